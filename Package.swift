@@ -1,0 +1,55 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Every target is built the same way. The upcoming features make two things visible that are
+// otherwise silent: an existential (SE-0335) and a member that comes from a module which this file
+// does not import (SE-0444).
+let house: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func core(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: house)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: house)
+}
+
+let package = Package(
+    name: "Gapless",
+    products: [
+        .executable(name: "gapless", targets: ["gapless"]),
+        .library(name: "Chat", targets: ["Chat"]),
+    ],
+    targets: [
+        // MARK: C libraries, each a module map and a shim
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(
+            name: "CWebSockets", pkgConfig: "libwebsockets",
+            providers: [.apt(["libwebsockets-dev", "libwebsockets-evlib-ev", "libev-dev"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+
+        // MARK: the pure core: no clock, thread, file, socket or Foundation
+        core("JSON"),
+        core("Chat", ["JSON"]),
+        core("Wire", ["Chat", "JSON"]),
+        core("Engine", ["Wire", "Chat", "JSON"]),
+
+        // MARK: the shell: what owns threads, files and sockets
+        core("Crypto", ["CCrypto", "JSON"]),
+        core("Cache", ["Engine", "Wire", "Chat", "JSON", "CSQLite"]),
+        core("WebSockets", ["CWebSockets"]),
+        core("Upstream", ["Cache", "Crypto", "Engine", "Wire", "Chat", "JSON"]),
+        core(
+            "Gateway",
+            ["Upstream", "Cache", "WebSockets", "Crypto", "Engine", "Wire", "Chat", "JSON", "CCurl"]),
+
+        // MARK: the program
+        .executableTarget(name: "gapless", dependencies: ["Gateway"], swiftSettings: house),
+    ]
+)

@@ -1,0 +1,9 @@
+#include <sqlite3.h>
+
+/* SQLITE_TRANSIENT is a cast of -1 to a function pointer, which Swift does not import. */
+static inline int gapless_sqlite_bind_text(sqlite3_stmt *s, int i, const char *p, int n) {
+    return sqlite3_bind_text(s, i, p, n, SQLITE_TRANSIENT);
+}
+static inline int gapless_sqlite_bind_blob(sqlite3_stmt *s, int i, const void *p, int n) {
+    return sqlite3_bind_blob(s, i, p ? p : "", n, SQLITE_TRANSIENT);
+}

@@ -1,0 +1,47 @@
+import Chat
+import JSON
+import Wire
+
+/// A question to an origin: the reading half of `protocol.md` 7. Each answer is read at one moment.
+package enum HistoryQuery: Sendable, Hashable {
+    case conversation(String)
+    case conversations(user: String, limit: Int, cursor: String?)
+    case message(conversation: String, id: String)
+    case page(conversation: String, PageRequest)
+    /// Every slot whose rev is above `since`, smallest rev first. With a mark, the log must still
+    /// have it at `since`: otherwise `conflict`.
+    case changes(conversation: String, since: Int, mark: String?, limit: Int)
+    case heads([String])
+    case participants(conversation: String, ParticipantsRequest)
+}
+
+/// The answer to a `HistoryQuery`.
+package enum HistoryAnswer: Sendable {
+    case conversation(ConversationView)
+    case conversations(ConversationList)
+    case message(EncodedMessage)
+    case page(Page)
+    case changes(Changes)
+    case heads([String: Head])
+    case participants(ParticipantList)
+}
+
+/// The slots of a log that changed, with their present values.
+package struct Changes: Sendable, Hashable {
+    /// Smallest rev first.
+    package var messages: [EncodedMessage]
+    /// Slot 0, if its rev lies among those read.
+    package var record: Record?
+    package var head: Head
+    /// The next `since`.
+    package var upTo: Int
+    package var more: Bool
+
+    package init(messages: [EncodedMessage], record: Record?, head: Head, upTo: Int, more: Bool) {
+        self.messages = messages
+        self.record = record
+        self.head = head
+        self.upTo = upTo
+        self.more = more
+    }
+}

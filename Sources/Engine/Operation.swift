@@ -1,0 +1,103 @@
+import Chat
+import JSON
+import Wire
+
+/// Who asks for a write: a user, who may do what `protocol.md` 3 allows, or the backend through the
+/// server API, which may do everything.
+package enum Caller: Sendable, Hashable {
+    case user(String)
+    case server
+}
+
+/// A message on its way into a log.
+package struct NewMessage: Sendable, Hashable {
+    package var author: String
+    package var content: MessageContent
+
+    package init(author: String, content: MessageContent) {
+        self.author = author
+        self.content = content
+    }
+}
+
+/// A participant on the way in: the id and, from the server API, the fields of the object.
+package struct NewParticipant: Sendable, Hashable {
+    package var user: String
+    package var name: String?
+    package var metadata: RawJSON?
+    package var unknown: [JSONMember]
+
+    package init(
+        user: String, name: String? = nil, metadata: RawJSON? = nil, unknown: [JSONMember] = []
+    ) {
+        self.user = user
+        self.name = name
+        self.metadata = metadata
+        self.unknown = unknown
+    }
+}
+
+/// A write that the origin is asked to do. Everything that decides over it (membership, rights, ids
+/// already taken) is decided by the origin, in the transaction that writes.
+package enum Operation: Sendable, Hashable {
+    /// One change per message; all of them or none.
+    case send(conversation: String, [NewMessage])
+    case edit(conversation: String, id: String, MessageEdit)
+    case delete(conversation: String, id: String)
+    /// A client's: the caller takes part and is admin.
+    case create(id: String?, ConversationFields, distinct: Bool)
+    /// The server API's: create, or change the fields that are given.
+    case put(id: String, ConversationFields)
+    case update(conversation: String, ConversationFields)
+    case addParticipants(conversation: String, [NewParticipant])
+    case removeParticipants(conversation: String, [String])
+    case addAdmins(conversation: String, [String])
+    case removeAdmins(conversation: String, [String])
+    case deleteConversation(String)
+    case leave(String)
+    case markRead(conversation: String, seq: Int)
+}
+
+/// A conversation as a reply shows it.
+package struct ConversationView: Sendable, Hashable {
+    package var record: Record
+    /// The newest message that is not deleted.
+    package var lastMessage: EncodedMessage?
+    package var head: Head
+    /// The caller's own fields, where the caller takes part.
+    package var reader: ReaderState?
+
+    package init(
+        record: Record, lastMessage: EncodedMessage?, head: Head, reader: ReaderState? = nil
+    ) {
+        self.record = record
+        self.lastMessage = lastMessage
+        self.head = head
+        self.reader = reader
+    }
+}
+
+/// What an operation that was done answers with.
+package enum Outcome: Sendable, Hashable {
+    /// In the order in which they were given. `isNew` is false where the same author, id and
+    /// content had been sent before (a message as it is now).
+    case messages([EncodedMessage], isNew: Bool)
+    case conversation(ConversationView, isNew: Bool)
+    case read(ReaderState)
+    case done
+}
+
+/// What a feed tells: the changes of the logs, in order per conversation, and what is none.
+package enum FeedEvent: Sendable, Hashable {
+    /// A message was inserted, updated or deleted; `head` is the log's head right after it.
+    case message(conversation: String, DeltaType, EncodedMessage, head: Head)
+    /// Slot 0 changed. `removed`: who took part before it and does not any more. `isNew`: it is the
+    /// first change of its log.
+    case record(Record, head: Head, removed: [String], isNew: Bool)
+    /// The log is gone, with all that took part in it.
+    case deleted(conversation: String, epoch: String, participants: [String])
+    /// A read marker moved; not a change of the log.
+    case read(conversation: String, user: String, seq: Int)
+    /// Somebody types; not stored anywhere.
+    case typing(conversation: String, user: String, TypingState, at: Timestamp)
+}

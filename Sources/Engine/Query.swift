@@ -1,0 +1,142 @@
+import Chat
+import JSON
+import Wire
+
+/// A question to the store that holds the cache. Each is answered from one moment (one read
+/// transaction), and an answer about one conversation names the `head` of its log at that moment,
+/// so that the engine can lay over it what was decided since.
+package enum Query: Sendable, Hashable {
+    /// The record, head and last message of a conversation.
+    case load(conversation: String)
+    /// One page of messages. `around` and ids are resolved in the same moment.
+    case page(conversation: String, PageRequest)
+    /// What a holder of `runs` as of `asOf` lacks: see `CatchUp`.
+    case catchUp(conversation: String, have: Have, limit: Int)
+    /// A user's own fields in one conversation.
+    case reader(conversation: String, user: String)
+    /// A user's conversations, latest activity first; `cursor` is an earlier answer's `next`.
+    case conversations(user: String, limit: Int, cursor: String?)
+    /// What changed in a user's list since `token`.
+    case conversationsSince(user: String, token: String?, limit: Int)
+    case participants(conversation: String, ParticipantsRequest)
+}
+
+/// The answer to a `Query`.
+package enum Answer: Sendable {
+    case loaded(Loaded)
+    case page(Page)
+    case catchUp(CatchUp)
+    case reader(ReaderState)
+    case conversations(ConversationList)
+    case conversationsSince(ConversationChanges)
+    case participants(ParticipantList)
+}
+
+/// A conversation as the store has it.
+package struct Loaded: Sendable, Hashable {
+    package var record: Record
+    package var head: Head
+    package var lastMessage: EncodedMessage?
+
+    package init(record: Record, head: Head, lastMessage: EncodedMessage?) {
+        self.record = record
+        self.head = head
+        self.lastMessage = lastMessage
+    }
+}
+
+/// One page of messages, in the order that was asked for.
+package struct Page: Sendable, Hashable {
+    package var messages: [EncodedMessage]
+    /// Does the conversation hold messages beyond the older / newer end of the page (of an empty
+    /// page: beyond the anchor on that side)?
+    package var hasMoreBefore: Bool
+    package var hasMoreAfter: Bool
+    /// The head of the log at the moment of reading.
+    package var head: Head
+
+    package init(messages: [EncodedMessage], hasMoreBefore: Bool, hasMoreAfter: Bool, head: Head) {
+        self.messages = messages
+        self.hasMoreBefore = hasMoreBefore
+        self.hasMoreAfter = hasMoreAfter
+        self.head = head
+    }
+}
+
+/// What a holder lacks: first the changes above its `asOf` inside its runs, then what lies above
+/// its highest run, each newest first.
+package struct CatchUp: Sendable, Hashable {
+    /// Whether the log still has the holder's (epoch, rev, mark). If not, nothing else is read but
+    /// the latest `limit` messages, in `tail`.
+    package var isConfirmed: Bool
+    /// Messages inside the runs that changed above `asOf`, highest rev first, at most `limit`.
+    package var changed: [EncodedMessage]
+    /// Places inside the runs that changed above `asOf` beyond those in `changed`. A superset where
+    /// counting them all would cost too much.
+    package var outdated: Coverage
+    /// Messages above the highest run (0 if there is none), newest first, at most what `limit`
+    /// leaves after `changed`.
+    package var tail: [EncodedMessage]
+    /// The head of the log at the moment of reading.
+    package var head: Head
+
+    package init(
+        isConfirmed: Bool, changed: [EncodedMessage] = [], outdated: Coverage = Coverage(),
+        tail: [EncodedMessage] = [], head: Head
+    ) {
+        self.isConfirmed = isConfirmed
+        self.changed = changed
+        self.outdated = outdated
+        self.tail = tail
+        self.head = head
+    }
+}
+
+/// A part of a user's list of conversations.
+package struct ConversationList: Sendable, Hashable {
+    package var conversations: [ConversationView]
+    /// The cursor of what follows, nil at the end.
+    package var next: String?
+    package var total: Int
+
+    package init(conversations: [ConversationView], next: String?, total: Int) {
+        self.conversations = conversations
+        self.next = next
+        self.total = total
+    }
+}
+
+/// What changed in a user's list of conversations.
+package struct ConversationChanges: Sendable, Hashable {
+    package var conversations: [ConversationView]
+    /// Ids of conversations that are not the user's any more.
+    package var removed: [String]
+    package var total: Int
+    /// What to ask with the next time.
+    package var token: String
+    /// False where the token was absent, unknown or too old: then `conversations` is the beginning
+    /// of the list as it is.
+    package var complete: Bool
+
+    package init(
+        conversations: [ConversationView], removed: [String], total: Int, token: String,
+        complete: Bool
+    ) {
+        self.conversations = conversations
+        self.removed = removed
+        self.total = total
+        self.token = token
+        self.complete = complete
+    }
+}
+
+/// Participants as JSON objects of `protocol.md` 6, in the order asked for.
+package struct ParticipantList: Sendable, Hashable {
+    package var participants: [[UInt8]]
+    package var total: Int
+
+    package init(participants: [[UInt8]], total: Int) {
+        self.participants = participants
+        self.total = total
+    }
+}

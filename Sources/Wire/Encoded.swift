@@ -1,0 +1,94 @@
+import Chat
+import JSON
+
+/// A message as the gateway handles it: the few fields that decide, and the whole object as the
+/// JSON text that is stored and sent. The text is written once, by whoever made the change, and
+/// from then on spliced: pages, events and the server API all carry the same bytes.
+package struct EncodedMessage: Sendable, Hashable {
+    package var seq: Int
+    package var rev: Int
+    package var id: String
+    package var author: String
+    package var isDeleted: Bool
+    package var createdAt: Timestamp
+    /// The message object of `protocol.md` 6, UTF-8, no white space around it.
+    package var json: [UInt8]
+
+    package init(
+        seq: Int, rev: Int, id: String, author: String, isDeleted: Bool, createdAt: Timestamp,
+        json: [UInt8]
+    ) {
+        self.seq = seq
+        self.rev = rev
+        self.id = id
+        self.author = author
+        self.isDeleted = isDeleted
+        self.createdAt = createdAt
+        self.json = json
+    }
+}
+
+/// Slot 0 of a conversation: its record, without any field of one user's own.
+package struct Record: Sendable, Hashable {
+    package var id: String
+    package var title: String?
+    /// In the order in which they joined.
+    package var participants: [String]
+    package var admins: [String]
+    package var metadata: RawJSON
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+    /// The number of the change that gave the record its present value.
+    package var rev: Int
+    /// Fields that the gateway does not know, passed on unchanged.
+    package var unknown: [JSONMember]
+
+    package init(
+        id: String, title: String?, participants: [String], admins: [String], metadata: RawJSON,
+        createdAt: Timestamp, updatedAt: Timestamp, rev: Int, unknown: [JSONMember]
+    ) {
+        self.id = id
+        self.title = title
+        self.participants = participants
+        self.admins = admins
+        self.metadata = metadata
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.rev = rev
+        self.unknown = unknown
+    }
+}
+
+/// Where a change of a message came from: `protocol.md` 5.
+package enum Via: String, Sendable, Hashable {
+    case live, fill, replay, cache
+}
+
+/// What happened to a message.
+package enum DeltaType: String, Sendable, Hashable {
+    case inserted, updated, deleted
+}
+
+/// One change of a message on its way to those who watch.
+package struct EncodedDelta: Sendable, Hashable {
+    package var type: DeltaType
+    package var via: Via
+    package var message: EncodedMessage
+
+    package init(_ type: DeltaType, _ via: Via, _ message: EncodedMessage) {
+        self.type = type
+        self.via = via
+        self.message = message
+    }
+}
+
+/// One user's own fields of a conversation, in replies only.
+package struct ReaderState: Sendable, Hashable {
+    package var lastReadSeq: Int
+    package var unreadCount: Int
+
+    package init(lastReadSeq: Int, unreadCount: Int) {
+        self.lastReadSeq = lastReadSeq
+        self.unreadCount = unreadCount
+    }
+}

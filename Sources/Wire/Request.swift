@@ -1,0 +1,143 @@
+import Chat
+import JSON
+
+/// A place in a conversation that a page is asked from.
+package enum Anchor: Sendable, Hashable {
+    case seq(Int)
+    case id(String)
+    /// The place just before the first message that is not older than the moment.
+    case time(Timestamp)
+}
+
+/// Which page of messages is asked for: `protocol.md` 3.
+package struct PageRequest: Sendable, Hashable {
+    package enum Order: String, Sendable, Hashable { case desc, asc }
+    package var before: Anchor?
+    package var after: Anchor?
+    package var around: Anchor?
+    package var limit: Int
+    package var order: Order
+
+    package init(
+        before: Anchor? = nil, after: Anchor? = nil, around: Anchor? = nil, limit: Int = 100,
+        order: Order = .desc
+    ) {
+        self.before = before
+        self.after = after
+        self.around = around
+        self.limit = limit
+        self.order = order
+    }
+}
+
+/// What an author writes. Fields that the gateway does not know travel in `unknown`.
+package struct MessageContent: Sendable, Hashable {
+    package var id: String?
+    package var body: String?
+    package var attachment: RawJSON?
+    package var metadata: RawJSON?
+    package var unknown: [JSONMember]
+
+    package init(
+        id: String? = nil, body: String? = nil, attachment: RawJSON? = nil,
+        metadata: RawJSON? = nil, unknown: [JSONMember] = []
+    ) {
+        self.id = id
+        self.body = body
+        self.attachment = attachment
+        self.metadata = metadata
+        self.unknown = unknown
+    }
+}
+
+/// What an edit changes: nil leaves the field as it is. (`body: null` takes the body away.)
+package struct MessageEdit: Sendable, Hashable {
+    package var body: String??
+    package var metadata: RawJSON?
+    package var unknown: [JSONMember]
+
+    package init(body: String?? = nil, metadata: RawJSON? = nil, unknown: [JSONMember] = []) {
+        self.body = body
+        self.metadata = metadata
+        self.unknown = unknown
+    }
+}
+
+/// What is set of a conversation's record: nil leaves the field as it is.
+package struct ConversationFields: Sendable, Hashable {
+    package var title: String??
+    package var metadata: RawJSON?
+    package var participants: [String]?
+    package var admins: [String]?
+    package var unknown: [JSONMember]
+
+    package init(
+        title: String?? = nil, metadata: RawJSON? = nil, participants: [String]? = nil,
+        admins: [String]? = nil, unknown: [JSONMember] = []
+    ) {
+        self.title = title
+        self.metadata = metadata
+        self.participants = participants
+        self.admins = admins
+        self.unknown = unknown
+    }
+}
+
+/// Which participants are asked for; `limit <= 0` is all of them and ignores `offset`.
+package struct ParticipantsRequest: Sendable, Hashable {
+    package var limit: Int
+    package var offset: Int
+    package var order: PageRequest.Order
+
+    package init(limit: Int = 0, offset: Int = 0, order: PageRequest.Order = .desc) {
+        self.limit = limit
+        self.offset = offset
+        self.order = order
+    }
+}
+
+/// The state of somebody's typing.
+package enum TypingState: String, Sendable, Hashable, CaseIterable { case begin, pause, finished }
+
+/// One method call of a client, its params checked: `protocol.md` 3.
+package enum Request: Sendable, Hashable {
+    case connect(token: String?, user: String?, client: String?)
+    case refresh(token: String)
+    case subscribeMessages(conversation: String, have: Have?, limit: Int)
+    case unsubscribeMessages(conversation: String)
+    case subscribeConversations(since: String?, limit: Int)
+    case unsubscribeConversations
+    case fetchConversations(limit: Int, cursor: String?)
+    case fetchConversation(String)
+    case fetchMessages(conversation: String, PageRequest)
+    case fetchParticipants(conversation: String, ParticipantsRequest)
+    case findBoundaries(conversation: String, have: Have?)
+    case sendMessage(conversation: String, MessageContent)
+    case editMessage(conversation: String, id: String, MessageEdit)
+    case deleteMessage(conversation: String, id: String)
+    case createConversation(id: String?, ConversationFields, distinct: Bool)
+    case updateConversation(conversation: String, ConversationFields)
+    case addParticipants(conversation: String, users: [String])
+    case removeParticipants(conversation: String, users: [String])
+    case addAdmins(conversation: String, users: [String])
+    case removeAdmins(conversation: String, users: [String])
+    case deleteConversation(String)
+    case leaveConversation(String)
+    case markRead(conversation: String, seq: Int)
+    case typing(conversation: String, TypingState)
+}
+
+/// A frame of a client, read: the request, or why it is none. `id` is 0 where the frame had no
+/// usable one.
+package struct RequestFrame: Sendable, Hashable {
+    package var id: Int
+    /// For a two-phase method: whether the client takes an answer from the cache first.
+    package var takesCached: Bool
+    package var request: Result<Request, RequestError>
+
+    package init(id: Int, takesCached: Bool = true, request: Result<Request, RequestError>) {
+        self.id = id
+        self.takesCached = takesCached
+        self.request = request
+    }
+}

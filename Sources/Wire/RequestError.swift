@@ -1,0 +1,59 @@
+/// The error codes of `protocol.md` 2.
+package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
+    case badRequest = "bad_request"
+    case unknownMethod = "unknown_method"
+    case unauthorized
+    case forbidden
+    case notFound = "not_found"
+    case conflict
+    case tooLarge = "too_large"
+    case rateLimited = "rate_limited"
+    case originUnavailable = "origin_unavailable"
+    case `internal`
+
+    /// The status of the same error over HTTP.
+    package var status: Int {
+        switch self {
+        case .badRequest: 400
+        case .unauthorized: 401
+        case .forbidden: 403
+        case .notFound, .unknownMethod: 404
+        case .conflict: 409
+        case .tooLarge: 413
+        case .rateLimited: 429
+        case .originUnavailable: 503
+        case .internal: 500
+        }
+    }
+}
+
+/// Whether the same request may succeed when it is made again.
+package enum Retry: String, Sendable, Hashable {
+    case never, later, now
+}
+
+/// The answer to a request that failed. The message names the field, the value's kind and what is
+/// accepted; it never carries what a user wrote, nor a token.
+package struct RequestError: Error, Sendable, Hashable {
+    package var code: ErrorCode
+    package var message: String
+    package var retry: Retry
+    /// Milliseconds after which it may be tried again, where that is known.
+    package var after: Int?
+
+    package init(_ code: ErrorCode, _ message: String, retry: Retry = .never, after: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.retry = retry
+        self.after = after
+    }
+
+    package static func badRequest(_ message: String) -> RequestError {
+        RequestError(.badRequest, message)
+    }
+    /// One answer for "is not there" and "is not yours": nobody learns which.
+    package static let noConversation = RequestError(.notFound, "conversation: not found")
+    package static let noMessage = RequestError(.notFound, "id: no such message in this conversation")
+    package static let originUnavailable = RequestError(
+        .originUnavailable, "the origin can't be reached", retry: .later)
+}
