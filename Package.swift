@@ -41,7 +41,7 @@ let package = Package(
         core("Engine", ["Wire", "Chat", "JSON"]),
 
         // MARK: the shell: what owns threads, files and sockets
-        core("Crypto", ["CCrypto", "JSON"]),
+        core("Crypto", ["CCrypto", "Chat", "JSON"]),
         core("Cache", ["Engine", "Wire", "Chat", "JSON", "CSQLite"]),
         core("WebSockets", ["CWebSockets"]),
         core("Upstream", ["Cache", "Crypto", "Engine", "Wire", "Chat", "JSON"]),
@@ -51,5 +51,17 @@ let package = Package(
 
         // MARK: the program
         .executableTarget(name: "gapless", dependencies: ["Gateway"], swiftSettings: house),
+
+        // MARK: tests
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+        tests("TestSupportTests", ["TestSupport"]),
+        tests("HouseTests", []),
+        tests("WebSocketsTests", ["WebSockets"]),
+        tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
+        tests("ConfigurationTests", ["Gateway", "Crypto", "Chat", "JSON", "TestSupport"]),
+        tests("JSONTests", ["JSON", "TestSupport"]),
+        tests("WireTests", ["Wire", "Chat", "JSON", "TestSupport"]),
+        tests("ChatTests", ["Chat", "JSON", "TestSupport"]),
+        tests("EngineTests", ["Engine", "Wire", "Chat", "JSON"]),
     ]
 )

@@ -83,8 +83,7 @@ public struct Coverage: Sendable, Hashable {
     /// Whether `place` is held.
     /// - Complexity: O(log runs)
     public func contains(_ place: Int) -> Bool {
-        let at = index(atOrAfter: place)
-        return at < runs.count && runs[at].low <= place
+        runIndex(at: place) != nil
     }
 
     /// Whether each place from `low` to `high` is held. An empty interval always is.
@@ -100,9 +99,15 @@ public struct Coverage: Sendable, Hashable {
     }
 
     /// The run that holds `place`.
+    /// - Complexity: O(log runs)
     public func run(at place: Int) -> Run? {
+        runIndex(at: place).map { runs[$0] }
+    }
+
+    /// The index in `runs` of the run that holds `place`.
+    func runIndex(at place: Int) -> Int? {
         let at = index(atOrAfter: place)
-        return at < runs.count && runs[at].low <= place ? runs[at] : nil
+        return at < runs.count && runs[at].low <= place ? at : nil
     }
 
     /// Adds the places from `low` to `high`; nothing if `low > high`.
@@ -183,7 +188,6 @@ public struct Coverage: Sendable, Hashable {
                 let cut = other.runs[at]
                 if cut.low > low { result.append(Run(low, cut.low - 1)) }
                 low = cut.high + 1
-                if low > run.high { break }
                 at += 1
             }
             if low <= run.high { result.append(Run(low, run.high)) }
@@ -208,7 +212,9 @@ public struct Coverage: Sendable, Hashable {
     public func coarsened(to limit: Int) -> Coverage {
         precondition(limit >= 1, "coverage can't be coarsened to no run at all")
         guard runs.count > limit else { return self }
-        let distances = (1..<runs.count).map { (at: $0, distance: runs[$0].low - runs[$0 - 1].high) }
+        let distances = (1..<runs.count).map { at in
+            (at: at, distance: runs[at].low - runs[at - 1].high)
+        }
         let joins = distances.sorted { ($0.distance, $0.at) < ($1.distance, $1.at) }
             .prefix(runs.count - limit)
         let joined = Set(joins.map(\.at))

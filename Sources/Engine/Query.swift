@@ -10,10 +10,13 @@ package enum Query: Sendable, Hashable {
     case load(conversation: String)
     /// One page of messages. `around` and ids are resolved in the same moment.
     case page(conversation: String, PageRequest)
-    /// What a holder of `runs` as of `asOf` lacks: see `CatchUp`.
-    case catchUp(conversation: String, have: Have, limit: Int)
-    /// A user's own fields in one conversation.
-    case reader(conversation: String, user: String)
+    /// What a holder lacks: see `CatchUp`. `bytes` is what its answer may take; the store needs it
+    /// to know, by `Resume`, at which places the runs of the holder will end.
+    case catchUp(conversation: String, have: Have, limit: Int, bytes: Int)
+    /// A conversation as a reply shows it, with the user's own fields if the user takes part.
+    case view(conversation: String, user: String)
+    /// The ids of the messages at these places; places that hold none are left out.
+    case ids(conversation: String, places: [Int])
     /// A user's conversations, latest activity first; `cursor` is an earlier answer's `next`.
     case conversations(user: String, limit: Int, cursor: String?)
     /// What changed in a user's list since `token`.
@@ -26,7 +29,8 @@ package enum Answer: Sendable {
     case loaded(Loaded)
     case page(Page)
     case catchUp(CatchUp)
-    case reader(ReaderState)
+    case view(ConversationView)
+    case ids([Int: String])
     case conversations(ConversationList)
     case conversationsSince(ConversationChanges)
     case participants(ParticipantList)
@@ -79,16 +83,35 @@ package struct CatchUp: Sendable, Hashable {
     package var tail: [EncodedMessage]
     /// The head of the log at the moment of reading.
     package var head: Head
+    /// The ids of the messages at the ends of what the holder then holds (`Resume.held`), as far as
+    /// they are in neither `changed` nor `tail`.
+    package var ids: [Int: String]
 
     package init(
         isConfirmed: Bool, changed: [EncodedMessage] = [], outdated: Coverage = Coverage(),
-        tail: [EncodedMessage] = [], head: Head
+        tail: [EncodedMessage] = [], head: Head, ids: [Int: String] = [:]
     ) {
         self.isConfirmed = isConfirmed
         self.changed = changed
         self.outdated = outdated
         self.tail = tail
         self.head = head
+        self.ids = ids
+    }
+
+    /// What the holder is told, given what was read.
+    /// - Parameter bytes: what the messages may take together.
+    package func resume(_ have: Have, bytes: Int, at now: Timestamp) -> Resume {
+        isConfirmed
+            ? Resume(have: have, read: self, bytes: bytes, at: now)
+            : Resume(latest: tail, head: head, bytes: bytes, isReset: true)
+    }
+
+    /// The places whose ids `ids` must hold.
+    package func placesToIdentify(_ have: Have, bytes: Int) -> [Int] {
+        let known = Set(changed.map(\.seq)).union(tail.map(\.seq))
+        let held = resume(have, bytes: bytes, at: Timestamp(milliseconds: 0)).held
+        return Set(held.runs.flatMap { [$0.low, $0.high] }).subtracting(known).sorted()
     }
 }
 

@@ -1,13 +1,133 @@
-/// Why a text is not the JSON that was asked for.
-public struct JSONError: Error, Hashable, Sendable {
-    /// The byte at which reading stopped, from 0.
-    public var offset: Int
-    /// What was wrong there, as a phrase without the text itself: it may be a user's.
-    public var reason: String
+/// One JSON value as the text that it came as, with no white space around it.
+///
+/// The text was checked when the value was made, so that it can be spliced into another text as it
+/// is: what the gateway does not understand it passes on byte for byte, numbers included. Reading
+/// decodes on each call; keep what you read. Two values are equal if their bytes are; `canonical()`
+/// brings texts of the same meaning to the same bytes.
+public struct RawJSON: Sendable, Hashable {
+    /// What kind of value it is.
+    public enum Kind: Sendable, Hashable { case null, bool, number, string, array, object }
 
-    /// An error at a byte.
-    public init(offset: Int, reason: String) {
-        self.offset = offset
-        self.reason = reason
+    /// The text, UTF-8.
+    public let bytes: [UInt8]
+
+    /// The one value in `text`; white space around it is dropped.
+    /// - Throws: if the text is not exactly one value of RFC 8259 in UTF-8, or lies deeper than 64
+    ///   levels.
+    public init(_ text: [UInt8]) throws(JSONError) {
+        var scanner = JSONScanner()
+        let span = text.span
+        scanner.skipSpace(in: span)
+        let start = scanner.at
+        try scanner.value(in: span, depth: 0)
+        let end = scanner.at
+        try scanner.finish(in: span)
+        bytes = start == 0 && end == text.count ? text : Array(text[start..<end])
+    }
+
+    /// A value that the caller vouches for: exactly one, valid, without white space around it.
+    public init(unchecked bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The value in a part of a text that was checked. Most of a message's fields that are not set
+    /// are `null`, `false` or `{}`: those take no memory of their own.
+    init(of text: [UInt8], _ range: Range<Int>) {
+        switch (text[range.lowerBound], range.count) {
+        case (UInt8(ascii: "n"), _): self = .null
+        case (UInt8(ascii: "f"), _): self = .false
+        case (UInt8(ascii: "t"), _): self = .true
+        case (UInt8(ascii: "{"), 2): self = .emptyObject
+        default: bytes = Array(text[range])
+        }
+    }
+
+    /// A string.
+    public init(string: String) {
+        var writer = JSONWriter(capacity: string.utf8.count + 2)
+        writer.string(string)
+        bytes = writer.bytes
+    }
+
+    /// An integer.
+    public init(int: Int) {
+        var writer = JSONWriter(capacity: 20)
+        writer.int(int)
+        bytes = writer.bytes
+    }
+
+    /// `null`
+    public static let null = RawJSON(unchecked: Array("null".utf8))
+    /// `{}`
+    public static let emptyObject = RawJSON(unchecked: Array("{}".utf8))
+    /// `[]`
+    public static let emptyArray = RawJSON(unchecked: Array("[]".utf8))
+    /// `true`
+    public static let `true` = RawJSON(unchecked: Array("true".utf8))
+    /// `false`
+    public static let `false` = RawJSON(unchecked: Array("false".utf8))
+
+    /// The kind, which the first byte tells.
+    public var kind: Kind {
+        switch bytes.first {
+        case UInt8(ascii: "\""): .string
+        case UInt8(ascii: "{"): .object
+        case UInt8(ascii: "["): .array
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): .bool
+        case UInt8(ascii: "n"), nil: .null
+        default: .number
+        }
+    }
+
+    /// Whether it is `null`.
+    public var isNull: Bool { kind == .null }
+
+    /// The string, if it is one.
+    public var string: String? {
+        guard kind == .string, bytes.count >= 2 else { return nil }
+        let inner = 1..<bytes.count - 1
+        return bytes[inner].contains(UInt8(ascii: "\\"))
+            ? JSONText.unescaped(bytes, inner)
+            : String(decoding: bytes[inner], as: UTF8.self)
+    }
+
+    /// The boolean, if it is one.
+    public var bool: Bool? {
+        kind == .bool ? bytes.first == UInt8(ascii: "t") : nil
+    }
+
+    /// The integer, if it is a number without a fraction that fits: `3`, `3.0` and `30e-1` are 3.
+    public var int: Int? { kind == .number ? JSONText.integer(bytes) : nil }
+
+    /// The nearest double, if it is a number within the range of doubles.
+    public var double: Double? {
+        guard kind == .number, let value = Double(String(decoding: bytes, as: UTF8.self)),
+            value.isFinite
+        else { return nil }
+        return value
+    }
+
+    /// The elements, if it is an array.
+    public var array: [RawJSON]? {
+        guard kind == .array else { return nil }
+        var scanner = JSONScanner()
+        let span = bytes.span
+        let closing = UInt8(ascii: "]")
+        var elements: [RawJSON] = []
+        do throws(JSONError) {
+            var more = try scanner.enter(closing: closing, depth: 0, in: span)
+            while more {
+                let start = scanner.at
+                try scanner.value(in: span, depth: 1)
+                elements.append(RawJSON(of: bytes, start..<scanner.at))
+                more = try scanner.next(closing: closing, in: span)
+            }
+        } catch {
+            return nil
+        }
+        return elements
+    }
+
+    /// The object, if it is one.
+    public var object: JSONObject? {
+        kind == .object ? try? JSONObject(bytes) : nil
     }
 }

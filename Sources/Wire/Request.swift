@@ -11,7 +11,7 @@ package enum Anchor: Sendable, Hashable {
 
 /// Which page of messages is asked for: `protocol.md` 3.
 package struct PageRequest: Sendable, Hashable {
-    package enum Order: String, Sendable, Hashable { case desc, asc }
+    package enum Order: String, Sendable, Hashable, CaseIterable { case desc, asc }
     package var before: Anchor?
     package var after: Anchor?
     package var around: Anchor?

@@ -53,7 +53,8 @@ package struct RequestError: Error, Sendable, Hashable {
     }
     /// One answer for "is not there" and "is not yours": nobody learns which.
     package static let noConversation = RequestError(.notFound, "conversation: not found")
-    package static let noMessage = RequestError(.notFound, "id: no such message in this conversation")
+    package static let noMessage = RequestError(
+        .notFound, "id: no such message in this conversation")
     package static let originUnavailable = RequestError(
         .originUnavailable, "the origin can't be reached", retry: .later)
 }

@@ -1,0 +1,51 @@
+# Gapless: what a person types. Every target works from a fresh clone on an empty Debian 12 that
+# has the Swift toolchain; what else is needed is installed by deploy/install-dependencies.
+
+SWIFT := $(shell command -v swift 2>/dev/null || echo /opt/swift/usr/bin/swift)
+export SWIFT
+
+# Warnings are errors in everything that is built here, and so in every commit.
+STRICT := -Xswiftc -warnings-as-errors
+# The program needs no Swift installation where it runs.
+RELEASE := -c release --static-swift-stdlib $(STRICT)
+LINTED := Package.swift Sources Tests
+
+.PHONY: help run test build release lint format sanitize clean dependencies
+
+help:
+	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
+	@echo 'make test      lint, build, all tests; ends with the numbers passed and failed'
+	@echo 'make build     everything, for debugging'
+	@echo 'make release   the program alone, optimised: .build/release/gapless'
+	@echo 'make lint      style, without changing anything'
+	@echo 'make format    style, put right'
+	@echo 'make sanitize  the gateway tests against a build with the address sanitizer'
+	@echo 'make clean     remove what was built'
+
+run: release
+	@deploy/demo .build/release/gapless
+
+test:
+	@deploy/install-dependencies test
+	@STRICT='$(STRICT)' Tests/run
+
+build: dependencies
+	@$(SWIFT) build --build-tests $(STRICT)
+
+release: dependencies
+	@$(SWIFT) build $(RELEASE) --product gapless
+
+lint:
+	@$(SWIFT) format lint --strict --parallel --recursive $(LINTED)
+
+format:
+	@$(SWIFT) format --in-place --parallel --recursive $(LINTED)
+
+sanitize: dependencies
+	@STRICT='$(STRICT)' Tests/sanitize
+
+clean:
+	@rm -rf .build
+
+dependencies:
+	@deploy/install-dependencies build

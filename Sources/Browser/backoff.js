@@ -1,0 +1,33 @@
+/**
+ * How long to wait before the next try: doubling from `base` to `max` milliseconds, of which a
+ * random half is taken off, so that clients that lost the same gateway do not come back together.
+ */
+export class Backoff {
+  #base;
+  #max;
+  #random;
+  #tries = 0;
+
+  /**
+   * @param {{base?: number, max?: number, random?: () => number}} [options]  milliseconds;
+   *   `random` gives numbers from 0 up to, not including, 1
+   */
+  constructor({ base = 500, max = 30_000, random = Math.random } = {}) {
+    this.#base = base;
+    this.#max = max;
+    this.#random = random;
+  }
+
+  /** The next wait, in milliseconds. */
+  next() {
+    const full = Math.min(this.#max, this.#base * 2 ** Math.min(this.#tries, 30));
+    this.#tries += 1;
+    return Math.round(full * (0.5 + this.#random() / 2));
+  }
+
+  /** Begins again at `base`: something succeeded. */
+  reset() { this.#tries = 0; }
+
+  /** Goes on at `max`: the other side asked for patience. */
+  exhaust() { this.#tries = 31; }
+}

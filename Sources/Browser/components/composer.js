@@ -1,0 +1,137 @@
+import { element, icon, setAttribute } from './dom.js';
+
+/** @import { Message } from '../types.js' */
+
+const SEND = 'M4 10h11M10.5 5.5L15 10l-4.5 4.5';
+
+/**
+ * The box to write in. Enter sends and Shift+Enter begins a new line; where there is no keyboard
+ * Enter begins a new line and the button sends. Arrow up in an empty box edits one's last message,
+ * Escape leaves the edit.
+ */
+export class Composer {
+  #onSend;
+  #onEdit;
+  #onTyped;
+  #onRecall;
+  /** @type {Message | null} */
+  #editing = null;
+  /** What stood in the box before an edit took it. */
+  #kept = '';
+
+  /**
+   * @param {object} options
+   * @param {(body: string) => void} options.onSend
+   * @param {(message: Message, body: string) => void} options.onEdit
+   * @param {(hasText: boolean) => void} options.onTyped
+   * @param {() => Message | undefined} options.onRecall  one's own last message
+   */
+  constructor({ onSend, onEdit, onTyped, onRecall }) {
+    this.#onSend = onSend;
+    this.#onEdit = onEdit;
+    this.#onTyped = onTyped;
+    this.#onRecall = onRecall;
+    this.box = element('textarea', {
+      rows: 1, placeholder: 'Write a message', 'aria-label': 'Message', enterkeyhint: 'send',
+      oninput: () => this.#typed(),
+      onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
+    });
+    this.send = element('button', {
+      type: 'submit', class: 'send', 'aria-label': 'Send', title: 'Send', disabled: true,
+    }, icon(SEND));
+    this.note = element('div', { class: 'editing', hidden: true },
+      'Editing a message',
+      element('button', { type: 'button', class: 'link', onclick: () => this.#endEdit() }, 'Cancel'));
+    /** What to put on the page. */
+    this.element = element('form', {
+      class: 'composer', onsubmit: (/** @type {Event} */ event) => this.#submit(event),
+    }, this.note, element('div', { class: 'box' }, this.box, this.send));
+  }
+
+  /** Puts the cursor into the box, where that does not open a keyboard over the messages. */
+  focus() {
+    if (matchMedia('(hover: hover)').matches) this.box.focus();
+  }
+
+  /** @param {boolean} isEnabled */
+  setEnabled(isEnabled) {
+    this.box.disabled = !isEnabled;
+    setAttribute(this.box, 'placeholder', isEnabled ? 'Write a message' : 'You can only read here');
+    this.#drawSend();
+  }
+
+  /**
+   * Takes a message into the box to be changed.
+   *
+   * @param {Message} message
+   */
+  edit(message) {
+    if (this.#editing === null) this.#kept = this.box.value;
+    this.#editing = message;
+    this.note.hidden = false;
+    this.#fill(message.body ?? '');
+    this.box.focus();
+  }
+
+  #endEdit() {
+    this.#editing = null;
+    this.note.hidden = true;
+    this.#fill(this.#kept);
+    this.#kept = '';
+    this.focus();
+  }
+
+  /** @param {Event} event */
+  #submit(event) {
+    event.preventDefault();
+    const body = this.box.value.trim();
+    if (body === '') return;
+    const editing = this.#editing;
+    if (editing === null) {
+      this.#fill('');
+      this.#onSend(body);
+    } else {
+      this.#endEdit();
+      if (body !== editing.body) this.#onEdit(editing, body);
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    // While an input method composes a word, its keys are its own.
+    if (event.isComposing) return;
+    const hasKeyboard = matchMedia('(hover: hover)').matches;
+    if (event.key === 'Enter' && !event.shiftKey && hasKeyboard) {
+      this.#submit(event);
+    } else if (event.key === 'Escape' && this.#editing !== null) {
+      this.#endEdit();
+    } else if (event.key === 'ArrowUp' && this.box.value === '') {
+      const last = this.#onRecall();
+      if (last) {
+        event.preventDefault();
+        this.edit(last);
+      }
+    }
+  }
+
+  #typed() {
+    this.#grow();
+    this.#drawSend();
+    if (this.#editing === null) this.#onTyped(this.box.value.trim() !== '');
+  }
+
+  /** @param {string} text */
+  #fill(text) {
+    this.box.value = text;
+    this.#grow();
+    this.#drawSend();
+  }
+
+  #drawSend() { this.send.disabled = this.box.disabled || this.box.value.trim() === ''; }
+
+  /** The box is as high as its text; the style sheet sets the limit. */
+  #grow() {
+    this.box.style.height = 'auto';
+    this.box.style.height = `${this.box.scrollHeight}px`;
+  }
+}

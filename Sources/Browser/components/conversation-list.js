@@ -1,0 +1,173 @@
+import { arrange, element, icon, setAttribute, setText, soon } from './dom.js';
+import { briefTime } from './moments.js';
+import { avatar, conversationName } from './people.js';
+
+/** @import { Connection } from '../connection.js' */
+/** @import { ConversationList } from '../conversations.js' */
+/** @import { ConversationRecord } from '../types.js' */
+
+const PLUS = 'M10 4.5v11M4.5 10h11';
+/** More of a long list is fetched when its end comes this near, in pixels. */
+const PRELOAD = 600;
+
+/**
+ * The conversations as links, latest activity first, with what was said last and how much of it is
+ * unread. Arrow keys go through them.
+ */
+export class ConversationListView {
+  #connection;
+  #list;
+  #onSelect;
+  /** @type {string | null} */
+  #selected = null;
+  /** @type {Map<string, Entry>} */
+  #entries = new Map();
+  #scheduleDraw = soon(() => this.#draw());
+
+  /**
+   * @param {object} options
+   * @param {Connection} options.connection
+   * @param {ConversationList} options.list
+   * @param {(id: string) => void} options.onSelect
+   * @param {() => void} options.onCreate
+   */
+  constructor({ connection, list, onSelect, onCreate }) {
+    this.#connection = connection;
+    this.#list = list;
+    this.#onSelect = onSelect;
+    this.items = element('ul', { class: 'conversations', role: 'list' });
+    this.empty = element('p', { class: 'empty' });
+    this.scroller = element('div', {
+      class: 'sidebar-scroller',
+      onscroll: () => this.#loadMore(),
+      onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
+    }, this.items, this.empty);
+    /** What to put on the page. */
+    this.elements = [
+      element('header', { class: 'sidebar-head' },
+        element('h1', {}, 'Gapless'),
+        element('button', {
+          type: 'button', class: 'round', title: 'New conversation',
+          'aria-label': 'New conversation', onclick: onCreate,
+        }, icon(PLUS))),
+      this.scroller,
+    ];
+    list.changed.listen(this.#scheduleDraw);
+    connection.changed.listen(this.#scheduleDraw);
+    this.#draw();
+  }
+
+  /**
+   * Marks the conversation that is open.
+   *
+   * @param {string | null} id
+   */
+  select(id) {
+    this.#selected = id;
+    this.#draw();
+  }
+
+  #draw() {
+    const { records, isLoaded } = this.#list;
+    const kept = new Set(records.map(({ id }) => id));
+    for (const id of this.#entries.keys()) {
+      if (!kept.has(id)) this.#entries.delete(id);
+    }
+    arrange(this.items, records.map((record) => this.#entry(record).element));
+    this.empty.hidden = records.length > 0;
+    const isOver = this.#connection.state.phase === 'closed';
+    setText(this.empty, isLoaded ? 'No conversations yet. Begin one with the plus above.'
+      : isOver ? '' : 'Loading…');
+  }
+
+  /** @param {ConversationRecord} record */
+  #entry(record) {
+    let entry = this.#entries.get(record.id);
+    if (!entry) {
+      entry = new Entry(record.id, this.#onSelect);
+      this.#entries.set(record.id, entry);
+    }
+    entry.draw(record, { user: this.#connection.user, isSelected: record.id === this.#selected });
+    return entry;
+  }
+
+  #loadMore() {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    if (scrollHeight - scrollTop - clientHeight < PRELOAD) this.#list.loadMore();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    const links = [...this.items.querySelectorAll('a')];
+    const next = links[links.findIndex((link) => link === document.activeElement) + step];
+    if (next) {
+      event.preventDefault();
+      next.focus();
+    }
+  }
+}
+
+/** One conversation in the list. */
+class Entry {
+  /** @type {string | null} */
+  #name = null;
+
+  /**
+   * @param {string} id
+   * @param {(id: string) => void} onSelect
+   */
+  constructor(id, onSelect) {
+    this.picture = element('span', { class: 'picture' });
+    this.title = element('span', { class: 'title' });
+    this.time = element('time', { class: 'when' });
+    this.preview = element('span', { class: 'preview' });
+    this.badge = element('span', { class: 'badge' });
+    this.link = element('a', {
+      href: `?conversation=${encodeURIComponent(id)}`,
+      onclick: (/** @type {MouseEvent} */ event) => {
+        // A click with a modifier opens a tab, as links do.
+        if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
+        event.preventDefault();
+        onSelect(id);
+      },
+    }, this.picture,
+    element('span', { class: 'line' }, this.title, this.time),
+    element('span', { class: 'line' }, this.preview, this.badge));
+    this.element = element('li', {}, this.link);
+  }
+
+  /**
+   * @param {ConversationRecord} record
+   * @param {{user: string | null, isSelected: boolean}} context
+   */
+  draw(record, { user, isSelected }) {
+    const name = conversationName(record, record.id, user);
+    if (name !== this.#name) {
+      this.#name = name;
+      setText(this.title, name);
+      this.picture.replaceChildren(avatar(name, 'group'));
+    }
+    const last = record.lastMessage;
+    const unread = record.unreadCount ?? 0;
+    setText(this.preview, previewText(last, user));
+    setText(this.time, last ? briefTime(last.createdAt) : '');
+    setAttribute(this.time, 'datetime', last?.createdAt);
+    setText(this.badge, unread > 999 ? '999+' : String(unread));
+    setAttribute(this.badge, 'aria-label', unread > 0 ? `${unread} unread` : undefined);
+    this.badge.hidden = unread === 0;
+    setAttribute(this.link, 'data-unread', unread > 0 || undefined);
+    setAttribute(this.link, 'aria-current', isSelected ? 'page' : undefined);
+  }
+}
+
+/**
+ * @param {ConversationRecord['lastMessage']} last
+ * @param {string | null} user
+ */
+function previewText(last, user) {
+  if (!last) return 'No messages yet';
+  const said = last.deleted ? 'deleted' : last.body || (last.attachment ? 'Attachment' : '');
+  return `${last.author === user ? 'You' : last.author}: ${said}`;
+}

@@ -1,0 +1,153 @@
+import { Composer } from './composer.js';
+import { confirmation } from './dialogs.js';
+import { element, icon, setText, soon } from './dom.js';
+import { MessageList } from './message-list.js';
+import { conversationName, listNames } from './people.js';
+
+/** @import { Connection } from '../connection.js' */
+/** @import { Conversation } from '../conversation.js' */
+/** @import { ConversationList } from '../conversations.js' */
+/** @import { Message } from '../types.js' */
+
+const BACK = 'M12.5 4.5L7 10l5.5 5.5';
+
+/**
+ * One open conversation: its name, what is in doubt about it, its messages, who is typing, and the
+ * box to write in.
+ */
+export class ConversationView {
+  #connection;
+  #conversation;
+  #list;
+  #scheduleDraw = soon(() => this.#draw());
+  /** @type {(() => void)[]} */
+  #stops = [];
+
+  /**
+   * @param {object} options
+   * @param {Connection} options.connection
+   * @param {Conversation} options.conversation
+   * @param {ConversationList} options.list
+   * @param {() => void} options.onBack
+   */
+  constructor({ connection, conversation, list, onBack }) {
+    this.#connection = connection;
+    this.#conversation = conversation;
+    this.#list = list;
+    this.messages = new MessageList({
+      conversation, user: connection.user,
+      onEdit: (message) => this.composer.edit(message),
+      onDelete: (message) => this.#delete(message),
+    });
+    this.composer = new Composer({
+      onSend: (body) => this.#send(body),
+      onEdit: (message, body) => this.#attempt(conversation.edit(message.id, body), 'changed'),
+      onTyped: (hasText) => conversation.typed(hasText),
+      onRecall: () => this.#ownLast(),
+    });
+    this.title = element('h2', {});
+    this.subtitle = element('p', {});
+    this.notice = element('div', { class: 'notice', role: 'status', hidden: true });
+    this.typing = element('div', { class: 'typing', 'aria-live': 'polite' });
+    /** What to put on the page. */
+    this.elements = [
+      element('header', { class: 'head' },
+        element('button', {
+          type: 'button', class: 'round back', 'aria-label': 'All conversations', onclick: onBack,
+        }, icon(BACK)),
+        element('div', { class: 'name' }, this.title, this.subtitle)),
+      this.notice, this.messages.element, this.typing, this.composer.element,
+    ];
+    this.#stops = [conversation, list, connection]
+      .map(({ changed }) => changed.listen(this.#scheduleDraw));
+    this.#draw();
+  }
+
+  /** Stops following the conversation. */
+  dispose() {
+    for (const stop of this.#stops) stop();
+    this.messages.dispose();
+  }
+
+  #draw() {
+    const conversation = this.#conversation;
+    const listed = this.#list.record(conversation.id);
+    const record = conversation.record ?? listed;
+    const participants = record?.participants ?? listed?.participants;
+    const { user } = this.#connection;
+    const named = record && { ...record, participants };
+    setText(this.title, conversationName(named, conversation.id, user));
+    setText(this.subtitle, peopleText(record?.participantCount, participants));
+    setText(this.typing, typingText(conversation.typists));
+    const notice = this.#noticeText();
+    this.notice.hidden = notice === '';
+    setText(this.notice, notice);
+    this.composer.setEnabled(conversation.phase !== 'ended');
+    this.#list.markRead(conversation.id, conversation.lastReadSeq);
+  }
+
+  /** What is in doubt about this conversation; an empty text for nothing. */
+  #noticeText() {
+    const { phase, ending, isOpen } = this.#conversation;
+    if (phase === 'ended') return ending ?? '';
+    if (phase === 'waiting' && !this.#connection.isLive) {
+      return 'Offline. What you write is sent when the connection is back.';
+    }
+    if (phase === 'live' && isOpen) {
+      return 'There may be newer messages. The gateway is catching up.';
+    }
+    return '';
+  }
+
+  /** @param {string} body */
+  #send(body) {
+    this.#conversation.send(body);
+    this.messages.clearUnread();
+    this.messages.scrollToEnd();
+  }
+
+  /** @param {Message} message */
+  async #delete(message) {
+    const question = 'Delete this message for everybody?';
+    const isSure = await confirmation({ question, answer: 'Delete' });
+    if (isSure) await this.#attempt(this.#conversation.delete(message.id), 'deleted');
+  }
+
+  /**
+   * @param {Promise<void>} action
+   * @param {string} what
+   */
+  async #attempt(action, what) {
+    try {
+      await action;
+    } catch (error) {
+      const { message } = /** @type {Error} */ (error);
+      const question = `The message was not ${what}: ${message}.`;
+      await confirmation({ question, answer: 'OK', isOnly: true });
+    }
+  }
+
+  #ownLast() {
+    const { user } = this.#connection;
+    const item = this.#conversation.items.findLast((of) => (
+      of.kind === 'message' && of.message.author === user && !of.message.deleted
+    ));
+    return item?.kind === 'message' ? item.message : undefined;
+  }
+}
+
+/**
+ * @param {number | undefined} count
+ * @param {string[] | undefined} people
+ */
+function peopleText(count, people) {
+  const total = count ?? people?.length;
+  if (total === undefined) return '';
+  return people && total <= 5 ? listNames(people, 5) : `${total} people`;
+}
+
+/** @param {string[]} users */
+function typingText(users) {
+  if (users.length === 0) return '';
+  return `${listNames(users)} ${users.length === 1 ? 'is' : 'are'} typing…`;
+}

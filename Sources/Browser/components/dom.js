@@ -1,0 +1,106 @@
+/**
+ * Builds an element. Text comes in as strings and becomes text nodes, never markup, so nothing that
+ * a person wrote can become part of the page's structure.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, *>} [attributes]  `class`, `data-…`, `aria-…` and other attributes;
+ *   `on…` takes a listener; a boolean sets or leaves out; `undefined` and `null` are left out
+ * @param {...(Node | string | null | undefined | false)} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function element(tag, attributes = {}, ...children) {
+  const built = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith('on')) built.addEventListener(name.slice(2), value);
+    else setAttribute(built, name, value);
+  }
+  for (const child of children) {
+    if (child !== null && child !== undefined && child !== false) built.append(child);
+  }
+  return built;
+}
+
+/**
+ * Sets an attribute, or takes it away for `false`, `null` and `undefined`. What does not change is
+ * not touched, so that a screen reader is not told again.
+ *
+ * @param {Element} target
+ * @param {string} name
+ * @param {*} value
+ */
+export function setAttribute(target, name, value) {
+  if (value === false || value === null || value === undefined) {
+    target.removeAttribute(name);
+  } else {
+    const text = value === true && !name.startsWith('aria-') && !name.startsWith('data-')
+      ? '' : String(value);
+    if (target.getAttribute(name) !== text) target.setAttribute(name, text);
+  }
+}
+
+/**
+ * Sets the text of an element if it changed.
+ *
+ * @param {Element} target
+ * @param {string} text
+ */
+export function setText(target, text) {
+  if (target.textContent !== text) target.textContent = text;
+}
+
+/**
+ * Makes the children of `parent` be `wanted`, in this order, moving only what is out of place.
+ *
+ * @param {Element} parent
+ * @param {Element[]} wanted
+ */
+export function arrange(parent, wanted) {
+  const kept = new Set(wanted);
+  for (const child of [...parent.children]) {
+    if (!kept.has(child)) child.remove();
+  }
+  let next = parent.firstElementChild;
+  for (const child of wanted) {
+    if (child === next) next = next.nextElementSibling;
+    else parent.insertBefore(child, next);
+  }
+}
+
+/**
+ * Makes a function that runs `action` once, soon, however often it is called until then: before the
+ * next frame, or within a quarter of a second while the page is hidden and has no frames.
+ *
+ * @param {() => void} action
+ * @returns {() => void}
+ */
+export function soon(action) {
+  let isDue = false;
+  const run = () => {
+    isDue = false;
+    action();
+  };
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    if (document.hidden) setTimeout(run, 250); else requestAnimationFrame(run);
+  };
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/**
+ * A line icon of 20 × 20, in the colour of the text around it.
+ *
+ * @param {string} path  the data of an SVG path
+ */
+export function icon(path) {
+  const drawing = document.createElementNS(SVG, 'svg');
+  drawing.setAttribute('viewBox', '0 0 20 20');
+  drawing.setAttribute('class', 'icon');
+  drawing.setAttribute('aria-hidden', 'true');
+  const line = document.createElementNS(SVG, 'path');
+  line.setAttribute('d', path);
+  drawing.append(line);
+  return drawing;
+}

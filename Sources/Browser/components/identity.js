@@ -1,0 +1,46 @@
+/**
+ * Who uses the page. `?user=` and `?token=` in the address win; a name that was typed in is
+ * remembered by the browser, a token only until the tab is closed. A token is taken out of the
+ * address at once: addresses are copied, shared and kept in histories.
+ */
+
+const USER = 'gapless.user';
+const TOKEN = 'gapless.token';
+
+/**
+ * @returns {{user: string} | {token: string} | null}
+ */
+export function knownIdentity() {
+  const address = new URL(location.href);
+  const given = address.searchParams.get('token');
+  if (given) {
+    sessionStorage.setItem(TOKEN, given);
+    address.searchParams.delete('token');
+    history.replaceState(history.state, '', address);
+  }
+  const user = address.searchParams.get('user');
+  const token = given ?? (user ? null : sessionStorage.getItem(TOKEN));
+  if (token) return { token };
+  const name = user ?? localStorage.getItem(USER);
+  return name ? { user: name } : null;
+}
+
+/**
+ * Remembers who was chosen.
+ *
+ * @param {{user: string} | {token: string}} identity
+ */
+export function rememberIdentity(identity) {
+  if ('token' in identity) {
+    sessionStorage.setItem(TOKEN, identity.token);
+  } else {
+    sessionStorage.removeItem(TOKEN);
+    localStorage.setItem(USER, identity.user);
+  }
+  const address = new URL(location.href);
+  address.searchParams.delete('user');
+  history.replaceState(history.state, '', address);
+}
+
+/** The token was refused or ran out. */
+export function forgetToken() { sessionStorage.removeItem(TOKEN); }

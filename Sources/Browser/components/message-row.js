@@ -1,0 +1,231 @@
+import { isFillable } from '../gaps.js';
+import { element, icon } from './dom.js';
+import { clockTime, dayName, fullTime } from './moments.js';
+import { avatar, listNames, tone } from './people.js';
+import { linkedText } from './text.js';
+
+/** @import { GapItem } from '../items.js' */
+/** @import { Draft } from '../outbox.js' */
+/** @import { Gap, Message } from '../types.js' */
+/** @import { Row } from './rows.js' */
+
+/**
+ * What rows need to know beside themselves, and what a person can do with them.
+ *
+ * @typedef {object} RowContext
+ * @property {string | null} user
+ * @property {(id: string) => string} nameOf  the display name of a user
+ * @property {(gap: Gap) => string} filling  `idle`, `busy`, or why it failed
+ * @property {(gap: Gap) => void} onFill
+ * @property {(id: string) => void} onResend
+ * @property {(id: string) => void} onDiscard
+ * @property {(message: Message) => void} onEdit
+ * @property {(message: Message) => void} onDelete
+ */
+
+const PENCIL = 'M4 16l.8-3.4L13.4 4l2.6 2.6-8.6 8.6z';
+const BIN = 'M5 6.5h10M8.5 6.5V4.5h3v2M6.5 6.5l.6 9h5.8l.6-9';
+
+/**
+ * What a row looks like depends on this and nothing else: an equal signature needs no new element.
+ *
+ * @param {Row} row
+ * @param {RowContext} context
+ */
+export function rowSignature(row, context) {
+  switch (row.kind) {
+    case 'day': return dayName(row.moment);
+    case 'unread': return '';
+    case 'seen': return row.by.join('\n');
+    default:
+  }
+  const { item, isContinued } = row;
+  switch (item.kind) {
+    case 'gap': return `${gapText(item)} ${context.filling(item.gap)}`;
+    case 'draft': return `${item.draft.state} ${item.draft.error} ${isContinued}`;
+    default: {
+      const { author, rev } = item.message;
+      return `${rev} ${item.isHeld} ${isContinued} ${context.nameOf(author)}`;
+    }
+  }
+}
+
+/**
+ * The element of a row.
+ *
+ * @param {Row} row
+ * @param {RowContext} context
+ * @returns {HTMLElement}
+ */
+export function rowElement(row, context) {
+  switch (row.kind) {
+    case 'day':
+      return dividerElement(dayName(row.moment));
+    case 'unread':
+      return dividerElement('New', { 'data-unread': true });
+    case 'seen':
+      return element('div', { class: 'row seen' }, `Seen by ${listNames(row.by, 4)}`);
+    default:
+  }
+  const { item, isContinued } = row;
+  switch (item.kind) {
+    case 'gap': return gapElement(item, context);
+    case 'draft': return draftElement(item.draft, isContinued, context);
+    default: return messageElement(item.message, item.isHeld, isContinued, context);
+  }
+}
+
+/**
+ * @param {string} text
+ * @param {Record<string, *>} [attributes]
+ */
+function dividerElement(text, attributes = {}) {
+  return element('div', { class: 'row divider', role: 'separator', ...attributes },
+    element('span', {}, text));
+}
+
+/**
+ * @param {object} of
+ * @param {string} of.author
+ * @param {string} of.name
+ * @param {string} of.createdAt
+ * @param {boolean} of.isOwn
+ * @param {boolean} of.isContinued
+ * @param {(Node | string | false)[]} of.body
+ * @param {Record<string, *>} [of.attributes]
+ */
+function speechElement({ author, name, createdAt, isOwn, isContinued, body, attributes = {} }) {
+  const when = { datetime: createdAt, title: fullTime(createdAt) };
+  const time = element('time', when, clockTime(createdAt));
+  const byline = isContinued ? 'byline visually-hidden' : 'byline';
+  const who = element('span', { class: 'author', 'data-tone': tone(author) }, name);
+  return element('div', {
+    class: 'row message', role: 'article', 'data-own': isOwn || undefined,
+    'data-continued': isContinued || undefined, ...attributes,
+  },
+  element('div', { class: 'margin' }, isContinued ? time : avatar(name)),
+  element('div', { class: 'speech' },
+    element('div', { class: byline }, who, !isContinued && time),
+    ...body));
+}
+
+/**
+ * @param {Message} message
+ * @param {boolean} isHeld
+ * @param {boolean} isContinued
+ * @param {RowContext} context
+ */
+function messageElement(message, isHeld, isContinued, context) {
+  const { author, createdAt, deleted, editedAt } = message;
+  const isOwn = author === context.user;
+  const body = deleted
+    ? element('p', { class: 'body', 'data-deleted': true }, 'This message was deleted')
+    : element('p', { class: 'body' }, ...bodyOf(message), editedAt
+      ? element('span', { class: 'edited', title: fullTime(editedAt) }, ' (edited)') : '');
+  const speech = speechElement({
+    author, name: context.nameOf(author), createdAt, isOwn, isContinued,
+    body: [body, isOwn && !deleted && actionsElement(message, context)],
+    attributes: { 'data-doubtful': !isHeld || undefined },
+  });
+  speech.dataset.seq = String(message.seq);
+  return speech;
+}
+
+/**
+ * @param {Message} message
+ * @returns {(Node | string)[]}
+ */
+function bodyOf({ body, attachment }) {
+  if (body) return linkedText(body);
+  return [element('span', { class: 'faint' }, attachment ? 'Attachment' : 'Empty message')];
+}
+
+/**
+ * @param {Message} message
+ * @param {RowContext} context
+ */
+function actionsElement(message, context) {
+  return element('div', { class: 'actions' },
+    element('button', {
+      type: 'button', title: 'Edit', 'aria-label': 'Edit message',
+      onclick: () => context.onEdit(message),
+    }, icon(PENCIL)),
+    element('button', {
+      type: 'button', title: 'Delete', 'aria-label': 'Delete message',
+      onclick: () => context.onDelete(message),
+    }, icon(BIN)));
+}
+
+/**
+ * @param {Draft} draft
+ * @param {boolean} isContinued
+ * @param {RowContext} context
+ */
+function draftElement({ id, body, createdAt, state, error }, isContinued, context) {
+  const failure = state === 'failed' && element('p', { class: 'failure', role: 'alert' },
+    `Not sent: ${error}. `,
+    linkButton('Try again', () => context.onResend(id)), ' · ',
+    linkButton('Discard', () => context.onDiscard(id)));
+  const sending = state === 'sending' && element('span', { class: 'sending' }, ' sending…');
+  const user = context.user ?? '';
+  return speechElement({
+    author: user, name: context.nameOf(user), createdAt, isOwn: true, isContinued,
+    body: [element('p', { class: 'body' }, ...linkedText(body), sending), failure],
+    attributes: { 'data-state': state },
+  });
+}
+
+/**
+ * @param {string} text
+ * @param {() => void} onclick
+ */
+function linkButton(text, onclick) {
+  return element('button', { type: 'button', class: 'link', onclick }, text);
+}
+
+/**
+ * @param {GapItem} item
+ * @param {RowContext} context
+ */
+function gapElement(item, context) {
+  const { gap } = item;
+  const state = context.filling(gap);
+  const isBusy = state === 'busy';
+  const hasFailed = !isBusy && state !== 'idle';
+  const button = isFillable(gap) && element('button', {
+    type: 'button', class: 'quiet', disabled: isBusy, onclick: () => context.onFill(gap),
+  }, isBusy ? 'Loading…' : hasFailed ? 'Try again' : 'Load');
+  const text = hasFailed ? `${gapText(item)} Loading failed: ${state}.` : gapText(item);
+  return element('div', {
+    class: 'row gap', role: 'group', 'aria-label': 'Missing messages', 'data-cause': gap.cause,
+  }, element('p', {}, text), button);
+}
+
+/**
+ * What is missing or in doubt, and who heals it.
+ *
+ * @param {GapItem} item
+ */
+function gapText({ gap: { missing, cause }, shownCount }) {
+  if (cause === 'trimmed') return 'Older messages are no longer kept.';
+  const lacking = missing === null ? null : missing - shownCount;
+  const healer = cause === 'upstream' ? ' The gateway is catching up.'
+    : cause === 'cache' ? ' The gateway is reading them again.' : '';
+  if (lacking !== null && lacking <= 0) {
+    return `${messageCount(shownCount)} below may be outdated.${healer}`;
+  }
+  const what = messageCount(lacking);
+  const verb = lacking === 1 ? 'is' : 'are';
+  switch (cause) {
+    case 'slow': return `${what} came faster than this page could take them.`;
+    case 'limit': return `${what} came while you were away.`;
+    case 'cold': return `${what} ${verb} not loaded.`;
+    default: return `${what} ${verb} missing here.${healer}`;
+  }
+}
+
+/** @param {number | null} count */
+function messageCount(count) {
+  if (count === null) return 'Messages';
+  return count === 1 ? '1 message' : `${count} messages`;
+}

@@ -1,0 +1,58 @@
+/** @import { Item } from '../items.js' */
+
+/**
+ * One row of a message list. Lines between days, the line above what is unread, and whether a
+ * message goes on where its author just spoke are made here, from the items around.
+ *
+ * @typedef {{kind: 'day', key: string, moment: string}} DayRow
+ * @typedef {{kind: 'unread', key: string}} UnreadRow
+ * @typedef {{kind: 'seen', key: string, by: string[]}} SeenRow
+ * @typedef {{kind: 'item', key: string, item: Item, isContinued: boolean}} ItemRow
+ * @typedef {DayRow | UnreadRow | SeenRow | ItemRow} Row
+ */
+
+/** Messages of one author within this time are one block, in milliseconds. */
+const BLOCK = 5 * 60_000;
+
+/**
+ * @param {Item[]} items  oldest first
+ * @param {object} of
+ * @param {(moment: string) => string} of.dayOf  names the day of a moment, to compare days with
+ * @param {string | null} of.user  the author of drafts
+ * @param {number | null} of.unreadAfter  the last place that was read before; `null` for no line
+ * @param {string[]} [of.seenBy]  who has read the newest message
+ * @returns {Row[]}
+ */
+export function listRows(items, { dayOf, user, unreadAfter, seenBy = [] }) {
+  /** @type {Row[]} */
+  const rows = [];
+  /** @type {{author: string | null, createdAt: string} | null} */
+  let previous = null;
+  let day = '';
+  let isUnreadMarked = unreadAfter === null;
+  for (const item of items) {
+    if (item.kind === 'gap') {
+      previous = null;
+      rows.push({ kind: 'item', key: item.key, item, isContinued: false });
+      continue;
+    }
+    const { createdAt } = item.kind === 'message' ? item.message : item.draft;
+    const author = item.kind === 'message' ? item.message.author : user;
+    if (dayOf(createdAt) !== day) {
+      day = dayOf(createdAt);
+      previous = null;
+      rows.push({ kind: 'day', key: `day ${day} ${item.key}`, moment: createdAt });
+    }
+    if (!isUnreadMarked && item.kind === 'message' && item.message.seq > Number(unreadAfter)) {
+      isUnreadMarked = true;
+      previous = null;
+      rows.push({ kind: 'unread', key: 'unread' });
+    }
+    const isContinued = previous !== null && previous.author === author
+      && Date.parse(createdAt) - Date.parse(previous.createdAt) < BLOCK;
+    rows.push({ kind: 'item', key: item.key, item, isContinued });
+    previous = { author, createdAt };
+  }
+  if (seenBy.length > 0) rows.push({ kind: 'seen', key: 'seen', by: seenBy });
+  return rows;
+}

@@ -1,0 +1,368 @@
+import { Backoff } from './backoff.js';
+import { Holder } from './holder.js';
+import { listItems } from './items.js';
+import { Outbox } from './outbox.js';
+import { Pages } from './pages.js';
+import { Participants } from './participants.js';
+import { RequestError } from './request-error.js';
+import { Signal } from './signal.js';
+
+/** @import { Connection } from './connection.js' */
+/** @import { EventFrame, Gap, Message, PageResult, SubscribeResult } from './types.js' */
+
+/** How many messages a page holds: what a subscription starts with, and each step back. */
+const PAGE = 100;
+
+/**
+ * A live message list of one conversation. It subscribes, resumes with its `have` whenever a
+ * session begins, fetches history on demand, names each gap, sends, and knows who types and who
+ * has read up to where. `changed` tells that anything of it is new.
+ *
+ * It holds exactly what the protocol allows it to hold (`Holder`); everything else is shown only.
+ */
+export class Conversation {
+  /** Anything that can be read here changed. @type {Signal<void>} */
+  changed = new Signal();
+
+  #connection;
+  #holder = new Holder();
+  #backoff = new Backoff();
+  #pages;
+  #outbox;
+  #participants;
+  /** @type {'idle' | 'opening' | 'live' | 'waiting' | 'ended'} */
+  #phase = 'idle';
+  /** @type {string | null} */
+  #ending = null;
+  #isOpen = false;
+  /** What the last frame said: `online` closes what it does not contradict. */
+  #wasOpen = false;
+  /** Counts the subscriptions: what was asked during an earlier one is only shown. */
+  #subscription = 0;
+  /** @type {(() => void)[]} */
+  #listening = [];
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #retry;
+
+  /**
+   * @param {Connection} connection
+   * @param {string} id
+   */
+  constructor(connection, id) {
+    this.#connection = connection;
+    /** The conversation's id. */
+    this.id = id;
+    this.#pages = new Pages({
+      fetch: (range) => this.#fetchPage(range),
+      changed: () => this.changed.emit(),
+    });
+    this.#outbox = new Outbox({
+      send: async ({ id: draft, body }) => this.#act('sendMessage', { id: draft, body }),
+      changed: () => this.changed.emit(),
+    });
+    this.#participants = new Participants({
+      request: (method, params, taking) => this.#request(method, params, taking),
+      changed: () => this.changed.emit(),
+    });
+  }
+
+  /** Where the subscription stands; `ended` is for good. */
+  get phase() { return this.#phase; }
+
+  /** Why it ended, for a person to read. */
+  get ending() { return this.#ending; }
+
+  /** Whether there may be changes that nobody here knows yet. */
+  get isOpen() { return this.#isOpen; }
+
+  /** What is held: `head`, `asOf`, `runs`. */
+  get have() { return this.#holder.have; }
+
+  /** The conversation's own record. */
+  get record() { return this.#holder.record; }
+
+  /** The gaps between the oldest place held and the head, oldest first. */
+  get gaps() { return this.#holder.gaps; }
+
+  /** Messages, gaps and what is being sent, oldest first. */
+  get items() {
+    return listItems({
+      values: this.#holder.values, gaps: this.gaps, drafts: this.#outbox.drafts,
+      user: this.#connection.user,
+    });
+  }
+
+  /** Who else is typing. */
+  get typists() {
+    return this.#participants.typists.users.filter((user) => user !== this.#connection.user);
+  }
+
+  /** The participants by id, where they are few enough to be fetched. */
+  get people() { return this.#participants.people; }
+
+  /** Up to where we have read. */
+  get lastReadSeq() { return this.#participants.marker.seq; }
+
+  /** Whether there is history before the oldest message shown. */
+  get hasOlder() {
+    const { head, oldest } = this.#holder;
+    return head !== null && oldest !== undefined && oldest > head.floor;
+  }
+
+  /** Whether older history is being fetched, or why that failed. */
+  get older() { return this.#pages.state('older'); }
+
+  /** Subscribes, now and whenever a session begins. */
+  open() {
+    this.#listening = [
+      this.#connection.live.listen(() => this.#subscribe()),
+      this.#connection.changed.listen(() => this.#connectionChanged()),
+      this.#connection.events.listen((event) => this.#event(event)),
+    ];
+    if (this.#connection.isLive) this.#subscribe();
+  }
+
+  /** Ends the subscription; what is held stays, and `open` resumes it. */
+  close() {
+    for (const stop of this.#listening) stop();
+    this.#listening = [];
+    clearTimeout(this.#retry);
+    this.#participants.report.finished();
+    this.#subscription += 1;
+    if (this.#phase === 'live' || this.#phase === 'opening') {
+      this.#request('unsubscribeMessages', {}).catch(() => {});
+    }
+    if (this.#phase !== 'ended') this.#phase = 'idle';
+  }
+
+  /** Fetches the page before the oldest message shown. */
+  async loadOlder() {
+    if (!this.hasOlder || this.#phase !== 'live') return;
+    await this.#pages.fetch('older', { before: this.#holder.oldest });
+  }
+
+  /**
+   * Fetches one page of a gap; what remains of it stays a gap.
+   *
+   * @param {Gap} gap
+   * @param {'newer' | 'older'} [end]  from which it closes
+   */
+  async fill({ after, before }, end = 'newer') {
+    if (this.#phase !== 'live') return;
+    const order = end === 'newer' ? 'desc' : 'asc';
+    await this.#pages.fetch(`gap ${after}`, { after, before, order });
+  }
+
+  /**
+   * Whether a gap is being filled, or why that failed.
+   *
+   * @param {Gap} gap
+   */
+  filling({ after }) { return this.#pages.state(`gap ${after}`); }
+
+  /**
+   * Sends a message; it is among the items at once.
+   *
+   * @param {string} body
+   */
+  send(body) {
+    this.#participants.report.finished();
+    this.#outbox.add(body);
+  }
+
+  /** @param {string} id  of a failed draft */
+  resend(id) { this.#outbox.retry(id); }
+
+  /** @param {string} id  of a failed draft */
+  discard(id) { this.#outbox.discard(id); }
+
+  /**
+   * @param {string} id
+   * @param {string} body
+   * @throws {RequestError}
+   */
+  async edit(id, body) { await this.#act('editMessage', { id, body }); }
+
+  /**
+   * @param {string} id
+   * @throws {RequestError}
+   */
+  async delete(id) { await this.#act('deleteMessage', { id }); }
+
+  /** @param {number} seq  everything up to here was read */
+  markRead(seq) { if (this.#phase === 'live') this.#participants.marker.move(seq); }
+
+  /** A key was hit in the box to send; `hasText` is whether something stands in it. */
+  typed(hasText = true) {
+    if (hasText) this.#participants.report.typed(); else this.#participants.report.finished();
+  }
+
+  /**
+   * @param {string} method
+   * @param {object} params
+   * @param {import('./pending.js').Taking} [taking]
+   */
+  #request(method, params, taking) {
+    return this.#connection.request(method, { conversation: this.id, ...params }, taking);
+  }
+
+  /**
+   * A request that is answered with a message, which is shown until its event comes.
+   *
+   * @param {string} method
+   * @param {object} params
+   */
+  #act(method, params) {
+    return this.#request(method, params, {
+      final: ({ message }) => {
+        this.#holder.show([message]);
+        this.#outbox.confirm([message], this.#connection.user);
+        this.changed.emit();
+      },
+    });
+  }
+
+  async #subscribe() {
+    clearTimeout(this.#retry);
+    this.#subscription += 1;
+    const subscription = this.#subscription;
+    const isCurrent = () => subscription === this.#subscription;
+    this.#setPhase('opening');
+    const have = this.#holder.resumable();
+    try {
+      await this.#request('subscribeMessages', { ...(have && { have }), limit: PAGE }, {
+        final: (result) => { if (isCurrent()) this.#subscribed(result, have !== null); },
+      });
+    } catch (error) {
+      if (isCurrent()) this.#subscribeFailed(/** @type {RequestError} */ (error));
+    }
+  }
+
+  /**
+   * @param {SubscribeResult} result
+   * @param {boolean} resumed
+   */
+  #subscribed(result, resumed) {
+    this.#holder.subscribed(result, resumed);
+    this.#outbox.confirm(result.deltas.map((delta) => delta.message), this.#connection.user);
+    this.#setOpen(result.open === true);
+    if (result.reset) this.#participants.marker.forget();
+    this.#participants.marker.confirm(result.conversation?.lastReadSeq ?? 0);
+    this.#pages.clear();
+    this.#backoff.reset();
+    this.#setPhase('live');
+    this.#participants.fetch(this.record);
+    this.#outbox.resume();
+    this.#participants.marker.resume();
+  }
+
+  /** @param {RequestError} error */
+  #subscribeFailed(error) {
+    if (error.code === 'disconnected') return;
+    if (error.retry === 'never') {
+      this.#end(error.code === 'not_found'
+        ? 'This conversation does not exist, or you take no part in it.' : error.message);
+      return;
+    }
+    this.#setPhase('waiting');
+    this.#retry = setTimeout(() => this.#subscribe(), error.after ?? this.#backoff.next());
+  }
+
+  /** @param {object} range */
+  #fetchPage(range) {
+    const subscription = this.#subscription;
+    const show = (/** @type {PageResult} */ { messages, head }) => {
+      this.#holder.show(messages, head);
+      this.changed.emit();
+    };
+    return this.#request('fetchMessages', { ...range, limit: PAGE }, {
+      cached: show,
+      final: (/** @type {PageResult} */ result) => {
+        // A page that was asked for before the subscription was renewed is not part of the `have`
+        // that it was renewed with, so changes since then would be missed.
+        if (subscription !== this.#subscription) return show(result);
+        this.#holder.fetched(result);
+        this.#setOpen(result.open === true);
+      },
+    });
+  }
+
+  /** @param {EventFrame} event */
+  #event(event) {
+    if (event.event === 'upstream') {
+      this.#isOpen = event.state !== 'online' || this.#wasOpen;
+      this.changed.emit();
+    }
+    if (event.conversation !== this.id && event.conversation?.id !== this.id) return;
+    if (this.#phase === 'live') this.#ownEvent(event);
+  }
+
+  /** @param {EventFrame} event */
+  #ownEvent(event) {
+    switch (event.event) {
+      case 'messages':
+      case 'gap':
+      case 'conversation':
+        this.#holder.event(event);
+        this.#setOpen(event.open === true);
+        this.#arrived((event.deltas ?? []).map((/** @type {*} */ delta) => delta.message));
+        break;
+      case 'reset':
+        this.#forget();
+        this.#subscribe();
+        break;
+      case 'unsubscribed':
+        this.#forget();
+        this.#end(event.reason === 'deleted'
+          ? 'This conversation was deleted.' : 'You take no part in this conversation any more.');
+        break;
+      case 'typing':
+        this.#participants.typists.note(event.user, event.state);
+        return;
+      case 'read':
+        this.#participants.noteRead(event.user, event.seq, event.user === this.#connection.user);
+        break;
+      default:
+        return;
+    }
+    this.changed.emit();
+  }
+
+  /** @param {Message[]} messages */
+  #arrived(messages) {
+    this.#outbox.confirm(messages, this.#connection.user);
+    for (const { author } of messages) this.#participants.typists.finish(author);
+  }
+
+  #connectionChanged() {
+    if (!this.#connection.isLive && this.#phase !== 'ended' && this.#phase !== 'idle') {
+      clearTimeout(this.#retry);
+      this.#participants.typists.clear();
+      this.#setPhase('waiting');
+    }
+  }
+
+  #forget() {
+    this.#holder.forget();
+    this.#participants.marker.forget();
+  }
+
+  /** @param {string} reason */
+  #end(reason) {
+    this.#ending = reason;
+    this.#setPhase('ended');
+    this.close();
+  }
+
+  /** @param {boolean} isOpen */
+  #setOpen(isOpen) {
+    this.#wasOpen = isOpen;
+    this.#isOpen = isOpen;
+  }
+
+  /** @param {'opening' | 'live' | 'waiting' | 'ended'} phase */
+  #setPhase(phase) {
+    this.#phase = phase;
+    this.changed.emit();
+  }
+}

@@ -1,0 +1,272 @@
+import { Backoff } from './backoff.js';
+import { RequestError } from './request-error.js';
+import { Signal } from './signal.js';
+
+/** @import { Connection } from './connection.js' */
+/** @import { ConversationRecord, EventFrame } from './types.js' */
+
+/** How many conversations one answer holds. */
+const PAGE = 100;
+/** So many are walked without being asked; the rest comes as the list is scrolled. */
+const WALK_LIMIT = 300;
+/** Several doubts about an unread count within this time are one question. */
+const RECOUNT_DELAY = 400;
+
+/**
+ * The conversations of the user, live: latest activity first, with unread counts. It subscribes
+ * and, whenever a session begins, resumes with the token of its last answer.
+ *
+ * Events carry no field of the user's own, so unread messages are counted here from them; where an
+ * event can't tell (an edit, a deletion, several at once), the gateway is asked, and what it says
+ * counts.
+ */
+export class ConversationList {
+  /** Anything that can be read here changed. @type {Signal<void>} */
+  changed = new Signal();
+
+  #connection;
+  #backoff = new Backoff();
+  /** @type {Map<string, ConversationRecord>} */
+  #records = new Map();
+  /** Known before a walk began and not met on it yet. @type {Set<string>} */
+  #unmet = new Set();
+  /** Where the walk goes on; `null` when it is over. @type {{cursor?: string} | null} */
+  #walk = null;
+  #isWalking = false;
+  /** @type {string | null} */
+  #token = null;
+  #isLoaded = false;
+  #isOpen = false;
+  /** @type {Set<string>} */
+  #recounts = new Set();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #retry;
+  /** @type {(() => void)[]} */
+  #listening = [];
+
+  /** @param {Connection} connection */
+  constructor(connection) { this.#connection = connection; }
+
+  /** Whether an answer came, so that an empty list is an empty list. */
+  get isLoaded() { return this.#isLoaded; }
+
+  /** Whether the gateway has doubts of its own about the list. */
+  get isOpen() { return this.#isOpen; }
+
+  /** Whether there are more conversations behind those in `records`. */
+  get hasMore() { return this.#walk !== null; }
+
+  /** The conversations, latest activity first. */
+  get records() {
+    return [...this.#records.values()].sort((a, b) => {
+      const [before, after] = [activity(a), activity(b)];
+      if (before !== after) return before > after ? -1 : 1;
+      return a.id < b.id ? -1 : 1;
+    });
+  }
+
+  /** All unread messages. */
+  get unreadCount() {
+    let sum = 0;
+    for (const { unreadCount = 0 } of this.#records.values()) sum += unreadCount;
+    return sum;
+  }
+
+  /**
+   * One conversation, `undefined` if it is not in the list.
+   *
+   * @param {string} id
+   */
+  record(id) { return this.#records.get(id); }
+
+  /** Subscribes, now and whenever a session begins. */
+  open() {
+    this.#listening = [
+      this.#connection.live.listen(() => this.#subscribe()),
+      this.#connection.events.listen((event) => this.#event(event)),
+    ];
+    if (this.#connection.isLive) this.#subscribe();
+  }
+
+  /** Ends the subscription. */
+  close() {
+    for (const stop of this.#listening) stop();
+    this.#listening = [];
+    clearTimeout(this.#retry);
+    this.#connection.request('unsubscribeConversations').catch(() => {});
+  }
+
+  /** Fetches the next conversations of a long list. */
+  async loadMore() {
+    if (this.#walk === null || this.#isWalking) return;
+    this.#isWalking = true;
+    try {
+      const params = { ...this.#walk, limit: PAGE, cached: false };
+      await this.#connection.request('fetchConversations', params, {
+        final: (result) => this.#walked(result),
+      });
+    } catch {
+      // The next scroll, or the next session, tries again.
+    } finally {
+      this.#isWalking = false;
+    }
+  }
+
+  /**
+   * Creates a conversation and puts it in the list.
+   *
+   * @param {{title?: string, participants: string[]}} fields
+   * @returns {Promise<ConversationRecord>}
+   * @throws {RequestError}
+   */
+  async create(fields) {
+    const { conversation } = await this.#connection.request('createConversation', fields, {
+      final: (result) => this.#put(result.conversation),
+    });
+    this.changed.emit();
+    return conversation;
+  }
+
+  /**
+   * Takes the user's own read marker, from wherever it became known.
+   *
+   * @param {string} id
+   * @param {number} seq
+   */
+  markRead(id, seq) {
+    const record = this.#records.get(id);
+    if (!record || seq <= (record.lastReadSeq ?? 0)) return;
+    const isAll = seq >= (record.head?.seq ?? 0);
+    const unreadCount = isAll ? 0 : record.unreadCount;
+    this.#records.set(id, { ...record, lastReadSeq: seq, unreadCount });
+    if (!isAll) this.#recount(id);
+    this.changed.emit();
+  }
+
+  async #subscribe() {
+    clearTimeout(this.#retry);
+    const since = this.#token ?? undefined;
+    try {
+      await this.#connection.request('subscribeConversations', { since, limit: PAGE }, {
+        final: (result) => this.#subscribed(result),
+      });
+    } catch (error) {
+      if (!(error instanceof RequestError) || error.code === 'disconnected') return;
+      const wait = error.after ?? this.#backoff.next();
+      this.#retry = setTimeout(() => this.#subscribe(), wait);
+    }
+  }
+
+  /** @param {*} result */
+  #subscribed(result) {
+    this.#backoff.reset();
+    this.#token = result.token ?? null;
+    this.#isOpen = result.open === true;
+    this.#isLoaded = true;
+    for (const id of result.removed ?? []) this.#records.delete(id);
+    // An incomplete answer is the top of the list only: what it does not name is unknown until a
+    // walk met it or ended.
+    this.#unmet = new Set(result.complete ? [] : this.#records.keys());
+    for (const record of result.conversations) this.#put(record);
+    const isWhole = result.complete || this.#records.size === 0
+      || result.conversations.length >= result.total;
+    if (!result.complete && isWhole) this.#dropUnmet();
+    if (!result.complete) this.#walk = isWhole ? null : {};
+    this.changed.emit();
+    if (this.#walk !== null) this.loadMore();
+  }
+
+  /** @param {{conversations: ConversationRecord[], next?: string}} page */
+  #walked({ conversations, next }) {
+    for (const record of conversations) this.#put(record);
+    this.#walk = next === undefined || next === null ? null : { cursor: next };
+    if (this.#walk === null) this.#dropUnmet();
+    this.changed.emit();
+    const isEnough = this.#records.size >= WALK_LIMIT && this.#unmet.size === 0;
+    if (this.#walk !== null && !isEnough) queueMicrotask(() => setTimeout(() => this.loadMore()));
+  }
+
+  #dropUnmet() {
+    for (const id of this.#unmet) this.#records.delete(id);
+    this.#unmet.clear();
+  }
+
+  /**
+   * Takes a record from a reply: its own fields are authoritative.
+   *
+   * @param {ConversationRecord} record
+   */
+  #put(record) {
+    this.#unmet.delete(record.id);
+    this.#records.set(record.id, record);
+  }
+
+  /** @param {EventFrame} event */
+  #event(event) {
+    if (event.event === 'conversations') {
+      for (const { type, conversation } of event.deltas) {
+        if (type === 'deleted') this.#records.delete(conversation.id);
+        else this.#apply(conversation);
+      }
+      this.changed.emit();
+    } else if (event.event === 'read' && event.user === this.#connection.user) {
+      this.markRead(event.conversation, event.seq);
+    } else if (event.event === 'upstream') {
+      this.#isOpen = event.state !== 'online';
+      this.changed.emit();
+    }
+  }
+
+  /**
+   * Takes a record from an event and counts what is new in it.
+   *
+   * @param {ConversationRecord} record
+   */
+  #apply(record) {
+    const known = this.#records.get(record.id);
+    let { unreadCount = 0, lastReadSeq = 0 } = known ?? {};
+    const arrived = (record.head?.seq ?? 0) - (known?.head?.seq ?? 0);
+    const changes = (record.head?.rev ?? 0) - (known?.head?.rev ?? 0);
+    const last = record.lastMessage;
+    const isNewLog = known?.head !== undefined && known.head.epoch !== record.head?.epoch;
+    if (last && last.author === this.#connection.user && last.seq === record.head?.seq) {
+      unreadCount = 0;
+      lastReadSeq = Math.max(lastReadSeq, last.seq);
+    } else if (known && !isNewLog && arrived === 1 && changes === 1) {
+      unreadCount += 1;
+    } else if (!known || isNewLog || changes > 0) {
+      unreadCount = Math.max(0, unreadCount + arrived);
+      if (arrived > 0 || unreadCount > 0) this.#recount(record.id);
+    }
+    this.#put({ ...known, ...record, unreadCount, lastReadSeq });
+  }
+
+  /**
+   * Asks the gateway for the user's own fields of a conversation, soon.
+   *
+   * @param {string} id
+   */
+  #recount(id) {
+    if (this.#recounts.has(id)) return;
+    this.#recounts.add(id);
+    setTimeout(() => {
+      this.#recounts.delete(id);
+      const take = (/** @type {*} */ { conversation }) => {
+        if (this.#records.has(id)) this.#put(conversation);
+        this.changed.emit();
+      };
+      const params = { conversation: id, cached: false };
+      this.#connection.request('fetchConversation', params, { final: take }).catch(() => {});
+    }, RECOUNT_DELAY);
+  }
+}
+
+/**
+ * The moment of the latest activity, RFC 3339 in UTC, so that text order is time order.
+ *
+ * @param {ConversationRecord} record
+ */
+function activity({ lastMessage, updatedAt, createdAt }) {
+  const [said, changed] = [lastMessage?.createdAt ?? '', updatedAt ?? createdAt ?? ''];
+  return said > changed ? said : changed;
+}

@@ -1,0 +1,87 @@
+import { Coverage } from './coverage.js';
+
+/** @import { Gap, GapCause, Head } from './types.js' */
+
+/** Causes that the gateway heals by pushing, or nobody: asking again would change nothing. */
+const healedElsewhere = new Set(['upstream', 'cache', 'trimmed']);
+
+/**
+ * Whether a client closes such a gap itself, by fetching.
+ *
+ * @param {Gap} gap
+ */
+export function isFillable(gap) { return !healedElsewhere.has(gap.cause); }
+
+/**
+ * Why which places are missing. What is missing follows from the runs that are held; the frames
+ * only add causes, the newest word about a place counts, and a hole without one is `cold`.
+ */
+export class GapLedger {
+  /** @type {{places: Coverage, cause: GapCause, since: string}[]} */
+  #declared = [];
+  #isDense = true;
+
+  /** Forgets every cause. */
+  forget() {
+    this.#declared = [];
+    this.#isDense = true;
+  }
+
+  /**
+   * Takes the gaps that a frame declared.
+   *
+   * @param {Gap[]} [gaps]
+   */
+  note(gaps = []) {
+    for (const { after, before, missing, cause, since } of gaps) {
+      if (missing === null) this.#isDense = false;
+      const places = Coverage.interval(after + 1, before - 1);
+      this.#cut(places);
+      if (!places.isEmpty) this.#declared.push({ places, cause, since });
+    }
+  }
+
+  /**
+   * The gaps of a holder, oldest first. What is older than everything held and was never declared
+   * is not a gap: it is history that nobody asked for yet.
+   *
+   * @param {Coverage} runs
+   * @param {Head | null} head
+   * @returns {Gap[]}
+   */
+  list(runs, head) {
+    this.#cut(runs);
+    if (head === null) return [];
+    const lows = this.#declared.map(({ places }) => places.first ?? Infinity);
+    const bottom = Math.min(runs.first ?? Infinity, ...lows);
+    if (bottom > head.seq) return [];
+    let cold = Coverage.interval(bottom, head.seq).subtracting(runs);
+    const gaps = [];
+    for (const { places, cause, since } of this.#declared) {
+      cold = cold.subtracting(places);
+      for (const run of places.clipped(bottom, head.seq).runs) {
+        gaps.push(this.#gap(run, cause, since));
+      }
+    }
+    for (const run of cold.runs) gaps.push(this.#gap(run, /** @type {const} */ ('cold'), ''));
+    return gaps.sort((a, b) => a.after - b.after);
+  }
+
+  /** @param {Coverage} places */
+  #cut(places) {
+    this.#declared = this.#declared
+      .map((entry) => ({ ...entry, places: entry.places.subtracting(places) }))
+      .filter((entry) => !entry.places.isEmpty);
+  }
+
+  /**
+   * @param {[number, number]} run
+   * @param {GapCause} cause
+   * @param {string} since
+   * @returns {Gap}
+   */
+  #gap([low, high], cause, since) {
+    const missing = this.#isDense ? high - low + 1 : null;
+    return { after: low - 1, before: high + 1, missing, cause, since };
+  }
+}

@@ -1,0 +1,234 @@
+import { Coverage } from './coverage.js';
+import { GapLedger } from './gaps.js';
+
+/** @import { ConversationRecord, EventFrame, Gap, Have, Head, Message } from './types.js' */
+/** @import { PageResult, SubscribeResult } from './types.js' */
+
+/** @typedef {{message: Message, isHeld: boolean}} Value */
+
+/** A `have` may name this many runs; a holder of more drops its oldest. */
+const RUN_LIMIT = 1000;
+
+/**
+ * What a client holds of one conversation, by the rules of the protocol and nothing else: `have`
+ * (`head`, `asOf`, `runs`), the values of the slots held, why the rest is missing, and apart from
+ * them the values that are only *shown* (a cached answer, the answer to one's own send, what a gap
+ * took away).
+ *
+ * Pure: frames go in, in the order in which they came. Invariant: a place has a held value only if
+ * it lies in `runs`, and no shown value there is older than the held one.
+ */
+export class Holder {
+  /** @type {Head | null} */
+  #head = null;
+  #asOf = 0;
+  #runs = Coverage.empty;
+  /** @type {Map<number, Message>} */
+  #held = new Map();
+  /** @type {Map<number, Message>} */
+  #shown = new Map();
+  /** @type {ConversationRecord | null} */
+  #record = null;
+  #gaps = new GapLedger();
+  /** The answer of `values` until the next change. @type {readonly Value[] | null} */
+  #values = null;
+
+  /** The newest head seen, `null` if nothing is held. */
+  get head() { return this.#head; }
+
+  /** Each slot held has every change up to this number. */
+  get asOf() { return this.#asOf; }
+
+  /** The places held. */
+  get runs() { return this.#runs; }
+
+  /** The conversation's own record: slot 0. */
+  get record() { return this.#record; }
+
+  /** What is held, as the protocol writes it; `null` if nothing is. */
+  get have() {
+    return this.#head === null
+      ? null
+      : { head: this.#head, asOf: this.#asOf, runs: this.#runs.runs };
+  }
+
+  /** The gaps from the oldest place held or declared up to the head, oldest first. */
+  get gaps() { return this.#gaps.list(this.#runs, this.#head); }
+
+  /** The oldest place that is held, shown or a gap; `undefined` if there is none. */
+  get oldest() {
+    const gap = this.gaps[0];
+    const oldest = Math.min(
+      this.#runs.first ?? Infinity,
+      this.values[0]?.message.seq ?? Infinity,
+      gap === undefined ? Infinity : gap.after + 1,
+    );
+    return oldest === Infinity ? undefined : oldest;
+  }
+
+  /** All values, oldest first, each with whether its place is held. */
+  get values() {
+    if (this.#values === null) {
+      const places = new Set([...this.#held.keys(), ...this.#shown.keys()]);
+      this.#values = [...places].sort((a, b) => a - b).map((seq) => ({
+        message: /** @type {Message} */ (this.value(seq)),
+        isHeld: this.#runs.contains(seq),
+      }));
+    }
+    return this.#values;
+  }
+
+  /** Forgets everything. */
+  forget() {
+    this.#values = null;
+    this.#gaps.forget();
+    this.#head = null;
+    this.#asOf = 0;
+    this.#runs = Coverage.empty;
+    this.#held.clear();
+    this.#shown.clear();
+    this.#record = null;
+  }
+
+  /**
+   * What a subscription may be resumed with. Runs above the limit are dropped here and now, not
+   * only left out: the answer speaks of what was named, and no change of another slot would come.
+   *
+   * @returns {Have | null}
+   */
+  resumable() {
+    if (this.#runs.runCount > RUN_LIMIT) {
+      this.#runs = this.#runs.newestRuns(RUN_LIMIT);
+      this.#demote();
+    }
+    return this.have;
+  }
+
+  /**
+   * Takes the answer of `subscribeMessages`.
+   *
+   * @param {SubscribeResult} result
+   * @param {boolean} resumed  whether the request named a `have`
+   */
+  subscribed(result, resumed) {
+    if (!resumed || result.reset || this.#isForeign(result.head)) this.forget();
+    this.#take(result.deltas.map((delta) => delta.message), result);
+    this.#asOf = result.asOf;
+    if (result.conversation) this.#record = result.conversation;
+  }
+
+  /**
+   * Takes the final answer of `fetchMessages`.
+   *
+   * @param {PageResult} result
+   */
+  fetched(result) {
+    if (this.#isForeign(result.head)) this.forget();
+    // Where nothing is held there is only one `asOf`, and it is the smaller.
+    const asOf = this.#head === null ? result.asOf : Math.min(this.#asOf, result.asOf);
+    this.#take(result.messages, result);
+    this.#asOf = asOf;
+  }
+
+  /**
+   * Takes an event of a subscription: `messages`, `gap`, `conversation`, `reset` or `unsubscribed`.
+   *
+   * @param {EventFrame} event
+   */
+  event(event) {
+    if (event.event === 'reset' || event.event === 'unsubscribed') {
+      this.forget();
+      return;
+    }
+    // In a new epoch nothing is held yet, so `asOf` is 0 and only a chain from 0 can raise it.
+    if (this.#isForeign(event.head)) this.forget();
+    const deltas = /** @type {{message: Message}[]} */ (event.deltas ?? []);
+    this.#take(deltas.map((delta) => delta.message), /** @type {*} */ (event));
+    if (event.prev <= this.#asOf) this.#asOf = event.asOf;
+    const record = event.event === 'conversation' ? event.conversation : null;
+    if (record && (record.rev ?? 0) >= (this.#record?.rev ?? 0)) this.#record = record;
+  }
+
+  /**
+   * Shows values that are not held: of a cached answer, or of one's own send, edit or delete. What
+   * is held already at the same change or a later one stays; a covering frame replaces the rest.
+   *
+   * @param {Message[]} messages
+   * @param {Head} [head]  the head that came with them; values of another epoch are not shown
+   */
+  show(messages, head) {
+    if (head && this.#isForeign(head)) return;
+    this.#values = null;
+    for (const message of messages) {
+      const known = this.value(message.seq);
+      if (known && known.rev >= message.rev) continue;
+      if (message.seq >= (this.#head?.floor ?? 1)) this.#shown.set(message.seq, message);
+    }
+  }
+
+  /**
+   * The value held at a place.
+   *
+   * @param {number} seq
+   */
+  heldValue(seq) { return this.#held.get(seq); }
+
+  /**
+   * The value at a place, shown or held.
+   *
+   * @param {number} seq
+   */
+  value(seq) { return this.#shown.get(seq) ?? this.#held.get(seq); }
+
+  /**
+   * Whether `head` is of another log than the one held.
+   *
+   * @param {Head} head
+   */
+  #isForeign(head) { return this.#head !== null && head.epoch !== this.#head.epoch; }
+
+  /**
+   * Applies a covering frame: values, then `((runs ∪ covers) \ gaps) \ [1, floor − 1]`.
+   *
+   * @param {Message[]} messages
+   * @param {{covers?: [number, number][], gaps?: Gap[], head: Head}} frame
+   */
+  #take(messages, { covers = [], gaps = [], head }) {
+    this.#values = null;
+    const covered = new Coverage(covers);
+    for (const seq of [...this.#shown.keys()]) {
+      if (covered.contains(seq)) this.#shown.delete(seq);
+    }
+    for (const message of messages) {
+      this.#shown.delete(message.seq);
+      const held = this.#held.get(message.seq);
+      if (!held || message.rev >= held.rev) this.#held.set(message.seq, message);
+    }
+    if (this.#head === null || head.rev >= this.#head.rev) this.#head = head;
+    const lost = new Coverage(gaps.filter((gap) => gap.before - gap.after > 1)
+      .map((gap) => [gap.after + 1, gap.before - 1]));
+    const below = Coverage.interval(0, this.#head.floor - 1);
+    this.#gaps.note(gaps);
+    this.#runs = this.#runs.union(covered).subtracting(lost).subtracting(below);
+    if (!lost.isEmpty || !below.isEmpty || messages.some(({ seq }) => !this.#runs.contains(seq))) {
+      this.#demote();
+    }
+  }
+
+  /**
+   * Moves the values whose place is held no more to those that are only shown, and drops what lies
+   * below the floor: a reader should not see rows vanish while a gap is being filled.
+   */
+  #demote() {
+    this.#values = null;
+    const floor = this.#head?.floor ?? 1;
+    for (const [seq, message] of this.#held) {
+      if (this.#runs.contains(seq)) continue;
+      this.#held.delete(seq);
+      if (!this.#shown.has(seq)) this.#shown.set(seq, message);
+    }
+    for (const seq of this.#shown.keys()) {
+      if (seq < floor) this.#shown.delete(seq);
+    }
+  }
+}

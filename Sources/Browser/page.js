@@ -1,0 +1,147 @@
+/**
+ * The page: it finds out who uses it, keeps one connection, and shows the conversation list and the
+ * conversation that the address names. Everything it knows comes from the client library.
+ */
+
+import { ConversationListView } from './components/conversation-list.js';
+import { ConversationView } from './components/conversation-view.js';
+import { newConversation, signIn } from './components/dialogs.js';
+import { element } from './components/dom.js';
+import { forgetToken, knownIdentity, rememberIdentity } from './components/identity.js';
+import { StatusBar } from './components/status.js';
+import { CloseCode, Connection, Conversation, ConversationList } from './gapless.js';
+
+/** So many conversations keep what they hold, to be resumed instead of read again. */
+const KEPT = 12;
+
+const page = /** @type {HTMLElement} */ (document.getElementById('page'));
+const sidebar = /** @type {HTMLElement} */ (document.getElementById('sidebar'));
+const main = /** @type {HTMLElement} */ (document.getElementById('main'));
+
+/** Where the gateway of this page listens. */
+function gatewayAddress() {
+  const address = new URL('/v1/ws', location.href);
+  address.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
+  return address.href;
+}
+
+let identity = knownIdentity();
+
+const connection = new Connection({
+  url: gatewayAddress(),
+  client: 'gapless-page',
+  credentials: ({ expired }) => (expired ? null : identity),
+});
+const list = new ConversationList(connection);
+
+/** What was open lately, newest last. @type {Map<string, Conversation>} */
+const conversations = new Map();
+/** @type {{conversation: Conversation, view: ConversationView} | null} */
+let shown = null;
+
+const listView = new ConversationListView({
+  connection, list, onSelect: (id) => navigate(id), onCreate: () => create(),
+});
+const status = new StatusBar({ connection, onUser: () => changeUser() });
+sidebar.append(...listView.elements, status.element);
+
+/**
+ * Opens a conversation and makes the address name it; `null` goes back to the list.
+ *
+ * @param {string | null} id
+ */
+function navigate(id) {
+  const address = new URL(location.href);
+  if (id === null) address.searchParams.delete('conversation');
+  else address.searchParams.set('conversation', id);
+  if (address.href !== location.href) history.pushState(null, '', address);
+  show(id);
+}
+
+/** @param {string | null} id */
+function show(id) {
+  page.dataset.view = id === null ? 'list' : 'conversation';
+  listView.select(id);
+  if (shown?.conversation.id === id) return;
+  shown?.view.dispose();
+  shown?.conversation.close();
+  shown = null;
+  if (id === null) {
+    main.replaceChildren(element('p', { class: 'nothing' }, 'Choose a conversation.'));
+    return;
+  }
+  const conversation = conversations.get(id) ?? new Conversation(connection, id);
+  keep(conversation);
+  conversation.open();
+  const view = new ConversationView({
+    connection, conversation, list, onBack: () => navigate(null),
+  });
+  shown = { conversation, view };
+  main.replaceChildren(...view.elements);
+  view.composer.focus();
+}
+
+/** @param {Conversation} conversation */
+function keep(conversation) {
+  conversations.delete(conversation.id);
+  if (conversation.phase !== 'ended') conversations.set(conversation.id, conversation);
+  for (const id of conversations.keys()) {
+    if (conversations.size <= KEPT) break;
+    conversations.delete(id);
+  }
+}
+
+async function create() {
+  const created = await newConversation((fields) => list.create(fields));
+  if (created) navigate(created.id);
+}
+
+async function changeUser() {
+  const user = connection.user ?? undefined;
+  const chosen = await signIn({ user, mayCancel: true });
+  if (!chosen || ('user' in chosen && chosen.user === user)) return;
+  rememberIdentity(chosen);
+  location.assign(location.pathname);
+}
+
+/** The gateway refused who we said we are: ask again. */
+async function askAgain() {
+  const { code, reason } = connection.state;
+  const refused = code === CloseCode.tokenRefused || code === CloseCode.tokenExpired;
+  if (connection.state.phase !== 'closed' || !refused) return;
+  forgetToken();
+  identity = await signIn({ reason: `The gateway says: ${reason}.`, wantsToken: true });
+  if (identity) rememberIdentity(identity);
+  connection.open();
+}
+
+function drawTitle() {
+  const count = list.unreadCount;
+  const title = count > 0 ? `(${count}) Gapless` : 'Gapless';
+  if (document.title !== title) document.title = title;
+}
+
+/** The conversation that the address names. */
+function named() { return new URL(location.href).searchParams.get('conversation'); }
+
+async function start() {
+  page.dataset.view = named() === null ? 'list' : 'conversation';
+  if (identity === null) {
+    identity = await signIn();
+    if (identity) rememberIdentity(identity);
+  }
+  list.changed.listen(drawTitle);
+  connection.changed.listen(() => { askAgain(); });
+  addEventListener('popstate', () => show(named()));
+  addEventListener('online', () => connection.wake());
+  document.addEventListener('visibilitychange', () => { if (!document.hidden) connection.wake(); });
+  list.open();
+  connection.open();
+  // Whose messages are one's own is the gateway's to say, so rows are drawn after it did.
+  const stop = connection.live.listen(() => {
+    stop();
+    show(named());
+  });
+}
+
+start();

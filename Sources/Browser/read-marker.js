@@ -1,0 +1,56 @@
+/**
+ * One's own read marker in one conversation. It never moves back; while a move is under way the
+ * wish for the next one waits, and only the farthest is sent.
+ */
+export class ReadMarker {
+  #send;
+  #seq = 0;
+  #wanted = 0;
+  #isBusy = false;
+
+  /** @param {(seq: number) => Promise<{lastReadSeq: number}>} send */
+  constructor(send) { this.#send = send; }
+
+  /** Everything up to here is read. */
+  get seq() { return this.#seq; }
+
+  /**
+   * Takes the gateway's word.
+   *
+   * @param {number} seq
+   */
+  confirm(seq) { this.#seq = Math.max(this.#seq, seq); }
+
+  /** Begins again from nothing: the log was recreated. */
+  forget() {
+    this.#seq = 0;
+    this.#wanted = 0;
+  }
+
+  /**
+   * Moves the marker up to `seq`.
+   *
+   * @param {number} seq
+   */
+  move(seq) {
+    this.#wanted = Math.max(this.#wanted, seq);
+    this.resume();
+  }
+
+  /** Sends what is wanted and not confirmed; called when a session begins. */
+  async resume() {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    try {
+      while (this.#wanted > this.#seq) {
+        const { lastReadSeq } = await this.#send(this.#wanted);
+        if (lastReadSeq < this.#wanted) this.#wanted = lastReadSeq;
+        this.confirm(lastReadSeq);
+      }
+    } catch {
+      // The next message that is read, or the next session, tries again.
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * A request that failed: the `error` of its reply, or `disconnected` where the connection ended
+ * before a reply came (then nobody knows whether it was carried out).
+ */
+export class RequestError extends Error {
+  /**
+   * @param {object} error
+   * @param {string} error.code
+   * @param {string} error.message
+   * @param {'never' | 'later' | 'now'} [error.retry]
+   * @param {number} [error.after]  milliseconds
+   */
+  constructor({ code, message, retry = 'never', after }) {
+    super(message);
+    this.name = 'RequestError';
+    /** One of the protocol's error codes, or `disconnected`. */
+    this.code = code;
+    /** Whether the same request may succeed when it is made again. */
+    this.retry = retry;
+    /** Milliseconds after which it may be tried again, where that is known. */
+    this.after = after;
+  }
+
+  /** The connection ended before the reply. */
+  static disconnected() {
+    return new RequestError({
+      code: 'disconnected', message: 'the connection ended before the reply', retry: 'later',
+    });
+  }
+
+  /**
+   * Whether `error` is one of these with `code`.
+   *
+   * @param {unknown} error
+   * @param {string} code
+   */
+  static is(error, code) { return error instanceof RequestError && error.code === code; }
+}

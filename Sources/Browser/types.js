@@ -1,0 +1,90 @@
+/**
+ * The objects of the Gapless protocol as JSDoc types: nothing here runs. Each name is the word that
+ * the protocol's reference uses for it.
+ *
+ * @typedef {number} Seq  a message's place in its conversation, from 1
+ * @typedef {number} Rev  the number of a change of a conversation
+ *
+ * @typedef {object} Head  the newest change known of a conversation's log
+ * @property {string} epoch  changes when the log was recreated, restored or rewound
+ * @property {Seq} seq  the highest place given, 0 in an empty conversation
+ * @property {Rev} rev  the number of the newest change
+ * @property {string} mark  what this log alone has at `rev`
+ * @property {Seq} floor  the oldest place that the origin still has
+ *
+ * @typedef {object} Have  what a holder holds
+ * @property {Head} head
+ * @property {Rev} asOf  each slot held has every change up to this one
+ * @property {[number, number][]} runs
+ *
+ * @typedef {'upstream' | 'cache' | 'slow' | 'limit' | 'cold' | 'trimmed'} GapCause
+ *
+ * @typedef {object} Gap  places that are not held; both ends are exclusive
+ * @property {number} after
+ * @property {number} before
+ * @property {number | null} missing  places in it, null where numbering is not dense
+ * @property {GapCause} cause
+ * @property {string} since  RFC 3339
+ *
+ * @typedef {object} Message
+ * @property {string} id
+ * @property {string} conversation
+ * @property {Seq} seq
+ * @property {Rev} rev
+ * @property {string} author
+ * @property {string | null} [body]
+ * @property {*} [attachment]
+ * @property {Record<string, *>} [metadata]
+ * @property {string} createdAt  RFC 3339
+ * @property {string | null} [editedAt]
+ * @property {boolean} deleted
+ *
+ * @typedef {object} ConversationRecord
+ * @property {string} id
+ * @property {string | null} [title]
+ * @property {string[]} [participants]  left out above 100 of them, and in events
+ * @property {number} [participantCount]
+ * @property {string[]} [admins]
+ * @property {Record<string, *>} [metadata]
+ * @property {string} [createdAt]
+ * @property {string} [updatedAt]
+ * @property {Rev} [rev]
+ * @property {Message | null} [lastMessage]
+ * @property {Head} [head]
+ * @property {number} [unreadCount]  the caller's own, in replies only
+ * @property {Seq} [lastReadSeq]  the caller's own, in replies only
+ *
+ * @typedef {object} Participant
+ * @property {string} id
+ * @property {string | null} [name]
+ * @property {Seq} [lastReadSeq]
+ *
+ * @typedef {{type: 'inserted' | 'updated' | 'deleted', via: string, message: Message}} Delta
+ *
+ * @typedef {object} SubscribeResult  the answer of `subscribeMessages`
+ * @property {Delta[]} deltas
+ * @property {[number, number][]} covers
+ * @property {Gap[]} gaps
+ * @property {Rev} asOf
+ * @property {Head} head
+ * @property {boolean} [open]
+ * @property {boolean} [reset]
+ * @property {ConversationRecord} [conversation]
+ *
+ * @typedef {object} PageResult  the answer of `fetchMessages`
+ * @property {Message[]} messages
+ * @property {{before: boolean, after: boolean}} hasMore
+ * @property {[number, number][]} covers
+ * @property {Gap[]} [gaps]
+ * @property {Rev} asOf
+ * @property {Head} head
+ * @property {boolean} [open]
+ *
+ * @typedef {{event: string} & Record<string, *>} EventFrame
+ *
+ * @typedef {object} UpstreamState
+ * @property {'online' | 'syncing' | 'offline'} state
+ * @property {string} since  RFC 3339
+ */
+
+export {};

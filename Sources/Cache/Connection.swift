@@ -1,0 +1,120 @@
+import CSQLite
+
+/// One connection to the database file, the only owner of its `sqlite3*`. It belongs to whoever made
+/// it and is used by one thread at a time, so SQLite's own mutexes are off. Statements keep the
+/// handle alive: closing waits for the last of them.
+package final class Connection {
+    /// What the connection may do.
+    package enum Access { case readWrite, readOnly }
+
+    private let handle: OpaquePointer
+    private let path: String
+
+    /// Opens the file; with `.readWrite` it is made if it is not there.
+    /// - Throws: `CacheError`, if the file can't be opened at all. That it is no database shows only
+    ///   when it is first read.
+    package init(path: String, access: Access) throws(CacheError) {
+        var opened: OpaquePointer?
+        let flags =
+            switch access {
+            case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            case .readOnly: SQLITE_OPEN_READONLY
+            }
+        let result = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
+        guard result == SQLITE_OK, let opened else {
+            let code = opened.map { sqlite3_extended_errcode($0) } ?? result
+            sqlite3_close_v2(opened)
+            throw CacheError(doing: "open cache", on: path, result: code)
+        }
+        handle = opened
+        self.path = path
+        sqlite3_extended_result_codes(handle, 1)
+        // Checkpoints by the one writer may meet a reader for the time of one page.
+        sqlite3_busy_timeout(handle, 5_000)
+    }
+
+    deinit {
+        // Unlike sqlite3_close, this one accepts statements that are not finalized yet.
+        sqlite3_close_v2(handle)
+    }
+
+    /// Compiles one statement, to be used many times.
+    /// - Throws: `CacheError`, if the file can't be read or the text is not of this schema.
+    package func prepare(_ sql: String) throws(CacheError) -> Statement {
+        var prepared: OpaquePointer?
+        let result = sqlite3_prepare_v3(
+            handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        guard result == SQLITE_OK, let prepared else {
+            throw CacheError(doing: "prepare a statement for cache", on: path, result: result)
+        }
+        return Statement(owning: prepared)
+    }
+
+    /// Runs a script of statements that give no rows.
+    /// - Throws: `CacheError` of the first statement that fails; those before it took effect.
+    package func execute(_ script: String) throws(CacheError) {
+        let result = sqlite3_exec(handle, script, nil, nil, nil)
+        guard result == SQLITE_OK else {
+            throw CacheError(doing: "change cache", on: path, result: result)
+        }
+    }
+
+    /// The first column of the first row as a number, nil if there is no row.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func integer(_ sql: String) throws(CacheError) -> Int? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.int(0) : nil
+    }
+
+    /// The first column of the first row as text, nil if there is no row.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func text(_ sql: String) throws(CacheError) -> String? {
+        let statement = try prepare(sql)
+        return try statement.step() ? statement.text(0) : nil
+    }
+
+    /// Rows inserted, updated and deleted since the connection was opened.
+    package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
+
+    /// Rows that the last statement inserted, updated or deleted.
+    package var changes: Int { Int(sqlite3_changes64(handle)) }
+
+    /// The rowid of the last row inserted.
+    package var lastInsertedRow: Int { Int(sqlite3_last_insert_rowid(handle)) }
+
+    /// Whether a transaction is open. SQLite closes one by itself on some failures of the disk.
+    package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    /// Whether the file can only be read, whatever was asked for.
+    package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
+}
+
+extension CacheError {
+    /// What SQLite answered, in the words of this program.
+    init(doing: String, on path: String, result: Int32) {
+        let (code, name): (Code, String) =
+            switch result & 0xff {
+            case SQLITE_NOTADB: (.notADatabase, "SQLITE_NOTADB")
+            case SQLITE_CORRUPT: (.damaged, "SQLITE_CORRUPT")
+            case SQLITE_FULL: (.full, "SQLITE_FULL")
+            case SQLITE_IOERR: (.disk, "SQLITE_IOERR")
+            case SQLITE_READONLY: (.notWritable, "SQLITE_READONLY")
+            case SQLITE_PERM: (.notWritable, "SQLITE_PERM")
+            case SQLITE_CANTOPEN: (.notWritable, "SQLITE_CANTOPEN")
+            case SQLITE_BUSY: (.inUse, "SQLITE_BUSY")
+            case SQLITE_CONSTRAINT: (.failed, "SQLITE_CONSTRAINT")
+            default: (.failed, "SQLite")
+            }
+        // Not sqlite3_errmsg: that one may quote what it was given.
+        self.init(
+            code, doing: doing, on: path, seen: String(cString: sqlite3_errstr(result)),
+            detail: "\(name) \(result)")
+    }
+
+    /// What went wrong in a step of `statement`.
+    init(doing: String, stepping statement: OpaquePointer) {
+        let database = sqlite3_db_handle(statement)
+        let path = sqlite3_db_filename(database, "main").map { String(cString: $0) } ?? ""
+        self.init(doing: doing, on: path, result: sqlite3_extended_errcode(database))
+    }
+}

@@ -1,0 +1,110 @@
+import Chat
+import JSON
+import Wire
+
+/// A log as its row has it: what every read and write of a conversation begins with. Read in one
+/// step, by id.
+package struct LogRow: Sendable {
+    /// The number of the conversation in this file; an id that is used again gets a new one.
+    package var cid: Int
+    package var id: String
+    package var head: Head
+    /// The rev of slot 0.
+    package var recordRev: Int
+    /// The place of the newest message that is not deleted, 0 if there is none.
+    package var lastSeq: Int
+    /// When the newest message came or the record changed: the order of lists. No message is older
+    /// than one before it, so it is also the earliest moment that a new one may have.
+    package var activity: Timestamp
+    /// The list's rev at the last change here.
+    package var touched: Int
+
+    package init(
+        cid: Int, id: String, head: Head, recordRev: Int, lastSeq: Int, activity: Timestamp,
+        touched: Int
+    ) {
+        self.cid = cid
+        self.id = id
+        self.head = head
+        self.recordRev = recordRev
+        self.lastSeq = lastSeq
+        self.activity = activity
+        self.touched = touched
+    }
+}
+
+/// The fields of slot 0 that are not participants.
+package struct RecordRow: Sendable {
+    package var title: String?
+    package var metadata: RawJSON
+    package var unknown: [JSONMember]
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+
+    package init(
+        title: String?, metadata: RawJSON, unknown: [JSONMember], createdAt: Timestamp,
+        updatedAt: Timestamp
+    ) {
+        self.title = title
+        self.metadata = metadata
+        self.unknown = unknown
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+}
+
+/// One user in a conversation: who takes part, who did, or who only wrote.
+package struct MemberRow: Sendable {
+    package var user: String
+    package var isMember: Bool
+    package var isAdmin: Bool
+    package var lastRead: Int
+    package var name: String?
+    package var metadata: RawJSON?
+    package var unknown: [JSONMember]
+    /// When the user joined, for one who takes part.
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+
+    package init(
+        user: String, isMember: Bool = true, isAdmin: Bool = false, lastRead: Int = 0,
+        name: String? = nil, metadata: RawJSON? = nil, unknown: [JSONMember] = [],
+        createdAt: Timestamp, updatedAt: Timestamp
+    ) {
+        self.user = user
+        self.isMember = isMember
+        self.isAdmin = isAdmin
+        self.lastRead = lastRead
+        self.name = name
+        self.metadata = metadata
+        self.unknown = unknown
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+
+    /// The participant object of `protocol.md` 6.
+    package var json: [UInt8] {
+        Participant(
+            id: user, name: name, lastReadSeq: lastRead, createdAt: createdAt,
+            updatedAt: updatedAt, metadata: metadata ?? .emptyObject, unknown: unknown
+        ).json
+    }
+}
+
+extension Array where Element == JSONMember {
+    /// The members as the text of one object, nil if there are none.
+    package var stored: [UInt8]? {
+        guard !isEmpty else { return nil }
+        var writer = JSONWriter()
+        writer.beginObject()
+        for member in self { writer.member(member) }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// The members of a text that `stored` wrote.
+    init(stored: [UInt8]?) {
+        // What this program wrote itself is well-formed; a damaged row loses its unknown fields.
+        self = stored.flatMap { try? JSONObject($0).members } ?? []
+    }
+}

@@ -1,0 +1,257 @@
+import Chat
+import JSON
+import Wire
+
+/// The statements with which a log is written, all inside a transaction of the writer. They know
+/// the tables and no rule: what may be written is decided above.
+package final class LogWrites {
+    private let touch: Statement
+    private let markList: Statement
+    private let insertMark: Statement
+    private let insertConversation: Statement
+    private let updateHead: Statement
+    private let updateRecord: Statement
+    private let remove: Statement
+    private let insertMessage: Statement
+    private let updateMessage: Statement
+    private let join: Statement
+    private let updateMember: Statement
+    private let leave: Statement
+    private let leaveAll: Statement
+    private let raise: Statement
+    private let connection: Connection
+
+    package init(_ connection: Connection) throws(CacheError) {
+        self.connection = connection
+        touch = try connection.prepare(
+            """
+            UPDATE state SET touched = touched + 1, messages = messages + ? WHERE id = 0
+            RETURNING touched, mark
+            """)
+        markList = try connection.prepare("UPDATE state SET mark = ? WHERE id = 0")
+        insertMark = try connection.prepare("INSERT INTO incarnation VALUES (?, ?, ?)")
+        insertConversation = try connection.prepare(
+            """
+            INSERT INTO conversation (id, epoch, seq, rev, mark, floor, record_rev, last_seq,
+                activity, touched, title, metadata, unknown, created_at, updated_at, people)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        updateHead = try connection.prepare(
+            """
+            UPDATE conversation SET seq = ?, rev = ?, mark = ?, record_rev = ?, last_seq = ?,
+                activity = ?, touched = ? WHERE cid = ?
+            """)
+        updateRecord = try connection.prepare(
+            """
+            UPDATE conversation SET title = ?, metadata = ?, unknown = ?, updated_at = ?
+            WHERE cid = ?
+            """)
+        remove = try connection.prepare(
+            "UPDATE conversation SET removed = 1, touched = ? WHERE cid = ?")
+        insertMessage = try connection.prepare(
+            "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        updateMessage = try connection.prepare(
+            "UPDATE message SET rev = ?, deleted = ?, json = ? WHERE cid = ? AND seq = ?")
+        // Whoever comes back keeps the marker: own messages never lie above it.
+        join = try connection.prepare(
+            """
+            INSERT INTO member VALUES (?1, ?2, 1, ?3, (SELECT coalesce(max(place), 0) + 1
+                FROM member WHERE cid = ?1 AND member = 1), 0, ?4, ?5, ?5, ?6, ?7, ?8)
+            ON CONFLICT (cid, user) DO UPDATE SET member = 1, admin = excluded.admin,
+                place = excluded.place, touched = excluded.touched,
+                created_at = excluded.created_at, updated_at = excluded.updated_at,
+                name = excluded.name, metadata = excluded.metadata, unknown = excluded.unknown
+            """)
+        updateMember = try connection.prepare(
+            """
+            UPDATE member SET admin = ?, name = ?, metadata = ?, unknown = ?, updated_at = ?
+            WHERE cid = ? AND user = ?
+            """)
+        leave = try connection.prepare(
+            "UPDATE member SET member = 0, admin = 0, touched = ? WHERE cid = ? AND user = ?")
+        leaveAll = try connection.prepare(
+            "UPDATE member SET member = 0, admin = 0, touched = ? WHERE cid = ? AND member = 1")
+        raise = try connection.prepare(
+            """
+            INSERT INTO member VALUES (?1, ?2, 0, 0, 0, ?3, 0, ?4, ?4, NULL, NULL, NULL)
+            ON CONFLICT (cid, user) DO UPDATE SET
+                last_read = max(last_read, excluded.last_read),
+                touched = max(touched, ?5)
+            """)
+    }
+
+    // MARK: the list
+
+    /// Counts one change of the list and gives its rev there.
+    /// - Parameters:
+    ///   - messages: how many messages are new with it.
+    ///   - mark: of the process that writes.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func touch(messages: Int = 0, mark: String) throws(CacheError) -> Int {
+        touch.bind(1, messages)
+        guard let list = try touch.first({ (rev: $0.int(0), mark: $0.text(1)) }) else { return 0 }
+        if list.mark != mark {
+            markList.bind(1, mark)
+            try markList.run()
+            try insertMark(0, from: list.rev, mark)
+        }
+        return list.rev
+    }
+
+    /// From this rev on, the log (0: the list) is written by the process with this mark.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func insertMark(_ cid: Int, from rev: Int, _ mark: String) throws(CacheError) {
+        insertMark.bind(1, cid)
+        insertMark.bind(2, rev)
+        insertMark.bind(3, mark)
+        try insertMark.run()
+    }
+
+    // MARK: conversations
+
+    /// Adds a conversation and gives the number that it got.
+    /// - Parameter people: for a distinct one, the hash of those who take part.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func insert(
+        _ log: LogRow, _ record: RecordRow, people: [UInt8]?
+    ) throws(CacheError) -> Int {
+        insertConversation.bind(1, log.id)
+        insertConversation.bind(2, log.head.epoch)
+        insertConversation.bind(3, log.head.seq)
+        insertConversation.bind(4, log.head.rev)
+        insertConversation.bind(5, log.head.mark)
+        insertConversation.bind(6, log.head.floor)
+        insertConversation.bind(7, log.recordRev)
+        insertConversation.bind(8, log.lastSeq)
+        insertConversation.bind(9, log.activity.milliseconds)
+        insertConversation.bind(10, log.touched)
+        insertConversation.bind(11, record.title)
+        insertConversation.bind(12, record.metadata.bytes)
+        insertConversation.bind(13, record.unknown.stored)
+        insertConversation.bind(14, record.createdAt.milliseconds)
+        insertConversation.bind(15, record.updatedAt.milliseconds)
+        insertConversation.bind(16, people)
+        try insertConversation.run()
+        return connection.lastInsertedRow
+    }
+
+    /// Writes where the log stands.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func update(_ log: LogRow) throws(CacheError) {
+        updateHead.bind(1, log.head.seq)
+        updateHead.bind(2, log.head.rev)
+        updateHead.bind(3, log.head.mark)
+        updateHead.bind(4, log.recordRev)
+        updateHead.bind(5, log.lastSeq)
+        updateHead.bind(6, log.activity.milliseconds)
+        updateHead.bind(7, log.touched)
+        updateHead.bind(8, log.cid)
+        try updateHead.run()
+    }
+
+    /// Writes the fields of slot 0.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func update(_ record: RecordRow, of log: LogRow) throws(CacheError) {
+        updateRecord.bind(1, record.title)
+        updateRecord.bind(2, record.metadata.bytes)
+        updateRecord.bind(3, record.unknown.stored)
+        updateRecord.bind(4, record.updatedAt.milliseconds)
+        updateRecord.bind(5, log.cid)
+        try updateRecord.run()
+    }
+
+    /// Takes the conversation away; its messages are purged later.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func remove(_ log: LogRow) throws(CacheError) {
+        remove.bind(1, log.touched)
+        remove.bind(2, log.cid)
+        try remove.run()
+        leaveAll.bind(1, log.touched)
+        leaveAll.bind(2, log.cid)
+        try leaveAll.run()
+    }
+
+    // MARK: messages
+
+    /// Adds a message.
+    /// - Parameter hash: of what its author sent.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func insert(
+        _ message: EncodedMessage, hash: [UInt8]?, into log: LogRow
+    ) throws(CacheError) {
+        insertMessage.bind(1, log.cid)
+        insertMessage.bind(2, message.seq)
+        insertMessage.bind(3, message.rev)
+        insertMessage.bind(4, message.id)
+        insertMessage.bind(5, message.author)
+        insertMessage.bind(6, message.createdAt.milliseconds)
+        insertMessage.bind(7, message.isDeleted)
+        insertMessage.bind(8, hash)
+        insertMessage.bind(9, message.json)
+        try insertMessage.run()
+    }
+
+    /// Gives a message a new value.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func update(_ message: EncodedMessage, in log: LogRow) throws(CacheError) {
+        updateMessage.bind(1, message.rev)
+        updateMessage.bind(2, message.isDeleted)
+        updateMessage.bind(3, message.json)
+        updateMessage.bind(4, log.cid)
+        updateMessage.bind(5, message.seq)
+        try updateMessage.run()
+    }
+
+    // MARK: participants
+
+    /// Lets somebody take part, behind all who do.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func join(_ member: MemberRow, _ log: LogRow) throws(CacheError) {
+        join.bind(1, log.cid)
+        join.bind(2, member.user)
+        join.bind(3, member.isAdmin)
+        join.bind(4, log.touched)
+        join.bind(5, member.createdAt.milliseconds)
+        join.bind(6, member.name)
+        join.bind(7, member.metadata?.bytes)
+        join.bind(8, member.unknown.stored)
+        try join.run()
+    }
+
+    /// Writes the fields of somebody who takes part.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func update(_ member: MemberRow, _ log: LogRow) throws(CacheError) {
+        updateMember.bind(1, member.isAdmin)
+        updateMember.bind(2, member.name)
+        updateMember.bind(3, member.metadata?.bytes)
+        updateMember.bind(4, member.unknown.stored)
+        updateMember.bind(5, member.updatedAt.milliseconds)
+        updateMember.bind(6, log.cid)
+        updateMember.bind(7, member.user)
+        try updateMember.run()
+    }
+
+    /// Lets somebody take part no more.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func leave(_ user: String, _ log: LogRow) throws(CacheError) {
+        leave.bind(1, log.touched)
+        leave.bind(2, log.cid)
+        leave.bind(3, user)
+        try leave.run()
+    }
+
+    /// Moves somebody's marker up to a place. One who does not take part gets a row of their own,
+    /// so that their messages are not unread to them if they join.
+    /// - Parameter touched: the list's rev, if it is a change of that user's list.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func raiseMarker(
+        _ user: String, to seq: Int, _ log: LogRow, at now: Timestamp, touched: Int = 0
+    ) throws(CacheError) {
+        raise.bind(1, log.cid)
+        raise.bind(2, user)
+        raise.bind(3, seq)
+        raise.bind(4, now.milliseconds)
+        raise.bind(5, touched)
+        try raise.run()
+    }
+}

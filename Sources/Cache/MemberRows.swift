@@ -1,0 +1,99 @@
+import Chat
+import JSON
+import Wire
+
+/// The reading of participants, through the statements of one connection.
+package final class MemberRows {
+    private static let columns =
+        "user, member, admin, last_read, name, metadata, unknown, created_at, updated_at"
+
+    private let one: Statement
+    private let everybody: Statement
+    private let newestFirst: Statement
+    private let oldestFirst: Statement
+    private let total: Statement
+    private let admin: Statement
+
+    package init(_ connection: Connection) throws(CacheError) {
+        let columns = Self.columns
+        one = try connection.prepare("SELECT \(columns) FROM member WHERE cid = ? AND user = ?")
+        let present = "FROM member WHERE cid = ? AND member = 1"
+        everybody = try connection.prepare("SELECT user, admin \(present) ORDER BY place")
+        let page = "LIMIT ? OFFSET ?"
+        newestFirst = try connection.prepare(
+            "SELECT \(columns) \(present) ORDER BY place DESC \(page)")
+        oldestFirst = try connection.prepare("SELECT \(columns) \(present) ORDER BY place \(page)")
+        total = try connection.prepare("SELECT count(*) \(present)")
+        admin = try connection.prepare("SELECT 1 FROM member WHERE cid = ? AND admin = 1")
+    }
+
+    private static func member(_ row: borrowing Statement) -> MemberRow {
+        MemberRow(
+            user: row.text(0), isMember: row.bool(1), isAdmin: row.bool(2), lastRead: row.int(3),
+            name: row.optionalText(4),
+            metadata: row.optionalBlob(5).map { RawJSON(unchecked: $0) },
+            unknown: [JSONMember](stored: row.optionalBlob(6)),
+            createdAt: Timestamp(milliseconds: row.int64(7)),
+            updatedAt: Timestamp(milliseconds: row.int64(8)))
+    }
+
+    /// One user's row, whether the user takes part or not.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func member(_ cid: Int, _ user: String) throws(CacheError) -> MemberRow? {
+        one.bind(1, cid)
+        one.bind(2, user)
+        return try one.first(Self.member)
+    }
+
+    /// Who takes part, in the order in which they joined, and who of them is admin.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func everybody(_ cid: Int) throws(CacheError) -> (users: [String], admins: [String]) {
+        everybody.bind(1, cid)
+        defer { everybody.reset() }
+        var users: [String] = []
+        var admins: [String] = []
+        while try everybody.step() {
+            let user = everybody.text(0)
+            users.append(user)
+            if everybody.bool(1) { admins.append(user) }
+        }
+        return (users, admins)
+    }
+
+    /// A part of those who take part, by when they joined.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func page(
+        _ cid: Int, _ request: ParticipantsRequest
+    ) throws(CacheError) -> [MemberRow] {
+        // To SQLite a negative limit is none.
+        let limit = request.limit > 0 ? request.limit : -1
+        let offset = request.limit > 0 ? max(0, request.offset) : 0
+        switch request.order {
+        case .asc: return try page(oldestFirst, cid, limit, offset)
+        case .desc: return try page(newestFirst, cid, limit, offset)
+        }
+    }
+
+    private func page(
+        _ statement: borrowing Statement, _ cid: Int, _ limit: Int, _ offset: Int
+    ) throws(CacheError) -> [MemberRow] {
+        statement.bind(1, cid)
+        statement.bind(2, limit)
+        statement.bind(3, offset)
+        return try statement.all(Self.member)
+    }
+
+    /// How many take part.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func total(_ cid: Int) throws(CacheError) -> Int {
+        total.bind(1, cid)
+        return try total.first { $0.int(0) } ?? 0
+    }
+
+    /// Whether anybody is admin.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func hasAdmin(_ cid: Int) throws(CacheError) -> Bool {
+        admin.bind(1, cid)
+        return try admin.exists()
+    }
+}

@@ -1,0 +1,238 @@
+import Chat
+import Wire
+
+/// The reading of messages, through the statements of one connection. Every statement walks an
+/// index from the place it is asked for, so that no page costs more at one end of a conversation
+/// than at the other.
+package final class MessageRows {
+    private static let columns = "seq, rev, id, author, deleted, created_at, json"
+
+    private let below: Statement
+    private let above: Statement
+    private let at: Statement
+    private let byID: Statement
+    private let sent: Statement
+    private let place: Statement
+    private let name: Statement
+    private let atOrAbove: Statement
+    private let newestChanges: Statement
+    private let changes: Statement
+    private let undeleted: Statement
+    private let deleted: Statement
+
+    package init(_ connection: Connection) throws(CacheError) {
+        let select = "SELECT \(Self.columns) FROM message WHERE cid = ?1"
+        below = try connection.prepare(
+            "\(select) AND seq < ?2 AND seq > ?3 ORDER BY seq DESC LIMIT ?4")
+        above = try connection.prepare(
+            "\(select) AND seq > ?2 AND seq < ?3 ORDER BY seq LIMIT ?4")
+        at = try connection.prepare("\(select) AND seq = ?2")
+        byID = try connection.prepare("\(select) AND id = ?2")
+        sent = try connection.prepare(
+            "SELECT \(Self.columns), sent FROM message WHERE cid = ? AND id = ?")
+        place = try connection.prepare("SELECT seq FROM message WHERE cid = ? AND id = ?")
+        name = try connection.prepare("SELECT id FROM message WHERE cid = ? AND seq = ?")
+        atOrAbove = try connection.prepare(
+            "SELECT seq, created_at FROM message WHERE cid = ? AND seq >= ? ORDER BY seq LIMIT 1")
+        // The index on rev ends in the primary key, so both stay within it.
+        newestChanges = try connection.prepare(
+            "SELECT seq FROM message WHERE cid = ? AND rev > ? ORDER BY rev DESC LIMIT ?")
+        changes = try connection.prepare("\(select) AND rev > ?2 ORDER BY rev LIMIT ?3")
+        undeleted = try connection.prepare(
+            """
+            SELECT seq FROM message WHERE cid = ? AND seq < ? AND deleted = 0
+            ORDER BY seq DESC LIMIT 1
+            """)
+        deleted = try connection.prepare(
+            "SELECT count(*) FROM message WHERE cid = ? AND deleted = 1 AND seq > ?")
+    }
+
+    private static func message(_ row: borrowing Statement) -> EncodedMessage {
+        EncodedMessage(
+            seq: row.int(0), rev: row.int(1), id: row.text(2), author: row.text(3),
+            isDeleted: row.bool(4), createdAt: Timestamp(milliseconds: row.int64(5)),
+            json: row.blob(6))
+    }
+
+    /// The rows of a statement up to the one with which `bytes` are passed.
+    private static func messages(
+        _ statement: borrowing Statement, limit: Int, bytes: Int
+    ) throws(CacheError) -> [EncodedMessage] {
+        defer { statement.reset() }
+        var messages: [EncodedMessage] = []
+        messages.reserveCapacity(min(limit, 100))
+        var taken = 0
+        while taken <= bytes, try statement.step() {
+            let message = message(statement)
+            taken += message.json.count
+            messages.append(message)
+        }
+        return messages
+    }
+
+    // MARK: pages
+
+    /// At most `limit` messages between two places, both exclusive, nearest to the upper one first.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func below(
+        _ cid: Int, _ upper: Int, above lower: Int = 0, limit: Int, bytes: Int
+    ) throws(CacheError) -> [EncodedMessage] {
+        below.bind(1, cid)
+        below.bind(2, upper)
+        below.bind(3, lower)
+        below.bind(4, limit)
+        return try Self.messages(below, limit: limit, bytes: bytes)
+    }
+
+    /// At most `limit` messages between two places, both exclusive, nearest to the lower one first.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func above(
+        _ cid: Int, _ lower: Int, below upper: Int = .max, limit: Int, bytes: Int
+    ) throws(CacheError) -> [EncodedMessage] {
+        above.bind(1, cid)
+        above.bind(2, lower)
+        above.bind(3, upper)
+        above.bind(4, limit)
+        return try Self.messages(above, limit: limit, bytes: bytes)
+    }
+
+    /// Whether there is a message below the place.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func isAny(_ cid: Int, below upper: Int) throws(CacheError) -> Bool {
+        below.bind(1, cid)
+        below.bind(2, upper)
+        below.bind(3, 0)
+        below.bind(4, 1)
+        return try below.exists()
+    }
+
+    /// Whether there is a message above the place.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func isAny(_ cid: Int, above lower: Int) throws(CacheError) -> Bool {
+        above.bind(1, cid)
+        above.bind(2, lower)
+        above.bind(3, Int.max)
+        above.bind(4, 1)
+        return try above.exists()
+    }
+
+    // MARK: single messages
+
+    /// The message at a place.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func message(_ cid: Int, at seq: Int) throws(CacheError) -> EncodedMessage? {
+        at.bind(1, cid)
+        at.bind(2, seq)
+        return try at.first(Self.message)
+    }
+
+    /// The message with an id.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func message(_ cid: Int, id: String) throws(CacheError) -> EncodedMessage? {
+        byID.bind(1, cid)
+        byID.bind(2, id)
+        return try byID.first(Self.message)
+    }
+
+    /// The message with an id, and the hash of what was first sent under it.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func sent(
+        _ cid: Int, id: String
+    ) throws(CacheError) -> (message: EncodedMessage, hash: [UInt8])? {
+        sent.bind(1, cid)
+        sent.bind(2, id)
+        return try sent.first { (Self.message($0), $0.blob(7)) }
+    }
+
+    /// The place of the message with an id.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func place(_ cid: Int, id: String) throws(CacheError) -> Int? {
+        place.bind(1, cid)
+        place.bind(2, id)
+        return try place.first { $0.int(0) }
+    }
+
+    /// The id of the message at a place.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func id(_ cid: Int, at seq: Int) throws(CacheError) -> String? {
+        name.bind(1, cid)
+        name.bind(2, seq)
+        return try name.first { $0.text(0) }
+    }
+
+    /// The place of the first message that is not older than a moment, nil if all are. Messages are
+    /// in the order of their moments, so halving finds it; no index on the moment is needed.
+    /// - Complexity: O(log `newest`) look-ups
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func place(
+        _ cid: Int, notBefore moment: Timestamp, newest: Int
+    ) throws(CacheError) -> Int? {
+        var found: Int?
+        var low = 0
+        var high = newest + 1
+        while low + 1 < high {
+            let middle = low + (high - low) / 2
+            atOrAbove.bind(1, cid)
+            atOrAbove.bind(2, middle)
+            let row = try atOrAbove.first { (seq: $0.int(0), at: $0.int64(1)) }
+            if let row, row.at < moment.milliseconds {
+                low = row.seq
+            } else {
+                found = row?.seq ?? found
+                high = middle
+            }
+        }
+        return found
+    }
+
+    // MARK: changes
+
+    /// The places of at most `limit` slots that changed above `rev`, newest change first.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func newestChanges(
+        _ cid: Int, since rev: Int, limit: Int
+    ) throws(CacheError) -> [Int] {
+        newestChanges.bind(1, cid)
+        newestChanges.bind(2, rev)
+        newestChanges.bind(3, limit)
+        return try newestChanges.all { $0.int(0) }
+    }
+
+    /// At most `limit` messages that changed above `rev`, oldest change first.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func changes(
+        _ cid: Int, since rev: Int, limit: Int, bytes: Int
+    ) throws(CacheError) -> [EncodedMessage] {
+        changes.bind(1, cid)
+        changes.bind(2, rev)
+        changes.bind(3, limit)
+        return try Self.messages(changes, limit: limit, bytes: bytes)
+    }
+
+    /// Whether a message changed after `rev`.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func isAny(_ cid: Int, changedAfter rev: Int) throws(CacheError) -> Bool {
+        changes.bind(1, cid)
+        changes.bind(2, rev)
+        changes.bind(3, 1)
+        return try changes.exists()
+    }
+
+    // MARK: counts
+
+    /// The place of the newest message below `seq` that is not deleted, 0 if there is none.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func newestUndeleted(_ cid: Int, below seq: Int) throws(CacheError) -> Int {
+        undeleted.bind(1, cid)
+        undeleted.bind(2, seq)
+        return try undeleted.first { $0.int(0) } ?? 0
+    }
+
+    /// How many deleted messages lie above a place.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func deletedCount(_ cid: Int, above seq: Int) throws(CacheError) -> Int {
+        deleted.bind(1, cid)
+        deleted.bind(2, seq)
+        return try deleted.first { $0.int(0) } ?? 0
+    }
+}

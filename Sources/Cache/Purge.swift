@@ -1,0 +1,81 @@
+/// Takes away, a little at a time, what removed conversations left behind. A conversation of any
+/// size is removed in one short transaction, and its rows go when there is nothing else to do.
+package final class Purge {
+    /// How many messages go at once: some milliseconds of work, the longest that a job can be kept
+    /// waiting by it.
+    package static let chunk = 500
+
+    /// How many removed conversations are remembered, for lists that were read before. One who
+    /// comes with an older list reads it anew.
+    package static let removedLimit = 10_000
+
+    private let next: Statement
+    private let lowest: Statement
+    private let deleteMessages: Statement
+    private let deleteMarks: Statement
+    private let deleteCoverage: Statement
+    private let finish: Statement
+    private let forgotten: Statement
+    private let deleteMembers: Statement
+    private let deleteConversation: Statement
+    private let raiseFloor: Statement
+    private let uncount: Statement
+    private let connection: Connection
+
+    package init(_ connection: Connection) throws(CacheError) {
+        self.connection = connection
+        next = try connection.prepare(
+            "SELECT cid FROM conversation WHERE removed = 1 ORDER BY touched LIMIT 1")
+        lowest = try connection.prepare(
+            "SELECT seq FROM message WHERE cid = ? ORDER BY seq LIMIT 1")
+        deleteMessages = try connection.prepare("DELETE FROM message WHERE cid = ? AND seq < ?")
+        deleteMarks = try connection.prepare("DELETE FROM incarnation WHERE cid = ?")
+        deleteCoverage = try connection.prepare("DELETE FROM coverage WHERE cid = ?")
+        finish = try connection.prepare("UPDATE conversation SET removed = 2 WHERE cid = ?")
+        forgotten = try connection.prepare(
+            """
+            SELECT cid, touched FROM conversation WHERE removed = 2
+            ORDER BY touched DESC LIMIT 1 OFFSET ?
+            """)
+        deleteMembers = try connection.prepare("DELETE FROM member WHERE cid = ?")
+        deleteConversation = try connection.prepare("DELETE FROM conversation WHERE cid = ?")
+        raiseFloor = try connection.prepare("UPDATE state SET floor = max(floor, ?)")
+        uncount = try connection.prepare("UPDATE state SET messages = messages - ?")
+    }
+
+    /// Does one piece. False if there was nothing left to do.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func step() throws(CacheError) -> Bool {
+        guard let cid = try next.first({ $0.int(0) }) else { return try forget() }
+        lowest.bind(1, cid)
+        if let first = try lowest.first({ $0.int(0) }) {
+            deleteMessages.bind(1, cid)
+            deleteMessages.bind(2, first + Self.chunk)
+            try deleteMessages.run()
+            uncount.bind(1, connection.changes)
+            try uncount.run()
+            return true
+        }
+        try run(deleteMarks, cid)
+        try run(deleteCoverage, cid)
+        try run(finish, cid)
+        return true
+    }
+
+    /// Forgets the removed conversation that is one too many.
+    private func forget() throws(CacheError) -> Bool {
+        forgotten.bind(1, Self.removedLimit)
+        let found = try forgotten.first { (cid: $0.int(0), touched: $0.int(1)) }
+        guard let found else { return false }
+        raiseFloor.bind(1, found.touched)
+        try raiseFloor.run()
+        try run(deleteMembers, found.cid)
+        try run(deleteConversation, found.cid)
+        return true
+    }
+
+    private func run(_ statement: borrowing Statement, _ cid: Int) throws(CacheError) {
+        statement.bind(1, cid)
+        try statement.run()
+    }
+}

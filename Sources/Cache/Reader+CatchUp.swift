@@ -1,0 +1,92 @@
+import Chat
+import Engine
+import Wire
+
+// What a holder lacks: by runs, for one who resumes, and by rev, for another cache that follows.
+extension Reader {
+    /// How many changes are looked at to find those inside a holder's runs. Looking at one costs
+    /// some 100 ns; a holder that is further behind is told that all it holds is outdated.
+    static let changesLimit = 10_000
+
+    func catchUp(
+        _ log: LogRow, _ have: Have, limit: Int, bytes: Int
+    ) throws(CacheError) -> CatchUp {
+        let head = log.head
+        let isKnown = try rows.conversations.confirms(
+            log.cid, rev: have.head.rev, mark: have.head.mark, newest: head.rev)
+        guard isKnown, have.head.epoch == head.epoch, have.asOf <= have.head.rev else {
+            let tail = try rows.messages.below(log.cid, .max, limit: limit, bytes: bytes)
+            return CatchUp(isConfirmed: false, tail: tail, head: head)
+        }
+        let runs = have.runs.clipped(1, head.seq)
+        var read = CatchUp(isConfirmed: true, head: head)
+        if !runs.isEmpty, have.asOf < head.rev {
+            try readChanges(log, inside: runs, since: have.asOf, limit, bytes, into: &read)
+        }
+        let left = bytes - read.changed.reduce(0) { $0 + $1.json.count }
+        if read.changed.count < limit, left >= 0 {
+            read.tail = try rows.messages.below(
+                log.cid, .max, above: runs.last ?? 0, limit: limit - read.changed.count,
+                bytes: left)
+        }
+        read.ids = try ids(log, read.placesToIdentify(have, bytes: bytes))
+        return read
+    }
+
+    private func readChanges(
+        _ log: LogRow, inside runs: Coverage, since rev: Int, _ limit: Int, _ bytes: Int,
+        into read: inout CatchUp
+    ) throws(CacheError) {
+        let places = try rows.messages.newestChanges(
+            log.cid, since: rev, limit: Self.changesLimit + 1)
+        var taken = 0
+        var outdated: [Int] = []
+        for place in places.prefix(Self.changesLimit) where runs.contains(place) {
+            if read.changed.count < limit, taken <= bytes,
+                let message = try rows.messages.message(log.cid, at: place)
+            {
+                taken += message.json.count
+                read.changed.append(message)
+            } else {
+                outdated.append(place)
+            }
+        }
+        read.outdated =
+            places.count <= Self.changesLimit
+            ? Coverage(places: outdated)
+            : runs.subtracting(Coverage(places: read.changed.map(\.seq)))
+    }
+
+    /// At most `limit` slots that changed above `since`, in the order of the log.
+    /// - Throws: `RequestError.conflict`, if this log has no such change.
+    func changes(_ log: LogRow, since: Int, mark: String?, limit: Int) throws -> Changes {
+        let head = log.head
+        let isKnown =
+            if let mark {
+                try rows.conversations.confirms(log.cid, rev: since, mark: mark, newest: head.rev)
+            } else {
+                since <= head.rev
+            }
+        guard isKnown else {
+            throw RequestError(.conflict, "since: this log has no such change")
+        }
+        var messages = try rows.messages.changes(log.cid, since: since, limit: limit, bytes: bytes)
+        var more =
+            if let last = messages.last {
+                try rows.messages.isAny(log.cid, changedAfter: last.rev)
+            } else {
+                false
+            }
+        var upTo = more ? messages.last?.rev ?? since : head.rev
+        var hasRecord = since < log.recordRev && log.recordRev <= upTo
+        if hasRecord, messages.count == limit, let last = messages.last {
+            // One slot too many: the one with the highest rev is left for the next time.
+            more = true
+            if log.recordRev > last.rev { hasRecord = false } else { messages.removeLast() }
+            upTo = max(messages.last?.rev ?? since, hasRecord ? log.recordRev : since)
+        }
+        return Changes(
+            messages: messages, record: hasRecord ? try rows.record(log) : nil, head: head,
+            upTo: upTo, more: more)
+    }
+}

@@ -1,0 +1,102 @@
+import Chat
+import Engine
+import Wire
+
+// Pages: from where, in which direction, and whether there is more.
+extension Reader {
+    /// A place that a page is asked from. For a message both bounds are its seq; for a moment they
+    /// lie on either side of the place between two messages.
+    private struct Place {
+        /// What comes after the place lies above this seq.
+        var lower: Int
+        /// What comes before the place lies below this seq.
+        var upper: Int
+    }
+
+    /// Messages as they were read, newest first, and what an empty page is looked at from.
+    private struct Span {
+        var messages: [EncodedMessage]
+        /// Where the older end is, should there be no message.
+        var older: Place
+        /// Where the newer end is, should there be no message.
+        var newer: Place
+    }
+
+    /// - Throws: `RequestError`, if an anchor is not there.
+    func page(_ log: LogRow, _ request: PageRequest) throws -> Page {
+        let span = try span(log, request)
+        let older = span.messages.last?.seq ?? span.older.upper
+        let newer = span.messages.first?.seq ?? span.newer.lower
+        return Page(
+            messages: request.order == .desc ? span.messages : span.messages.reversed(),
+            hasMoreBefore: try rows.messages.isAny(log.cid, below: older),
+            hasMoreAfter: try rows.messages.isAny(log.cid, above: newer),
+            head: log.head)
+    }
+
+    private func span(_ log: LogRow, _ request: PageRequest) throws -> Span {
+        let messages = rows.messages
+        let limit = request.limit
+        let before = try request.before.map { try place(log, $0, "before") }
+        let after = try request.after.map { try place(log, $0, "after") }
+        if let around = request.around {
+            guard before == nil, after == nil else {
+                throw RequestError.badRequest("around: not accepted together with before or after")
+            }
+            return try span(log, around: try place(log, around, "around"), limit)
+        }
+        switch (before, after) {
+        case (let before?, let after?):
+            let found =
+                switch request.order {
+                case .desc:
+                    try messages.below(
+                        log.cid, before.upper, above: after.lower, limit: limit, bytes: bytes)
+                case .asc:
+                    try messages.above(
+                        log.cid, after.lower, below: before.upper, limit: limit, bytes: bytes
+                    ).reversed() as [EncodedMessage]
+                }
+            return Span(messages: found, older: after, newer: before)
+        case (let before?, nil):
+            let found = try messages.below(log.cid, before.upper, limit: limit, bytes: bytes)
+            return Span(messages: found, older: before, newer: before)
+        case (nil, let after?):
+            let found = try messages.above(log.cid, after.lower, limit: limit, bytes: bytes)
+            return Span(messages: found.reversed(), older: after, newer: after)
+        case (nil, nil):
+            let found = try messages.below(log.cid, .max, limit: limit, bytes: bytes)
+            let end = Place(lower: .max, upper: 0)
+            return Span(messages: found, older: end, newer: end)
+        }
+    }
+
+    private func span(_ log: LogRow, around place: Place, _ limit: Int) throws(CacheError) -> Span {
+        let messages = rows.messages
+        let newer = try messages.above(log.cid, place.lower, limit: limit, bytes: bytes)
+        let older = try messages.below(log.cid, place.upper, limit: limit, bytes: bytes)
+        // A moment lies between two messages and is none itself.
+        let anchor =
+            place.lower == place.upper ? try messages.message(log.cid, at: place.lower) : nil
+        return Span(
+            messages: newer.reversed() + (anchor.map { [$0] } ?? []) + older, older: place,
+            newer: place)
+    }
+
+    private func place(_ log: LogRow, _ anchor: Anchor, _ field: String) throws -> Place {
+        switch anchor {
+        case .seq(let seq):
+            return Place(lower: seq, upper: seq)
+        case .id(let id):
+            guard let seq = try rows.messages.place(log.cid, id: id) else {
+                throw RequestError(.notFound, "\(field): no such message in this conversation")
+            }
+            return Place(lower: seq, upper: seq)
+        case .time(let moment):
+            let newest = log.head.seq
+            let first =
+                try rows.messages.place(log.cid, notBefore: moment, newest: newest) ?? newest + 1
+            return Place(lower: first - 1, upper: first)
+        }
+    }
+}

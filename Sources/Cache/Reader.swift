@@ -1,0 +1,124 @@
+import Chat
+import Engine
+import JSON
+import Wire
+
+/// Answers questions from the file, each from one moment: one read transaction, which neither waits
+/// for the writer nor makes it wait. Owned and used by one thread; a second thread takes a second
+/// reader. A question about one conversation costs some ten microseconds and a page as long as it
+/// is; nothing here depends on how long the conversation is.
+package final class Reader {
+    let rows: Rows
+    /// What the messages of one answer may take, in bytes; an answer that passes it ends with the
+    /// message that did.
+    let bytes: Int
+    private let connection: Connection
+    private let begin: Statement
+    private let end: Statement
+
+    /// A reader with a connection of its own.
+    /// - Parameter bytes: what the messages of one answer may take; `limits.reply`.
+    /// - Throws: `CacheError`, if the file can't be opened.
+    package init(_ store: Store, bytes: Int = .max) throws(CacheError) {
+        connection = try store.readingConnection()
+        begin = try connection.prepare("BEGIN")
+        end = try connection.prepare("COMMIT")
+        rows = try Rows(connection)
+        self.bytes = bytes
+    }
+
+    /// Answers from the cache.
+    /// - Throws: `RequestError` for a question that has no answer (no such conversation or anchor, a
+    ///   cursor that was not given out here), `CacheError` if the file can't be read.
+    package func answer(_ query: Query) throws -> Answer {
+        try atOneMoment {
+            switch query {
+            case .load(let id):
+                let log = try log(id)
+                return .loaded(
+                    Loaded(
+                        record: try rows.record(log), head: log.head,
+                        lastMessage: try rows.lastMessage(log)))
+            case .page(let id, let request):
+                return .page(try page(try log(id), request))
+            case .catchUp(let id, let have, let limit, let bytes):
+                return .catchUp(try catchUp(try log(id), have, limit: limit, bytes: bytes))
+            case .view(let id, let user):
+                return .view(try rows.view(try log(id), for: user))
+            case .ids(let id, let places):
+                return .ids(try ids(try log(id), places))
+            case .conversations(let user, let limit, let cursor):
+                return .conversations(try list(of: user, limit: limit, cursor: cursor))
+            case .conversationsSince(let user, let token, let limit):
+                return .conversationsSince(try list(of: user, since: token, limit: limit))
+            case .participants(let id, let request):
+                return .participants(try participants(try log(id), request))
+            }
+        }
+    }
+
+    /// Answers as an origin: the reading half of the server API.
+    /// - Throws: as the other one.
+    package func answer(_ query: HistoryQuery) throws -> HistoryAnswer {
+        try atOneMoment {
+            switch query {
+            case .conversation(let id):
+                return .conversation(try rows.view(try log(id), for: nil))
+            case .conversations(let user, let limit, let cursor):
+                return .conversations(try list(of: user, limit: limit, cursor: cursor))
+            case .message(let id, let message):
+                let found = try rows.messages.message(try log(id).cid, id: message)
+                guard let found else { throw RequestError.noMessage }
+                return .message(found)
+            case .page(let id, let request):
+                return .page(try page(try log(id), request))
+            case .changes(let id, let since, let mark, let limit):
+                return .changes(try changes(try log(id), since: since, mark: mark, limit: limit))
+            case .heads(let ids):
+                var heads: [String: Head] = [:]
+                for id in ids { heads[id] = try rows.conversations.log(id)?.head }
+                return .heads(heads)
+            case .participants(let id, let request):
+                return .participants(try participants(try log(id), request))
+            }
+        }
+    }
+
+    /// How many messages the file holds, tombstones too.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func messageCount() throws(CacheError) -> Int {
+        try rows.conversations.list().messages
+    }
+
+    private func atOneMoment<Value>(_ read: () throws -> Value) throws -> Value {
+        try begin.run()
+        do {
+            let value = try read()
+            try end.run()
+            return value
+        } catch {
+            // Ends the transaction after an error of any kind; that it failed says nothing new.
+            if connection.isInTransaction { try? end.run() }
+            throw error
+        }
+    }
+
+    func log(_ id: String) throws -> LogRow {
+        guard let log = try rows.conversations.log(id) else { throw RequestError.noConversation }
+        return log
+    }
+
+    func ids(_ log: LogRow, _ places: [Int]) throws(CacheError) -> [Int: String] {
+        var ids: [Int: String] = [:]
+        for place in places { ids[place] = try rows.messages.id(log.cid, at: place) }
+        return ids
+    }
+
+    private func participants(
+        _ log: LogRow, _ request: ParticipantsRequest
+    ) throws(CacheError) -> ParticipantList {
+        ParticipantList(
+            participants: try rows.members.page(log.cid, request).map(\.json),
+            total: try rows.members.total(log.cid))
+    }
+}

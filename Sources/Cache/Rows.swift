@@ -1,0 +1,56 @@
+import Engine
+import JSON
+import Wire
+
+/// All that can be read of the file, and the objects that replies are made of, through one
+/// connection. The reader has one and the log of the writer has another.
+package final class Rows {
+    package let conversations: ConversationRows
+    package let messages: MessageRows
+    package let members: MemberRows
+
+    package init(_ connection: Connection) throws(CacheError) {
+        conversations = try ConversationRows(connection)
+        messages = try MessageRows(connection)
+        members = try MemberRows(connection)
+    }
+
+    /// Slot 0 with its participants.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func record(_ log: LogRow) throws(CacheError) -> Record {
+        let row = try conversations.record(log.cid)
+        let everybody = try members.everybody(log.cid)
+        return Record(
+            id: log.id, title: row?.title, participants: everybody.users,
+            admins: everybody.admins, metadata: row?.metadata ?? .emptyObject,
+            createdAt: row?.createdAt ?? log.activity, updatedAt: row?.updatedAt ?? log.activity,
+            rev: log.recordRev, unknown: row?.unknown ?? [])
+    }
+
+    /// The newest message that is not deleted.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func lastMessage(_ log: LogRow) throws(CacheError) -> EncodedMessage? {
+        log.lastSeq > 0 ? try messages.message(log.cid, at: log.lastSeq) : nil
+    }
+
+    /// The user's own fields, nil for one who does not take part.
+    ///
+    /// Nobody's own message lies above their own marker, since sending moves it there. So what is
+    /// unread is what lies above the marker, but for the deleted ones among it.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func reader(_ log: LogRow, _ user: String) throws(CacheError) -> ReaderState? {
+        guard let member = try members.member(log.cid, user), member.isMember else { return nil }
+        let start = max(member.lastRead, log.head.floor - 1)
+        let deleted = try messages.deletedCount(log.cid, above: start)
+        return ReaderState(
+            lastReadSeq: member.lastRead, unreadCount: max(0, log.head.seq - start) - deleted)
+    }
+
+    /// The conversation as a reply shows it, with the own fields of `user` if that one takes part.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func view(_ log: LogRow, for user: String?) throws(CacheError) -> ConversationView {
+        ConversationView(
+            record: try record(log), lastMessage: try lastMessage(log), head: log.head,
+            reader: try user.flatMap { user throws(CacheError) in try reader(log, user) })
+    }
+}

@@ -1,0 +1,139 @@
+/// The shape of the database file: numbered migrations, run at open, each in a transaction of its
+/// own. A migration that was released never changes; a new one is added behind it.
+///
+/// How the tables stand for the log of `protocol.md` 1:
+/// - `conversation` is slot 0 with the log's head. A removed one keeps its row (`removed` 1 while
+///   its messages are being purged, 2 after), so that lists can say that it is gone; its id is free
+///   at once.
+/// - `message` is the slots from 1 on, by place: a page is one walk along the primary key, which is
+///   why the table has no rowid. `json` is the whole message as it is sent out, `sent` the hash of
+///   what its author first sent.
+/// - `member` is who takes part (`member` 1), who did (0), and whose marker must be known though
+///   they never did (0, `touched` 0).
+/// - `incarnation` names the process that wrote a log from a rev on; conversation 0 is the list of
+///   conversations, a log of its own whose revs are `touched`.
+/// - `coverage` is what a cache of another origin holds: runs, each as of its own rev.
+/// - `state` is one row: the list's head, its floor, and the number of messages.
+enum Schema {
+    /// "GPLS": marks the file as this program's, for `file(1)` and for us.
+    static let applicationID = 0x4750_4C53
+
+    static let migrations = [first]
+
+    /// Brings the file up to date.
+    /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or what SQLite answers.
+    static func migrate(_ connection: Connection, path: String) throws(CacheError) {
+        let version = try connection.integer("PRAGMA user_version") ?? 0
+        let application = try connection.integer("PRAGMA application_id") ?? 0
+        let objects = try connection.integer("SELECT count(*) FROM sqlite_schema") ?? 0
+        let isEmpty = version == 0 && application == 0 && objects == 0
+        guard isEmpty || application == applicationID else {
+            throw CacheError(
+                .otherProgram, doing: "open cache", on: path,
+                seen: "it is a database of another program", detail: "application_id \(application)")
+        }
+        guard version <= migrations.count else {
+            throw CacheError(
+                .newerVersion, doing: "open cache", on: path,
+                seen: "it was written by a newer version of this program, as version \(version)",
+                detail: "up to \(migrations.count) is known here")
+        }
+        for (number, script) in migrations.enumerated().dropFirst(version) {
+            try connection.execute(
+                """
+                BEGIN IMMEDIATE;
+                \(script)
+                PRAGMA application_id = \(applicationID);
+                PRAGMA user_version = \(number + 1);
+                COMMIT;
+                """)
+        }
+    }
+
+    private static let first = """
+        CREATE TABLE state (
+            id INTEGER PRIMARY KEY CHECK (id = 0),
+            origin TEXT NOT NULL,
+            touched INTEGER NOT NULL,
+            mark TEXT NOT NULL,
+            floor INTEGER NOT NULL,
+            messages INTEGER NOT NULL
+        );
+        INSERT INTO state VALUES (0, '', 0, '', 0, 0);
+
+        CREATE TABLE conversation (
+            cid INTEGER PRIMARY KEY,
+            id TEXT NOT NULL,
+            removed INTEGER NOT NULL DEFAULT 0,
+            epoch TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            rev INTEGER NOT NULL,
+            mark TEXT NOT NULL,
+            floor INTEGER NOT NULL,
+            record_rev INTEGER NOT NULL,
+            last_seq INTEGER NOT NULL,
+            activity INTEGER NOT NULL,
+            touched INTEGER NOT NULL,
+            title TEXT,
+            metadata BLOB NOT NULL,
+            unknown BLOB,
+            created_at INTEGER NOT NULL,
+            updated_at INTEGER NOT NULL,
+            people BLOB
+        );
+        CREATE UNIQUE INDEX conversation_id ON conversation (id) WHERE removed = 0;
+        CREATE INDEX conversation_people ON conversation (people)
+            WHERE removed = 0 AND people IS NOT NULL;
+        CREATE INDEX conversation_removed ON conversation (removed, touched) WHERE removed > 0;
+
+        CREATE TABLE message (
+            cid INTEGER NOT NULL,
+            seq INTEGER NOT NULL,
+            rev INTEGER NOT NULL,
+            id TEXT NOT NULL,
+            author TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            deleted INTEGER NOT NULL,
+            sent BLOB,
+            json BLOB NOT NULL,
+            PRIMARY KEY (cid, seq)
+        ) WITHOUT ROWID;
+        CREATE UNIQUE INDEX message_id ON message (cid, id);
+        CREATE INDEX message_rev ON message (cid, rev);
+        CREATE INDEX message_deleted ON message (cid, seq) WHERE deleted = 1;
+
+        CREATE TABLE member (
+            cid INTEGER NOT NULL,
+            user TEXT NOT NULL,
+            member INTEGER NOT NULL,
+            admin INTEGER NOT NULL,
+            place INTEGER NOT NULL,
+            last_read INTEGER NOT NULL,
+            touched INTEGER NOT NULL,
+            created_at INTEGER NOT NULL,
+            updated_at INTEGER NOT NULL,
+            name TEXT,
+            metadata BLOB,
+            unknown BLOB,
+            PRIMARY KEY (cid, user)
+        ) WITHOUT ROWID;
+        CREATE INDEX member_user ON member (user, member, cid);
+        CREATE INDEX member_place ON member (cid, place) WHERE member = 1;
+        CREATE INDEX member_admin ON member (cid) WHERE admin = 1;
+
+        CREATE TABLE incarnation (
+            cid INTEGER NOT NULL,
+            from_rev INTEGER NOT NULL,
+            mark TEXT NOT NULL,
+            PRIMARY KEY (cid, from_rev)
+        ) WITHOUT ROWID;
+
+        CREATE TABLE coverage (
+            cid INTEGER NOT NULL,
+            low INTEGER NOT NULL,
+            high INTEGER NOT NULL,
+            as_of INTEGER NOT NULL,
+            PRIMARY KEY (cid, low)
+        ) WITHOUT ROWID;
+        """
+}

@@ -1,0 +1,135 @@
+import CSQLite
+
+/// One prepared statement, the only owner of its `sqlite3_stmt*`. Parameters count from 1, columns
+/// from 0, as SQLite has it. It belongs to one connection and so to one thread; between two uses it
+/// must be reset, or it keeps its read transaction open.
+package struct Statement: ~Copyable {
+    private let handle: OpaquePointer
+
+    init(owning handle: OpaquePointer) { self.handle = handle }
+
+    deinit { sqlite3_finalize(handle) }
+
+    // MARK: parameters
+
+    // A bind fails only for an index that the text does not have, for a statement that was not
+    // reset, or for a value above SQLite's limit of a gigabyte: mistakes of the program, all three.
+    private func check(_ result: Int32) {
+        precondition(result == SQLITE_OK, "a statement was given a parameter that it can't take")
+    }
+
+    package func bind(_ index: Int32, _ value: Int) {
+        check(sqlite3_bind_int64(handle, index, Int64(value)))
+    }
+
+    package func bind(_ index: Int32, _ value: Int64) {
+        check(sqlite3_bind_int64(handle, index, value))
+    }
+
+    package func bind(_ index: Int32, _ value: Bool) {
+        check(sqlite3_bind_int64(handle, index, value ? 1 : 0))
+    }
+
+    package func bind(_ index: Int32, _ value: String?) {
+        guard var value else { return check(sqlite3_bind_null(handle, index)) }
+        check(
+            value.withUTF8 { bytes in
+                bytes.withMemoryRebound(to: CChar.self) { characters in
+                    gapless_sqlite_bind_text(
+                        handle, index, characters.baseAddress, Int32(characters.count))
+                }
+            })
+    }
+
+    package func bind(_ index: Int32, _ value: [UInt8]?) {
+        guard let value else { return check(sqlite3_bind_null(handle, index)) }
+        check(
+            value.withUnsafeBytes { bytes in
+                gapless_sqlite_bind_blob(handle, index, bytes.baseAddress, Int32(bytes.count))
+            })
+    }
+
+    // MARK: running
+
+    /// Goes to the next row; false at the end.
+    /// - Throws: `CacheError`, if the file can't be read or written.
+    package func step() throws(CacheError) -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default:
+            let doing = sqlite3_stmt_readonly(handle) != 0 ? "read cache" : "write cache"
+            throw CacheError(doing: doing, stepping: handle)
+        }
+    }
+
+    /// Makes it ready to be used again. Parameters stay as they are.
+    package func reset() {
+        // The result repeats the failure of the last step, which was thrown there.
+        sqlite3_reset(handle)
+    }
+
+    /// Runs it to its end, for a statement that gives no rows.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func run() throws(CacheError) {
+        defer { reset() }
+        while try step() {}
+    }
+
+    /// Whether it gives a row.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func exists() throws(CacheError) -> Bool {
+        defer { reset() }
+        return try step()
+    }
+
+    /// What `read` makes of the first row, nil if there is none.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func first<Value>(
+        _ read: (borrowing Statement) -> Value
+    ) throws(CacheError) -> Value? {
+        defer { reset() }
+        return try step() ? read(self) : nil
+    }
+
+    /// What `read` makes of each row.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func all<Value>(
+        _ read: (borrowing Statement) -> Value
+    ) throws(CacheError) -> [Value] {
+        defer { reset() }
+        var values: [Value] = []
+        while try step() { values.append(read(self)) }
+        return values
+    }
+
+    // MARK: columns of the present row
+
+    package func int(_ column: Int32) -> Int { Int(sqlite3_column_int64(handle, column)) }
+
+    package func int64(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+    package func bool(_ column: Int32) -> Bool { sqlite3_column_int64(handle, column) != 0 }
+
+    package func isNull(_ column: Int32) -> Bool {
+        sqlite3_column_type(handle, column) == SQLITE_NULL
+    }
+
+    /// The column as text, empty if it is null.
+    package func text(_ column: Int32) -> String {
+        let start = sqlite3_column_text(handle, column)
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    package func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
+    /// The column as bytes, empty if it is null.
+    package func blob(_ column: Int32) -> [UInt8] {
+        let start = sqlite3_column_blob(handle, column)
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return [UInt8](UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    package func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
+}

@@ -1,0 +1,121 @@
+import Glibc
+
+/// The database file of one gateway: made, migrated and claimed here, then read by `Reader`s and
+/// written by one `Writer`. Owned by the composition root; any thread may ask it for its figures.
+/// The claim to the file lasts as long as the store, so it must outlive both.
+package final class Store: Sendable {
+    /// When a commit counts as done.
+    package enum Durability: String, Sendable {
+        /// When it is on the disk: what an origin must promise.
+        case full = "FULL"
+        /// When the kernel has it: enough for a cache, which can be filled again.
+        case normal = "NORMAL"
+    }
+
+    /// How a file is opened.
+    package struct Options: Sendable {
+        package var path: String
+        /// The kind of upstream whose messages the file holds. A file that was begun under another
+        /// kind is refused: a log would otherwise be trimmed as a cache.
+        package var origin: String
+        package var durability: Durability
+        /// Reads the whole file through for damage before it is used.
+        package var isChecked: Bool
+        /// How long to wait for another process to let go of the file.
+        package var wait: Duration
+
+        package init(
+            path: String, origin: String, durability: Durability = .full, isChecked: Bool = false,
+            wait: Duration = .zero
+        ) {
+            self.path = path
+            self.origin = origin
+            self.durability = durability
+            self.isChecked = isChecked
+            self.wait = wait
+        }
+    }
+
+    package let options: Options
+    private let lock: FileLock
+
+    /// Opens the file, makes it if it is not there, and brings its schema up to date.
+    /// - Throws: `CacheError` with the reason, before anything of a foreign file was changed.
+    package init(_ options: Options) throws(CacheError) {
+        self.options = options
+        lock = try FileLock(guarding: options.path, wait: options.wait)
+        let connection = try Store.connect(options)
+        if options.isChecked { try Store.check(connection, options.path) }
+        try Schema.migrate(connection, path: options.path)
+        let mode = try connection.text("PRAGMA journal_mode = WAL")
+        guard mode == "wal" else {
+            throw CacheError(
+                .notWritable, doing: "open cache", on: options.path,
+                seen: "its file system does not take a write-ahead log",
+                detail: "journal mode \(mode ?? "unknown")")
+        }
+        try Store.claim(connection, options)
+    }
+
+    /// A connection that writes, for the one `Writer`.
+    /// - Throws: `CacheError`, if the file can't be opened.
+    func writingConnection() throws(CacheError) -> Connection { try Store.connect(options) }
+
+    /// A connection of its own for one thread that reads.
+    /// - Throws: `CacheError`, if the file can't be opened.
+    func readingConnection() throws(CacheError) -> Connection {
+        let connection = try Connection(path: options.path, access: .readOnly)
+        try connection.execute("PRAGMA cache_size = -16384;")
+        return connection
+    }
+
+    /// The size of the file and its write-ahead log.
+    package var bytes: Int {
+        [options.path, options.path + "-wal"].reduce(0) { total, path in
+            var status = stat()
+            return stat(path, &status) == 0 ? total + Int(status.st_size) : total
+        }
+    }
+
+    private static func connect(_ options: Options) throws(CacheError) -> Connection {
+        let connection = try Connection(path: options.path, access: .readWrite)
+        guard !connection.isReadOnly else {
+            throw CacheError(
+                .notWritable, doing: "open cache", on: options.path, seen: "it can only be read",
+                detail: "the file's mode or its file system")
+        }
+        // The log is checkpointed every 1,000 pages by SQLite itself; after a burst its file is cut
+        // back to 64 MiB. No memory map: a disk that fails under one kills the process.
+        try connection.execute(
+            """
+            PRAGMA synchronous = \(options.durability.rawValue);
+            PRAGMA cache_size = -16384;
+            PRAGMA journal_size_limit = 67108864;
+            """)
+        return connection
+    }
+
+    private static func check(_ connection: Connection, _ path: String) throws(CacheError) {
+        let report = try connection.text("PRAGMA quick_check(1)")
+        guard report == "ok" else {
+            throw CacheError(
+                .damaged, doing: "check cache", on: path, seen: "its pages contradict each other",
+                detail: "quick_check")
+        }
+    }
+
+    private static func claim(
+        _ connection: Connection, _ options: Options
+    ) throws(CacheError) {
+        let claim = try connection.prepare("UPDATE state SET origin = ? WHERE origin = ''")
+        claim.bind(1, options.origin)
+        try claim.run()
+        let origin = try connection.text("SELECT origin FROM state")
+        guard origin == options.origin else {
+            throw CacheError(
+                .otherOrigin, doing: "open cache", on: options.path,
+                seen: "it holds the messages of upstream.kind \(origin ?? "unknown")",
+                detail: "upstream.kind is \(options.origin)")
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import Dispatch
+import Synchronization
+
+/// What a `Writer` runs its jobs with. It lives on the writer's queue alone.
+package protocol BatchWork: AnyObject, SendableMetatype {
+    associatedtype Job: Sendable
+
+    /// How many rows the job writes, about.
+    static func weight(of job: Job) -> Int
+
+    /// Does the job inside the transaction of its batch. A job that is refused by the rules of the
+    /// log writes nothing and returns: its neighbours are not disturbed.
+    /// - Throws: `CacheError`, if the file can't be written: the whole batch is rolled back.
+    func write(_ job: Job) throws(CacheError)
+
+    /// The batch is in the file.
+    func committed(_ jobs: [Job])
+
+    /// Nothing of the batch is in the file.
+    func rolledBack(_ jobs: [Job], because error: CacheError)
+
+    /// Whether there is work left that nobody waits for.
+    var isTidyingDue: Bool { get }
+
+    /// Does a small piece of that work, in a transaction of its own, when there are no jobs.
+    /// - Throws: `CacheError`, if the file can't be written.
+    func tidy() throws(CacheError)
+
+    /// Writes anything at all, to learn whether the file can be written again.
+    /// - Throws: `CacheError`, if not.
+    func probe() throws(CacheError)
+}
+
+/// Whether a job was taken; one that was not will not be done.
+package enum Submission: Sendable { case taken, full, stopped }
+
+/// What a writer has done since it began.
+package struct WriterFigures: Sendable, Hashable {
+    package var commits = 0
+    package var rows = 0
+    package var rollbacks = 0
+}
+
+/// The one writer of a database file. Jobs come from any thread and wait in a bounded queue; the
+/// writer takes all that wait, runs them in one transaction and says so after the commit, in order:
+/// the busier it is, the more jobs share the price of a commit. A failure of the disk fails the
+/// batch, makes `isWritable` false, and is looked into every second until a write succeeds.
+package final class Writer<Work: BatchWork>: @unchecked Sendable {
+    // Safety: `work`, `connection` and `retryIsDue` are touched on `queue` alone, which is serial
+    // and so this type's own thread; the rest is a mutex or an atomic.
+
+    /// How many jobs may wait. At some 30 µs a job it is a third of a second of work; one who asks
+    /// for more gets a refusal instead of a wait.
+    package static var queueLimit: Int { 10_000 }
+
+    /// How many rows a batch may take before it is committed, so that the first job in it does not
+    /// wait for long and a failure does not undo much.
+    package static var batchLimit: Int { 2_000 }
+
+    private struct Waiting {
+        var jobs: [Work.Job] = []
+        /// Whether a turn is queued that will look at `jobs`.
+        var isScheduled = false
+        var isStopped = false
+    }
+
+    private let queue = DispatchQueue(label: "gapless.writer", qos: .userInitiated)
+    private let waiting = Mutex(Waiting())
+    private let figuresBox = Mutex(WriterFigures())
+    private let writable = Atomic<Bool>(true)
+    private let onWritable: @Sendable (Bool) -> Void
+    private let connection: Connection
+    private let begin: Statement
+    private let commit: Statement
+    private let rollback: Statement
+    private var work: Work?
+    private var retryIsDue = false
+
+    /// A writer with a connection of its own.
+    /// - Parameters:
+    ///   - onWritable: called on the writer's queue when `isWritable` changes.
+    ///   - makeWork: makes what runs the jobs, with the connection that it is to use.
+    /// - Throws: `CacheError`, if the file can't be opened.
+    package init(
+        _ store: Store, onWritable: @escaping @Sendable (Bool) -> Void,
+        makeWork: (Connection) throws(CacheError) -> Work
+    ) throws(CacheError) {
+        connection = try store.writingConnection()
+        begin = try connection.prepare("BEGIN")
+        commit = try connection.prepare("COMMIT")
+        rollback = try connection.prepare("ROLLBACK")
+        self.onWritable = onWritable
+        work = try makeWork(connection)
+    }
+
+    /// Whether the last write succeeded.
+    package var isWritable: Bool { writable.load(ordering: .relaxed) }
+
+    package var figures: WriterFigures { figuresBox.withLock { $0 } }
+
+    /// Begins with what was left to tidy up.
+    package func start() {
+        let isDue = waiting.withLock { waiting in
+            defer { waiting.isScheduled = true }
+            return !waiting.isScheduled && !waiting.isStopped
+        }
+        if isDue { queue.async { self.turn() } }
+    }
+
+    /// Hands over a job; from any thread, without waiting.
+    package func submit(_ job: Work.Job) -> Submission {
+        let (submission, isDue) = waiting.withLock { waiting -> (Submission, Bool) in
+            if waiting.isStopped { return (.stopped, false) }
+            if waiting.jobs.count >= Self.queueLimit { return (.full, false) }
+            waiting.jobs.append(job)
+            defer { waiting.isScheduled = true }
+            return (.taken, !waiting.isScheduled)
+        }
+        if isDue { queue.async { self.turn() } }
+        return submission
+    }
+
+    /// Does what waits, lets go of the work and returns. Not to be called on the writer's queue.
+    package func stop() {
+        dispatchPrecondition(condition: .notOnQueue(queue))
+        waiting.withLock { $0.isStopped = true }
+        queue.sync {
+            var jobs = take()
+            while !jobs.isEmpty {
+                run(jobs)
+                jobs = take()
+            }
+            work = nil
+        }
+    }
+
+    // MARK: on the queue
+
+    private func turn() {
+        let jobs = take()
+        if jobs.isEmpty { tidy() } else { run(jobs) }
+        let isWorkLeft = work?.isTidyingDue == true && isWritable
+        let isDone = waiting.withLock { waiting in
+            waiting.isScheduled = isWorkLeft || !waiting.jobs.isEmpty
+            return !waiting.isScheduled
+        }
+        if !isDone { queue.async { self.turn() } }
+    }
+
+    /// Takes as many of the waiting jobs as one batch may have, at least one if there is one.
+    private func take() -> [Work.Job] {
+        waiting.withLock { waiting in
+            var weight = 0
+            let count = waiting.jobs.prefix { job in
+                defer { weight += Work.weight(of: job) }
+                return weight < Self.batchLimit
+            }.count
+            let jobs = Array(waiting.jobs.prefix(count))
+            waiting.jobs.removeFirst(count)
+            return jobs
+        }
+    }
+
+    private func run(_ jobs: [Work.Job]) {
+        guard let work else { return }
+        do throws(CacheError) {
+            try transaction { () throws(CacheError) in
+                for job in jobs { try work.write(job) }
+            }
+        } catch {
+            return work.rolledBack(jobs, because: error)
+        }
+        work.committed(jobs)
+    }
+
+    private func tidy() {
+        guard let work, work.isTidyingDue, isWritable else { return }
+        // What failed is due still, and done when the file can be written again.
+        try? transaction { () throws(CacheError) in try work.tidy() }
+    }
+
+    private func transaction(_ body: () throws(CacheError) -> Void) throws(CacheError) {
+        let before = connection.totalChanges
+        do throws(CacheError) {
+            try begin.run()
+            try body()
+            try commit.run()
+        } catch {
+            // SQLite has ended the transaction by itself after some failures.
+            if connection.isInTransaction { try? rollback.run() }
+            figuresBox.withLock { $0.rollbacks += 1 }
+            if error.isOfTheDisk { found(writable: false) }
+            throw error
+        }
+        let rows = connection.totalChanges - before
+        guard rows > 0 else { return }
+        figuresBox.withLock {
+            $0.commits += 1
+            $0.rows += rows
+        }
+        found(writable: true)
+    }
+
+    private func found(writable isWritable: Bool) {
+        if writable.exchange(isWritable, ordering: .relaxed) != isWritable {
+            onWritable(isWritable)
+        }
+        if !isWritable, !retryIsDue {
+            retryIsDue = true
+            queue.asyncAfter(deadline: .now() + .seconds(1)) { self.retry() }
+        }
+    }
+
+    /// Without this a gateway that is not ready gets no traffic, and without traffic it would never
+    /// learn that it can write again.
+    private func retry() {
+        retryIsDue = false
+        guard let work, !isWritable else { return }
+        do throws(CacheError) {
+            try transaction { () throws(CacheError) in try work.probe() }
+        } catch {
+            // Looked into again in a second: `found` has seen to that.
+            return
+        }
+        start()
+    }
+}

@@ -1,0 +1,91 @@
+import JSON
+
+/// The two ends of one run of messages that are held without a hole: `protocol.md` 1 and 6.
+///
+/// A plain value, made by `findBoundaries` and sent by the gateway in replies. To close the hole
+/// above it, load what is newer than `newest`; for the one below, what is older than `oldest`.
+public struct Boundary: Sendable, Hashable {
+    /// A message at the end of a run.
+    public struct End: Sendable, Hashable {
+        /// Which message it is.
+        public var id: String
+        /// Its place.
+        public var seq: Int
+
+        /// A message at the end of a run.
+        public init(id: String, seq: Int) {
+            self.id = id
+            self.seq = seq
+        }
+    }
+
+    /// The newest message of the run.
+    public var newest: End
+    /// The oldest message of the run; the same as `newest` in a run of one.
+    public var oldest: End
+
+    /// The ends of a run.
+    public init(newest: End, oldest: End) {
+        self.newest = newest
+        self.oldest = oldest
+    }
+
+    private static let record = "boundary"
+
+    /// The boundary in a JSON object.
+    /// - Throws: `RecordError`, which names the field.
+    public init(_ object: JSONObject) throws(RecordError) {
+        var newest: End?
+        var oldest: End?
+        for member in object.members {
+            let field = RecordField(of: Self.record, member)
+            switch member.key {
+            case "newest": newest = try field.nested(End.init)
+            case "oldest": oldest = try field.nested(End.init)
+            default: break
+            }
+        }
+        guard let newest else { throw .missing("newest", of: Self.record) }
+        guard let oldest else { throw .missing("oldest", of: Self.record) }
+        self.init(newest: newest, oldest: oldest)
+    }
+
+    /// Writes the boundary as one value.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("newest")
+        newest.write(to: &writer)
+        writer.key("oldest")
+        oldest.write(to: &writer)
+        writer.endObject()
+    }
+}
+
+extension Boundary.End {
+    private static let record = "boundary"
+
+    /// The end in a JSON object.
+    /// - Throws: `RecordError`, which names the field.
+    init(_ object: JSONObject) throws(RecordError) {
+        var id: String?
+        var seq: Int?
+        for member in object.members {
+            let field = RecordField(of: Self.record, member)
+            switch member.key {
+            case "id": id = try field.id()
+            case "seq": seq = try field.integer(from: 1)
+            default: break
+            }
+        }
+        guard let id else { throw .missing("id", of: Self.record) }
+        guard let seq else { throw .missing("seq", of: Self.record) }
+        self.init(id: id, seq: seq)
+    }
+
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", string: id)
+        writer.member("seq", int: seq)
+        writer.endObject()
+    }
+}

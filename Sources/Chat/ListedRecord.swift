@@ -1,0 +1,127 @@
+/// A record that a list holds once per id, in an order of its own: what `merge` works on.
+///
+/// Ids are compared byte by byte, as every store and every other client does; Swift's own `==`
+/// would take a letter with a combining accent for the composed one.
+protocol ListedRecord: Identifiable where ID == String {
+    /// Whether this record stands before `other`: a strict total order over different ids.
+    func stands(before other: Self) -> Bool
+
+    /// What a list holds after `arrival`, where it held `held`; nil for nothing.
+    static func merged(_ arrival: Arrival<Self>, onto held: Self?) -> Self?
+}
+
+/// A record on its way into a list.
+struct Arrival<Record> {
+    /// What brought it.
+    enum Origin { case fetched, inserted, updated, deleted }
+
+    var record: Record
+    var origin: Origin
+
+    init(_ record: Record, _ origin: Origin) {
+        self.record = record
+        self.origin = origin
+    }
+
+    init(_ record: Record, _ kind: DeltaKind) {
+        self.record = record
+        switch kind {
+        case .inserted: origin = .inserted
+        case .updated: origin = .updated
+        case .deleted: origin = .deleted
+        }
+    }
+}
+
+extension Arrival: Sendable where Record: Sendable {}
+
+extension ListedRecord {
+    /// `list` with `arrivals` merged into it one after the other, in order.
+    ///
+    /// A list that is not in order (it did not come from a merge) is put in order first, and of
+    /// several records with one id the later one counts as fetched on top of the earlier.
+    /// - Complexity: O(n + m log n + m log m) for n records in order and m arrivals.
+    static func merge(_ arrivals: [Arrival<Self>], into list: [Self]) -> [Self] {
+        guard isInOrder(list) else {
+            return merge(list.map { Arrival($0, .fetched) } + arrivals, into: [])
+        }
+        guard !arrivals.isEmpty else { return list }
+
+        // One slot per arriving id; what the list held is taken out of it and put there, so that
+        // a record that moves leaves nothing behind.
+        var slots: [RecordKey: Int] = [:]
+        slots.reserveCapacity(arrivals.count)
+        for arrival in arrivals {
+            let key = RecordKey(arrival.record.id)
+            if slots[key] == nil { slots[key] = slots.count }
+        }
+        var values = [Self?](repeating: nil, count: slots.count)
+        var taken: [Int] = []
+        for at in list.indices {
+            guard let slot = slots[RecordKey(list[at].id)] else { continue }
+            values[slot] = list[at]
+            taken.append(at)
+        }
+        for arrival in arrivals {
+            guard let slot = slots[RecordKey(arrival.record.id)] else { continue }
+            values[slot] = merged(arrival, onto: values[slot])
+        }
+        let touched = values.compactMap { $0 }.sorted { $0.stands(before: $1) }
+        return interleave(list, without: taken, touched)
+    }
+
+    private static func isInOrder(_ list: [Self]) -> Bool {
+        list.indices.dropFirst().allSatisfy { list[$0 - 1].stands(before: list[$0]) }
+    }
+
+    /// Two ordered lists as one, without the elements of `list` at the positions `taken`. Whole
+    /// stretches are copied: most of what arrives stands behind all that is held.
+    private static func interleave(
+        _ list: [Self], without taken: [Int], _ others: [Self]
+    ) -> [Self] {
+        var result: [Self] = []
+        result.reserveCapacity(list.count - taken.count + others.count)
+        var start = 0
+        var skipped = taken[...]
+        func keep(upTo end: Int) {
+            while let at = skipped.first, at < end {
+                result.append(contentsOf: list[start..<at])
+                start = at + 1
+                skipped = skipped.dropFirst()
+            }
+            result.append(contentsOf: list[start..<end])
+            start = end
+        }
+        for record in others {
+            keep(upTo: position(of: record, in: list, from: start))
+            result.append(record)
+        }
+        keep(upTo: list.count)
+        return result
+    }
+
+    /// The first position at or behind `start` whose record does not stand before `record`.
+    private static func position(of record: Self, in list: [Self], from start: Int) -> Int {
+        var low = start
+        var high = list.count
+        while low < high {
+            let middle = (low + high) / 2
+            if list[middle].stands(before: record) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+/// An id that equals only what has the same bytes.
+private struct RecordKey: Hashable {
+    private let id: String
+
+    init(_ id: String) { self.id = id }
+
+    static func == (a: RecordKey, b: RecordKey) -> Bool {
+        a.id == b.id && a.id.utf8.elementsEqual(b.id.utf8)
+    }
+
+    // Strings that differ only in composition have one hash: rare enough to be told apart by `==`.
+    func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}

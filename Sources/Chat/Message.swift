@@ -1,0 +1,159 @@
+import JSON
+
+/// One message of a conversation, as `protocol.md` 6 writes it.
+///
+/// A plain value without limits of its own: the gateway keeps those. Fields that this library does
+/// not know are kept in `unknown`, texts and numbers as they were written, and encoded again behind
+/// the known ones. A deleted message is a *tombstone*: it keeps its place and carries no content.
+public struct Message: Sendable, Hashable, Identifiable {
+    /// Which message it is, in its conversation.
+    public var id: String
+    /// The id of its conversation.
+    public var conversation: String
+    /// Its place in the conversation, from 1; nil where it has none (yet): the origin does not
+    /// number messages, or the message is still being sent.
+    public var seq: Int?
+    /// The number of the change that gave it this value, from 1; nil where the origin has no such
+    /// numbers.
+    public var rev: Int?
+    /// The id of the user who wrote it.
+    public var author: String
+    /// The text, if it has one.
+    public var body: String?
+    /// What is attached, in the application's own form; nil for nothing.
+    public var attachment: RawJSON?
+    /// The application's own object; `{}` if there is none.
+    public var metadata: RawJSON
+    /// When it was written.
+    public var createdAt: Timestamp
+    /// When it was last edited, if ever.
+    public var editedAt: Timestamp?
+    /// Whether it is a tombstone.
+    public private(set) var isDeleted: Bool
+    /// The fields that this library does not know.
+    public var unknown: [JSONMember]
+
+    /// A message that is there.
+    public init(
+        id: String, conversation: String, seq: Int? = nil, rev: Int? = nil, author: String,
+        body: String? = nil, attachment: RawJSON? = nil, metadata: RawJSON = .emptyObject,
+        createdAt: Timestamp, editedAt: Timestamp? = nil, unknown: [JSONMember] = []
+    ) {
+        self.id = id
+        self.conversation = conversation
+        self.seq = seq
+        self.rev = rev
+        self.author = author
+        self.body = body
+        self.attachment = attachment
+        self.metadata = metadata
+        self.createdAt = createdAt
+        self.editedAt = editedAt
+        self.isDeleted = false
+        self.unknown = unknown
+    }
+
+    /// The same message as a tombstone: deleted, without body, attachment or metadata. Unknown
+    /// fields stay; whoever deletes says which of them are content.
+    public var tombstone: Message {
+        var message = self
+        message.isDeleted = true
+        message.body = nil
+        message.attachment = nil
+        message.metadata = .emptyObject
+        return message
+    }
+}
+
+extension Message {
+    private static let record = "message"
+
+    /// The message in a JSON text.
+    /// - Throws: `RecordError`, which names the field; the caller can only drop the text.
+    public init(_ text: [UInt8]) throws(RecordError) {
+        try self.init(JSONObject(text, record: Self.record))
+    }
+
+    /// The message in a JSON object. `id`, `conversation`, `author` and `createdAt` must be there;
+    /// the content of a deleted one is dropped.
+    /// - Throws: `RecordError`, which names the field; the caller can only drop the object.
+    public init(_ object: JSONObject) throws(RecordError) {
+        var id: String?
+        var conversation: String?
+        var author: String?
+        var createdAt: Timestamp?
+        var read = Message(
+            id: "", conversation: "", author: "", createdAt: Timestamp(milliseconds: 0))
+        var isDeleted = false
+        for member in object.members {
+            let field = RecordField(of: Self.record, member)
+            switch member.key {
+            case "id": id = try field.id()
+            case "conversation": conversation = try field.id()
+            case "author": author = try field.id()
+            case "createdAt": createdAt = try field.moment()
+            case "seq": read.seq = field.isNull ? nil : try field.integer(from: 1)
+            case "rev": read.rev = field.isNull ? nil : try field.integer(from: 1)
+            case "body": read.body = field.isNull ? nil : try field.string()
+            case "attachment": read.attachment = field.isNull ? nil : member.value
+            case "metadata":
+                read.metadata = field.isNull ? .emptyObject : try field.objectText()
+            case "editedAt": read.editedAt = field.isNull ? nil : try field.moment()
+            case "deleted": isDeleted = field.isNull ? false : try field.bool()
+            default: read.unknown.append(member)
+            }
+        }
+        guard let id else { throw .missing("id", of: Self.record) }
+        guard let conversation else { throw .missing("conversation", of: Self.record) }
+        guard let author else { throw .missing("author", of: Self.record) }
+        guard let createdAt else { throw .missing("createdAt", of: Self.record) }
+        read.id = id
+        read.conversation = conversation
+        read.author = author
+        read.createdAt = createdAt
+        self = isDeleted ? read.tombstone : read
+    }
+
+    /// The message as a JSON text.
+    public var json: [UInt8] {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.bytes
+    }
+
+    /// Writes the message as one value. `seq` and `rev` are left out where there is none, the
+    /// content of a tombstone always.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", string: id)
+        writer.member("conversation", string: conversation)
+        if let seq { writer.member("seq", int: seq) }
+        if let rev { writer.member("rev", int: rev) }
+        writer.member("author", string: author)
+        if !isDeleted {
+            writer.member("body", string: body)
+            writer.member("attachment", raw: attachment ?? .null)
+            writer.member("metadata", raw: metadata)
+        }
+        writer.member("createdAt", moment: createdAt)
+        writer.member("editedAt", moment: editedAt)
+        writer.member("deleted", bool: isDeleted)
+        for member in unknown { writer.member(member) }
+        writer.endObject()
+    }
+}
+
+extension JSONWriter {
+    /// A member with a moment or `null`.
+    mutating func member(_ name: String, moment: Timestamp?) {
+        member(name, string: moment?.description)
+    }
+
+    /// A member with a list of strings.
+    mutating func member(_ name: String, strings: [String]) {
+        key(name)
+        beginArray()
+        for string in strings { self.string(string) }
+        endArray()
+    }
+}

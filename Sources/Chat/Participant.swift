@@ -1,0 +1,88 @@
+import JSON
+
+/// Someone who takes part in a conversation, as `protocol.md` 6 writes it.
+///
+/// A plain value; fields that this library does not know are kept and encoded again.
+public struct Participant: Sendable, Hashable, Identifiable {
+    /// The user's id.
+    public var id: String
+    /// The name to show, if the origin gives one.
+    public var name: String?
+    /// The place up to which the user has read, from 0; nil where the origin does not say.
+    public var lastReadSeq: Int?
+    /// When the user joined.
+    public var createdAt: Timestamp?
+    /// When this record last changed.
+    public var updatedAt: Timestamp?
+    /// The application's own object; `{}` if there is none.
+    public var metadata: RawJSON
+    /// The fields that this library does not know.
+    public var unknown: [JSONMember]
+
+    /// A participant.
+    public init(
+        id: String, name: String? = nil, lastReadSeq: Int? = nil, createdAt: Timestamp? = nil,
+        updatedAt: Timestamp? = nil, metadata: RawJSON = .emptyObject, unknown: [JSONMember] = []
+    ) {
+        self.id = id
+        self.name = name
+        self.lastReadSeq = lastReadSeq
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.metadata = metadata
+        self.unknown = unknown
+    }
+}
+
+extension Participant {
+    private static let record = "participant"
+
+    /// The participant in a JSON text.
+    /// - Throws: `RecordError`, which names the field; the caller can only drop the text.
+    public init(_ text: [UInt8]) throws(RecordError) {
+        try self.init(JSONObject(text, record: Self.record))
+    }
+
+    /// The participant in a JSON object; only `id` must be there.
+    /// - Throws: `RecordError`, which names the field; the caller can only drop the object.
+    public init(_ object: JSONObject) throws(RecordError) {
+        var id: String?
+        var read = Participant(id: "")
+        for member in object.members {
+            let field = RecordField(of: Self.record, member)
+            switch member.key {
+            case "id": id = try field.id()
+            case "name": read.name = field.isNull ? nil : try field.string()
+            case "lastReadSeq": read.lastReadSeq = field.isNull ? nil : try field.integer(from: 0)
+            case "createdAt": read.createdAt = field.isNull ? nil : try field.moment()
+            case "updatedAt": read.updatedAt = field.isNull ? nil : try field.moment()
+            case "metadata":
+                read.metadata = field.isNull ? .emptyObject : try field.objectText()
+            default: read.unknown.append(member)
+            }
+        }
+        guard let id else { throw .missing("id", of: Self.record) }
+        read.id = id
+        self = read
+    }
+
+    /// The participant as a JSON text.
+    public var json: [UInt8] {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.bytes
+    }
+
+    /// Writes the participant as one value; what it does not have is left out.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", string: id)
+        if let name { writer.member("name", string: name) }
+        if let lastReadSeq { writer.member("lastReadSeq", int: lastReadSeq) }
+        if let createdAt { writer.member("createdAt", moment: createdAt) }
+        if let updatedAt { writer.member("updatedAt", moment: updatedAt) }
+        writer.member("metadata", raw: metadata)
+        for member in unknown { writer.member(member) }
+        writer.endObject()
+    }
+}

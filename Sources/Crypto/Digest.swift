@@ -1,0 +1,28 @@
+import CCrypto
+
+/// SHA-256, as libcrypto computes it.
+package enum SHA256 {
+    /// The 32 bytes of the hash of `bytes`.
+    package static func hash(_ bytes: [UInt8]) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: Int(SHA256_DIGEST_LENGTH)) { digest, count in
+            CCrypto.SHA256(bytes, bytes.count, digest.baseAddress)
+            count = Int(SHA256_DIGEST_LENGTH)
+        }
+    }
+}
+
+/// Bits that nobody can guess, from the kernel.
+package enum Random {
+    /// `count` random bytes.
+    package static func bytes(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    /// `count` random bytes as twice as many hexadecimal digits.
+    package static func hex(_ count: Int) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        let text = bytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

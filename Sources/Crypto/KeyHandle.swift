@@ -1,0 +1,93 @@
+import CCrypto
+
+/// The one owner of an `EVP_PKEY`: it is freed with the handle, and the algorithm that the key is
+/// bound to is found out, once, from the key itself. Not copyable; whoever shares one puts a lock
+/// around it (`PublicKey`). This file and the two beside it are the only ones that see the pointer.
+struct KeyHandle: ~Copyable {
+    let pointer: OpaquePointer
+    let algorithm: SignatureAlgorithm
+
+    /// RSA below this is refused (RFC 7518, 3.3).
+    static let leastRSABits: Int32 = 2048
+    /// RSA above this makes each token that a stranger sends expensive to refuse.
+    static let mostRSABits: Int32 = 8192
+
+    /// Takes the key over.
+    /// - Throws: `CryptoError` if no algorithm here works with the key; it is freed then.
+    init(owning pointer: OpaquePointer) throws(CryptoError) {
+        do throws(CryptoError) {
+            algorithm = try Self.algorithm(of: pointer)
+        } catch {
+            EVP_PKEY_free(pointer)
+            throw error
+        }
+        self.pointer = pointer
+    }
+
+    deinit { EVP_PKEY_free(pointer) }
+
+    /// A public key in DER, whose numbers are checked: a point must lie on its curve.
+    /// - Throws: `CryptoError` if libcrypto takes it for no public key.
+    init(publicKey der: [UInt8]) throws(CryptoError) {
+        defer { ERR_clear_error() }
+        let key = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
+            var next = bytes.baseAddress
+            guard let key = d2i_PUBKEY(nil, &next, bytes.count) else { return nil }
+            if let check = EVP_PKEY_CTX_new(key, nil) {
+                defer { EVP_PKEY_CTX_free(check) }
+                if EVP_PKEY_public_check(check) == 1 { return key }
+            }
+            EVP_PKEY_free(key)
+            return nil
+        }
+        guard let key else { throw CryptoError("its numbers are no public key") }
+        try self.init(owning: key)
+    }
+
+    private static func algorithm(
+        of key: OpaquePointer
+    ) throws(CryptoError) -> SignatureAlgorithm {
+        switch EVP_PKEY_get_base_id(key) {
+        case EVP_PKEY_RSA:
+            let bits = EVP_PKEY_get_bits(key)
+            guard (leastRSABits...mostRSABits).contains(bits) else {
+                throw CryptoError("an RSA key of \(bits) bits (\(leastRSABits) to \(mostRSABits))")
+            }
+            return .rs256
+        case EVP_PKEY_EC:
+            var name = [CChar](repeating: 0, count: 64)
+            var length = 0
+            guard EVP_PKEY_get_group_name(key, &name, name.count, &length) == 1,
+                name.prefix(length).elementsEqual("prime256v1".utf8.map { CChar($0) })
+            else { throw CryptoError("an elliptic curve other than P-256") }
+            return .es256
+        case EVP_PKEY_ED25519:
+            return .edDSA
+        default:
+            throw CryptoError("a key of another type (RSA, EC P-256, Ed25519)")
+        }
+    }
+
+    /// Reads one PEM block.
+    /// - Throws: `CryptoError` if it is not of the kind that `read` reads, or asks for a passphrase.
+    init(
+        pem: [UInt8], expected: String, read: (OpaquePointer) -> OpaquePointer?
+    ) throws(CryptoError) {
+        defer { ERR_clear_error() }
+        // The memory is read while the array is pinned: the reader does not outlive the closure.
+        let key = pem.withUnsafeBytes { bytes -> OpaquePointer? in
+            guard let base = bytes.baseAddress,
+                let reader = BIO_new_mem_buf(base, Int32(clamping: bytes.count))
+            else { return nil }
+            defer { BIO_free(reader) }
+            return read(reader)
+        }
+        guard let key else { throw CryptoError("no readable PEM block (\(expected))") }
+        try self.init(owning: key)
+    }
+}
+
+/// Declines to name a passphrase: without it libcrypto would ask for one on the terminal.
+func declinePassphrase(
+    _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
+) -> Int32 { -1 }

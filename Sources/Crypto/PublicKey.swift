@@ -1,0 +1,78 @@
+import CCrypto
+import Synchronization
+
+/// A public key that verifies signatures of the one algorithm it is bound to. It is immutable and
+/// shared by every thread that has a token to check; a lock around its handle keeps to the letter
+/// of libcrypto's rule that one object is used by one thread at a time.
+package final class PublicKey: Sendable {
+    /// The algorithm whose signatures it verifies, and no other.
+    package let algorithm: SignatureAlgorithm
+    private let handle: Mutex<KeyHandle>
+
+    private init(_ handle: consuming sending KeyHandle) {
+        algorithm = handle.algorithm
+        self.handle = Mutex(handle)
+    }
+
+    /// The key of a PEM file (`BEGIN PUBLIC KEY`).
+    /// - Throws: `CryptoError` if it is not one of RSA, EC P-256 or Ed25519, or too weak.
+    package convenience init(pem: [UInt8]) throws(CryptoError) {
+        self.init(
+            try KeyHandle(pem: pem, expected: "BEGIN PUBLIC KEY") {
+                PEM_read_bio_PUBKEY($0, nil, declinePassphrase, nil)
+            })
+    }
+
+    /// An RSA key by its two numbers, most significant byte first.
+    /// - Throws: `CryptoError` if they are no RSA key of 2048 bits or more.
+    package convenience init(
+        rsaModulus modulus: [UInt8], exponent: [UInt8]
+    ) throws(CryptoError) {
+        // An exponent of more than 8 bytes is nobody's, and makes each verification slow.
+        guard (256...1024).contains(modulus.count), (1...8).contains(exponent.count) else {
+            throw CryptoError(
+                "an RSA modulus of \(modulus.count) bytes with an exponent of \(exponent.count)"
+                    + " (256 to 1024, 1 to 8)")
+        }
+        let der = DER.publicKey(rsaModulus: modulus, exponent: exponent)
+        self.init(try KeyHandle(publicKey: der))
+    }
+
+    /// An EC key on P-256 by the coordinates of its point.
+    /// - Throws: `CryptoError` if they are not 32 bytes each, or not on the curve.
+    package convenience init(p256X x: [UInt8], y: [UInt8]) throws(CryptoError) {
+        guard x.count == 32, y.count == 32 else {
+            throw CryptoError("P-256 coordinates of \(x.count) and \(y.count) bytes (32 each)")
+        }
+        self.init(try KeyHandle(publicKey: DER.publicKey(p256X: x, y: y)))
+    }
+
+    /// An Ed25519 key.
+    /// - Throws: `CryptoError` if it does not have 32 bytes.
+    package convenience init(ed25519 bytes: [UInt8]) throws(CryptoError) {
+        guard bytes.count == 32 else {
+            throw CryptoError("an Ed25519 key of \(bytes.count) bytes (32)")
+        }
+        self.init(try KeyHandle(publicKey: DER.publicKey(ed25519: bytes)))
+    }
+
+    /// Whether `signature`, in the form of a token, is this key's over `text`.
+    package func verifies(_ signature: [UInt8], of text: [UInt8]) -> Bool {
+        var signature = signature
+        if algorithm == .es256 {
+            guard let der = ECDSASignature.der(fromRaw: signature) else { return false }
+            signature = der
+        }
+        return handle.withLock { handle in
+            // A refused signature leaves entries in the thread's error queue, where the next user
+            // of libcrypto, which may be TLS, would take them for its own.
+            defer { ERR_clear_error() }
+            guard let context = EVP_MD_CTX_new() else { return false }
+            defer { EVP_MD_CTX_free(context) }
+            // Ed25519 brings its own digest, and takes none.
+            let digest = handle.algorithm == .edDSA ? nil : EVP_sha256()
+            return EVP_DigestVerifyInit(context, nil, digest, nil, handle.pointer) == 1
+                && EVP_DigestVerify(context, signature, signature.count, text, text.count) == 1
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/// One key that tokens are checked with: its name (`kid`), if it has one, and its material. The
+/// algorithm follows from the material alone, never from a token, so a public key can't be used as
+/// the secret of an HMAC (algorithm confusion).
+package struct VerificationKey: Sendable {
+    /// What a token is checked with.
+    package enum Material: Sendable {
+        case secret([UInt8])
+        case publicKey(PublicKey)
+    }
+
+    package let id: String?
+    private let material: Material
+
+    /// A key with its name.
+    package init(id: String? = nil, _ material: Material) {
+        self.id = id
+        self.material = material
+    }
+
+    /// The one algorithm that the key verifies.
+    package var algorithm: SignatureAlgorithm {
+        switch material {
+        case .secret: .hs256
+        case .publicKey(let key): key.algorithm
+        }
+    }
+
+    /// Whether `signature` is this key's over `text`.
+    package func verifies(_ signature: [UInt8], of text: [UInt8]) -> Bool {
+        switch material {
+        case .secret(let secret):
+            MessageCode.equal(signature, MessageCode.of(text, key: secret))
+        case .publicKey(let key):
+            key.verifies(signature, of: text)
+        }
+    }
+
+    /// The secret of a file: its bytes, without line ends behind them.
+    ///
+    /// - Throws: `CryptoError` if it has fewer than 32 bytes, or is a PEM file: a public key taken
+    ///   for a secret would let everybody sign.
+    package static func secret(ofFile file: [UInt8]) throws(CryptoError) -> [UInt8] {
+        let ends: Set<UInt8> = [UInt8(ascii: "\n"), UInt8(ascii: "\r")]
+        let secret = Array(file.reversed().drop { ends.contains($0) }.reversed())
+        guard !secret.starts(with: "-----BEGIN".utf8) else {
+            throw CryptoError("a PEM file where a secret belongs")
+        }
+        guard secret.count >= MessageCode.length else {
+            throw CryptoError("a secret of \(secret.count) bytes (at least \(MessageCode.length))")
+        }
+        return secret
+    }
+
+    /// The secret of a file.
+    /// - Throws: `CryptoError` as `secret(ofFile:)`.
+    package init(secretFile file: [UInt8]) throws(CryptoError) {
+        self.init(.secret(try Self.secret(ofFile: file)))
+    }
+
+    /// The public key of a PEM file.
+    /// - Throws: `CryptoError` if it is not one of RSA, EC P-256 or Ed25519.
+    package init(publicKeyFile file: [UInt8]) throws(CryptoError) {
+        self.init(.publicKey(try PublicKey(pem: file)))
+    }
+}

@@ -1,0 +1,37 @@
+import Chat
+import Wire
+
+/// One event, encoded once, as it stands in the outboxes of all who get it. Nothing in it is about
+/// its receiver; what shedding must know of it (the places it touched, its part of the stream)
+/// travels beside the bytes. Immutable, made on the loop.
+package final class Broadcast: Sendable {
+    /// What the event is, as far as a reader that falls behind is concerned.
+    package enum Kind: Sendable {
+        /// A part of a conversation's stream, from change `prev` to change `asOf`. `touched` holds
+        /// every place that its deltas or its `covers` name; `record` says that slot 0 changed.
+        case stream(prev: Int, asOf: Int, touched: Coverage, deltas: Int, record: Record?, head: Head)
+        /// Dropped first.
+        case typing
+        /// Of these only the latest of each key counts.
+        case read(user: String)
+        case conversations
+        case upstream
+        case ping
+    }
+
+    package let frame: Frame
+    package let kind: Kind
+    /// The conversation that the event is about, empty for `upstream` and `ping`.
+    package let conversation: String
+
+    package init(_ payload: [UInt8], _ kind: Kind, conversation: String = "") {
+        frame = Frame(payload)
+        self.kind = kind
+        self.conversation = conversation
+    }
+
+    /// Deltas in it, for the books.
+    package var deltas: Int {
+        if case .stream(_, _, _, let deltas, _, _) = kind { deltas } else { 0 }
+    }
+}

@@ -1,0 +1,237 @@
+import Chat
+import JSON
+import Wire
+
+// What the store and the upstream answer, and how it becomes replies.
+//
+// A reply about messages stands at the stream's position, so that the next event continues exactly
+// from there. The store is read at a moment of its own: it may be ahead of the stream, whose changes
+// of that moment are on their way; then the answer is parked until the stream has reached it.
+extension Engine {
+    /// The store answered a read.
+    package func answered(_ token: UInt64, _ result: Result<Answer, RequestError>, at now: Timestamp) {
+        self.now = now
+        switch pending.removeValue(forKey: token) {
+        case .load(let conversation):
+            loaded(conversation, result)
+        case .refresh(let conversation):
+            refreshed(conversation, result)
+        case .answer(let call):
+            switch result {
+            case .failure(let error): fail(call, error)
+            case .success(let answer): settle(token, call, answer)
+            }
+        case .write, nil:
+            break
+        }
+    }
+
+    /// The upstream did a write, or refused it.
+    package func performed(_ token: UInt64, _ result: Result<Outcome, RequestError>, at now: Timestamp) {
+        self.now = now
+        guard case .write(let call) = pending.removeValue(forKey: token) else { return }
+        switch result {
+        case .failure(let error): fail(call, error)
+        case .success(let outcome): reply(call) { $0.outcome(outcome, of: call.request) }
+        }
+    }
+
+    /// The store has the conversation's last message at least as new as the stream's.
+    private func refreshed(_ conversation: String, _ result: Result<Answer, RequestError>) {
+        guard let stream = streams[conversation], let state = stream.state,
+            case .success(.loaded(let loaded)) = result, loaded.head.epoch == state.head.epoch
+        else { return }
+        stream.state?.last = loaded.lastMessage
+        list(stream)
+    }
+
+    private func loaded(_ conversation: String, _ result: Result<Answer, RequestError>) {
+        guard let stream = streams[conversation] else { return }
+        let waiting = stream.waiting
+        stream.waiting = []
+        switch result {
+        case .success(.loaded(let loaded)):
+            stream.state = Stream.State(
+                head: loaded.head, record: loaded.record, members: Set(loaded.record.participants),
+                last: loaded.lastMessage)
+            if stream.isToBeAnnounced {
+                stream.isToBeAnnounced = false
+                list(stream)
+            }
+            takeEarly(stream)
+            for call in waiting { perform(call) }
+        case .success:
+            preconditionFailure("the store answered a load with something else")
+        case .failure(let error):
+            streams[conversation] = nil
+            for call in waiting { fail(call, error) }
+        }
+    }
+
+    /// Answers the call, or parks the answer until the stream is where the store was read.
+    private func settle(_ token: UInt64, _ call: Call, _ answer: Answer) {
+        guard let conversation = call.request.conversation, let head = answer.head else {
+            return conclude(call, answer)
+        }
+        guard let (stream, state) = admit(call, conversation) else { return }
+        if state.head.epoch == head.epoch, head.rev == state.head.rev {
+            flush(stream)
+            conclude(call, answer, stream, state)
+        } else if state.head.epoch == head.epoch, head.rev < state.head.rev {
+            // Read before a change that the stream has taken since.
+            perform(call)
+        } else {
+            pending[token] = .answer(call)
+            stream.parked.append((token, answer))
+        }
+    }
+
+    /// The stream has moved: answers that were ahead of it may be due.
+    func settleParked(_ stream: Stream) {
+        guard !stream.parked.isEmpty, let head = stream.state?.head else { return }
+        let due = stream.parked.filter { $0.answer.head.map { $0.rev <= head.rev } ?? true }
+        stream.parked.removeAll { $0.answer.head.map { $0.rev <= head.rev } ?? true }
+        for (token, answer) in due {
+            guard case .answer(let call) = pending.removeValue(forKey: token) else { continue }
+            settle(token, call, answer)
+        }
+    }
+
+    /// The log behind the stream is another one now, or gone: whoever waits asks again.
+    func performParked(_ stream: Stream) {
+        let parked = stream.parked
+        stream.parked = []
+        for (token, _) in parked {
+            if case .answer(let call) = pending.removeValue(forKey: token) { perform(call) }
+        }
+    }
+
+    // MARK: - Replies
+
+    /// Answers that stand for themselves.
+    private func conclude(_ call: Call, _ answer: Answer) {
+        switch answer {
+        case .view(let view):
+            guard view.reader != nil else { return fail(call, .noConversation) }
+            reply(call) {
+                $0.beginObject()
+                $0.key("conversation")
+                $0.view(view)
+                $0.endObject()
+            }
+        case .conversations(let list):
+            reply(call) { $0.conversations(list) }
+        case .conversationsSince(let changes):
+            reply(call) { $0.conversations(changes) }
+        case .participants(let list):
+            guard case .fetchParticipants(_, let range) = call.request else { return }
+            reply(call) { $0.participants(list, range) }
+        case .ids(let ids):
+            concludeBoundaries(call, ids)
+        case .loaded, .page, .catchUp:
+            preconditionFailure("an answer that depends on the stream came without it")
+        }
+    }
+
+    private func concludeBoundaries(_ call: Call, _ ids: [Int: String]) {
+        guard case .findBoundaries(let conversation, let have) = call.request,
+            let (_, state) = admit(call, conversation)
+        else { return }
+        let held = boundariesAsked(have, state)
+        let all = Coverage.closed(max(1, state.head.floor), state.head.seq)
+        let missing = have == nil ? Coverage() : held.union(above(held, in: all)).holes
+            .union(above(held, in: all))
+        let gaps = missing.runs.map {
+            Gap(
+                after: $0.low - 1, before: $0.high + 1, missing: $0.count, cause: .cold, since: now)
+        }
+        reply(call) {
+            $0.beginObject()
+            $0.key("boundaries")
+            $0.boundaries(held, ids)
+            $0.key("gaps")
+            $0.gaps(gaps)
+            $0.key("head")
+            $0.head(state.head)
+            $0.endObject()
+        }
+    }
+
+    /// What of `all` lies above the highest place held.
+    private func above(_ held: Coverage, in all: Coverage) -> Coverage {
+        guard let last = all.last else { return Coverage() }
+        return Coverage.closed(max((held.last ?? 0) + 1, all.first ?? 1), last)
+    }
+
+    /// Answers that stand at the stream's position.
+    private func conclude(_ call: Call, _ answer: Answer, _ stream: Stream, _ state: Stream.State) {
+        switch (call.request, answer) {
+        case (.subscribeMessages, .page(let page)):
+            let resume = Resume(latest: page.messages, head: state.head, bytes: limits.replyBytes)
+            begin(call, resume, stream, state, ids: [:])
+        case (.subscribeMessages(_, let have?, _), .catchUp(let read)):
+            let resume = read.resume(have, bytes: limits.replyBytes, at: now)
+            if resume.isReset { figures.resets += 1 } else { figures.resumes += 1 }
+            begin(call, resume, stream, state, ids: read.ids)
+        case (.fetchMessages, .page(let page)):
+            reply(call) { $0.page(page, asOf: state.head.rev) }
+        default:
+            preconditionFailure("the store's answer does not belong to the request")
+        }
+    }
+
+    /// The subscription begins with this reply.
+    private func begin(
+        _ call: Call, _ resume: Resume, _ stream: Stream, _ state: Stream.State, ids: [Int: String]
+    ) {
+        guard let session = sessions[call.session] else { return }
+        if session.subscription(to: stream) == nil { stream.add(session) }
+        reply(call) { $0.resume(resume, state.head, state.record, ids) }
+    }
+
+    func reply(_ call: Call, _ result: (inout JSONWriter) -> Void) {
+        guard let session = sessions[call.session] else { return }
+        session.inFlight.remove(call.id)
+        let cached: Bool? = call.request.isTwoPhase ? false : nil
+        push(session, ServerFrame.reply(id: call.id, cached: cached, result: result))
+        release(session, call)
+    }
+
+    func fail(_ call: Call, _ error: RequestError) {
+        guard let session = sessions[call.session] else { return }
+        figures.errors[error.code, default: 0] += 1
+        session.inFlight.remove(call.id)
+        push(session, ServerFrame.error(id: call.id, error))
+        release(session, call)
+    }
+}
+
+extension Answer {
+    /// Where the log stood when it was read, for answers that are bound to the stream's position.
+    var head: Head? {
+        switch self {
+        case .page(let page): page.head
+        case .catchUp(let read): read.head
+        default: nil
+        }
+    }
+}
+
+extension Request {
+    /// The conversation whose stream the answer is bound to.
+    var conversation: String? {
+        switch self {
+        case .subscribeMessages(let conversation, _, _), .fetchMessages(let conversation, _):
+            conversation
+        default: nil
+        }
+    }
+
+    /// Whether the method answers in two phases: `protocol.md` 3, ②.
+    var isTwoPhase: Bool {
+        switch self {
+        case .fetchConversations, .fetchConversation, .fetchMessages, .fetchParticipants: true
+        default: false
+        }
+    }
+}

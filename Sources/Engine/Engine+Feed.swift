@@ -1,0 +1,257 @@
+import Chat
+import JSON
+import Wire
+
+// What the feed tells: it moves the streams and goes to those who watch. Message changes of a turn
+// are gathered per conversation and encoded once, whoever gets them.
+extension Engine {
+    /// A batch of the feed, in the order of the logs.
+    package func feed(_ events: some Sequence<FeedEvent>, at now: Timestamp) {
+        self.now = now
+        for event in events { take(event) }
+    }
+
+    private func take(_ event: FeedEvent) {
+        switch event {
+        case .message, .record:
+            move(event)
+            if case .record(let record, _, let removed, _) = event { unlist(record.id, removed) }
+        case .deleted(let conversation, let epoch, let participants):
+            unlist(conversation, participants)
+            deleted(event, conversation, epoch)
+        case .read(let conversation, let user, let seq):
+            read(conversation, user, seq)
+        case .typing(let conversation, let user, let state, let at):
+            guard let stream = streams[conversation], !stream.subscribers.isEmpty else { return }
+            send(
+                Broadcast(
+                    ServerFrame.typing(conversation: conversation, user: user, state: state, at: at),
+                    .typing, conversation: conversation), to: stream)
+        }
+    }
+
+    /// What came while the stream was being loaded, now that it is.
+    func takeEarly(_ stream: Stream) {
+        let early = stream.early
+        stream.early = []
+        for event in early {
+            if case .deleted(let conversation, let epoch, _) = event {
+                deleted(event, conversation, epoch)
+            } else {
+                move(event)
+            }
+        }
+    }
+
+    private func move(_ event: FeedEvent) {
+        switch event {
+        case .message(let conversation, let type, let message, let head):
+            advance(conversation, event, head) { apply(type, message, head, to: $0) }
+        case .record(let record, let head, let removed, let isNew):
+            if isNew { replaced(record.id, head) }
+            advance(record.id, event, head) {
+                apply(record, head, removed: removed, isNew: isNew, to: $0)
+            }
+        case .deleted, .read, .typing:
+            break
+        }
+    }
+
+    /// Moves the stream by one change, unless it is past it.
+    private func advance(
+        _ conversation: String, _ event: FeedEvent, _ head: Head, _ apply: (Stream) -> Void
+    ) {
+        guard let stream = streams[conversation] else {
+            // In nobody's sight but perhaps in somebody's list.
+            if !listWatchers.isEmpty {
+                let stream = self.stream(conversation)
+                stream.isToBeAnnounced = true
+                if case .record(_, _, _, isNew: true) = event { stream.isNewToLists = true }
+            }
+            return
+        }
+        guard let state = stream.state else {
+            stream.early.append(event)
+            return
+        }
+        guard state.head.epoch == head.epoch, state.head.rev < head.rev else { return }
+        figures.changes += 1
+        apply(stream)
+        settleParked(stream)
+    }
+
+    // MARK: - Changes
+
+    private func apply(
+        _ type: DeltaType, _ message: EncodedMessage, _ head: Head, to stream: Stream
+    ) {
+        guard let before = stream.state?.head else { return }
+        stream.state?.head = head
+        updateLast(type, message, stream)
+        list(stream)
+        guard !stream.subscribers.isEmpty else { return }
+        if stream.batch.deltas.isEmpty {
+            stream.batch.prev = before.rev
+            touch(stream)
+        }
+        stream.batch.deltas.append(EncodedDelta(type, .live, message))
+        stream.batch.covers.insert(message.seq, message.seq)
+        stream.batch.bytes += message.json.count
+        if stream.batch.bytes > Stream.Batch.limit { flush(stream) }
+    }
+
+    private func updateLast(_ type: DeltaType, _ message: EncodedMessage, _ stream: Stream) {
+        switch type {
+        case .inserted:
+            if !message.isDeleted { stream.state?.last = message }
+        case .updated:
+            if stream.state?.last?.seq == message.seq { stream.state?.last = message }
+        case .deleted:
+            guard stream.state?.last?.seq == message.seq else { return }
+            // The one before it is the store's to know.
+            stream.state?.last = nil
+            if !listWatchers.isEmpty { stream.needsLast = true }
+        }
+    }
+
+    private func apply(
+        _ record: Record, _ head: Head, removed: [String], isNew: Bool, to stream: Stream
+    ) {
+        guard let before = stream.state?.head else { return }
+        flush(stream)
+        stream.state?.head = head
+        stream.state?.record = record
+        stream.state?.members = Set(record.participants)
+        for user in removed {
+            for session in sessionsByUser[user] ?? [] where session.subscription(to: stream) != nil {
+                stream.remove(session)
+                push(session, ServerFrame.unsubscribed(conversation: stream.id, reason: .removed))
+            }
+        }
+        list(stream)
+        stream.isNewToLists = stream.isNewToLists || isNew
+        guard !stream.subscribers.isEmpty else { return }
+        let payload = ServerFrame.conversation(
+            record, prev: before.rev, asOf: head.rev, head: head, open: false)
+        send(
+            Broadcast(
+                payload,
+                .stream(
+                    prev: before.rev, asOf: head.rev, touched: Coverage(), deltas: 0,
+                    record: record, head: head), conversation: stream.id), to: stream)
+    }
+
+    /// A new log begins under this id: nothing held of another one counts.
+    private func replaced(_ conversation: String, _ head: Head) {
+        guard let stream = streams[conversation], let state = stream.state,
+            state.head.epoch != head.epoch
+        else { return }
+        end(stream, with: ServerFrame.reset(conversation: conversation, head: head))
+    }
+
+    private func deleted(_ event: FeedEvent, _ conversation: String, _ epoch: String) {
+        guard let stream = streams[conversation] else { return }
+        guard let state = stream.state else {
+            // What is being read may be this log or the next of the same name: the answer tells.
+            stream.early.append(event)
+            return
+        }
+        guard state.head.epoch == epoch else { return }
+        end(stream, with: ServerFrame.unsubscribed(conversation: conversation, reason: .deleted))
+    }
+
+    /// Ends all subscriptions of a stream whose log is gone.
+    private func end(_ stream: Stream, with payload: [UInt8]) {
+        flush(stream)
+        streams[stream.id] = nil
+        stream.isListed = false
+        for session in stream.removeAll() { push(session, payload) }
+        performParked(stream)
+    }
+
+    private func read(_ conversation: String, _ user: String, _ seq: Int) {
+        let stream = streams[conversation]
+        let own = (sessionsByUser[user] ?? []).filter { session in
+            session.watchesConversations
+                && !(stream.map { session.subscription(to: $0) != nil } ?? false)
+        }
+        let watchers = stream.map { !$0.subscribers.isEmpty } ?? false
+        guard watchers || !own.isEmpty else { return }
+        let event = Broadcast(
+            ServerFrame.read(conversation: conversation, user: user, seq: seq), .read(user: user),
+            conversation: conversation)
+        if let stream { send(event, to: stream) }
+        for session in own { push(session, event) }
+    }
+
+    // MARK: - Fan-out
+
+    /// The stream has something to say at the end of the turn.
+    private func touch(_ stream: Stream) {
+        if touched.last !== stream { touched.append(stream) }
+    }
+
+    /// The conversation's entry in its participants' lists has changed.
+    func list(_ stream: Stream) {
+        guard !listWatchers.isEmpty, !stream.isListed else { return }
+        stream.isListed = true
+        touch(stream)
+    }
+
+    /// Sends the message changes gathered so far.
+    func flush(_ stream: Stream) {
+        guard !stream.batch.deltas.isEmpty, let head = stream.state?.head else { return }
+        let batch = stream.batch
+        stream.batch = Stream.Batch()
+        let payload = ServerFrame.messages(
+            conversation: stream.id, deltas: batch.deltas, covers: batch.covers, prev: batch.prev,
+            asOf: head.rev, head: head, open: false)
+        let event = Broadcast(
+            payload,
+            .stream(
+                prev: batch.prev, asOf: head.rev, touched: batch.covers,
+                deltas: batch.deltas.count, record: nil, head: head), conversation: stream.id)
+        send(event, to: stream)
+    }
+
+    private func send(_ event: Broadcast, to stream: Stream) {
+        for subscriber in stream.subscribers { push(subscriber.session, event) }
+    }
+
+    /// Tells the watchers of conversation lists, once a turn.
+    func announce(_ stream: Stream) {
+        guard stream.isListed, let state = stream.state else { return }
+        if stream.needsLast {
+            // Ask for the conversation again; it is announced when it comes.
+            stream.needsLast = false
+            stream.isListed = false
+            return act(
+                .read(token: token(for: .refresh(stream.id)), .load(conversation: stream.id)))
+        }
+        stream.isListed = false
+        let type: DeltaType = stream.isNewToLists ? .inserted : .updated
+        stream.isNewToLists = false
+        let receivers = watchers(among: state.members)
+        guard !receivers.isEmpty else { return }
+        let payload = ServerFrame.conversations(
+            type, state.record, lastMessage: state.last, head: state.head)
+        let event = Broadcast(payload, .conversations, conversation: stream.id)
+        for session in receivers { push(session, event) }
+    }
+
+    /// Those of the users who watch their lists, found from the shorter side.
+    private func watchers(among users: Set<String>) -> [Session] {
+        guard users.count < listWatchers.count else {
+            return listWatchers.values.filter { $0.user.map(users.contains) ?? false }
+        }
+        return users.flatMap { (sessionsByUser[$0] ?? []).filter(\.watchesConversations) }
+    }
+
+    private func unlist(_ conversation: String, _ users: [String]) {
+        guard !listWatchers.isEmpty, !users.isEmpty else { return }
+        let event = Broadcast(
+            ServerFrame.conversationRemoved(conversation), .conversations,
+            conversation: conversation)
+        for session in watchers(among: Set(users)) { push(session, event) }
+    }
+}

@@ -1,0 +1,216 @@
+import Chat
+import JSON
+import Wire
+
+// What a connected client asks for. A request that needs the store or the origin becomes an action
+// and waits in `pending`; one about a conversation that is not in memory waits for it to be loaded.
+extension Engine {
+    func perform(_ call: Call) {
+        guard let session = sessions[call.session], let user = session.user else { return }
+        switch call.request {
+        case .connect:
+            break
+        case .refresh(let token):
+            refresh(session, call, token: token)
+        case .subscribeMessages(let conversation, let have, let limit):
+            inOrder(session, call, conversation) {
+                subscribe(session, call, conversation, have, limit)
+            }
+        case .unsubscribeMessages(let conversation):
+            inOrder(session, call, conversation) { unsubscribe(session, call, conversation) }
+        case .subscribeConversations(let since, let limit):
+            // Watching begins before the store is read: what changes in between comes twice rather
+            // than never, and a value is a value.
+            session.watchesConversations = true
+            listWatchers[session.id] = session
+            ask(.conversationsSince(user: user, token: since, limit: limit), call)
+        case .unsubscribeConversations:
+            session.watchesConversations = false
+            listWatchers[session.id] = nil
+            reply(call) { $0.emptyObject() }
+        case .fetchConversations(let limit, let cursor):
+            ask(.conversations(user: user, limit: limit, cursor: cursor), call)
+        case .fetchConversation(let conversation):
+            guard admit(call, conversation) != nil else { return }
+            ask(.view(conversation: conversation, user: user), call)
+        case .fetchMessages(let conversation, let page):
+            guard admit(call, conversation) != nil else { return }
+            ask(.page(conversation: conversation, page), call)
+        case .fetchParticipants(let conversation, let range):
+            guard admit(call, conversation) != nil else { return }
+            ask(.participants(conversation: conversation, range), call)
+        case .findBoundaries(let conversation, let have):
+            findBoundaries(call, conversation, have)
+        case .typing(let conversation, let state):
+            guard admit(call, conversation) != nil else { return }
+            act(.publish(.typing(conversation: conversation, user: user, state, at: now)))
+            reply(call) { $0.emptyObject() }
+        default:
+            write(call, by: user)
+        }
+    }
+
+    // MARK: - Who may
+
+    /// The conversation in memory, if the caller takes part in it. Otherwise the call waits for it
+    /// to be loaded, or has been answered.
+    func admit(_ call: Call, _ conversation: String) -> (stream: Stream, state: Stream.State)? {
+        guard let user = sessions[call.session]?.user else { return nil }
+        let stream = stream(conversation)
+        guard let state = stream.state else {
+            stream.waiting.append(call)
+            return nil
+        }
+        guard state.members.contains(user) else {
+            fail(call, .noConversation)
+            return nil
+        }
+        return (stream, state)
+    }
+
+    /// The conversation in memory; the store is asked for it if it is not there.
+    func stream(_ conversation: String) -> Stream {
+        if let stream = streams[conversation] {
+            stream.lastUsed = now
+            return stream
+        }
+        let stream = Stream(id: conversation, at: now)
+        streams[conversation] = stream
+        act(.read(token: token(for: .load(conversation)), .load(conversation: conversation)))
+        return stream
+    }
+
+    func ask(_ query: Query, _ call: Call) {
+        act(.read(token: token(for: .answer(call)), query))
+    }
+
+    // MARK: - Subscribing
+
+    /// A subscription and its end, on one connection and for one conversation, happen in the order
+    /// in which they were asked for.
+    private func inOrder(
+        _ session: Session, _ call: Call, _ conversation: String, _ body: () -> Void
+    ) {
+        if let ahead = session.busy[conversation], ahead != call.id {
+            session.held.append((conversation, call))
+        } else {
+            body()
+        }
+    }
+
+    /// The call is answered; those that it held up go on.
+    func release(_ session: Session, _ call: Call) {
+        guard case .subscribeMessages(let conversation, _, _) = call.request,
+            session.busy[conversation] == call.id
+        else { return }
+        session.busy[conversation] = nil
+        while session.busy[conversation] == nil,
+            let next = session.held.firstIndex(where: { $0.conversation == conversation })
+        {
+            perform(session.held.remove(at: next).call)
+        }
+    }
+
+    func subscribe(
+        _ session: Session, _ call: Call, _ conversation: String, _ have: Have?, _ limit: Int
+    ) {
+        session.busy[conversation] = call.id
+        guard let (stream, _) = admit(call, conversation) else { return }
+        let isNew = session.subscription(to: stream) == nil
+        guard !isNew || session.subscriptions.count < limits.subscriptions else {
+            return fail(
+                call,
+                RequestError(.tooLarge, "at most \(limits.subscriptions) subscriptions a connection"))
+        }
+        if let have {
+            ask(
+                .catchUp(conversation: conversation, have: have, limit: limit, bytes: limits.replyBytes),
+                call)
+        } else {
+            ask(.page(conversation: conversation, PageRequest(limit: limit)), call)
+        }
+    }
+
+    private func unsubscribe(_ session: Session, _ call: Call, _ conversation: String) {
+        if let stream = streams[conversation], session.subscription(to: stream) != nil {
+            flush(stream)
+            stream.remove(session)
+        }
+        reply(call) { $0.emptyObject() }
+    }
+
+    private func findBoundaries(_ call: Call, _ conversation: String, _ have: Have?) {
+        guard let (_, state) = admit(call, conversation) else { return }
+        let held = boundariesAsked(have, state)
+        ask(
+            .ids(conversation: conversation, places: held.runs.flatMap { [$0.low, $0.high] }), call)
+    }
+
+    /// The coverage whose boundaries `findBoundaries` answers with.
+    func boundariesAsked(_ have: Have?, _ state: Stream.State) -> Coverage {
+        let all = Coverage.closed(max(1, state.head.floor), state.head.seq)
+        guard let have else { return all }
+        return have.head.epoch == state.head.epoch ? have.runs.intersection(all) : Coverage()
+    }
+
+    // MARK: - Writing
+
+    private func write(_ call: Call, by user: String) {
+        guard let operation = operation(call) else { return }
+        act(.perform(token: token(for: .write(call)), operation, .user(user)))
+    }
+
+    /// The operation that the call asks for, within the limits.
+    private func operation(_ call: Call) -> Operation? {
+        switch call.request {
+        case .sendMessage(let conversation, let content):
+            guard within(call, content.size) else { return nil }
+            let author = sessions[call.session]?.user ?? ""
+            return .send(
+                conversation: conversation, [NewMessage(author: author, content: content)])
+        case .editMessage(let conversation, let id, let edit):
+            guard within(call, edit.size) else { return nil }
+            return .edit(conversation: conversation, id: id, edit)
+        case .deleteMessage(let conversation, let id):
+            return .delete(conversation: conversation, id: id)
+        case .createConversation(let id, let fields, let distinct):
+            return .create(id: id, fields, distinct: distinct)
+        case .updateConversation(let conversation, let fields):
+            return .update(conversation: conversation, fields)
+        case .addParticipants(let conversation, let users):
+            return .addParticipants(
+                conversation: conversation, users.map { NewParticipant(user: $0) })
+        case .removeParticipants(let conversation, let users):
+            return .removeParticipants(conversation: conversation, users)
+        case .addAdmins(let conversation, let users):
+            return .addAdmins(conversation: conversation, users)
+        case .removeAdmins(let conversation, let users):
+            return .removeAdmins(conversation: conversation, users)
+        case .deleteConversation(let conversation):
+            return .deleteConversation(conversation)
+        case .leaveConversation(let conversation):
+            return .leave(conversation)
+        case .markRead(let conversation, let seq):
+            return .markRead(conversation: conversation, seq: seq)
+        default:
+            preconditionFailure("a request that writes nothing came to be written")
+        }
+    }
+
+    private func within(_ call: Call, _ size: Int) -> Bool {
+        guard size > limits.message else { return true }
+        fail(
+            call,
+            RequestError(
+                .tooLarge,
+                "message: \(size) bytes of content, at most \(limits.message) are accepted"))
+        return false
+    }
+}
+
+extension Coverage {
+    /// From `low` to `high`, or nothing if there is nothing between them.
+    static func closed(_ low: Int, _ high: Int) -> Coverage {
+        low <= high ? Coverage(low, high) : Coverage()
+    }
+}

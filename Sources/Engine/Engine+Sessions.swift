@@ -1,0 +1,251 @@
+import Chat
+import JSON
+import Wire
+
+// The life of a connection: it comes, says who it is, is looked at now and then, and goes.
+extension Engine {
+    /// A WebSocket was accepted.
+    /// - Parameter bearer: a token from the header or the query of the upgrade.
+    package func connected(_ id: SessionID, bearer: String? = nil, at now: Timestamp) {
+        self.now = now
+        let session = Session(
+            id: id, at: now,
+            bucket: TokenBucket(
+                rate: limits.requestsPerSecond, burst: limits.requestsPerSecond * 2, at: now))
+        session.bearer = bearer
+        sessions[id] = session
+        if sessions.count > limits.connections {
+            close(session, .connectionLimit)
+        } else if drain != nil {
+            close(session, .draining)
+        } else {
+            schedule(session)
+        }
+    }
+
+    /// A frame came in.
+    package func received(_ id: SessionID, _ frame: RequestFrame, at now: Timestamp) {
+        self.now = now
+        guard let session = sessions[id], !session.isClosing else { return }
+        figures.requests += 1
+        if let wait = session.bucket.take(at: now) {
+            return refuse(
+                session, frame.id,
+                RequestError(
+                    .rateLimited, "at most \(limits.requestsPerSecond) requests a second",
+                    retry: .later, after: wait))
+        }
+        let request: Request
+        switch frame.request {
+        case .failure(let error):
+            if session.user == nil, error.code == .unknownMethod {
+                return close(session, .protocolViolation)
+            }
+            return refuse(session, frame.id, error)
+        case .success(let value):
+            request = value
+        }
+        guard session.inFlight.insert(frame.id).inserted else {
+            return refuse(session, 0, .badRequest("id: \(frame.id) is in use, give each request its own"))
+        }
+        let call = Call(
+            session: id, id: frame.id, request: request, takesCached: frame.takesCached)
+        if case .connect(let token, let user, _) = request {
+            return connect(session, call, token: token, user: user)
+        }
+        guard session.user != nil else { return close(session, .protocolViolation) }
+        perform(call)
+    }
+
+    private func refuse(_ session: Session, _ id: Int, _ error: RequestError) {
+        figures.errors[error.code, default: 0] += 1
+        push(session, ServerFrame.error(id: id, error))
+    }
+
+    private func connect(_ session: Session, _ call: Call, token: String?, user: String?) {
+        guard session.user == nil else {
+            return fail(call, .badRequest("method: this connection is connected already"))
+        }
+        switch authenticator.identify(token: token ?? session.bearer, user: user, at: now) {
+        case .failure(let refusal):
+            refuse(session, call, refusal)
+        case .success(let identity):
+            let others = sessionsByUser[identity.user, default: []].count
+            if limits.connectionsPerUser > 0, others >= limits.connectionsPerUser {
+                return close(session, .connectionLimit)
+            }
+            session.user = identity.user
+            session.deadline = identity.deadline
+            sessionsByUser[identity.user, default: []].append(session)
+            reply(call) { welcome(session, identity.user, &$0) }
+            schedule(session)
+        }
+        session.bearer = nil
+    }
+
+    private func refuse(_ session: Session, _ call: Call, _ refusal: Refusal) {
+        switch refusal {
+        case .request(let error):
+            fail(call, error)
+        case .expired:
+            fail(call, RequestError(.unauthorized, "token: expired", retry: .later))
+            close(session, .tokenExpired)
+        case .refused(let reason):
+            fail(call, RequestError(.unauthorized, "token: \(reason)"))
+            close(session, .tokenRefused)
+        }
+    }
+
+    /// A new token in place of the one that ends.
+    func refresh(_ session: Session, _ call: Call, token: String) {
+        switch authenticator.identify(token: token, user: nil, at: now) {
+        case .failure(.request(let error)):
+            fail(call, error)
+        case .failure(.expired):
+            fail(call, RequestError(.unauthorized, "params.token: expired"))
+        case .failure(.refused(let reason)):
+            fail(call, RequestError(.unauthorized, "params.token: \(reason)"))
+        case .success(let identity):
+            guard identity.user == session.user else {
+                return fail(call, RequestError(.forbidden, "params.token: is another user's"))
+            }
+            session.deadline = identity.deadline
+            reply(call) {
+                $0.beginObject()
+                $0.key("expiresAt")
+                if let expires = identity.expires {
+                    $0.string(expires.description)
+                } else {
+                    $0.null()
+                }
+                $0.endObject()
+            }
+            schedule(session)
+        }
+    }
+
+    /// The connection is gone.
+    package func closed(_ id: SessionID) {
+        guard let session = sessions.removeValue(forKey: id) else { return }
+        if !session.isClosing { forget(session) }
+        session.isClosing = true
+        books.discarded += session.outbox.discard()
+    }
+
+    /// A pong came.
+    package func ponged(_ id: SessionID, at now: Timestamp) {
+        guard let session = sessions[id] else { return }
+        session.pingSent = nil
+        session.lastProgress = now
+    }
+
+    /// Closes a user's connections, by the server API.
+    /// - Returns: how many there were.
+    package func disconnect(user: String, mayComeBack: Bool) -> Int {
+        let sessions = sessionsByUser[user] ?? []
+        for session in sessions { close(session, mayComeBack ? .draining : .disconnected) }
+        return sessions.count
+    }
+
+    // MARK: - Time
+
+    /// Time has passed; to be called a few times a second.
+    package func tick(at now: Timestamp) {
+        self.now = now
+        for id in timers.due(at: now) {
+            guard let session = sessions[id], !session.isClosing, session.nextLook <= now else {
+                continue
+            }
+            look(at: session)
+        }
+        advanceDrain()
+        evictIdleStreams()
+    }
+
+    private func look(at session: Session) {
+        guard session.user != nil else {
+            if now >= session.since.adding(limits.connectTimeout) {
+                return close(session, .protocolViolation)
+            }
+            return schedule(session)
+        }
+        if let deadline = session.deadline, now >= deadline { return close(session, .tokenExpired) }
+        if let sent = session.pingSent,
+            now >= max(sent, session.lastProgress).adding(limits.pongTimeout)
+        {
+            books.discarded += session.outbox.discard()
+            return close(session, .noPong)
+        }
+        if now >= session.lastPing.adding(limits.pingInterval) {
+            push(session, .barrier(Frame.ping))
+            session.pingSent = session.pingSent ?? now
+            session.lastPing = now
+        }
+        if now >= session.lastSent.adding(limits.pingInterval), session.outbox.bytesInFlight == 0 {
+            push(session, Engine.pingEvent)
+        }
+        schedule(session)
+    }
+
+    /// Has the session looked at when the next of its deadlines comes.
+    private func schedule(_ session: Session) {
+        guard session.user != nil else {
+            session.nextLook = session.since.adding(limits.connectTimeout)
+            return timers.schedule(session.id, at: session.nextLook)
+        }
+        var next = session.lastPing.adding(limits.pingInterval)
+        let silence = session.lastSent.adding(limits.pingInterval)
+        if silence > now { next = min(next, silence) }
+        if let sent = session.pingSent {
+            next = min(next, max(sent, session.lastProgress).adding(limits.pongTimeout))
+        }
+        if let deadline = session.deadline { next = min(next, deadline) }
+        session.nextLook = max(next, now.adding(1))
+        timers.schedule(session.id, at: session.nextLook)
+    }
+
+    private static let pingEvent = Broadcast(ServerFrame.ping, .ping)
+
+    /// Streams that nobody has looked at for a while give their memory back.
+    private func evictIdleStreams() {
+        guard now >= nextEviction else { return }
+        nextEviction = now.adding(5000)
+        guard streams.count > limits.idleStreams else { return }
+        let idle = streams.values.filter(\.isIdle).sorted { $0.lastUsed < $1.lastUsed }
+        for stream in idle.prefix(streams.count - limits.idleStreams) { streams[stream.id] = nil }
+    }
+
+    private func welcome(_ session: Session, _ user: String, _ json: inout JSONWriter) {
+        json.beginObject()
+        json.member("session", string: "\(instance)-\(session.id)")
+        json.member("user", string: user)
+        json.key("server")
+        json.beginObject()
+        json.member("name", string: server.name)
+        json.member("version", string: server.version)
+        json.endObject()
+        json.key("pingInterval")
+        json.double(Double(limits.pingInterval) / 1000)
+        json.key("limits")
+        json.beginObject()
+        json.member("inbound_frame", int: limits.inboundFrame)
+        json.member("message", int: limits.message)
+        json.member("reply", int: limits.reply)
+        json.member("subscriptions", int: limits.subscriptions)
+        json.member("requests_per_second", int: limits.requestsPerSecond)
+        json.endObject()
+        json.key("upstream")
+        json.beginObject()
+        json.member("state", string: upstreamState.rawValue)
+        json.member("since", string: upstreamSince.description)
+        json.endObject()
+        json.endObject()
+    }
+}
+
+extension Timestamp {
+    /// The moment `milliseconds` later.
+    func adding(_ milliseconds: Int64) -> Timestamp {
+        Timestamp(milliseconds: self.milliseconds + milliseconds)
+    }
+}

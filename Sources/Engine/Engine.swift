@@ -1,0 +1,261 @@
+import Chat
+import JSON
+import Wire
+
+/// Decides. Everything that happens to the gateway comes in as a call (a frame, a change of a log,
+/// an answer of the store, the passing of time); what is to be done comes out as `Action`s and as
+/// frames in the outboxes of sessions. It has no clock, thread, file or socket, so a simulation
+/// runs it as the gateway does. Owned by the loop; not thread-safe.
+///
+/// The order of a turn: any number of calls, `endTurn`, then `takeActions` until there is none, and
+/// last the outboxes of `takeDirtySessions` and the closes of `takeCloses`.
+package final class Engine {
+    /// What the shell is asked to do.
+    package enum Action: Sendable {
+        /// Ask the store; answered by `answered`.
+        case read(token: UInt64, Query)
+        /// Ask the upstream for a write; answered by `performed`.
+        case perform(token: UInt64, Operation, Caller)
+        /// Tell all gateways' watchers; comes back by the feed.
+        case publish(FeedEvent)
+    }
+
+    /// What a token is waited for.
+    enum Pending {
+        case load(String)
+        /// The same for a stream that is in memory and lacks its last message.
+        case refresh(String)
+        /// The answer goes into the reply to the call.
+        case answer(Call)
+        case write(Call)
+    }
+
+    let limits: Limits
+    let server: ServerIdentity
+    /// Tells who a client is; replaced when the operator's keys change.
+    package var authenticator: any Authenticator
+    /// Begins the public number of every session, so that numbers of two processes differ.
+    let instance: String
+
+    package internal(set) var now: Timestamp
+    var sessions: [SessionID: Session] = [:]
+    var sessionsByUser: [String: [Session]] = [:]
+    /// Those who watch their list of conversations.
+    var listWatchers: [SessionID: Session] = [:]
+    var streams: [String: Stream] = [:]
+    var pending: [UInt64: Pending] = [:]
+    var timers = TimerWheel()
+    /// Since when the upstream is in its state, for clients.
+    var upstreamState: UpstreamState = .online
+    var upstreamSince: Timestamp
+    var drain: Drain?
+    var nextEviction: Timestamp
+
+    private var nextToken: UInt64 = 0
+    private var actions: [Action] = []
+    private var dirty: [Session] = []
+    private var closes: [(SessionID, CloseCode)] = []
+    /// Streams with something that waits for the end of the turn.
+    var touched: [Stream] = []
+
+    package internal(set) var books = Books()
+    package internal(set) var figures = Figures()
+
+    /// - Parameters:
+    ///   - instance: some letters and digits that no other process uses.
+    package init(
+        limits: Limits, server: ServerIdentity, authenticator: any Authenticator, instance: String,
+        at now: Timestamp
+    ) {
+        self.limits = limits
+        self.server = server
+        self.authenticator = authenticator
+        self.instance = instance
+        self.now = now
+        upstreamSince = now
+        nextEviction = now
+    }
+
+    // MARK: - What goes out
+
+    /// Ends the turn: what the changes of the turn have to say is encoded and queued, and readers
+    /// that fell behind are shed.
+    package func endTurn(at now: Timestamp) {
+        self.now = now
+        let streams = touched
+        touched.removeAll(keepingCapacity: true)
+        for stream in streams {
+            flush(stream)
+            announce(stream)
+        }
+        for session in dirty where session.isBlocked { relieve(session) }
+    }
+
+    /// The actions decided since the last call, oldest first.
+    package func takeActions() -> [Action] {
+        defer { actions.removeAll(keepingCapacity: true) }
+        return actions
+    }
+
+    /// The sessions that have frames to send and whose sockets take some.
+    package func takeDirtySessions() -> [SessionID] {
+        defer { dirty.removeAll(keepingCapacity: true) }
+        return dirty.compactMap { session in
+            session.isDirty = false
+            return session.isBlocked || session.outbox.isEmpty ? nil : session.id
+        }
+    }
+
+    /// Connections to close, after their outboxes were sent.
+    package func takeCloses() -> [(SessionID, CloseCode)] {
+        defer { closes.removeAll(keepingCapacity: true) }
+        return closes
+    }
+
+    /// Hands the session's oldest frames to `write`, about `limit` bytes, as one write of its socket.
+    /// - Returns: whether more is queued.
+    package func take(_ id: SessionID, _ limit: Int, _ write: ([UInt8]) -> Void) -> Bool {
+        guard let session = sessions[id] else { return false }
+        books.written += session.outbox.take(limit, write)
+        session.lastSent = now
+        return !session.outbox.isEmpty
+    }
+
+    /// The socket did not take all that it was given: `unsent` bytes wait in the library.
+    package func blocked(_ id: SessionID, unsent: Int) {
+        guard let session = sessions[id] else { return }
+        session.isBlocked = true
+        session.outbox.bytesInFlight = unsent
+        relieve(session)
+    }
+
+    /// The socket took bytes that had waited in the library; `unsent` are left.
+    package func progressed(_ id: SessionID, unsent: Int, at now: Timestamp) {
+        guard let session = sessions[id] else { return }
+        self.now = now
+        session.lastProgress = now
+        session.outbox.bytesInFlight = unsent
+        guard unsent == 0 else { return }
+        session.isBlocked = false
+        if !session.outbox.isEmpty { mark(session) }
+    }
+
+    /// Says what waits for a slow reader in fewer bytes; closes it if even that is too much.
+    private func relieve(_ session: Session) {
+        guard !session.isClosing else { return }
+        if session.outbox.backlog > limits.outboxSoft {
+            let coalesced = session.outbox.shed(to: limits.outboxSoft, at: now)
+            books.coalesced += coalesced
+            if coalesced > 0 { figures.shed += 1 }
+        }
+        if session.outbox.backlog > limits.outboxHard {
+            books.discarded += session.outbox.discard()
+            close(session, .outboxOverflow)
+        }
+    }
+
+    // MARK: - For the other files of the engine
+
+    func act(_ action: Action) { actions.append(action) }
+
+    /// A number for a question to the shell.
+    func token(for pending: Pending) -> UInt64 {
+        nextToken += 1
+        self.pending[nextToken] = pending
+        return nextToken
+    }
+
+    func push(_ session: Session, _ item: Outbox.Item) {
+        guard !session.isClosing else { return }
+        session.outbox.append(item)
+        mark(session)
+    }
+
+    /// For frames that are this session's alone and are never shed.
+    func push(_ session: Session, _ payload: [UInt8]) {
+        push(session, .barrier(Frame(payload)))
+        // Replies of one turn are bounded by the request rate alone; a reader that asks for more
+        // than it takes must not fill the memory before the turn ends.
+        if session.outbox.backlog > limits.outboxHard, session.isBlocked { relieve(session) }
+    }
+
+    /// For an event that is shared by its receivers.
+    func push(_ session: Session, _ event: Broadcast) {
+        guard !session.isClosing else { return }
+        books.accepted += event.deltas
+        push(session, .event(event))
+    }
+
+    private func mark(_ session: Session) {
+        guard !session.isDirty else { return }
+        session.isDirty = true
+        dirty.append(session)
+    }
+
+    /// Closes the connection after what it is owed was sent; nothing more is queued for it.
+    func close(_ session: Session, _ code: CloseCode) {
+        guard !session.isClosing else { return }
+        session.isClosing = true
+        forget(session)
+        closes.append((session.id, code))
+        figures.closes[code, default: 0] += 1
+    }
+
+    /// Takes the session out of everything that would push to it.
+    func forget(_ session: Session) {
+        for subscription in session.subscriptions.reversed() { subscription.stream.remove(session) }
+        listWatchers[session.id] = nil
+        session.watchesConversations = false
+        session.held.removeAll()
+        if let user = session.user {
+            sessionsByUser[user]?.removeAll { $0 === session }
+            if sessionsByUser[user]?.isEmpty == true { sessionsByUser[user] = nil }
+        }
+    }
+}
+
+/// What the engine counts for health and metrics.
+package struct Figures: Sendable {
+    /// Connections closed by the gateway, by code.
+    package var closes: [CloseCode: Int] = [:]
+    /// Requests answered with an error, by code.
+    package var errors: [ErrorCode: Int] = [:]
+    package var requests = 0
+    /// Changes taken from the feed.
+    package var changes = 0
+    /// Times that a slow reader's events became a gap.
+    package var shed = 0
+    /// Subscriptions answered, by whether the holder's log was confirmed.
+    package var resumes = 0
+    package var resets = 0
+
+    package init() {}
+}
+
+/// How many there are of what the engine holds.
+package struct Totals: Sendable {
+    package var sessions: Int
+    package var subscriptions: Int
+    package var streams: Int
+    package var outboxBytes: Int
+    /// With what is queued now.
+    package var books: Books
+}
+
+extension Engine {
+    /// Counted on demand: health is asked for a few times a minute, changes come by the thousand.
+    package func totals() -> Totals {
+        var totals = Totals(
+            sessions: sessions.count, subscriptions: 0, streams: streams.count, outboxBytes: 0,
+            books: books)
+        for session in sessions.values {
+            totals.subscriptions += session.subscriptions.count
+            totals.outboxBytes += session.outbox.backlog
+            totals.books.queued += session.outbox.deltas
+        }
+        return totals
+    }
+
+    /// In which state the upstream is, and since when.
+    package var upstream: (state: UpstreamState, since: Timestamp) { (upstreamState, upstreamSince) }
+}

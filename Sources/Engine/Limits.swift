@@ -1,0 +1,38 @@
+/// What the engine allows, in bytes, milliseconds and numbers; the values come from `limits.*` of
+/// the configuration.
+package struct Limits: Sendable {
+    package var subscriptions = 1000
+    package var connectionsPerUser = 0
+    package var connections = 20_000
+    /// A message's content, encoded.
+    package var message = 32_768
+    /// A reply; longer ones hold fewer messages.
+    package var reply = 1_048_576
+    package var inboundFrame = 65_536
+    package var outboxSoft = 262_144
+    package var outboxHard = 4_194_304
+    package var requestsPerSecond = 200
+    package var connectTimeout: Int64 = 10_000
+    package var pingInterval: Int64 = 25_000
+    package var pongTimeout: Int64 = 30_000
+    /// Idle conversations kept in memory, so that one that is looked at now and then is not read
+    /// from the store each time. Above it the least recently used go.
+    package var idleStreams = 1000
+
+    package init() {}
+
+    /// What the messages of one reply may take; the rest is for what stands around them: 16 gaps,
+    /// 1,000 runs with the ids at their ends, and the record.
+    package var replyBytes: Int { max(reply - 131_072, reply / 2) }
+}
+
+/// What the gateway says of itself in the answer to `connect`.
+package struct ServerIdentity: Sendable {
+    package var name: String
+    package var version: String
+
+    package init(name: String, version: String) {
+        self.name = name
+        self.version = version
+    }
+}

@@ -1,0 +1,249 @@
+import Chat
+import Wire
+
+/// What a session still owes its socket, oldest first. Owned by its session, touched on the loop.
+///
+/// The bytes counted are those of whole frames, also of shared ones: a queue pins the buffer that
+/// it points into. Past the soft limit the queue is shed (`shed`): what can be said shorter is, and
+/// a conversation's events become one gap. Replies, `reset` and `unsubscribed` are barriers: events
+/// are joined only between two of them, so that a holder is right after every single frame.
+package struct Outbox {
+    enum Item {
+        /// A reply or another frame for this session alone, never shed.
+        case barrier(Frame)
+        case event(Broadcast)
+        /// What was shed of one conversation.
+        case span(Span)
+    }
+
+    /// A stretch of one conversation's stream that became a gap, and its latest record if slot 0
+    /// changed in it.
+    struct Span {
+        var conversation: String
+        var prev: Int
+        var asOf: Int
+        var touched: Coverage
+        var record: Record?
+        var head: Head
+        var since: Timestamp
+
+        /// About what the frames of the span will take.
+        static let size = 512
+    }
+
+    /// Gaps are joined to at most this many intervals: `protocol.md` 5.
+    static let gapLimit = 16
+
+    private var items: [Item] = []
+    private var start = 0
+    /// Bytes queued here.
+    package private(set) var bytes = 0
+    /// Bytes handed over that the socket has not taken yet.
+    package var bytesInFlight = 0
+    /// Deltas queued here, for the books.
+    package private(set) var deltas = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { start == items.count }
+    /// Everything that waits for this reader's kernel.
+    package var backlog: Int { bytes + bytesInFlight }
+
+    mutating func append(_ item: Item) {
+        items.append(item)
+        bytes += Self.size(of: item)
+        if case .event(let event) = item { deltas += event.deltas }
+    }
+
+    private static func size(of item: Item) -> Int {
+        switch item {
+        case .barrier(let frame): frame.bytes.count
+        case .event(let event): event.frame.bytes.count
+        case .span: Span.size
+        }
+    }
+
+    /// Hands the oldest frames to `write` until `limit` bytes are reached; at least one if there is
+    /// any, whatever its size.
+    /// - Returns: how many deltas went out.
+    package mutating func take(_ limit: Int, _ write: ([UInt8]) -> Void) -> Int {
+        var taken = 0
+        var deltasTaken = 0
+        while start < items.count, taken < limit {
+            let item = items[start]
+            bytes -= Self.size(of: item)
+            switch item {
+            case .barrier(let frame):
+                write(frame.bytes)
+                taken += frame.bytes.count
+            case .event(let event):
+                write(event.frame.bytes)
+                taken += event.frame.bytes.count
+                deltasTaken += event.deltas
+            case .span(let span):
+                for frame in span.frames() {
+                    write(frame.bytes)
+                    taken += frame.bytes.count
+                }
+            }
+            start += 1
+        }
+        deltas -= deltasTaken
+        if start == items.count {
+            items.removeAll(keepingCapacity: items.capacity <= 64)
+            start = 0
+        } else if start > 256, start > items.count / 2 {
+            items.removeFirst(start)
+            start = 0
+        }
+        return deltasTaken
+    }
+
+    /// Drops everything.
+    /// - Returns: how many deltas were queued.
+    mutating func discard() -> Int {
+        let discarded = deltas
+        self = Outbox()
+        return discarded
+    }
+}
+
+// MARK: - Shedding
+
+extension Outbox {
+    /// Says what is queued in fewer bytes, in the order of `protocol.md` 5, until at most `limit`
+    /// bytes wait or nothing is left to shed.
+    /// - Returns: how many deltas were coalesced into gaps.
+    mutating func shed(to limit: Int, at now: Timestamp) -> Int {
+        guard backlog > limit else { return 0 }
+        items.removeFirst(start)
+        start = 0
+        keepLatest()
+        if backlog <= limit { return 0 }
+        var coalesced = 0
+        for conversation in conversationsByWeight() {
+            coalesced += collapse(conversation, at: now)
+            if backlog <= limit { break }
+        }
+        deltas -= coalesced
+        return coalesced
+    }
+
+    /// Drops typing, and all but the latest of each `read`, `conversations`, `upstream` and `ping`
+    /// between two barriers.
+    private mutating func keepLatest() {
+        var seen: Set<String> = []
+        var kept: [Item] = []
+        kept.reserveCapacity(items.count)
+        for item in items.reversed() {
+            switch item {
+            case .barrier:
+                seen.removeAll(keepingCapacity: true)
+                kept.append(item)
+            case .span:
+                kept.append(item)
+            case .event(let event):
+                if Self.isLatest(event, &seen) {
+                    kept.append(item)
+                } else {
+                    bytes -= Self.size(of: item)
+                }
+            }
+        }
+        items = kept.reversed()
+    }
+
+    /// Whether the event is to be kept, walking from the newest to the oldest.
+    private static func isLatest(_ event: Broadcast, _ seen: inout Set<String>) -> Bool {
+        switch event.kind {
+        case .stream: true
+        case .typing: false
+        case .read(let user): seen.insert("r\(user.utf8.count):\(user)\(event.conversation)").inserted
+        case .conversations: seen.insert("c\(event.conversation)").inserted
+        case .upstream: seen.insert("u").inserted
+        case .ping: seen.insert("p").inserted
+        }
+    }
+
+    /// The conversations with queued stream events, those with most bytes first.
+    private func conversationsByWeight() -> [String] {
+        var weights: [String: Int] = [:]
+        for case .event(let event) in items {
+            if case .stream = event.kind {
+                weights[event.conversation, default: 0] += event.frame.bytes.count
+            }
+        }
+        return weights.sorted { ($0.value, $0.key) > ($1.value, $1.key) }.map(\.key)
+    }
+
+    /// Turns the conversation's events between each two barriers into one span, at the place of the
+    /// first of them. A span that is there already takes up what follows it.
+    private mutating func collapse(_ conversation: String, at now: Timestamp) -> Int {
+        var coalesced = 0
+        var kept: [Item] = []
+        kept.reserveCapacity(items.count)
+        var open: Int?
+        for item in items {
+            switch item {
+            case .barrier:
+                open = nil
+                kept.append(item)
+            case .span(let span) where span.conversation == conversation:
+                open = kept.count
+                kept.append(item)
+            case .event(let event) where event.conversation == conversation:
+                guard case .stream(let prev, let asOf, let touched, let deltas, let record, let head) =
+                    event.kind
+                else {
+                    kept.append(item)
+                    continue
+                }
+                bytes -= Self.size(of: item)
+                coalesced += deltas
+                var span = Span(
+                    conversation: conversation, prev: prev, asOf: asOf, touched: touched,
+                    record: record, head: head, since: now)
+                if let open, case .span(let earlier) = kept[open] {
+                    span.prev = earlier.prev
+                    span.touched = earlier.touched.union(touched)
+                    span.record = record ?? earlier.record
+                    span.since = earlier.since
+                    span.touched = span.touched.coarsened(to: Self.gapLimit)
+                    kept[open] = .span(span)
+                } else {
+                    span.touched = span.touched.coarsened(to: Self.gapLimit)
+                    open = kept.count
+                    kept.append(.span(span))
+                    bytes += Span.size
+                }
+            case .event, .span:
+                kept.append(item)
+            }
+        }
+        items = kept
+        return coalesced
+    }
+}
+
+extension Outbox.Span {
+    /// The record first, moving nothing (`asOf` is `prev`), then the gap, which raises `asOf`: so
+    /// `have` is true between the two as well.
+    func frames() -> [Frame] {
+        var frames: [Frame] = []
+        if let record {
+            frames.append(
+                Frame(ServerFrame.conversation(record, prev: prev, asOf: prev, head: head, open: false)))
+        }
+        let gaps = touched.runs.map {
+            Gap(
+                after: $0.low - 1, before: $0.high + 1, missing: $0.count, cause: .slow,
+                since: since)
+        }
+        frames.append(
+            Frame(
+                ServerFrame.gap(
+                    conversation: conversation, gaps: gaps, prev: prev, asOf: asOf, head: head,
+                    open: false)))
+        return frames
+    }
+}

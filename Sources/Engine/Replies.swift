@@ -1,0 +1,170 @@
+import Chat
+import JSON
+import Wire
+
+// The results of the methods, as `protocol.md` 3 writes them.
+extension JSONWriter {
+    package mutating func emptyObject() {
+        beginObject()
+        endObject()
+    }
+
+    /// The result of `subscribeMessages`.
+    /// - Parameter ids: of the messages at the ends of what is held, as far as no delta has them.
+    mutating func resume(_ resume: Resume, _ head: Head, _ record: Record, _ ids: [Int: String]) {
+        var known = ids
+        for delta in resume.deltas { known[delta.message.seq] = delta.message.id }
+        beginObject()
+        if resume.isReset { member("reset", bool: true) }
+        key("deltas")
+        deltas(resume.deltas)
+        key("covers")
+        coverage(resume.covers)
+        key("gaps")
+        gaps(resume.gaps)
+        member("asOf", int: resume.asOf)
+        key("head")
+        self.head(head)
+        key("boundaries")
+        boundaries(resume.held, known)
+        key("conversation")
+        self.record(record, isEvent: false)
+        endObject()
+    }
+
+    /// The result of `fetchMessages`.
+    /// - Parameter asOf: the change up to which the page's places are current.
+    package mutating func page(_ page: Page, asOf: Int) {
+        let covers = page.covers
+        var ids: [Int: String] = [:]
+        for end in [page.messages.first, page.messages.last] {
+            if let end { ids[end.seq] = end.id }
+        }
+        beginObject()
+        key("messages")
+        beginArray()
+        for message in page.messages { raw(message.json) }
+        endArray()
+        key("hasMore")
+        hasMore(page)
+        key("covers")
+        coverage(covers)
+        key("gaps")
+        gaps([Gap]())
+        member("asOf", int: asOf)
+        key("head")
+        head(page.head)
+        key("boundaries")
+        boundaries(covers, ids)
+        endObject()
+    }
+
+    package mutating func hasMore(_ page: Page) {
+        beginObject()
+        member("before", bool: page.hasMoreBefore)
+        member("after", bool: page.hasMoreAfter)
+        endObject()
+    }
+
+    /// The boundaries of a coverage, newest run first; a run whose ends have no message has none.
+    package mutating func boundaries(_ coverage: Coverage, _ ids: [Int: String]) {
+        beginArray()
+        for run in coverage.runs.reversed() {
+            guard let newest = ids[run.high], let oldest = ids[run.low] else { continue }
+            beginObject()
+            key("newest")
+            end(newest, run.high)
+            key("oldest")
+            end(oldest, run.low)
+            endObject()
+        }
+        endArray()
+    }
+
+    private mutating func end(_ id: String, _ seq: Int) {
+        beginObject()
+        member("id", string: id)
+        member("seq", int: seq)
+        endObject()
+    }
+
+    /// The result of `fetchConversations`.
+    package mutating func conversations(_ list: ConversationList) {
+        beginObject()
+        key("conversations")
+        views(list.conversations)
+        if let next = list.next { member("next", string: next) }
+        member("total", int: list.total)
+        endObject()
+    }
+
+    /// The result of `subscribeConversations`.
+    mutating func conversations(_ changes: ConversationChanges) {
+        beginObject()
+        key("conversations")
+        views(changes.conversations)
+        key("removed")
+        beginArray()
+        for id in changes.removed { string(id) }
+        endArray()
+        member("total", int: changes.total)
+        member("token", string: changes.token)
+        member("complete", bool: changes.complete)
+        endObject()
+    }
+
+    private mutating func views(_ views: [ConversationView]) {
+        beginArray()
+        for view in views { self.view(view) }
+        endArray()
+    }
+
+    /// A conversation as a reply shows it.
+    package mutating func view(_ view: ConversationView) {
+        conversation(
+            view.record, lastMessage: view.lastMessage, head: view.head, reader: view.reader,
+            isEvent: false)
+    }
+
+    /// The result of `fetchParticipants`.
+    package mutating func participants(_ list: ParticipantList, _ range: ParticipantsRequest) {
+        beginObject()
+        key("participants")
+        beginArray()
+        for participant in list.participants { raw(participant) }
+        endArray()
+        member("total", int: list.total)
+        member("limit", int: range.limit)
+        member("offset", int: range.limit <= 0 ? 0 : range.offset)
+        endObject()
+    }
+
+    /// The result of a method that writes.
+    mutating func outcome(_ outcome: Outcome, of request: Request) {
+        beginObject()
+        switch outcome {
+        case .messages(let messages, _):
+            key("message")
+            if let message = messages.first { raw(message.json) } else { null() }
+        case .conversation(let view, _):
+            key("conversation")
+            self.view(view)
+        case .read(let reader):
+            member("lastReadSeq", int: reader.lastReadSeq)
+            member("unreadCount", int: reader.unreadCount)
+        case .done:
+            break
+        }
+        endObject()
+    }
+}
+
+extension Page {
+    /// What the page proves: from its older to its newer end, in dense numbering.
+    package var covers: Coverage {
+        guard let first = messages.first?.seq, let last = messages.last?.seq else {
+            return Coverage()
+        }
+        return Coverage(min(first, last), max(first, last))
+    }
+}

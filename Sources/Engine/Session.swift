@@ -1,0 +1,109 @@
+import Chat
+import Wire
+
+/// The number of a connection, never used twice.
+package typealias SessionID = UInt64
+
+/// One connected client: who it is, what it watches, what it is owed. Owned by the engine, touched
+/// on the loop only.
+final class Session {
+    let id: SessionID
+    /// nil until `connect` was answered.
+    var user: String?
+    /// The token of the upgrade, until `connect` has looked at it.
+    var bearer: String?
+    /// When the token's life is over, leeway included; nil without a token.
+    var deadline: Timestamp?
+    var outbox = Outbox()
+    /// Messages of these conversations are pushed. A client has few: a list beats a table.
+    var subscriptions: [Subscription] = []
+    /// Whether the changes of its list of conversations are pushed.
+    var watchesConversations = false
+    /// Ids of requests that are not answered yet.
+    var inFlight: Set<Int> = []
+    /// Conversations with a subscription of this session under way, and the id of its request.
+    var busy: [String: Int] = [:]
+    /// Requests that wait because one for the same conversation is under way: a subscription and
+    /// its end must not overtake each other.
+    var held: [(conversation: String, call: Call)] = []
+    var bucket: TokenBucket
+    /// Its socket did not take all that it was given.
+    var isBlocked = false
+    /// It stands in the engine's list of sessions that have something to send.
+    var isDirty = false
+    var isClosing = false
+
+    /// When the connection came.
+    let since: Timestamp
+    /// When something was last written to it.
+    var lastSent: Timestamp
+    /// When its socket last took bytes, or a pong came.
+    var lastProgress: Timestamp
+    /// When the WebSocket ping went out that has no pong yet.
+    var pingSent: Timestamp?
+    var lastPing: Timestamp
+    /// When it is looked at next; earlier entries of the timers are stale.
+    var nextLook: Timestamp
+
+    init(id: SessionID, at now: Timestamp, bucket: TokenBucket) {
+        self.id = id
+        self.bucket = bucket
+        since = now
+        lastSent = now
+        lastProgress = now
+        lastPing = now
+        nextLook = now
+    }
+
+    func subscription(to stream: Stream) -> Int? {
+        subscriptions.firstIndex { $0.stream === stream }
+    }
+}
+
+/// A session's place among those who watch a stream.
+struct Subscription {
+    unowned let stream: Stream
+    /// Index in `stream.subscribers`.
+    var place: Int
+}
+
+/// A request on its way: the answer goes to `session` under `id`, if both are still there.
+struct Call {
+    let session: SessionID
+    let id: Int
+    let request: Request
+    /// Whether it takes a first answer from the cache.
+    let takesCached: Bool
+}
+
+/// Lets through what a client may ask for: `rate` a second on average, `burst` at once.
+struct TokenBucket {
+    private let rate: Int
+    private let burst: Int
+    /// In thousandths of a token.
+    private var level: Int
+    private var filled: Timestamp
+
+    /// - Parameter rate: per second; 0 lets everything through.
+    init(rate: Int, burst: Int, at now: Timestamp) {
+        self.rate = rate
+        self.burst = burst
+        level = burst * 1000
+        filled = now
+    }
+
+    /// Takes `cost` out.
+    /// - Returns: nil if it was there, otherwise the milliseconds until it will be.
+    mutating func take(_ cost: Int = 1, at now: Timestamp) -> Int? {
+        guard rate > 0 else { return nil }
+        let elapsed = max(0, min(now.milliseconds - filled.milliseconds, 3_600_000))
+        level = min(burst * 1000, level + Int(elapsed) * rate)
+        filled = now
+        let needed = cost * 1000
+        guard level < needed else {
+            level -= needed
+            return nil
+        }
+        return (needed - level + rate - 1) / rate
+    }
+}

@@ -1,0 +1,61 @@
+/// `serve` and what all commands share that read a configuration.
+extension Command {
+    static let serve = Command(
+        name: "serve", summary: "run the gateway (the default)",
+        details: """
+            Runs until SIGTERM or SIGINT, which drain it; a second one stops it at once. SIGHUP
+            reads the file again and says what changed. Without a file it runs on its defaults: its
+            own backend, in gapless.db, for this machine only.
+            """,
+        options: configurationOptions
+    ) { arguments, console throws(CommandError) in
+        let overrides = try overrides(arguments, console.environment)
+        let configuration = try configuration(arguments, overrides)
+        return Gateway.serve(
+            configuration, configurationFile: arguments["config"], overrides: overrides)
+    }
+
+    static let version = Command(
+        name: "version", summary: "print the version"
+    ) { _, console throws(CommandError) in
+        console.write("\(Release.name) \(Release.version)\n")
+        return 0
+    }
+
+    /// Where a configuration comes from.
+    static let configurationOptions: [Option] = [
+        Option(name: "config", value: "FILE", help: "the configuration, JSON5 (gapless genconfig)"),
+        Option(
+            name: "set", value: "KEY=VALUE", help: "set one key, over file and environment",
+            repeats: true),
+    ]
+
+    /// The environment, and each `--set`.
+    /// - Throws: `CommandError.usage` for one without `=`.
+    static func overrides(
+        _ arguments: Arguments, _ environment: [String: String]
+    ) throws(CommandError) -> ConfigurationOverrides {
+        var overrides = ConfigurationOverrides(environment: environment)
+        for text in arguments.all("set") {
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw .usage("--set takes KEY=VALUE")
+            }
+            overrides.settings.append(
+                Setting(key: String(parts[0]), value: .word(String(parts[1])), place: .flag))
+        }
+        return overrides
+    }
+
+    /// The configuration that the arguments and the environment ask for.
+    /// - Throws: `CommandError.failure` with everything that is wrong with it, a line each.
+    static func configuration(
+        _ arguments: Arguments, _ overrides: ConfigurationOverrides
+    ) throws(CommandError) -> Configuration {
+        do throws(ConfigurationError) {
+            return try Configuration.load(file: arguments["config"], overrides: overrides)
+        } catch {
+            throw .failure(error.description)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// Why a command did not do its work. `usage` is the caller's mistake (exit code 2), `failure`
+/// everything else (1).
+package enum CommandError: Error, Sendable, Hashable {
+    case usage(String)
+    case failure(String)
+}
+
+/// One command of the program: `gapless NAME`.
+package struct Command: Sendable {
+    /// `--name VALUE`, or `--name` alone.
+    struct Option: Sendable {
+        let name: String
+        /// What stands for the value in the help; nil if it takes none.
+        let value: String?
+        let help: String
+        var repeats = false
+    }
+
+    let name: String
+    /// One line for the table of commands.
+    let summary: String
+    /// What may stand beside options: `FILE…`. Empty if nothing may.
+    var operands = ""
+    /// Sentences for `--help`.
+    var details = ""
+    var options: [Option] = []
+    /// Does the work; the code that the process exits with.
+    let run: @Sendable (Arguments, Console) throws(CommandError) -> Int32
+
+    /// The page of `--help`.
+    var help: String {
+        var text = "usage: gapless \(name)"
+        if !options.isEmpty { text += " [options]" }
+        if !operands.isEmpty { text += " \(operands)" }
+        text += "\n\n\(summary)\n"
+        if !details.isEmpty { text += "\n\(details)\n" }
+        let all = options + [Option(name: "help", value: nil, help: "show this")]
+        let forms = all.map { "--\($0.name)" + ($0.value.map { " \($0)" } ?? "") }
+        return text + "\noptions:\n" + Self.table(Array(zip(forms, all.map(\.help))))
+    }
+
+    /// Two columns; what does not fit behind the first column stands below it.
+    static func table(_ rows: [(String, String)]) -> String {
+        let width = min(rows.map(\.0.count).max() ?? 0, 28)
+        return rows.map { name, text in
+            let gap = name.count > width
+                ? "\n" + String(repeating: " ", count: width + 4)
+                : String(repeating: " ", count: width + 2 - name.count)
+            return "  \(name)\(gap)\(text)\n"
+        }.joined()
+    }
+}

@@ -1,0 +1,68 @@
+/// One line of an IRC log, told apart by its form; what it means in the log is the reader's.
+/// The time of day is optional and may have seconds; between it and the rest stand any spaces.
+enum IRCLine: Equatable {
+    /// `[07:04] <nick> text`
+    case message(author: String, text: String, time: String?)
+    /// `[07:04]  * nick does`
+    case emote(author: String, text: String, time: String?)
+    /// `=== nick has joined #channel`, and the like.
+    case system
+    /// A message without a text, or nothing at all.
+    case blank
+    /// Anything else.
+    case unknown
+
+    init(_ line: String) {
+        var rest = Self.trimmed(line[...])
+        if rest.isEmpty {
+            self = .blank
+            return
+        }
+        let time = Self.takeTime(&rest)
+        rest = rest.drop { $0 == " " }
+        if rest.hasPrefix("===") || rest.hasPrefix("***") {
+            self = .system
+        } else if rest.hasPrefix("<"), let end = rest.firstIndex(of: ">") {
+            // A text may hold anything, a nick no `>`: the first one ends it.
+            let author = rest[rest.index(after: rest.startIndex)..<end]
+            var text = rest[rest.index(after: end)...]
+            if text.first == " " { text.removeFirst() }
+            self = Self.line(author, text) { .message(author: $0, text: $1, time: time) }
+        } else if rest.hasPrefix("* ") {
+            let words = rest.dropFirst(2).split(
+                separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+            let text = words.count == 2 ? words[1] : ""
+            self = Self.line(words[0], text) { .emote(author: $0, text: $1, time: time) }
+        } else {
+            self = .unknown
+        }
+    }
+
+    private static func line(
+        _ author: Substring, _ text: Substring, _ make: (String, String) -> IRCLine
+    ) -> IRCLine {
+        if author.isEmpty || author.contains(" ") { return .unknown }
+        return text.allSatisfy { $0 == " " } ? .blank : make(String(author), String(text))
+    }
+
+    /// `[07:04]` or `[07:04:59]` at the beginning, without its brackets.
+    private static func takeTime(_ rest: inout Substring) -> String? {
+        guard rest.first == "[", let end = rest.firstIndex(of: "]") else { return nil }
+        let time = rest[rest.index(after: rest.startIndex)..<end]
+        let parts = time.split(separator: ":", omittingEmptySubsequences: false)
+        guard (2...3).contains(parts.count),
+            parts.allSatisfy({ $0.count == 2 && $0.allSatisfy(\.isASCIIDigit) })
+        else { return nil }
+        rest = rest[rest.index(after: end)...]
+        return String(time)
+    }
+
+    /// Without the ends of lines behind it. (`\r\n` is one character.)
+    private static func trimmed(_ line: Substring) -> Substring {
+        var line = line
+        while let last = line.last, last == "\r" || last == "\n" || last == "\r\n" {
+            line.removeLast()
+        }
+        return line
+    }
+}

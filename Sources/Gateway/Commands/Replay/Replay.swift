@@ -1,0 +1,190 @@
+import JSON
+
+/// Plays transcripts into conversations through the server API, in order and at a rate. Whatever
+/// it does can be done again: a conversation that is there is kept, and a message carries an id made
+/// of its file and line, so that one that was posted before is the same message. Lives on the
+/// command's thread.
+final class Replay {
+    /// How it is played.
+    struct Plan {
+        /// Messages a second; 0: as fast as the server takes them.
+        var rate = 0
+        /// The most messages of one call.
+        var batch = 500
+        /// For how long a server that is busy, or not there, is tried again.
+        var patience: Milliseconds = 30_000
+    }
+
+    /// What stops a replay: `log.txt:12: the server answered 409 (conflict)`.
+    struct Failure: Error, Equatable, CustomStringConvertible {
+        let description: String
+    }
+
+    /// The most bytes of one call, so that a few long messages are not one of many megabytes.
+    private static let batchBytes = 256 << 10
+    /// The waits between two tries.
+    private static let firstWait: Milliseconds = 100
+    private static let longestWait: Milliseconds = 2_000
+
+    private let server: any ReplayServer
+    private let console: Console
+    private let plan: Plan
+    private let progress: ReplayProgress
+
+    init(server: any ReplayServer, console: Console, plan: Plan, progress: ReplayProgress) {
+        self.server = server
+        self.console = console
+        self.plan = plan
+        self.progress = progress
+    }
+
+    /// Plays `transcript`, read from `file`, into `conversation`, which is created if need be.
+    /// - Throws: `Failure` that names the file, and the line where there is one.
+    func play(_ transcript: Transcript, file: String, into conversation: String) throws(Failure) {
+        let path = "/v1/conversations/" + PercentEncoding.encode(conversation)
+        try admit(transcript.authors, to: path, place: file)
+        progress.begin(conversation, of: transcript.entries.count, at: console.uptime())
+        var rest = transcript.entries[...]
+        let start = console.uptime()
+        while !rest.isEmpty {
+            let due = waitUntilDue(done: transcript.entries.count - rest.count, since: start)
+            let batch = Self.batch(of: rest, most: min(due, plan.batch))
+            try post(batch, to: path, file: file)
+            rest = rest.dropFirst(batch.count)
+            progress.advance(to: transcript.entries.count - rest.count, at: console.uptime())
+        }
+        progress.end(at: console.uptime())
+    }
+
+    // MARK: the conversation
+
+    /// Makes sure that the conversation is there and that the authors take part.
+    private func admit(_ authors: [String], to path: String, place: String) throws(Failure) {
+        let reply = try call("GET", path, place: place, accepting: [200, 404])
+        guard reply.status == 200 else {
+            var json = JSONWriter()
+            json.beginObject()
+            json.key("participants")
+            json.beginArray()
+            for author in authors { json.string(author) }
+            json.endArray()
+            json.endObject()
+            try call("PUT", path, json.bytes, place: place, accepting: [200, 201])
+            return
+        }
+        let list = try call("GET", path + "/participants?limit=0", place: place, accepting: [200])
+        guard let present = (try? JSONObject(list.body))?["participants"]?.array else {
+            throw Failure(description: "\(place): the server's list of participants is unreadable")
+        }
+        let known = Set(present.compactMap { $0.object?["id"]?.string })
+        for author in authors where !known.contains(author) {
+            let piece = PercentEncoding.encode(author)
+            try call(
+                "PUT", "\(path)/participants/\(piece)", place: place, accepting: [200, 201, 204])
+        }
+    }
+
+    // MARK: messages
+
+    /// How many messages may be posted now, at least one; sleeps until there is one. A server that
+    /// fell behind the rate is caught up with.
+    private func waitUntilDue(done: Int, since start: Milliseconds) -> Int {
+        guard plan.rate > 0 else { return .max }
+        while true {
+            let passed = console.uptime() - start
+            let due = Int(passed) * plan.rate / 1000 + 1 - done
+            if due > 0 { return due }
+            let next = Milliseconds((done * 1000 + plan.rate - 1) / plan.rate)
+            console.sleep(max(1, next - passed))
+        }
+    }
+
+    private static func batch(
+        of entries: ArraySlice<Transcript.Entry>, most: Int
+    ) -> ArraySlice<Transcript.Entry> {
+        var bytes = 0
+        let batch = entries.prefix(most).prefix { entry in
+            bytes += entry.content.count + 1
+            return bytes <= batchBytes
+        }
+        // One that is longer than a batch goes alone; the server says if it is too long for it.
+        return batch.isEmpty ? entries.prefix(1) : batch
+    }
+
+    private func post(
+        _ batch: ArraySlice<Transcript.Entry>, to path: String, file: String
+    ) throws(Failure) {
+        guard let first = batch.first, let last = batch.last else { return }
+        let lines = first.line == last.line ? "\(first.line)" : "\(first.line)-\(last.line)"
+        var body = first.content
+        if batch.count > 1 {
+            body = [UInt8(ascii: "[")] + batch.map(\.content).joined(separator: [UInt8(ascii: ",")])
+                + [UInt8(ascii: "]")]
+        }
+        try call(
+            "POST", path + "/messages", body, place: "\(file):\(lines)", accepting: [200, 201])
+    }
+
+    // MARK: calls
+
+    /// Makes a call, again and again while the server is busy or not there.
+    /// - Throws: `Failure` for any other answer, or when the patience is over.
+    @discardableResult
+    private func call(
+        _ method: String, _ path: String, _ body: [UInt8]? = nil, place: String,
+        accepting statuses: Set<Int>
+    ) throws(Failure) -> HTTPReply {
+        let start = console.uptime()
+        var wait = Self.firstWait
+        while true {
+            let trouble: Trouble
+            switch attempt(method, path, body, accepting: statuses) {
+            case .success(let reply): return reply
+            case .failure(let seen): trouble = seen
+            }
+            guard trouble.isTransient else {
+                throw Failure(description: "\(place): \(trouble.reason)")
+            }
+            wait = max(wait, trouble.pause)
+            guard console.uptime() - start + wait <= plan.patience else {
+                let patience = Words.write(duration: plan.patience)
+                throw Failure(description: "\(place): \(trouble.reason), for \(patience)")
+            }
+            console.sleep(wait)
+            wait = min(wait * 2, Self.longestWait)
+        }
+    }
+
+    /// Why a call did not succeed.
+    private struct Trouble: Error {
+        let reason: String
+        var isTransient = false
+        /// The wait that the server asks for, within reason.
+        var pause: Milliseconds = 0
+    }
+
+    private func attempt(
+        _ method: String, _ path: String, _ body: [UInt8]?, accepting statuses: Set<Int>
+    ) -> Result<HTTPReply, Trouble> {
+        do throws(TransportError) {
+            let reply = try server.call(method, path, body: body)
+            return statuses.contains(reply.status)
+                ? .success(reply) : .failure(Self.trouble(reply))
+        } catch {
+            return .failure(Trouble(reason: error.reason, isTransient: error.isTransient))
+        }
+    }
+
+    /// What the server says, by its status and code alone: its message may be anybody's.
+    private static func trouble(_ reply: HTTPReply) -> Trouble {
+        let error = (try? JSONObject(reply.body))?["error"]?.object
+        let code = error?["code"]?.string.flatMap { code in
+            code.utf8.count <= 40 && code.allSatisfy { $0.isASCIIAlphanumeric || $0 == "_" }
+                ? " (\(code))" : nil
+        }
+        return Trouble(
+            reason: "the server answered \(reply.status)" + (code ?? ""),
+            isTransient: reply.status == 429 || reply.status == 503,
+            pause: Milliseconds(min(max(error?["after"]?.int ?? 0, 0), 10_000)))
+    }
+}

@@ -1,0 +1,58 @@
+/// Says on standard error how far a replay is: on a terminal one line that is written over,
+/// otherwise a line a second. Lives on the command's thread.
+final class ReplayProgress {
+    private static let interval: Milliseconds = 1000
+
+    private let console: Console
+    private let interval: Milliseconds
+    private var conversation = ""
+    private var total = 0
+    private var done = 0
+    private var start: Milliseconds = 0
+    private var lastLine: Milliseconds = 0
+    /// Messages of the conversations before this one.
+    private(set) var finished = 0
+    private(set) var conversations = 0
+
+    init(console: Console) {
+        self.console = console
+        interval = console.isTerminal ? 100 : Self.interval
+    }
+
+    /// A conversation of `total` messages begins.
+    func begin(_ conversation: String, of total: Int, at now: Milliseconds) {
+        self.conversation = conversation
+        self.total = total
+        done = 0
+        start = now
+        lastLine = now
+    }
+
+    /// `done` of its messages are there.
+    func advance(to done: Int, at now: Milliseconds) {
+        self.done = done
+        guard now - lastLine >= interval else { return }
+        lastLine = now
+        show(now)
+    }
+
+    /// All of them are.
+    func end(at now: Milliseconds) {
+        finished += done
+        conversations += 1
+        show(now)
+        if console.isTerminal { console.complain("\n") }
+    }
+
+    private func show(_ now: Milliseconds) {
+        let line = "replay \(conversation): \(done) of \(total) messages"
+            + Self.rate(done, since: start, at: now)
+        // Back to the first column, and what is left of a longer line is erased.
+        console.complain(console.isTerminal ? "\r\(line)\u{1B}[K" : line + "\n")
+    }
+
+    /// `, 350/s`, if there was any time.
+    static func rate(_ count: Int, since start: Milliseconds, at now: Milliseconds) -> String {
+        now > start ? ", \(Int64(count) * 1000 / (now - start))/s" : ""
+    }
+}

@@ -1,0 +1,154 @@
+import JSON
+import Wire
+
+/// A file of messages in their order: an IRC log, or NDJSON with one message a line
+/// (`{"author": …, "body": …, …}`), told apart by the first line. Nothing is left out silently:
+/// what was skipped or changed is counted. A value; the whole file is in memory.
+struct Transcript {
+    /// One message, ready to be posted.
+    struct Entry: Equatable {
+        /// Where it stands in the file, from 1.
+        let line: Int
+        let author: String
+        /// The object that the server API takes.
+        let content: [UInt8]
+    }
+
+    /// What was not taken as it is.
+    struct Tally: Equatable {
+        /// System lines of a log: joins, leaves, renames.
+        var system = 0
+        /// Messages without a text.
+        var empty = 0
+        /// Lines of a log that are none of its forms.
+        var unknown = 0
+        /// Lines with bytes that are not UTF-8, replaced by U+FFFD.
+        var repaired = 0
+        /// Bodies cut to the limit.
+        var cut = 0
+
+        static func + (a: Tally, b: Tally) -> Tally {
+            Tally(
+                system: a.system + b.system, empty: a.empty + b.empty,
+                unknown: a.unknown + b.unknown, repaired: a.repaired + b.repaired,
+                cut: a.cut + b.cut)
+        }
+    }
+
+    /// A line that stops the replay.
+    struct LineError: Error, Equatable {
+        let line: Int
+        let reason: String
+    }
+
+    private(set) var entries: [Entry] = []
+    private(set) var tally = Tally()
+    /// Goes before the line number in the id of a message, so that a second replay of the same file
+    /// posts the same messages, and the server knows them.
+    private let name: String
+    private let bodyLimit: Int
+
+    /// Reads a file whose name is `name`.
+    ///
+    /// - Parameter bodyLimit: the most bytes of a body; the rest is cut off, at a character.
+    /// - Throws: `LineError` for NDJSON that is no message, and for a log without a message.
+    init(_ file: [UInt8], name: String, bodyLimit: Int) throws(LineError) {
+        self.name = name
+        self.bodyLimit = bodyLimit
+        let lines = file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+        let first = lines.lazy.compactMap { line in line.first { !isBlank($0) } }.first
+        let isNDJSON = first == UInt8(ascii: "{")
+        for (at, bytes) in lines.enumerated() {
+            if bytes.allSatisfy(isBlank) { continue }
+            let text = repaired(bytes)
+            if isNDJSON {
+                try readObject(Array(text.utf8), line: at + 1)
+            } else {
+                readIRC(text, line: at + 1)
+            }
+        }
+        guard !entries.isEmpty else { throw LineError(line: lines.count, reason: "no message") }
+    }
+
+    /// The authors, each once, by their first message.
+    var authors: [String] {
+        var seen: Set<String> = []
+        return entries.map(\.author).filter { seen.insert($0).inserted }
+    }
+
+    private mutating func repaired(_ bytes: ArraySlice<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        tally.repaired += 1
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private mutating func readIRC(_ text: String, line: Int) {
+        switch IRCLine(text) {
+        case .message(let author, let text, let time):
+            append(author: author, text: text, time: time, isEmote: false, line: line)
+        case .emote(let author, let text, let time):
+            append(author: author, text: text, time: time, isEmote: true, line: line)
+        case .system: tally.system += 1
+        case .blank: tally.empty += 1
+        case .unknown: tally.unknown += 1
+        }
+    }
+
+    private mutating func append(
+        author: String, text: String, time: String?, isEmote: Bool, line: Int
+    ) {
+        var metadata = JSONWriter()
+        metadata.beginObject()
+        if let time { metadata.member("time", string: time) }
+        if isEmote { metadata.member("emote", bool: true) }
+        metadata.endObject()
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("id", string: id(line))
+        json.member("author", string: author)
+        json.member("body", string: cut(text))
+        json.member("metadata", raw: metadata.bytes)
+        json.endObject()
+        entries.append(Entry(line: line, author: author, content: json.bytes))
+    }
+
+    /// - Throws: `LineError` if it is not an object with an author.
+    private mutating func readObject(_ text: [UInt8], line: Int) throws(LineError) {
+        let object: JSONObject
+        do throws(JSONError) {
+            object = try JSONObject(text)
+        } catch {
+            let reason = "not a JSON object: \(error.reason) (byte \(error.offset))"
+            throw LineError(line: line, reason: reason)
+        }
+        guard let author = object["author"]?.string, Identifier.isValid(author) else {
+            throw LineError(
+                line: line, reason: "author: missing (1 to 255 bytes without control characters)")
+        }
+        var json = JSONWriter()
+        json.beginObject()
+        if object["id"] == nil { json.member("id", string: id(line)) }
+        for member in object.members {
+            if member.key == "body", let body = member.value.string {
+                json.member("body", string: cut(body))
+            } else {
+                json.member(member.key, raw: member.value)
+            }
+        }
+        json.endObject()
+        entries.append(Entry(line: line, author: author, content: json.bytes))
+    }
+
+    private mutating func cut(_ text: String) -> String {
+        guard text.utf8.count > bodyLimit else { return text }
+        tally.cut += 1
+        var length = 0
+        return String(text.unicodeScalars.prefix { scalar in
+            length += UTF8.width(scalar)
+            return length <= bodyLimit
+        })
+    }
+
+    private func id(_ line: Int) -> String { "\(name):\(line)" }
+}

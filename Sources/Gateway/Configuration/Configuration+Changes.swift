@@ -1,0 +1,26 @@
+/// One key whose value a reload would change.
+package struct ConfigurationChange: Sendable, Hashable, CustomStringConvertible {
+    package let key: String
+    /// Whether it takes a restart; otherwise the reload has applied it.
+    package let needsRestart: Bool
+    /// Both as in a file; those of a secret are not shown.
+    package let before: String
+    package let after: String
+
+    /// `log.level: "info" -> "debug"`.
+    package var description: String {
+        "\(key): \(before) -> \(after)" + (needsRestart ? " (needs a restart)" : "")
+    }
+}
+
+extension Configuration {
+    /// What differs between this configuration and `next`, in the order of the keys.
+    package func changes(to next: Configuration) -> [ConfigurationChange] {
+        ConfigurationKey.all.filter { !$0.agrees(self, next) }.map { key in
+            ConfigurationChange(
+                key: key.name, needsRestart: !key.reloads,
+                before: key.isSecret ? "(secret)" : key.literal(self),
+                after: key.isSecret ? "(secret)" : key.literal(next))
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// What no single key can tell: values that are accepted each, and not together.
+extension Configuration {
+    /// The problems of the configuration as a whole.
+    var contradictions: [ConfigurationError.Problem] {
+        authProblems + listenProblems + upstreamProblems + limitProblems
+    }
+
+    private var authProblems: [ConfigurationError.Problem] {
+        var problems: [ConfigurationError.Problem] = []
+        let jwt = auth.jwt
+        if auth.mode == .jwt, jwt.secretFile == nil, jwt.publicKeyFile == nil, jwt.jwksFile == nil {
+            problems.append(
+                .init(
+                    .whole, key: "auth.mode",
+                    "jwt, but there is no key to check tokens with (auth.jwt.secret_file,"
+                        + " auth.jwt.public_key_file or auth.jwt.jwks_file)"))
+        }
+        if auth.mode == .open, !listen.public.isLoopback, !auth.allowInsecure {
+            problems.append(
+                .init(
+                    .whole, key: "auth.mode",
+                    "open, but listen.public is \(listen.public), where others can connect under"
+                        + " any name (auth.mode jwt, a loopback address, or auth.allow_insecure)"))
+        }
+        return problems
+    }
+
+    private var listenProblems: [ConfigurationError.Problem] {
+        var problems: [ConfigurationError.Problem] = []
+        if (listen.tls.certificate == nil) != (listen.tls.key == nil) {
+            let missing = listen.tls.key == nil ? "listen.tls.key" : "listen.tls.certificate"
+            problems.append(
+                .init(.whole, key: missing, "missing (TLS takes a certificate and its key)"))
+        }
+        if listen.public == listen.internal, listen.public.port != 0 {
+            problems.append(
+                .init(
+                    .whole, key: "listen.internal",
+                    "\(listen.internal) is listen.public as well (another port)"))
+        }
+        return problems
+    }
+
+    private var upstreamProblems: [ConfigurationError.Problem] {
+        guard !Upstream.Kind.built.contains(upstream.kind) else { return [] }
+        let built = Upstream.Kind.allCases.filter(Upstream.Kind.built.contains)
+        return [
+            .init(
+                .whole, key: "upstream.kind",
+                "\(upstream.kind.rawValue) is not built into this program (built in:"
+                    + " \(built.map(\.rawValue).joined(separator: ", ")))")
+        ]
+    }
+
+    private var limitProblems: [ConfigurationError.Problem] {
+        let order: [(low: String, high: String, holds: Bool)] = [
+            ("limits.message", "limits.inbound_frame", limits.message < limits.inboundFrame),
+            ("limits.outbox_soft", "limits.outbox_hard", limits.outboxSoft < limits.outboxHard),
+            ("limits.reply", "limits.outbox_hard", limits.reply < limits.outboxHard),
+            ("sync.backoff_base", "sync.backoff_max", sync.backoffBase <= sync.backoffMax),
+            ("drain.window", "drain.deadline", drain.window <= drain.deadline),
+        ]
+        return order.filter { !$0.holds }.map { low, high, _ in
+            .init(
+                .whole, key: low,
+                "\(shown(low)) does not lie below \(high), which is \(shown(high))")
+        }
+    }
+
+    private func shown(_ name: String) -> String {
+        ConfigurationKey.byName[name]?.literal(self) ?? name
+    }
+}

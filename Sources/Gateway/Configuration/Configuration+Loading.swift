@@ -1,0 +1,115 @@
+/// What an operator sets beside the file: a reload reads the file again, but a process keeps its
+/// environment and its flags.
+package struct ConfigurationOverrides: Sendable, Hashable {
+    /// The environment of the process; only names with our prefix are looked at.
+    package var environment: [String: String]
+    /// `--set key=value`, in order; a later one wins.
+    package var settings: [Setting]
+
+    package init(environment: [String: String] = [:], settings: [Setting] = []) {
+        self.environment = environment
+        self.settings = settings
+    }
+}
+
+extension Configuration {
+    /// The configuration of a process: flags over environment over file over defaults.
+    ///
+    /// - Throws: `ConfigurationError` with everything that is wrong: a file that can't be read or is
+    ///   not JSON5, unknown keys, values that are not accepted, values that contradict each other.
+    package static func load(
+        file: String?, overrides: ConfigurationOverrides
+    ) throws(ConfigurationError) -> Configuration {
+        let written = try file.map(read(file:)) ?? []
+        var (settings, problems) = overrides.environmentSettings
+        settings = written + settings + overrides.settings
+        problems += repeated(written)
+        var configuration = Configuration()
+        for setting in settings {
+            if let problem = configuration.apply(setting) { problems.append(problem) }
+        }
+        problems += configuration.contradictions
+        guard problems.isEmpty else { throw ConfigurationError(problems) }
+        return configuration
+    }
+
+    private static func read(file path: String) throws(ConfigurationError) -> [Setting] {
+        let text: [UInt8]
+        do throws(FileError) {
+            text = try Files.read(path, limit: JSON5Reader.largestFile)
+        } catch {
+            throw ConfigurationError([.init(.whole, error.description)])
+        }
+        do throws(JSON5Reader.SyntaxError) {
+            return try JSON5Reader.settings(of: text, path: path)
+        } catch {
+            let message = "\(error.reason) (column \(error.column))"
+            throw ConfigurationError([.init(.file(path, line: error.line), message)])
+        }
+    }
+
+    /// Two values for one key in one file are most likely a mistake, and never clear.
+    private static func repeated(_ settings: [Setting]) -> [ConfigurationError.Problem] {
+        var first: [String: ConfigurationError.Place] = [:]
+        return settings.compactMap { setting in
+            guard let place = first.updateValue(setting.place, forKey: setting.key) else {
+                return nil
+            }
+            return .init(setting.place, key: setting.key, "given before, at \(place)")
+        }
+    }
+
+    /// Sets one key; the problem if that can't be done.
+    private mutating func apply(_ setting: Setting) -> ConfigurationError.Problem? {
+        guard let key = ConfigurationKey.byName[setting.key] else {
+            return .init(setting.place, key: setting.key, Self.unknown(setting.key))
+        }
+        if key.assign(setting.value, &self) { return nil }
+        let seen = key.isSecret ? "the value given" : setting.value.shown
+        return .init(
+            setting.place, key: key.name, "\(seen) is not accepted (accepted: \(key.accepted))")
+    }
+
+    private static func unknown(_ name: String) -> String {
+        let inside = ConfigurationKey.all.filter { $0.name.hasPrefix(name + ".") }
+        if !inside.isEmpty {
+            let names = inside.map { String($0.name.dropFirst(name.count + 1)) }
+            return "a section, not a key (keys: \(names.joined(separator: ", ")))"
+        }
+        return "unknown key" + ClosestMatch.hint(for: name, in: ConfigurationKey.all.map(\.name))
+    }
+}
+
+extension ConfigurationOverrides {
+    /// The settings of the environment, and the variables that look like ours and are not. An empty
+    /// variable counts as absent: shells and compose files can't leave one out.
+    var environmentSettings: (settings: [Setting], problems: [ConfigurationError.Problem]) {
+        var settings: [Setting] = []
+        var problems: [ConfigurationError.Problem] = []
+        let ours = environment.filter {
+            $0.key.hasPrefix(ConfigurationKey.environmentPrefix) && !$0.value.isEmpty
+        }
+        for (name, value) in ours.sorted(by: { $0.key < $1.key }) {
+            if let key = ConfigurationKey.byEnvironmentName[name] {
+                let place = ConfigurationError.Place.environment(name)
+                settings.append(Setting(key: key.name, value: .word(value), place: place))
+            } else if !Self.isServiceLink(name) {
+                let names = ConfigurationKey.all.map(\.environmentName)
+                problems.append(
+                    .init(
+                        .environment(name),
+                        "no key has this name" + ClosestMatch.hint(for: name, in: names)))
+            }
+        }
+        return (settings, problems)
+    }
+
+    /// Kubernetes and Docker tell a container about services by variables; those of a service whose
+    /// name begins with ours (`GAPLESS_SERVICE_HOST`, `GAPLESS_PORT_8000_TCP`) look like keys.
+    private static func isServiceLink(_ name: String) -> Bool {
+        let parts = name.split(separator: "_").dropFirst()
+        return parts.last == "PORT" || name.hasSuffix("_SERVICE_HOST")
+            || name.contains("_SERVICE_PORT")
+            || zip(parts, parts.dropFirst()).contains { $0 == "PORT" && UInt16($1) != nil }
+    }
+}

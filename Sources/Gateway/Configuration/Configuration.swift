@@ -1,0 +1,131 @@
+import Crypto
+
+/// Everything that an operator can set, with its defaults: the words of `protocol.md` 8 as types.
+/// Times are milliseconds, sizes are bytes. A value; what each key takes and means is declared
+/// beside it in `ConfigurationKey.all`.
+package struct Configuration: Sendable, Equatable {
+    package var listen = Listen()
+    package var auth = Auth()
+    package var cache = Cache()
+    package var upstream = Upstream()
+    package var sync = Sync()
+    package var limits = Limits()
+    package var fanout = Fanout()
+    package var drain = Drain()
+    package var health = Health()
+    package var log = Log()
+    package var page = Page()
+
+    /// The defaults.
+    package init() {}
+
+    package struct Listen: Sendable, Equatable {
+        package var `public` = Address(host: "127.0.0.1", port: 8000)
+        package var `internal` = Address(host: "127.0.0.1", port: 9000)
+        package var tls = TLS()
+        package var allowedOrigins: [String] = []
+
+        package struct TLS: Sendable, Equatable {
+            package var certificate: String?
+            package var key: String?
+        }
+    }
+
+    package struct Auth: Sendable, Equatable {
+        package var mode = Mode.open
+        package var jwt = JWT()
+        package var apiKeyFile: String?
+        package var allowInsecure = false
+
+        package enum Mode: String, Sendable, CaseIterable { case open, jwt }
+
+        package struct JWT: Sendable, Equatable {
+            package var algorithms: [SignatureAlgorithm] = []
+            package var secretFile: String?
+            package var publicKeyFile: String?
+            package var jwksFile: String?
+            package var issuer: String?
+            package var audience: String?
+            package var leeway: Milliseconds = 30_000
+        }
+    }
+
+    package struct Cache: Sendable, Equatable {
+        package var path = "gapless.db"
+        package var retainMessages = 0
+        package var retainAge: Milliseconds = 0
+    }
+
+    package struct Upstream: Sendable, Equatable {
+        package var kind = Kind.embedded
+        package var redis = Redis()
+
+        package enum Kind: String, Sendable, CaseIterable {
+            case embedded, redis, skygear, nats, http
+            /// The kinds that this program was built with.
+            package static let built: Set<Kind> = [.embedded]
+        }
+
+        package struct Redis: Sendable, Equatable {
+            package var url = "redis://127.0.0.1:6379/0"
+            package var sentinels: [Address] = []
+            package var master: String?
+            package var cluster = false
+            package var prefix = "gapless:"
+            package var retain = 0
+        }
+    }
+
+    package struct Sync: Sendable, Equatable {
+        package var page = 100
+        package var pages = 10
+        package var concurrency = 16
+        package var backoffBase: Milliseconds = 100
+        package var backoffMax: Milliseconds = 30_000
+        package var gapGrace: Milliseconds = 250
+        package var linger: Milliseconds = 30_000
+        package var wait: Milliseconds = 2_000
+        package var verifyInterval: Milliseconds = 30_000
+    }
+
+    package struct Limits: Sendable, Equatable {
+        package var connections = 20_000
+        package var connectionsPerUser = 100
+        package var subscriptions = 1_000
+        package var inboundFrame = 64 << 10
+        package var message = 32 << 10
+        package var reply = 1 << 20
+        package var outboxSoft = 256 << 10
+        package var outboxHard = 4 << 20
+        package var requestsPerSecond = 200
+        package var connectTimeout: Milliseconds = 10_000
+        package var pingInterval: Milliseconds = 25_000
+        package var pongTimeout: Milliseconds = 30_000
+    }
+
+    package struct Fanout: Sendable, Equatable {
+        package var loops = 1
+        package var pacing: Milliseconds = 1
+    }
+
+    package struct Drain: Sendable, Equatable {
+        package var window: Milliseconds = 10_000
+        package var deadline: Milliseconds = 30_000
+    }
+
+    package struct Health: Sendable, Equatable {
+        package var readyGrace: Milliseconds = 0
+    }
+
+    package struct Log: Sendable, Equatable {
+        package var level = Level.info
+        package var format = Format.logfmt
+
+        package enum Level: String, Sendable, CaseIterable { case debug, info, warning, error }
+        package enum Format: String, Sendable, CaseIterable { case logfmt, json }
+    }
+
+    package struct Page: Sendable, Equatable {
+        package var enabled = true
+    }
+}

@@ -1,0 +1,51 @@
+/// Why there is no configuration: everything that is wrong, so that it can be put right at once.
+/// Each problem names the place, the key, what was seen and what is accepted; the values of secret
+/// keys and the contents of secret files are never part of it.
+package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Where a setting was made.
+    package enum Place: Sendable, Hashable, CustomStringConvertible {
+        case file(String, line: Int)
+        case environment(String)
+        case flag
+        /// The configuration as a whole.
+        case whole
+
+        package var description: String {
+            switch self {
+            case .file(let path, let line): "\(path):\(line)"
+            case .environment(let name): name
+            case .flag: "--set"
+            case .whole: "configuration"
+            }
+        }
+    }
+
+    /// One thing that is wrong.
+    package struct Problem: Sendable, Hashable, CustomStringConvertible {
+        package let place: Place
+        /// The key, where it is one key's fault.
+        package let key: String?
+        package let message: String
+
+        package init(_ place: Place, key: String? = nil, _ message: String) {
+            self.place = place
+            self.key = key
+            self.message = message
+        }
+
+        package var description: String {
+            "\(place): " + (key.map { "\($0): " } ?? "") + message
+        }
+    }
+
+    /// At least one.
+    package let problems: [Problem]
+
+    package init(_ problems: [Problem]) {
+        precondition(!problems.isEmpty, "an error without a problem")
+        self.problems = problems
+    }
+
+    /// One line for each problem.
+    package var description: String { problems.map(\.description).joined(separator: "\n") }
+}

@@ -1,0 +1,203 @@
+/// The keys, in the order of `protocol.md` 8.
+extension ConfigurationKey {
+    package static let all: [ConfigurationKey] =
+        listen + auth + cache + upstream + sync + limits + fanout + operation
+
+    private static let second: Milliseconds = 1000
+    private static let hour: Milliseconds = 3600 * second
+    private static let kibi = 1 << 10
+    private static let mebi = 1 << 20
+
+    private static let listen: [ConfigurationKey] = [
+        .init(
+            "listen.public", \.listen.public, .address,
+            "Where clients and backends connect: /v1/ws, the server API, the page."),
+        .init(
+            "listen.internal", \.listen.internal, .address,
+            "Where health and metrics are served. It has no authentication: keep it inside."),
+        .init(
+            "listen.allowed_origins", \.listen.allowedOrigins, .list(.origin), reloads: true,
+            "Web origins, beside its own, whose pages may connect. A request without an Origin"
+                + " header does not come from a page, and is not held to this."),
+        .init(
+            "listen.tls.certificate", \.listen.tls.certificate, .optional(.path),
+            "The certificate chain of the public listener, a PEM file. A reload reads it again."),
+        .init(
+            "listen.tls.key", \.listen.tls.key, .optional(.path),
+            "The private key of the certificate, a PEM file."),
+    ]
+
+    private static let auth: [ConfigurationKey] = [
+        .init(
+            "auth.mode", \.auth.mode, .choice,
+            "Who may connect. open: everybody, under the name that they give; jwt: whoever has a"
+                + " token. open is refused on an address that other machines can reach."),
+        .init(
+            "auth.allow_insecure", \.auth.allowInsecure, .flag,
+            "Allows auth.mode open on every address."),
+        .init(
+            "auth.api_key_file", \.auth.apiKeyFile, .optional(.path), reloads: true,
+            "The keys of the server API, one a line, at least 16 bytes each; several, so that they"
+                + " can be rotated. Without it the server API is closed."),
+        .init(
+            "auth.jwt.algorithms", \.auth.jwt.algorithms, .list(.choice), reloads: true,
+            "The algorithms of tokens. Empty: each one that a key given here is bound to."),
+        .init(
+            "auth.jwt.secret_file", \.auth.jwt.secretFile, .optional(.path), reloads: true,
+            "The secret of HS256 tokens, at least 32 bytes; line ends behind it are ignored."),
+        .init(
+            "auth.jwt.public_key_file", \.auth.jwt.publicKeyFile, .optional(.path), reloads: true,
+            "A public key, a PEM file: RSA (RS256), EC P-256 (ES256) or Ed25519 (EdDSA)."),
+        .init(
+            "auth.jwt.jwks_file", \.auth.jwt.jwksFile, .optional(.path), reloads: true,
+            "A JSON web key set: keys by kid. Rotate by adding a key, reloading, and taking the old"
+                + " one out when its tokens have expired."),
+        .init(
+            "auth.jwt.issuer", \.auth.jwt.issuer, .optional(.text), reloads: true,
+            "What the claim iss must be. Not checked if absent."),
+        .init(
+            "auth.jwt.audience", \.auth.jwt.audience, .optional(.text), reloads: true,
+            "What the claim aud must be or contain. Not checked if absent."),
+        .init(
+            "auth.jwt.leeway", \.auth.jwt.leeway, .duration(0...hour), reloads: true,
+            "By how much the clock of the issuer may differ from ours: for exp, nbf and iat."),
+    ]
+
+    private static let cache: [ConfigurationKey] = [
+        .init(
+            "cache.path", \.cache.path, .path,
+            "The SQLite file. With the embedded upstream it is the log itself, and precious."),
+        .init(
+            "cache.retain_messages", \.cache.retainMessages, .count(0...1_000_000_000),
+            "How many messages of a conversation the cache keeps; 0: all. What is trimmed is"
+                + " fetched again when asked for. The embedded log is never trimmed."),
+        .init(
+            "cache.retain_age", \.cache.retainAge, .duration(0...36_500 * 24 * hour),
+            "How long the cache keeps a message; 0s: for ever. The embedded log is never trimmed."),
+    ]
+
+    private static let upstream: [ConfigurationKey] = [
+        .init(
+            "upstream.kind", \.upstream.kind, .choice,
+            "The chat backend behind the gateway. embedded: the gateway is its own, in cache.path."
+        ),
+        .init(
+            "upstream.redis.url", \.upstream.redis.url, .redis,
+            "The Redis server, redis://[user:password@]host:port/db."),
+        .init(
+            "upstream.redis.sentinels", \.upstream.redis.sentinels, .list(.address),
+            "The sentinels that know the master; empty: the server of the url is asked itself."),
+        .init(
+            "upstream.redis.master", \.upstream.redis.master, .optional(.text),
+            "The name under which the sentinels know the master."),
+        .init(
+            "upstream.redis.cluster", \.upstream.redis.cluster, .flag,
+            "Whether the server is a node of a Redis cluster."),
+        .init(
+            "upstream.redis.prefix", \.upstream.redis.prefix, .text,
+            "What the name of each key and channel begins with."),
+        .init(
+            "upstream.redis.retain", \.upstream.redis.retain, .count(0...1_000_000_000),
+            "How many messages of a conversation Redis keeps; 0: all."),
+    ]
+
+    private static let sync: [ConfigurationKey] = [
+        .init(
+            "sync.page", \.sync.page, .count(1...1000),
+            "How many messages one fetch from the upstream asks for."),
+        .init(
+            "sync.pages", \.sync.pages, .count(1...10_000),
+            "A conversation that is more than sync.pages × sync.page messages behind gets its"
+                + " latest page first; the rest is a gap while it is filled."),
+        .init(
+            "sync.concurrency", \.sync.concurrency, .count(1...1024),
+            "How many fetches from the upstream run at once."),
+        .init(
+            "sync.backoff_base", \.sync.backoffBase, .duration(1...60 * second),
+            "The wait after a first failed fetch. It doubles with each further one, with jitter."),
+        .init(
+            "sync.backoff_max", \.sync.backoffMax, .duration(1...hour),
+            "The longest wait between two tries."),
+        .init(
+            "sync.gap_grace", \.sync.gapGrace, .duration(0...60 * second),
+            "How long a hole in the feed may close by itself before it is fetched."),
+        .init(
+            "sync.linger", \.sync.linger, .duration(0...24 * hour),
+            "How long a conversation stays subscribed upstream after its last subscriber left."),
+        .init(
+            "sync.wait", \.sync.wait, .duration(0...60 * second),
+            "How long a request waits for the upstream before it is answered from the cache, with"
+                + " what is missing as a gap."),
+        .init(
+            "sync.verify_interval", \.sync.verifyInterval, .duration(second...24 * hour),
+            "How often the head is verified where a feed can lose changes silently."),
+    ]
+
+    private static let limits: [ConfigurationKey] = [
+        .init(
+            "limits.connections", \.limits.connections, .count(1...1_000_000),
+            "How many clients may be connected; one more is closed with 3004."),
+        .init(
+            "limits.connections_per_user", \.limits.connectionsPerUser, .count(0...1_000_000),
+            "How many of them may be one user's; 0: no limit."),
+        .init(
+            "limits.subscriptions", \.limits.subscriptions, .count(1...1_000_000),
+            "How many conversations one connection may subscribe."),
+        .init(
+            "limits.inbound_frame", \.limits.inboundFrame, .size(kibi...16 * mebi),
+            "The largest frame that a client may send; a larger one is closed with 1009."),
+        .init(
+            "limits.message", \.limits.message, .size(256...8 * mebi),
+            "The largest message, all of its fields together."),
+        .init(
+            "limits.reply", \.limits.reply, .size(64 * kibi...64 * mebi),
+            "The largest reply; a page that would pass it holds fewer messages."),
+        .init(
+            "limits.outbox_soft", \.limits.outboxSoft, .size(4 * kibi...1024 * mebi),
+            "When more than this waits for a slow client, its events become gaps."),
+        .init(
+            "limits.outbox_hard", \.limits.outboxHard, .size(64 * kibi...4096 * mebi),
+            "When more than this waits for a slow client, it is closed with 3002."),
+        .init(
+            "limits.requests_per_second", \.limits.requestsPerSecond, .count(1...1_000_000),
+            "How many requests a connection may make, on average; twice as many at once."),
+        .init(
+            "limits.connect_timeout", \.limits.connectTimeout, .duration(100...600 * second),
+            "How long a new connection may take to make its first request."),
+        .init(
+            "limits.ping_interval", \.limits.pingInterval, .duration(second...600 * second),
+            "After how much silence the gateway pings."),
+        .init(
+            "limits.pong_timeout", \.limits.pongTimeout, .duration(second...600 * second),
+            "How long a client may take to answer a WebSocket ping; then it is closed with 3003."),
+    ]
+
+    private static let fanout: [ConfigurationKey] = [
+        .init(
+            "fanout.loops", \.fanout.loops, .count(1...64),
+            "How many threads write to sockets."),
+        .init(
+            "fanout.pacing", \.fanout.pacing, .duration(0...second),
+            "Under load, the least time between two writes to one socket: what arrives meanwhile"
+                + " goes out in one write. 0s: each turn writes."),
+    ]
+
+    private static let operation: [ConfigurationKey] = [
+        .init(
+            "drain.window", \.drain.window, .duration(0...hour), reloads: true,
+            "Over how much time the clients of a gateway that stops are told to come back."),
+        .init(
+            "drain.deadline", \.drain.deadline, .duration(0...hour), reloads: true,
+            "After how much time a gateway that stops closes what is still connected."),
+        .init(
+            "health.ready_grace", \.health.readyGrace, .duration(0...hour), reloads: true,
+            "For how long the feed may be offline before the gateway says that it is not ready."),
+        .init(
+            "log.level", \.log.level, .choice, reloads: true, "The least important lines to log."),
+        .init(
+            "log.format", \.log.format, .choice, "How a line is written."),
+        .init(
+            "page.enabled", \.page.enabled, .flag,
+            "Whether the browser client and its page are served at /."),
+    ]
+}

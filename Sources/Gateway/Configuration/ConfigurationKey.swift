@@ -1,0 +1,62 @@
+/// One key of the configuration: the only place that knows its name, what it takes, what it means
+/// and whether a reload applies it. Reading, checking, environment names, `genconfig`, `configdoc`
+/// and the list of changes on a reload are all derived from these.
+package struct ConfigurationKey: Sendable {
+    /// With its section: `limits.connections`.
+    package let name: String
+    /// Completes "accepted: …".
+    package let accepted: String
+    /// What it means, in full sentences.
+    package let documentation: String
+    /// Whether a reload applies it; otherwise it takes a restart.
+    package let reloads: Bool
+
+    /// Sets the key; false if the value is not accepted.
+    let assign: @Sendable (SettingValue, inout Configuration) -> Bool
+    /// The key's value as JSON5.
+    let literal: @Sendable (Configuration) -> String
+    /// Whether two configurations agree on it.
+    let agrees: @Sendable (Configuration, Configuration) -> Bool
+    /// Whether the value may hold a secret.
+    let isSecret: Bool
+
+    /// Declares a key. Its default is what `path` has in `Configuration()`.
+    init<Value>(
+        _ name: String, _ path: any WritableKeyPath<Configuration, Value> & Sendable,
+        _ kind: ValueKind<Value>, reloads: Bool = false, _ documentation: String
+    ) {
+        self.name = name
+        self.documentation = documentation
+        accepted = kind.accepted
+        isSecret = kind.isSecret
+        self.reloads = reloads
+        assign = { value, configuration in
+            if value == .null { return true }
+            guard let read = kind.read(value) else { return false }
+            configuration[keyPath: path] = read
+            return true
+        }
+        literal = { kind.literal($0[keyPath: path]) }
+        agrees = { $0[keyPath: path] == $1[keyPath: path] }
+    }
+
+    /// The prefix of each environment variable that is ours.
+    static let environmentPrefix = "GAPLESS_"
+
+    /// `GAPLESS_LIMITS_CONNECTIONS`.
+    package var environmentName: String {
+        Self.environmentPrefix
+            + String(name.uppercased().map { $0 == "." ? "_" : $0 })
+    }
+
+    /// The section that the key is in: `limits`.
+    var section: String { String(name[..<(name.lastIndex(of: ".") ?? name.startIndex)]) }
+    /// The name inside its section: `connections`.
+    var shortName: Substring { name[section.endIndex...].dropFirst() }
+
+    /// All keys by name.
+    static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+    /// All keys by environment name.
+    static let byEnvironmentName = Dictionary(
+        uniqueKeysWithValues: all.map { ($0.environmentName, $0) })
+}

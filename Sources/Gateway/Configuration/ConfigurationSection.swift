@@ -1,0 +1,38 @@
+/// A section of the configuration, for `genconfig` and `configdoc`: keys stand under the one that
+/// their name begins with, in its order.
+struct ConfigurationSection: Sendable {
+    let name: String
+    let documentation: String
+
+    static let all: [ConfigurationSection] = [
+        .init(name: "listen", documentation: "Addresses."),
+        .init(name: "listen.tls", documentation: "TLS of the public listener; both keys or none."),
+        .init(name: "auth", documentation: "Who may connect, and who may call the server API."),
+        .init(
+            name: "auth.jwt",
+            documentation: "Tokens. A key is bound to its algorithm; secrets come from files,"
+                + " which are read at the start and at each reload."),
+        .init(name: "cache", documentation: "The SQLite cache."),
+        .init(name: "upstream", documentation: "The chat backend."),
+        .init(name: "upstream.redis", documentation: "Used by upstream.kind redis."),
+        .init(name: "sync", documentation: "How holes are found and filled."),
+        .init(name: "limits", documentation: "Bounds on what clients can ask of the gateway."),
+        .init(name: "fanout", documentation: "How events are written to clients."),
+        .init(name: "drain", documentation: "How the gateway stops."),
+        .init(name: "health", documentation: "What health tells."),
+        .init(name: "log", documentation: "The log, on standard error."),
+        .init(name: "page", documentation: "The browser client."),
+    ]
+
+    /// The keys right in it.
+    var keys: [ConfigurationKey] { ConfigurationKey.all.filter { $0.section == name } }
+    /// The sections right in it.
+    var sections: [ConfigurationSection] {
+        Self.all.filter { section in
+            section.name.hasPrefix(name + ".")
+                && !section.name.dropFirst(name.count + 1).contains(".")
+        }
+    }
+    /// The name inside the section around it.
+    var shortName: Substring { name.split(separator: ".").last ?? "" }
+}

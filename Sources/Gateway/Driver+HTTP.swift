@@ -1,0 +1,186 @@
+import Cache
+import Chat
+import Crypto
+import Engine
+import JSON
+import Upstream
+import WebSockets
+import Wire
+
+// The HTTP side: health and metrics inside, the server API and the page outside.
+extension Driver {
+    // MARK: - Inside
+
+    func answerInternal(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard request.method == .get || request.method == .head else {
+            return responder.respond(.methodNotAllowed(["GET", "HEAD"]))
+        }
+        switch request.path {
+        case "/health", "/healthz":
+            responder.respond(.json(200, Health.summary(snapshot())))
+        case "/health/live", "/livez":
+            responder.respond(.json(200, Health.probe(true, snapshot())))
+        case "/health/ready", "/readyz":
+            let snapshot = snapshot()
+            responder.respond(
+                .json(snapshot.isReady ? 200 : 503, Health.probe(snapshot.isReady, snapshot)))
+        case "/metrics":
+            responder.respond(
+                HTTPResponse(
+                    status: 200,
+                    headers: [
+                        .init("Content-Type", "text/plain; version=0.0.4; charset=utf-8"),
+                        .init("Cache-Control", "no-store"),
+                    ], body: Metrics.text(snapshot())))
+        default:
+            responder.respond(.error(RequestError(.notFound, "path: not found")))
+        }
+    }
+
+    // MARK: - Outside
+
+    func answerPublic(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard request.path.hasPrefix("/v1/") else { return answerPage(request, responder) }
+        if request.path == "/v1/ws" {
+            var response = HTTPResponse.error(
+                .badRequest("this path speaks WebSocket: an upgrade is needed"))
+            response.status = request.method == .get ? 426 : 405
+            response.headers.append(.init(request.method == .get ? "Upgrade" : "Allow",
+                request.method == .get ? "websocket" : "GET"))
+            return responder.respond(response)
+        }
+        guard mayUseAPI(request.headers) else {
+            var response = HTTPResponse.error(
+                RequestError(
+                    .unauthorized, "Authorization: Bearer and an API key, or X-API-Key, is needed"))
+            response.headers.append(.init("WWW-Authenticate", "Bearer"))
+            return responder.respond(response)
+        }
+        let api = ServerAPI(messageLimit: configuration.limits.message)
+        do throws(ServerAPI.Failure) {
+            let call = try api.call(
+                method: request.method.rawValue, path: request.path, query: request.query ?? "",
+                body: request.body)
+            perform(call, responder)
+        } catch {
+            switch error {
+            case .error(let error): responder.respond(.error(error))
+            case .method(let allowed): responder.respond(.methodNotAllowed(allowed))
+            }
+        }
+    }
+
+    private func mayUseAPI(_ headers: HTTPHeaders) -> Bool {
+        guard let keys = credentials.apiKeys else { return false }
+        guard let key = Bearer.header(headers["authorization"]) ?? headers["x-api-key"] else {
+            return false
+        }
+        return keys.contains(Array(key.utf8))
+    }
+
+    private func perform(_ call: ServerAPI.Call, _ responder: HTTPResponder) {
+        switch call {
+        case .ask(let query):
+            let token = wait(WaitingCall(responder: responder, kind: .answer(query)))
+            upstream.ask(query, token: token)
+        case .perform(let operation, let shape):
+            let token = wait(WaitingCall(responder: responder, kind: .write(shape)))
+            upstream.perform(operation, by: .server, token: token)
+        case .boundaries(let conversation):
+            responder.respond(boundaries(of: conversation))
+        case .gaps:
+            responder.respond(.json(200, Array("{\"gaps\":[]}".utf8)))
+        case .disconnect(let user, let mayComeBack):
+            let count = engine.disconnect(user: user, mayComeBack: mayComeBack)
+            responder.respond(.json(200, Array("{\"disconnected\":\(count)}".utf8)))
+        }
+    }
+
+    /// What the cache holds of a conversation: all of it, where it is the origin.
+    private func boundaries(of conversation: String) -> HTTPResponse {
+        do {
+            guard case .loaded(let loaded) = try reader.answer(.load(conversation: conversation))
+            else { return .error(RequestError(.internal, "the cache can't be read")) }
+            let head = loaded.head
+            let held = head.seq >= max(1, head.floor)
+                ? Coverage(max(1, head.floor), head.seq) : Coverage()
+            guard
+                case .ids(let ids) = try reader.answer(
+                    .ids(
+                        conversation: conversation,
+                        places: held.runs.flatMap { [$0.low, $0.high] }))
+            else { return .error(RequestError(.internal, "the cache can't be read")) }
+            var json = JSONWriter()
+            json.beginObject()
+            json.key("boundaries")
+            json.boundaries(held, ids)
+            json.key("gaps")
+            json.gaps([Gap]())
+            json.member("head", head: head)
+            json.endObject()
+            return .json(200, json.bytes)
+        } catch let error as RequestError {
+            return .error(error)
+        } catch {
+            return .error(RequestError(.internal, "the cache can't be read", retry: .later))
+        }
+    }
+
+    private func answerPage(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        guard let file = page?[request.path] else {
+            return responder.respond(.error(RequestError(.notFound, "path: not found")))
+        }
+        guard request.method == .get || request.method == .head else {
+            return responder.respond(.methodNotAllowed(["GET", "HEAD"]))
+        }
+        var response = HTTPResponse(
+            status: 200,
+            headers: [
+                .init("Content-Type", file.contentType), .init("ETag", file.tag),
+                // Asked for each time, sent only if changed: a new release shows at once.
+                .init("Cache-Control", "no-cache"), .init("X-Content-Type-Options", "nosniff"),
+                .init("X-Frame-Options", "DENY"), .init("Referrer-Policy", "no-referrer"),
+                .init(
+                    "Content-Security-Policy",
+                    "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; "
+                        + "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"),
+            ], body: file.bytes)
+        if request.headers["if-none-match"] == file.tag {
+            response.status = 304
+            response.body = []
+        }
+        responder.respond(response)
+    }
+}
+
+extension HTTPResponse {
+    static func json(_ status: Int, _ body: [UInt8]) -> HTTPResponse {
+        HTTPResponse(
+            status: status,
+            headers: [
+                .init("Content-Type", "application/json"), .init("Cache-Control", "no-store"),
+                .init("X-Content-Type-Options", "nosniff"),
+            ], body: body)
+    }
+
+    /// The error as `protocol.md` 7 writes it.
+    static func error(_ error: RequestError) -> HTTPResponse {
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("error", error: error)
+        json.endObject()
+        var response = HTTPResponse.json(error.code.status, json.bytes)
+        if let after = error.after {
+            response.headers.append(.init("Retry-After", String(max(1, (after + 999) / 1000))))
+        }
+        return response
+    }
+
+    static func methodNotAllowed(_ allowed: [String]) -> HTTPResponse {
+        var response = HTTPResponse.error(
+            .badRequest("method: only \(allowed.joined(separator: ", ")) here"))
+        response.status = 405
+        response.headers.append(.init("Allow", allowed.joined(separator: ", ")))
+        return response
+    }
+}

@@ -1,0 +1,125 @@
+import Chat
+import Engine
+import WebSockets
+import Wire
+
+// What sockets do becomes calls of the engine.
+extension Driver: ServerDelegate {
+    func upgrade(_ request: UpgradeRequest) -> UpgradeDecision {
+        guard request.listener == "public", request.path == "/v1/ws" else {
+            return .refuse(.error(RequestError(.notFound, "path: not found")))
+        }
+        if engine.isDraining {
+            let seconds = max(1, (configuration.drain.window + 999) / 1000)
+            var response = HTTPResponse.error(
+                RequestError(.originUnavailable, "the gateway drains", retry: .later))
+            response.headers.append(.init("Retry-After", String(seconds)))
+            return .refuse(response)
+        }
+        guard let problem = OriginRule(configuration).problem(request.headers) else {
+            return .accept
+        }
+        return .refuse(.error(RequestError(.forbidden, problem)))
+    }
+
+    func connected(_ socket: SocketID, _ request: UpgradeRequest) {
+        engine.connected(
+            socket.rawValue, bearer: Bearer.token(request.headers, query: request.query),
+            at: Self.now())
+    }
+
+    func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {
+        engine.received(
+            socket.rawValue, RequestFrame.decode(bytes, isBinary: isBinary), at: Self.now())
+    }
+
+    func pong(_ socket: SocketID) {
+        engine.ponged(socket.rawValue, at: Self.now())
+    }
+
+    func writable(_ socket: SocketID) {
+        engine.progressed(
+            socket.rawValue, unsent: server.unsentBytes(socket), at: Self.now())
+    }
+
+    func closed(_ socket: SocketID) {
+        engine.closed(socket.rawValue)
+    }
+
+    func request(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        switch request.listener {
+        case "internal": answerInternal(request, responder)
+        default: answerPublic(request, responder)
+        }
+    }
+}
+
+/// The token that an upgrade carries in its header or its query.
+enum Bearer {
+    static func token(_ headers: HTTPHeaders, query: String?) -> String? {
+        if let token = header(headers["authorization"]) { return token }
+        guard let query, let params = try? QueryString(query) else { return nil }
+        return params["token"]
+    }
+
+    /// What follows `Bearer `, the scheme in any case.
+    static func header(_ value: String?) -> String? {
+        guard let value, value.utf8.count > 7, value.prefix(7).lowercased() == "bearer " else {
+            return nil
+        }
+        return String(value.dropFirst(7).drop { $0 == " " })
+    }
+}
+
+/// Which pages may open a WebSocket: those of this host, and those that the operator allows. A
+/// client that is no browser sends no Origin. In open mode on loopback the host itself must be a
+/// loopback name, or any page could reach it through a name of its own (DNS rebinding).
+struct OriginRule {
+    private let allowed: [String]
+    private let isOpenOnLoopback: Bool
+
+    init(_ configuration: Configuration) {
+        allowed = configuration.listen.allowedOrigins.map { $0.lowercased() }
+        isOpenOnLoopback =
+            configuration.auth.mode == .open && configuration.listen.public.isLoopback
+    }
+
+    /// Why the request is refused, nil if it is not.
+    func problem(_ headers: HTTPHeaders) -> String? {
+        let host = headers["host"]?.lowercased() ?? ""
+        if isOpenOnLoopback, !Self.isLoopback(host) {
+            return "Host: only a loopback name is accepted in open mode on loopback"
+        }
+        guard let origin = headers["origin"]?.lowercased() else { return nil }
+        if allowed.contains(origin) || allowed.contains("*") { return nil }
+        guard let scheme = origin.range(of: "://"), origin[scheme.upperBound...] == host[...] else {
+            return "Origin: neither this host nor one of listen.allowed_origins"
+        }
+        return nil
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        var name = host[...]
+        if name.hasPrefix("[") {
+            name = name.dropFirst().prefix { $0 != "]" }
+        } else if let colon = name.lastIndex(of: ":") {
+            name = name[..<colon]
+        }
+        return name == "localhost" || name.hasSuffix(".localhost") || name == "::1"
+            || name.hasPrefix("127.")
+    }
+}
+
+extension StringProtocol {
+    /// Where `needle` stands first.
+    fileprivate func range(of needle: String) -> Range<Index>? {
+        var at = startIndex
+        while at < endIndex {
+            if self[at...].hasPrefix(needle) {
+                return at..<index(at, offsetBy: needle.count)
+            }
+            at = index(after: at)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,214 @@
+import Cache
+import Chat
+import Engine
+import Glibc
+import Upstream
+import WebSockets
+import Wire
+
+/// The running gateway: it brings the engine together with sockets, store and upstream. It lives on
+/// the loop's thread and does what the engine decides; it decides nothing itself.
+final class Driver {
+    private(set) var configuration: Configuration
+    private(set) var log: Log
+    let loop: ServiceLoop
+    let server: Server
+    let engine: Engine
+    let store: Store
+    let reader: Reader
+    let upstream: any Upstream
+    private(set) var credentials: Credentials
+    let page: PageFiles?
+    let started: Timestamp
+
+    /// One write of a socket.
+    private static let writeSize = 65_536
+    private var buffer = SendBuffer()
+    private var nextToken: UInt64 = Driver.firstToken
+    /// Tokens of the server API begin here, those of the engine below.
+    private static let firstToken: UInt64 = 1 << 63
+    /// Calls of the server API that wait for the upstream.
+    var waiting: [UInt64: WaitingCall] = [:]
+    var lastEvent: Timestamp?
+    var isWritable = true
+    var originFetches: [OriginFetch: Int] = [:]
+
+    init(
+        configuration: Configuration, log: Log, loop: ServiceLoop, server: Server, store: Store,
+        reader: Reader, upstream: any Upstream, credentials: Credentials
+    ) {
+        self.configuration = configuration
+        self.log = log
+        self.loop = loop
+        self.server = server
+        self.store = store
+        self.reader = reader
+        self.upstream = upstream
+        self.credentials = credentials
+        page = configuration.page.enabled ? PageFiles.installed() : nil
+        started = Self.now()
+        engine = Engine(
+            limits: Limits(configuration.limits),
+            server: ServerIdentity(name: Release.name, version: Release.version),
+            authenticator: TokenAuthenticator(verifier: credentials.verifier),
+            instance: Self.randomName(), at: started)
+    }
+
+    static func now() -> Timestamp {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Timestamp(milliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
+    }
+
+    private static func randomName() -> String {
+        let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
+        return String((0..<8).map { _ in letters[Int.random(in: 0..<letters.count)] })
+    }
+
+    // MARK: - The turn
+
+    /// Ends a turn of the loop: decides, asks the store and the upstream, and writes the sockets.
+    func endTurn() {
+        repeat {
+            engine.endTurn(at: Self.now())
+        } while performActions()
+        for session in engine.takeDirtySessions() { flush(session) }
+        for (session, code) in engine.takeCloses() {
+            server.close(
+                SocketID(rawValue: session), code: code.rawValue, reason: code.reason)
+        }
+    }
+
+    /// - Returns: whether there was anything to do.
+    private func performActions() -> Bool {
+        let actions = engine.takeActions()
+        for action in actions {
+            switch action {
+            case .read(let token, let query):
+                engine.answered(token, read(query), at: engine.now)
+            case .perform(let token, let operation, let caller):
+                upstream.perform(operation, by: caller, token: token)
+            case .publish(let event):
+                upstream.publish(event)
+            }
+        }
+        return !actions.isEmpty
+    }
+
+    private func read(_ query: Query) -> Result<Answer, RequestError> {
+        do {
+            return .success(try reader.answer(query))
+        } catch let error as RequestError {
+            return .failure(error)
+        } catch {
+            log.error("read of the cache failed", ["error": "\(error)"])
+            return .failure(RequestError(.internal, "the cache can't be read", retry: .later))
+        }
+    }
+
+    /// Writes what the session is owed, as far as its socket takes it.
+    private func flush(_ session: SessionID) {
+        let socket = SocketID(rawValue: session)
+        var more = true
+        while more {
+            buffer.removeAll()
+            more = engine.take(session, Self.writeSize) { buffer.append($0) }
+            guard buffer.count > 0 else { return }
+            switch server.send(socket, &buffer) {
+            case .sent: continue
+            case .blocked: return engine.blocked(session, unsent: server.unsentBytes(socket))
+            case .gone: return
+            }
+        }
+    }
+
+    // MARK: - The upstream
+
+    /// What the upstream has to say, on the loop.
+    func deliver(_ outputs: [UpstreamOutput]) {
+        let now = Self.now()
+        for output in outputs {
+            switch output {
+            case .feed(let event):
+                lastEvent = now
+                engine.feed(CollectionOfOne(event), at: now)
+            case .performed(let token, let result):
+                if let call = waiting.removeValue(forKey: token) {
+                    call.performed(result)
+                } else {
+                    engine.performed(token, result, at: now)
+                }
+            case .answered(let token, let result):
+                waiting.removeValue(forKey: token)?.answered(result)
+            }
+        }
+    }
+
+    /// A token for a call of the server API.
+    func wait(_ call: WaitingCall) -> UInt64 {
+        nextToken += 1
+        waiting[nextToken] = call
+        return nextToken
+    }
+
+    // MARK: - State
+
+    /// The file can be written again, or can't any more.
+    func wroteCache(_ isWritable: Bool) {
+        self.isWritable = isWritable
+        if isWritable {
+            log.info("cache is writable again")
+        } else {
+            log.error("cache can't be written", ["path": configuration.cache.path])
+        }
+    }
+
+    /// Takes over what a reload may change: the keys that `configdoc` marks so.
+    func adopt(_ credentials: Credentials, _ configuration: Configuration) {
+        self.credentials = credentials
+        self.configuration.listen.allowedOrigins = configuration.listen.allowedOrigins
+        self.configuration.auth = configuration.auth
+        self.configuration.drain = configuration.drain
+        self.configuration.health = configuration.health
+        self.configuration.log.level = configuration.log.level
+        log = Log(self.configuration.log)
+        engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
+    }
+
+    func snapshot() -> Snapshot {
+        let now = Self.now()
+        let figures = engine.totals()
+        return Snapshot(
+            version: Release.version,
+            uptime: Int((now.milliseconds - started.milliseconds) / 1000),
+            upstreamKind: upstream.kind, upstreamState: engine.upstream.state,
+            upstreamSince: engine.upstream.since,
+            lastEventAge: lastEvent.map { Double(now.milliseconds - $0.milliseconds) / 1000 },
+            isWritable: isWritable, cachedMessages: (try? reader.messageCount()) ?? 0,
+            cacheBytes: store.bytes, sessions: figures.sessions,
+            subscriptions: figures.subscriptions, streams: figures.streams,
+            outboxBytes: figures.outboxBytes, isDraining: engine.isDraining,
+            books: figures.books, figures: engine.figures, originFetches: originFetches,
+            commits: 0, commitRows: 0, residentBytes: Process.residentBytes(),
+            descriptors: Process.descriptors())
+    }
+}
+
+extension Limits {
+    /// The limits that the configuration sets.
+    init(_ limits: Configuration.Limits) {
+        self.init()
+        subscriptions = limits.subscriptions
+        connections = limits.connections
+        connectionsPerUser = limits.connectionsPerUser
+        message = limits.message
+        reply = limits.reply
+        inboundFrame = limits.inboundFrame
+        outboxSoft = limits.outboxSoft
+        outboxHard = limits.outboxHard
+        requestsPerSecond = limits.requestsPerSecond
+        connectTimeout = limits.connectTimeout
+        pingInterval = limits.pingInterval
+        pongTimeout = limits.pongTimeout
+    }
+}

@@ -1,0 +1,68 @@
+import Chat
+import Engine
+import Wire
+
+/// The params of a GET, decoded. The last of several with one name counts; unknown ones are ignored.
+struct QueryString {
+    /// The largest integer of the protocol: below 2^53.
+    static let largest = 9_007_199_254_740_991
+
+    private var values: [String: String] = [:]
+
+    init(_ query: String) throws(ServerAPI.Failure) {
+        for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(
+                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentEncoding.decode(Array(parts[0]), plusIsSpace: true),
+                let value = PercentEncoding.decode(
+                    parts.count > 1 ? Array(parts[1]) : [], plusIsSpace: true)
+            else { throw .error(.badRequest("query: is not percent-encoded UTF-8")) }
+            values[name] = value
+        }
+    }
+
+    subscript(name: String) -> String? { values[name] }
+
+    func integer(_ name: String, in range: ClosedRange<Int>) throws(RequestError) -> Int? {
+        guard let text = values[name] else { return nil }
+        guard let value = Int(text), range.contains(value) else {
+            throw .badRequest(
+                "\(name): not an integer from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return value
+    }
+
+    func limit() throws(RequestError) -> Int { try integer("limit", in: 1...1000) ?? 100 }
+
+    private func order() throws(RequestError) -> PageRequest.Order {
+        guard let text = values["order"] else { return .desc }
+        guard let order = PageRequest.Order(rawValue: text) else {
+            throw .badRequest("order: desc or asc is accepted")
+        }
+        return order
+    }
+
+    func page() throws(RequestError) -> PageRequest {
+        let page = PageRequest(
+            before: try anchor("before"), after: try anchor("after"), around: try anchor("around"),
+            limit: try limit(), order: try order())
+        guard page.around == nil || (page.before == nil && page.after == nil) else {
+            throw .badRequest("around: goes without before and after")
+        }
+        return page
+    }
+
+    private func anchor(_ name: String) throws(RequestError) -> Anchor? {
+        guard let text = values[name] else { return nil }
+        return try Anchor.decode(query: text, field: name)
+    }
+
+    func participants() throws(RequestError) -> ParticipantsRequest {
+        if let by = values["order_by"], by != "created_at" {
+            throw .badRequest("order_by: only created_at is accepted")
+        }
+        return ParticipantsRequest(
+            limit: try integer("limit", in: -Self.largest...Self.largest) ?? 0,
+            offset: try integer("offset", in: 0...Self.largest) ?? 0, order: try order())
+    }
+}

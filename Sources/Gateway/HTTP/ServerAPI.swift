@@ -1,0 +1,265 @@
+import Chat
+import Engine
+import JSON
+import Wire
+
+/// The server API of `protocol.md` 7 as a pure function: from method, path, query and body to what
+/// is asked for. No socket, no state; the gateway asks the upstream and answers.
+struct ServerAPI {
+    /// What a request asks for.
+    enum Call: Sendable, Hashable {
+        case ask(HistoryQuery)
+        case perform(Operation, Shape)
+        case boundaries(String)
+        case gaps
+        case disconnect(user: String, mayComeBack: Bool)
+    }
+
+    /// What the answer to a write looks like.
+    enum Shape: Sendable, Hashable {
+        case message, messages, conversation, nothing
+    }
+
+    /// Why a request is none.
+    enum Failure: Error, Hashable {
+        case error(RequestError)
+        /// The path is there, the method is not.
+        case method(allowed: [String])
+    }
+
+    /// A message's content may take this many bytes.
+    let messageLimit: Int
+    /// Messages in one array: `protocol.md` 7.
+    static let arrayLimit = 1000
+
+    /// - Parameters:
+    ///   - path: as it came, percent-encoded.
+    ///   - query: what stood behind `?`, percent-encoded; may be empty.
+    func call(method: String, path: String, query: String, body: [UInt8]) throws(Failure) -> Call {
+        let pieces = try pieces(of: path)
+        let query = try QueryString(query)
+        guard pieces.first == "v1" else { throw Self.noPath }
+        do {
+            switch pieces.dropFirst().first {
+            case "conversations":
+                return try conversations(method, Array(pieces.dropFirst(2)), query, body)
+            case "heads" where pieces.count == 2:
+                try only(method, "POST")
+                return .ask(.heads(try heads(body)))
+            case "gaps" where pieces.count == 2:
+                try only(method, "GET", "HEAD")
+                return .gaps
+            case "users" where pieces.count == 4 && pieces[3] == "disconnect":
+                try only(method, "POST")
+                return try disconnect(pieces[2], body)
+            default:
+                throw Self.noPath
+            }
+        } catch let failure as Failure {
+            throw failure
+        } catch let error as RequestError {
+            throw .error(error)
+        } catch {
+            throw .error(RequestError(.internal, "the request could not be read"))
+        }
+    }
+
+    private static let noPath = Failure.error(RequestError(.notFound, "path: not found"))
+
+    private func only(_ method: String, _ allowed: String...) throws(Failure) {
+        guard allowed.contains(method) else { throw .method(allowed: allowed) }
+    }
+
+    /// The path's pieces, decoded; an empty piece, as of `//`, is none of ours.
+    private func pieces(of path: String) throws(Failure) -> [String] {
+        var pieces: [String] = []
+        for piece in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            guard let decoded = PercentEncoding.decode(Array(piece)) else {
+                throw .error(.badRequest("path: is not percent-encoded UTF-8"))
+            }
+            pieces.append(decoded)
+        }
+        return pieces
+    }
+
+    // MARK: - Conversations
+
+    private func conversations(
+        _ method: String, _ rest: [String], _ query: QueryString, _ body: [UInt8]
+    ) throws -> Call {
+        guard let first = rest.first else {
+            try only(method, "GET", "HEAD")
+            guard let user = query["user"] else {
+                throw RequestError.badRequest("user: missing, the id of a user is needed")
+            }
+            return .ask(
+                .conversations(
+                    user: try identifier(user, "user"), limit: try query.limit(),
+                    cursor: query["cursor"]))
+        }
+        let id = try identifier(first, "path: the conversation's id")
+        switch (rest.count, rest.dropFirst().first) {
+        case (1, _):
+            return try conversation(method, id, body)
+        case (2, "messages"):
+            return try messages(method, id, query, body)
+        case (3, "messages"):
+            return try message(method, id, try identifier(rest[2], "path: the message's id"), body)
+        case (2, "changes"):
+            try only(method, "GET", "HEAD")
+            return .ask(
+                .changes(
+                    conversation: id, since: try query.integer("since", in: 0...QueryString.largest) ?? 0,
+                    mark: query["mark"], limit: try query.limit()))
+        case (2, "participants"):
+            try only(method, "GET", "HEAD")
+            return .ask(.participants(conversation: id, try query.participants()))
+        case (3, "participants"):
+            let user = try identifier(rest[2], "path: the user's id")
+            try only(method, "PUT", "DELETE")
+            if method == "DELETE" {
+                return .perform(.removeParticipants(conversation: id, [user]), .conversation)
+            }
+            let fields = try ParticipantFields.decode(try object(body, orEmpty: true), prefix: "")
+            let participant = NewParticipant(
+                user: user, name: fields.name, metadata: fields.metadata, unknown: fields.unknown)
+            return .perform(
+                .addParticipants(conversation: id, [participant]), .conversation)
+        case (2, "boundaries"):
+            try only(method, "GET", "HEAD")
+            return .boundaries(id)
+        default:
+            throw Self.noPath
+        }
+    }
+
+    private func conversation(_ method: String, _ id: String, _ body: [UInt8]) throws -> Call {
+        switch method {
+        case "GET", "HEAD":
+            return .ask(.conversation(id))
+        case "PUT":
+            let fields = try ConversationFields.decode(try object(body, orEmpty: true), prefix: "")
+            return .perform(.put(id: id, fields), .conversation)
+        case "DELETE":
+            return .perform(.deleteConversation(id), .nothing)
+        default:
+            throw Failure.method(allowed: ["GET", "HEAD", "PUT", "DELETE"])
+        }
+    }
+
+    // MARK: - Messages
+
+    private func messages(
+        _ method: String, _ conversation: String, _ query: QueryString, _ body: [UInt8]
+    ) throws -> Call {
+        switch method {
+        case "GET", "HEAD":
+            return .ask(.page(conversation: conversation, try query.page()))
+        case "POST":
+            let value = try json(body)
+            if let array = value.array {
+                guard !array.isEmpty, array.count <= Self.arrayLimit else {
+                    throw RequestError(
+                        array.isEmpty ? .badRequest : .tooLarge,
+                        "body: an array of \(array.count), 1 to \(Self.arrayLimit) messages are accepted")
+                }
+                var messages: [NewMessage] = []
+                for (index, element) in array.enumerated() {
+                    messages.append(try message(element, "[\(index)]."))
+                }
+                return .perform(.send(conversation: conversation, messages), .messages)
+            }
+            return .perform(
+                .send(conversation: conversation, [try message(value, "")]), .message)
+        default:
+            throw Failure.method(allowed: ["GET", "HEAD", "POST"])
+        }
+    }
+
+    private func message(_ value: RawJSON, _ prefix: String) throws -> NewMessage {
+        guard let object = value.object else {
+            throw RequestError.badRequest("\(prefix.isEmpty ? "body" : prefix): not an object")
+        }
+        guard let author = object["author"]?.string else {
+            throw RequestError.badRequest("\(prefix)author: missing or not a string, the id of a user is needed")
+        }
+        let content = try MessageContent.decode(object, prefix: prefix)
+        try within(content.size, prefix)
+        return NewMessage(author: try identifier(author, "\(prefix)author"), content: content)
+    }
+
+    private func message(
+        _ method: String, _ conversation: String, _ id: String, _ body: [UInt8]
+    ) throws -> Call {
+        switch method {
+        case "GET", "HEAD":
+            return .ask(.message(conversation: conversation, id: id))
+        case "PATCH":
+            let edit = try MessageEdit.decode(try object(body), prefix: "")
+            try within(edit.size, "")
+            return .perform(.edit(conversation: conversation, id: id, edit), .message)
+        case "DELETE":
+            return .perform(.delete(conversation: conversation, id: id), .message)
+        default:
+            throw Failure.method(allowed: ["GET", "HEAD", "PATCH", "DELETE"])
+        }
+    }
+
+    private func within(_ size: Int, _ prefix: String) throws(RequestError) {
+        guard size <= messageLimit else {
+            throw RequestError(
+                .tooLarge,
+                "\(prefix)message: \(size) bytes of content, at most \(messageLimit) are accepted")
+        }
+    }
+
+    // MARK: - The rest
+
+    private func heads(_ body: [UInt8]) throws -> [String] {
+        guard let ids = try object(body)["ids"]?.array else {
+            throw RequestError.badRequest("ids: missing or not an array of conversation ids")
+        }
+        guard ids.count <= Self.arrayLimit else {
+            throw RequestError(
+                .tooLarge, "ids: \(ids.count) of them, at most \(Self.arrayLimit) are accepted")
+        }
+        return try ids.enumerated().map { index, id in
+            guard let text = id.string else {
+                throw RequestError.badRequest("ids[\(index)]: not a string")
+            }
+            return try identifier(text, "ids[\(index)]")
+        }
+    }
+
+    private func disconnect(_ user: String, _ body: [UInt8]) throws -> Call {
+        let flag = try object(body, orEmpty: true)["reconnect"]
+        if let flag, flag.bool == nil {
+            throw RequestError.badRequest("reconnect: not true or false")
+        }
+        return .disconnect(
+            user: try identifier(user, "path: the user's id"), mayComeBack: flag?.bool ?? false)
+    }
+
+    private func json(_ body: [UInt8]) throws -> RawJSON {
+        do {
+            return try RawJSON(body)
+        } catch {
+            throw RequestError.badRequest("body: not JSON at byte \(error.offset): \(error.reason)")
+        }
+    }
+
+    private func object(_ body: [UInt8], orEmpty: Bool = false) throws -> JSONObject {
+        let value = orEmpty && body.isEmpty ? RawJSON.emptyObject : try json(body)
+        guard let object = value.object else {
+            throw RequestError.badRequest("body: not an object")
+        }
+        return object
+    }
+
+    private func identifier(_ text: String, _ field: String) throws(RequestError) -> String {
+        guard Identifier.isValid(text) else {
+            throw .badRequest("\(field): 1–255 bytes of UTF-8 without control characters are accepted")
+        }
+        return text
+    }
+}

@@ -1,0 +1,129 @@
+import Engine
+import JSON
+import WebSockets
+import Wire
+
+/// A call of the server API that waits for the upstream, and how its answer is written. Used once,
+/// on the loop.
+struct WaitingCall {
+    enum Kind {
+        case answer(HistoryQuery)
+        case write(ServerAPI.Shape)
+    }
+
+    let responder: HTTPResponder
+    let kind: Kind
+
+    /// The write was done, or refused.
+    func performed(_ result: Result<Outcome, RequestError>) {
+        guard case .write(let shape) = kind else { return }
+        switch result {
+        case .failure(let error): responder.respond(.error(error))
+        case .success(let outcome): responder.respond(Self.response(outcome, shape))
+        }
+    }
+
+    private static func response(_ outcome: Outcome, _ shape: ServerAPI.Shape) -> HTTPResponse {
+        var json = JSONWriter()
+        var status = 200
+        json.beginObject()
+        switch outcome {
+        case .messages(let messages, let isNew):
+            if shape == .messages {
+                json.key("messages")
+                json.beginArray()
+                for message in messages { json.raw(message.json) }
+                json.endArray()
+                status = 201
+            } else {
+                json.key("message")
+                if let message = messages.first { json.raw(message.json) } else { json.null() }
+                status = isNew ? 201 : 200
+            }
+        case .conversation(let view, let isNew):
+            json.key("conversation")
+            json.view(view)
+            status = isNew ? 201 : 200
+        case .read, .done:
+            break
+        }
+        json.endObject()
+        return .json(status, json.bytes)
+    }
+
+    /// The history answered.
+    func answered(_ result: Result<HistoryAnswer, RequestError>) {
+        guard case .answer(let query) = kind else { return }
+        switch result {
+        case .failure(let error): responder.respond(.error(error))
+        case .success(let answer): responder.respond(.json(200, Self.body(answer, to: query)))
+        }
+    }
+
+    private static func body(_ answer: HistoryAnswer, to query: HistoryQuery) -> [UInt8] {
+        var json = JSONWriter()
+        switch answer {
+        case .conversations(let list):
+            json.conversations(list)
+            return json.bytes
+        case .participants(let list):
+            if case .participants(_, let range) = query { json.participants(list, range) }
+            return json.bytes
+        default:
+            break
+        }
+        json.beginObject()
+        switch answer {
+        case .conversation(let view):
+            json.key("conversation")
+            json.view(view)
+        case .message(let message):
+            json.member("message", raw: message.json)
+        case .page(let page):
+            json.messages(page.messages)
+            json.key("hasMore")
+            json.hasMore(page)
+            json.member("head", head: page.head)
+        case .changes(let changes):
+            json.changes(changes)
+        case .heads(let heads):
+            json.heads(heads, asked: query)
+        case .conversations, .participants:
+            break
+        }
+        json.endObject()
+        return json.bytes
+    }
+}
+
+extension JSONWriter {
+    /// A member with an array of messages.
+    fileprivate mutating func messages(_ messages: [EncodedMessage]) {
+        key("messages")
+        beginArray()
+        for message in messages { raw(message.json) }
+        endArray()
+    }
+
+    fileprivate mutating func changes(_ changes: Changes) {
+        messages(changes.messages)
+        if let record = changes.record {
+            key("conversation")
+            self.record(record, isEvent: false)
+        }
+        member("head", head: changes.head)
+        member("upTo", int: changes.upTo)
+        member("more", bool: changes.more)
+    }
+
+    fileprivate mutating func heads(_ heads: [String: Head], asked query: HistoryQuery) {
+        guard case .heads(let ids) = query else { return }
+        key("heads")
+        beginObject()
+        for id in ids {
+            key(id)
+            if let head = heads[id] { self.head(head) } else { null() }
+        }
+        endObject()
+    }
+}

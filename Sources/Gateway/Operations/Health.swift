@@ -1,0 +1,72 @@
+import Chat
+import Engine
+import JSON
+import Wire
+
+/// The answers of `/health` and its kin: `protocol.md` 7.
+enum Health {
+    /// The summary.
+    static func summary(_ snapshot: Snapshot) -> [UInt8] {
+        var json = JSONWriter(capacity: 768)
+        json.beginObject()
+        json.member("status", string: snapshot.status)
+        json.member("version", string: snapshot.version)
+        json.member("uptime", int: snapshot.uptime)
+        json.key("upstream")
+        json.beginArray()
+        json.beginObject()
+        json.member("kind", string: snapshot.upstreamKind)
+        json.member("state", string: snapshot.upstreamState.rawValue)
+        json.member("since", string: snapshot.upstreamSince.description)
+        json.key("lastEventAge")
+        if let age = snapshot.lastEventAge { json.double(age) } else { json.null() }
+        json.endObject()
+        json.endArray()
+        json.object("cache") {
+            $0.member("writable", bool: snapshot.isWritable)
+            $0.member("messages", int: snapshot.cachedMessages)
+            $0.member("bytes", int: snapshot.cacheBytes)
+        }
+        // The embedded origin is read where it is written: nothing is ever missing from it.
+        json.object("sync") {
+            for name in ["openGaps", "missing", "oldestGapAge", "queued", "fetching"] {
+                $0.member(name, int: 0)
+            }
+        }
+        json.object("clients") {
+            $0.member("connections", int: snapshot.sessions)
+            $0.member("subscriptions", int: snapshot.subscriptions)
+        }
+        json.object("accounting") { $0.member("error", int: snapshot.books.error) }
+        json.member("draining", bool: snapshot.isDraining)
+        json.endObject()
+        return json.bytes
+    }
+
+    /// What the two probes answer.
+    static func probe(_ isUp: Bool, _ snapshot: Snapshot) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("status", string: isUp ? "ok" : "down")
+        if !isUp {
+            json.key("reasons")
+            json.beginArray()
+            if snapshot.isDraining { json.string("the gateway drains") }
+            if !snapshot.isWritable { json.string("the cache can't be written") }
+            if snapshot.upstreamState == .offline { json.string("the feed is offline") }
+            json.endArray()
+        }
+        json.endObject()
+        return json.bytes
+    }
+}
+
+extension JSONWriter {
+    /// An object as a member.
+    mutating func object(_ name: String, _ body: (inout JSONWriter) -> Void) {
+        key(name)
+        beginObject()
+        body(&self)
+        endObject()
+    }
+}

@@ -1,0 +1,78 @@
+import Chat
+import Glibc
+import JSON
+
+/// The gateway's log: one line an event on standard error, logfmt or JSON. A value that may be used
+/// from any thread; a line is one `write`, so lines don't mix. It is never given what a user typed
+/// nor a token.
+package struct Log: Sendable {
+    package typealias Level = Configuration.Log.Level
+
+    private let lowest: Int
+    private let format: Configuration.Log.Format
+
+    package init(_ configuration: Configuration.Log) {
+        lowest = Self.rank(configuration.level)
+        format = configuration.format
+    }
+
+    private static func rank(_ level: Level) -> Int {
+        Level.allCases.firstIndex(of: level) ?? 0
+    }
+
+    /// For operators: something that the service does by itself.
+    package func info(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
+        write(.info, event, fields)
+    }
+
+    /// For operators: something to look at in the morning.
+    package func warning(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
+        write(.warning, event, fields)
+    }
+
+    /// For operators: something to get up for.
+    package func error(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
+        write(.error, event, fields)
+    }
+
+    /// For developers.
+    package func debug(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
+        write(.debug, event, fields)
+    }
+
+    private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, String>) {
+        guard Self.rank(level) >= lowest else { return }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        let time = Timestamp(
+            milliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
+        var line: [UInt8]
+        switch format {
+        case .json:
+            var json = JSONWriter()
+            json.beginObject()
+            json.member("time", string: time.description)
+            json.member("level", string: level.rawValue)
+            json.member("event", string: event)
+            for (name, value) in fields { json.member(name, string: value) }
+            json.endObject()
+            line = json.bytes
+        case .logfmt:
+            line = Array("time=\(time) level=\(level.rawValue) event=\(Self.quoted(event))".utf8)
+            for (name, value) in fields { line += Array(" \(name)=\(Self.quoted(value))".utf8) }
+        }
+        line.append(UInt8(ascii: "\n"))
+        _ = line.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    /// A value as logfmt takes it: quoted if it holds anything but plain characters.
+    private static func quoted(_ value: String) -> String {
+        let plain = value.utf8.allSatisfy {
+            $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=")
+        }
+        guard value.isEmpty || !plain else { return value }
+        var json = JSONWriter()
+        json.string(value)
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,54 @@
+import Chat
+import Engine
+import Wire
+
+/// The gateway's state at one moment, as health and metrics show it. Taken on the loop.
+struct Snapshot: Sendable {
+    var version: String
+    /// Seconds since the start.
+    var uptime: Int
+    var upstreamKind: String
+    var upstreamState: UpstreamState
+    var upstreamSince: Timestamp
+    /// Seconds since the feed last told anything; nil if it never did.
+    var lastEventAge: Double?
+    var isWritable: Bool
+    var cachedMessages: Int
+    var cacheBytes: Int
+    var sessions: Int
+    var subscriptions: Int
+    var streams: Int
+    var outboxBytes: Int
+    var isDraining: Bool
+    var books: Books
+    var figures: Figures
+    /// Origin calls by kind.
+    var originFetches: [OriginFetch: Int]
+    var commits: Int
+    var commitRows: Int
+    var residentBytes: Int
+    var descriptors: Int
+
+    /// Seconds for which the feed has been offline; 0 if it is not.
+    var offlineFor: Double = 0
+    /// Seconds that the feed may be offline before readiness fails.
+    var readyGrace: Double = 0
+}
+
+/// What an origin can be asked for: the label of `gapless_origin_fetches_total`.
+enum OriginFetch: String, Sendable, CaseIterable {
+    case range, changes, heads, conversation, participants
+}
+
+extension Snapshot {
+    /// Ready means: the feed is live (or catching up), the cache is writable, nothing drains.
+    var isReady: Bool {
+        !isDraining && isWritable && (upstreamState != .offline || offlineFor <= readyGrace)
+    }
+
+    /// `down`: nothing can be served as promised; `degraded`: served, with something amiss.
+    var status: String {
+        if !isWritable || isDraining { return "down" }
+        return upstreamState == .online && books.error == 0 ? "ok" : "degraded"
+    }
+}

@@ -1,0 +1,71 @@
+import Crypto
+import Glibc
+
+/// The browser client and its page: every file of a directory, read into memory at the start, so
+/// that serving them touches no disk and no path of a request ever reaches the file system.
+struct PageFiles: Sendable {
+    struct File: Sendable {
+        let contentType: String
+        let bytes: [UInt8]
+        /// For `If-None-Match`.
+        let tag: String
+    }
+
+    /// By the path that a browser asks for, from `/`.
+    private let files: [String: File]
+
+    /// Where the page stands beside the program: in the source tree, or installed.
+    private static let places = ["Sources/Browser", "share/gapless/page"]
+    private static let types = [
+        "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
+        "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml", "png": "image/png",
+        "json": "application/json", "ico": "image/x-icon", "webmanifest": "application/manifest+json",
+    ]
+
+    /// The files below the directory; types that a page does not need are left out.
+    init(directory: String) {
+        var files: [String: File] = [:]
+        Self.read(directory, "/", into: &files)
+        files["/"] = files["/index.html"]
+        self.files = files
+    }
+
+    /// The page that belongs to this program: looked for from the program's own folder upwards.
+    static func installed() -> PageFiles? {
+        guard let program = realpath("/proc/self/exe", nil) else { return nil }
+        defer { free(program) }
+        var folder = String(cString: program)
+        while let slash = folder.lastIndex(of: "/") {
+            folder = String(folder[..<slash])
+            for place in places where access("\(folder)/\(place)/index.html", R_OK) == 0 {
+                return PageFiles(directory: "\(folder)/\(place)")
+            }
+        }
+        return nil
+    }
+
+    subscript(path: String) -> File? { files[path] }
+
+    private static func read(_ directory: String, _ prefix: String, into files: inout [String: File]) {
+        guard let handle = opendir(directory) else { return }
+        defer { closedir(handle) }
+        while let entry = readdir(handle) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard !name.hasPrefix(".") else { continue }
+            let path = "\(directory)/\(name)"
+            if entry.pointee.d_type == UInt8(DT_DIR) {
+                read(path, "\(prefix)\(name)/", into: &files)
+            } else if let ending = name.split(separator: ".").last,
+                let type = types[String(ending)], let bytes = try? Files.read(path, limit: 4 << 20)
+            {
+                let digest = SHA256.hash(bytes).prefix(12).map { byte in
+                    String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+                }
+                files["\(prefix)\(name)"] = File(
+                    contentType: type, bytes: bytes, tag: "\"\(digest.joined())\"")
+            }
+        }
+    }
+}

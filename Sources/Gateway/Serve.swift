@@ -1,0 +1,166 @@
+import Cache
+import Engine
+import Glibc
+import Upstream
+import WebSockets
+import Wire
+
+/// Runs the gateway until it is told to stop: the composition root. Everything that the process is
+/// made of is made here, in the order in which it depends on each other, and let go in reverse.
+/// - Returns: the code that the process exits with.
+package func serve(
+    _ configuration: Configuration, configurationFile: String?, overrides: ConfigurationOverrides
+) -> Int32 {
+    let log = Log(configuration.log)
+    do {
+        return try Service(configuration, configurationFile, overrides, log).run()
+    } catch {
+        log.error("start failed", ["error": "\(error)"])
+        return 1
+    }
+}
+
+/// The parts of a running gateway, and its stop.
+private final class Service {
+    private let configuration: Configuration
+    private let configurationFile: String?
+    private let overrides: ConfigurationOverrides
+    private let log: Log
+    private let loop: ServiceLoop
+    private let server: Server
+    private let driver: Driver
+    private let upstream: Embedded
+    private var isStopping = false
+
+    init(
+        _ configuration: Configuration, _ file: String?, _ overrides: ConfigurationOverrides,
+        _ log: Log
+    ) throws {
+        self.configuration = configuration
+        configurationFile = file
+        self.overrides = overrides
+        self.log = log
+        let credentials = try Credentials(configuration.auth)
+        let store = try Store(
+            Store.Options(
+                path: configuration.cache.path, origin: configuration.upstream.kind.rawValue))
+        // What stands around the messages of a reply takes some of its bytes.
+        let bytes = Limits(configuration.limits).replyBytes
+        let reader = try Reader(store, bytes: bytes)
+        loop = try ServiceLoop { message in log.warning("libwebsockets", ["message": message]) }
+        let onLoop = LoopBox<Driver>()
+        upstream = try Embedded(store, bytes: bytes, onWritable: { [loop] isWritable in
+            loop.post { onLoop.value?.wroteCache(isWritable) }
+        })
+        server = try Server(
+            loop: loop, listeners: Self.listeners(configuration),
+            limits: ServerLimits(configuration.limits))
+        driver = Driver(
+            configuration: configuration, log: log, loop: loop, server: server, store: store,
+            reader: reader, upstream: upstream, credentials: credentials)
+        onLoop.value = driver
+        server.delegate = driver
+        loop.onTurnEnd = { [driver] in driver.endTurn() }
+        loop.every(milliseconds: 100) { [unowned self] in tick() }
+        loop.onSignal = { [unowned self] signal in received(signal) }
+        upstream.start { [loop] outputs in loop.post { onLoop.value?.deliver(outputs) } }
+    }
+
+    func run() throws -> Int32 {
+        let secure = configuration.listen.tls.certificate != nil
+        let host = configuration.listen.public.host
+        let port = server.port(of: "public") ?? 0
+        log.info(
+            "listening",
+            [
+                "version": Release.version, "public": "\(host):\(port)",
+                "internal":
+                    "\(configuration.listen.internal.host):\(server.port(of: "internal") ?? 0)",
+                "upstream": upstream.kind, "cache": configuration.cache.path,
+                "auth": configuration.auth.mode.rawValue,
+            ])
+        if driver.page != nil {
+            log.info("page", ["url": "\(secure ? "https" : "http")://\(host):\(port)/"])
+        } else if configuration.page.enabled {
+            log.warning("page not found beside the program; serving without it")
+        }
+        loop.run()
+        upstream.stop()
+        log.info("stopped")
+        return 0
+    }
+
+    // MARK: - Signals
+
+    private func received(_ signal: Int32) {
+        switch signal {
+        case SIGHUP:
+            reload()
+        case _ where isStopping:
+            log.info("stopping at once", ["signal": "\(signal)"])
+            loop.stop()
+        default:
+            isStopping = true
+            log.info(
+                "draining",
+                [
+                    "signal": "\(signal)", "connections": "\(server.connectionCount)",
+                    "window_ms": "\(driver.configuration.drain.window)",
+                ])
+            driver.engine.beginDrain(
+                window: driver.configuration.drain.window,
+                deadline: driver.configuration.drain.deadline,
+                at: Driver.now())
+        }
+    }
+
+    private func reload() {
+        do {
+            let new = try Configuration.load(file: configurationFile, overrides: overrides)
+            let changes = driver.configuration.changes(to: new)
+            driver.adopt(try Credentials(new.auth), new)
+            for change in changes { log.info("reloaded", ["change": change.description]) }
+            if changes.isEmpty { log.info("reloaded", ["change": "none but the files of auth"]) }
+        } catch {
+            log.error("reload failed, the old configuration stays", ["error": "\(error)"])
+        }
+    }
+
+    private func tick() {
+        driver.engine.tick(at: Driver.now())
+        if isStopping, driver.engine.isDrained { loop.stop() }
+    }
+
+    // MARK: - Sockets
+
+    private static func listeners(_ configuration: Configuration) -> [Listener] {
+        let listen = configuration.listen
+        var tls: TLSFiles?
+        if let certificate = listen.tls.certificate, let key = listen.tls.key {
+            tls = TLSFiles(certificate: certificate, key: key)
+        }
+        return [
+            Listener(
+                name: "public", address: listen.public.host, port: UInt16(listen.public.port),
+                tls: tls),
+            Listener(
+                name: "internal", address: listen.internal.host,
+                port: UInt16(listen.internal.port), serves: .http),
+        ]
+    }
+}
+
+/// Carries a value of the loop's thread through closures that other threads hold.
+// Safety: the value is set before another thread knows of the box, and read on the loop only: by
+// jobs that were posted to it.
+private final class LoopBox<Value>: @unchecked Sendable {
+    var value: Value?
+}
+
+extension ServerLimits {
+    /// What the configuration sets of them.
+    fileprivate init(_ limits: Configuration.Limits) {
+        self.init()
+        inboundFrame = limits.inboundFrame
+    }
+}

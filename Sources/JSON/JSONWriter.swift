@@ -1,0 +1,191 @@
+/// Writes a JSON text, front to back, without white space.
+///
+/// The writer sets the commas; the caller brings names and values in order and closes what it
+/// opens. Strings are escaped only where they must be (quotation mark, backslash, control
+/// characters). Nothing is checked beyond that: a writer is as right as the code that drives it,
+/// and that code is short.
+public struct JSONWriter: Sendable {
+    /// What has been written.
+    public private(set) var bytes: [UInt8]
+    /// Whether a comma stands between what was written and an element that comes next.
+    private var needsComma = false
+
+    /// An empty text with room for `capacity` bytes.
+    public init(capacity: Int = 256) {
+        bytes = []
+        bytes.reserveCapacity(capacity)
+    }
+
+    // MARK: Structure
+
+    /// Opens an object.
+    public mutating func beginObject() { open(UInt8(ascii: "{")) }
+    /// Closes the object.
+    public mutating func endObject() { close(UInt8(ascii: "}")) }
+    /// Opens an array.
+    public mutating func beginArray() { open(UInt8(ascii: "[")) }
+    /// Closes the array.
+    public mutating func endArray() { close(UInt8(ascii: "]")) }
+
+    private mutating func open(_ bracket: UInt8) {
+        beginValue()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func beginValue() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+
+    /// The name of the member whose value comes next.
+    public mutating func key(_ name: String) {
+        beginValue()
+        quote(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    // MARK: Values
+
+    /// A string.
+    public mutating func string(_ value: String) {
+        beginValue()
+        quote(value)
+    }
+
+    /// An integer.
+    public mutating func int(_ value: Int) { int(Int64(value)) }
+
+    /// An integer.
+    public mutating func int(_ value: Int64) {
+        beginValue()
+        guard value < 0 || value > 9 else {
+            bytes.append(UInt8(ascii: "0") + UInt8(value))
+            return
+        }
+        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        let start = bytes.count
+        var rest = value.magnitude
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+            rest /= 10
+        } while rest > 0
+        bytes[start...].reverse()
+    }
+
+    /// A number; one that is not finite, which JSON has no word for, becomes `null`.
+    public mutating func double(_ value: Double) {
+        guard value.isFinite else { return null() }
+        beginValue()
+        bytes.append(contentsOf: value.description.utf8)
+    }
+
+    /// `true` or `false`.
+    public mutating func bool(_ value: Bool) {
+        beginValue()
+        bytes.append(contentsOf: (value ? "true" : "false").utf8)
+    }
+
+    /// `null`.
+    public mutating func null() {
+        beginValue()
+        bytes.append(contentsOf: "null".utf8)
+    }
+
+    /// A value that is text already.
+    public mutating func raw(_ value: [UInt8]) {
+        beginValue()
+        bytes.append(contentsOf: value)
+    }
+
+    /// A value that is text already.
+    public mutating func raw(_ value: RawJSON) { raw(value.bytes) }
+
+    /// A value that `append` writes behind the text.
+    public mutating func raw(with append: (inout [UInt8]) -> Void) {
+        beginValue()
+        append(&bytes)
+    }
+
+    // MARK: Members
+
+    /// A member with a string.
+    public mutating func member(_ name: String, string value: String) {
+        key(name)
+        string(value)
+    }
+
+    /// A member with a string or `null`.
+    public mutating func member(_ name: String, string value: String?) {
+        key(name)
+        if let value { string(value) } else { null() }
+    }
+
+    /// A member with an integer.
+    public mutating func member(_ name: String, int value: Int) {
+        key(name)
+        int(value)
+    }
+
+    /// A member with a boolean.
+    public mutating func member(_ name: String, bool value: Bool) {
+        key(name)
+        bool(value)
+    }
+
+    /// A member whose value is text already.
+    public mutating func member(_ name: String, raw value: [UInt8]) {
+        key(name)
+        raw(value)
+    }
+
+    /// A member whose value is text already.
+    public mutating func member(_ name: String, raw value: RawJSON) {
+        key(name)
+        raw(value)
+    }
+
+    /// A member as it was read.
+    public mutating func member(_ member: JSONMember) {
+        key(member.key)
+        raw(member.value)
+    }
+
+    // MARK: Strings
+
+    private mutating func quote(_ value: String) {
+        bytes.append(UInt8(ascii: "\""))
+        let text = value.utf8
+        if PlainRun.end(in: text.span, from: 0, onlyASCII: false) == text.count {
+            bytes.append(contentsOf: text)
+        } else {
+            for byte in text { appendEscaped(byte) }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func appendEscaped(_ byte: UInt8) {
+        let mustEscape = byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+        guard mustEscape else { return bytes.append(byte) }
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0..<0x20:
+            bytes.append(contentsOf: "u00".utf8)
+            bytes.append(UInt8(ascii: "0") + byte >> 4)
+            let low = byte & 0xF
+            bytes.append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
+        default: bytes.append(byte)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Chat
+import Engine
+import Wire
+
+// What a store answers about one log, as of one of its changes, found by looking at everything.
+extension ModelLog {
+    package func load(asOf rev: Int) -> Loaded {
+        Loaded(record: record(asOf: rev), head: head(asOf: rev), lastMessage: last(asOf: rev))
+    }
+
+    package func ids(_ places: [Int], asOf rev: Int) -> [Int: String] {
+        var ids: [Int: String] = [:]
+        for place in places where 1 <= place && place <= highest(asOf: rev) {
+            ids[place] = message(place).id
+        }
+        return ids
+    }
+
+    /// What a holder lacks.
+    package func catchUp(_ have: Have, limit: Int, bytes: Int = 1 << 20, asOf: Int? = nil) -> CatchUp {
+        let rev = asOf ?? self.rev
+        let highest = highest(asOf: rev)
+        let isConfirmed =
+            have.head.epoch == epoch && have.head.rev <= rev && have.asOf <= have.head.rev
+            && have.head.mark == mark(at: have.head.rev)
+        var read = CatchUp(isConfirmed: isConfirmed, head: head(asOf: rev))
+        if isConfirmed {
+            let runs = have.runs.clipped(1, highest)
+            let changed = stride(from: 1, through: highest, by: 1)
+                .filter { runs.contains($0) && self.rev(of: $0, asOf: rev) > have.asOf }
+                .sorted { self.rev(of: $0, asOf: rev) > self.rev(of: $1, asOf: rev) }
+            read.changed = changed.prefix(limit).map { message($0, asOf: rev) }
+            read.outdated = Coverage(places: changed.dropFirst(limit))
+            let left = max(0, limit - changed.count)
+            read.tail = newest(left, above: runs.last ?? 0, asOf: rev)
+        } else {
+            read.tail = newest(limit, above: 0, asOf: rev)
+        }
+        read.ids = ids(read.placesToIdentify(have, bytes: bytes), asOf: rev)
+        return read
+    }
+
+    /// At most `limit` messages above a place, newest first.
+    private func newest(_ limit: Int, above place: Int, asOf rev: Int) -> [EncodedMessage] {
+        let high = highest(asOf: rev)
+        let low = max(place + 1, high - limit + 1)
+        return stride(from: high, through: low, by: -1).map { message($0, asOf: rev) }
+    }
+
+    // MARK: - Pages
+
+    /// A place that a page is asked from: what comes before it lies below `upper`, what comes after
+    /// it above `lower`. For a message both are its seq, for a moment the places around it.
+    private struct Place {
+        var lower: Int
+        var upper: Int
+    }
+
+    /// - Throws: `RequestError`, if an anchor is not there.
+    package func page(_ request: PageRequest, asOf rev: Int) throws(RequestError) -> Page {
+        let highest = highest(asOf: rev)
+        let before = try place(request.before, highest)
+        let after = try place(request.after, highest)
+        let around = try place(request.around, highest)
+        // The numbering is dense, so that a page is an interval.
+        var low = max(1, ((around ?? after)?.lower ?? 0) + 1)
+        var high = min(highest, ((around ?? before)?.upper ?? highest + 1) - 1)
+        if around != nil {
+            (low, high) = (max(1, high - request.limit + 1), min(highest, low + request.limit - 1))
+        } else if after != nil, before == nil || request.order == .asc {
+            high = min(high, low + request.limit - 1)
+        } else {
+            low = max(low, high - request.limit + 1)
+        }
+        let ascending = stride(from: low, through: high, by: 1).map { message($0, asOf: rev) }
+        let isEmpty = ascending.isEmpty
+        let older = isEmpty ? (around ?? after ?? before)?.upper ?? 0 : low
+        let newer = isEmpty ? (around ?? before ?? after)?.lower ?? highest : high
+        return Page(
+            messages: request.order == .asc ? ascending : ascending.reversed(),
+            hasMoreBefore: min(highest, older - 1) >= 1, hasMoreAfter: newer < highest,
+            head: head(asOf: rev))
+    }
+
+    private func place(_ anchor: Anchor?, _ highest: Int) throws(RequestError) -> Place? {
+        switch anchor {
+        case nil:
+            return nil
+        case .seq(let seq):
+            return Place(lower: seq, upper: seq)
+        case .id(let id):
+            let seq = stride(from: 1, through: highest, by: 1).first { message($0).id == id }
+            guard let seq else { throw .noMessage }
+            return Place(lower: seq, upper: seq)
+        case .time(let moment):
+            let first = stride(from: 1, through: highest, by: 1)
+                .first { message($0).createdAt >= moment }
+            return Place(lower: (first ?? highest + 1) - 1, upper: first ?? highest + 1)
+        }
+    }
+}

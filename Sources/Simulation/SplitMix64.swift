@@ -1,0 +1,32 @@
+/// A small seeded generator (Steele, Lea and Flood, 2014), so that every choice of a run, and with
+/// it the run, can be made again from one number. A value; whoever owns it draws from it in order.
+package struct SplitMix64: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(_ seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    /// Whether something that happens `percent` times in a hundred happens now.
+    package mutating func chance(_ percent: Int) -> Bool { upTo(100) < percent }
+
+    /// A number from 0 up to, not including, `bound`. The bias of the remainder is far below what a
+    /// simulation could notice, and the remainder is cheap in a debug build.
+    package mutating func upTo(_ bound: Int) -> Int { Int(next() % UInt64(max(1, bound))) }
+
+    /// A number of the range.
+    package mutating func number(_ range: ClosedRange<Int>) -> Int {
+        range.lowerBound + upTo(range.count)
+    }
+
+    /// One of the elements, nil if there is none.
+    package mutating func pick<Element>(_ elements: [Element]) -> Element? {
+        elements.isEmpty ? nil : elements[upTo(elements.count)]
+    }
+}

@@ -1,0 +1,102 @@
+import Cache
+import Chat
+import Crypto
+import Engine
+import Glibc
+import Synchronization
+import Wire
+
+/// The embedded upstream: the origin's log in the gateway's own file, feed and history in process.
+/// Dense numbering, lossless while the process lives, and on the disk before anybody is told. Any
+/// thread may call it; the rules of the log and all that it says are on its writer's queue, so that
+/// events, results and answers stand in one order.
+package final class Embedded: Upstream {
+    /// The word of the configuration, under which a store is opened for it.
+    package static let kind = "embedded"
+    package var kind: String { Self.kind }
+
+    private let writer: Writer<Log>
+    private let outlet: Outlet
+
+    /// Opens the log in `store`.
+    /// - Parameters:
+    ///   - bytes: what the messages of one answer may take; `limits.reply`.
+    ///   - clock: what time it is.
+    ///   - onWritable: called, on a thread of the upstream's own, when the file can't be written any
+    ///     more, and when it can be again.
+    /// - Throws: `CacheError`, if the file can't be opened.
+    package init(
+        _ store: Store, bytes: Int = .max,
+        clock: @escaping @Sendable () -> Timestamp = { Embedded.systemTime() },
+        onWritable: @escaping @Sendable (Bool) -> Void = { _ in }
+    ) throws(CacheError) {
+        let outlet = Outlet()
+        self.outlet = outlet
+        let reader = try Reader(store, bytes: bytes)
+        writer = try Writer(store, onWritable: onWritable) { connection throws(CacheError) in
+            try Log(connection, reader, clock: clock, mark: Random.hex(8), outlet: outlet)
+        }
+    }
+
+    package func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {
+        outlet.open(deliver)
+        writer.start()
+    }
+
+    package func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
+        submit(.perform(operation, by: caller, token: token)) {
+            .performed(token: token, .failure($0))
+        }
+    }
+
+    package func ask(_ query: HistoryQuery, token: UInt64) {
+        submit(.ask(query, token: token)) { .answered(token: token, .failure($0)) }
+    }
+
+    package func publish(_ event: FeedEvent) { outlet.deliver([.feed(event)]) }
+
+    package func stop() {
+        writer.stop()
+        outlet.close()
+    }
+
+    /// Whether the last write succeeded.
+    package var isWritable: Bool { writer.isWritable }
+
+    /// What the writer has done since it began.
+    package var figures: WriterFigures { writer.figures }
+
+    private func submit(_ job: Log.Job, refusal: (RequestError) -> UpstreamOutput) {
+        switch writer.submit(job) {
+        case .taken, .stopped: break
+        case .full:
+            let error = RequestError(
+                .originUnavailable, "the origin has too many requests waiting", retry: .later)
+            outlet.deliver([refusal(error)])
+        }
+    }
+
+    /// The system's clock.
+    package static func systemTime() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}
+
+/// Where the upstream's outputs go. It is there before the one who takes them is known, and closes
+/// behind the last of them.
+final class Outlet: Sendable {
+    private let taker = Mutex<(@Sendable ([UpstreamOutput]) -> Void)?>(nil)
+
+    func open(_ deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {
+        taker.withLock { $0 = deliver }
+    }
+
+    func close() { taker.withLock { $0 = nil } }
+
+    func deliver(_ outputs: [UpstreamOutput]) {
+        guard !outputs.isEmpty, let deliver = taker.withLock({ $0 }) else { return }
+        deliver(outputs)
+    }
+}

@@ -1,0 +1,45 @@
+import Chat
+
+/// Makes ids for those who bring none: 26 characters of Crockford's base 32, 48 bits of time and 80
+/// random ones (the form of a ULID). Ids of one source rise, within a millisecond too, so that they
+/// sort as they were given. A value; its owner keeps it on one thread.
+struct IdentifierSource {
+    private static let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+
+    private var milliseconds: UInt64 = 0
+    private var high: UInt16 = 0
+    private var low: UInt64 = 0
+
+    /// An id that was never given before.
+    mutating func next(at moment: Timestamp) -> String {
+        let now = UInt64(max(0, moment.milliseconds)) & 0xFFFF_FFFF_FFFF
+        if now > milliseconds {
+            milliseconds = now
+            // The upper half stays free, so that counting up within a millisecond can't overflow.
+            high = UInt16.random(in: 0...UInt16(Int16.max))
+            low = UInt64.random(in: 0...UInt64.max)
+        } else {
+            let (sum, isCarried) = low.addingReportingOverflow(UInt64.random(in: 1...0xFFFF_FFFF))
+            low = sum
+            if isCarried { high &+= 1 }
+        }
+        return text
+    }
+
+    /// 130 bits in groups of five, the upper two of them zero.
+    private var text: String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(26)
+        for shift in stride(from: 45, through: 0, by: -5) {
+            bytes.append(Self.digits[Int(milliseconds >> UInt64(shift)) & 31])
+        }
+        var random = UInt128(high) << 64 | UInt128(low)
+        var tail: [UInt8] = []
+        for _ in 0..<16 {
+            tail.append(Self.digits[Int(truncatingIfNeeded: random & 31)])
+            random >>= 5
+        }
+        bytes.append(contentsOf: tail.reversed())
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

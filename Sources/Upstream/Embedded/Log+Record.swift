@@ -1,0 +1,211 @@
+import Cache
+import Chat
+import Crypto
+import Engine
+import JSON
+import Wire
+
+// Slot 0: title, metadata, participants and admins. Whatever one call changes of it is one change.
+extension Log {
+    // MARK: creating
+
+    func create(
+        _ id: String?, _ fields: ConversationFields, isDistinct: Bool, by caller: Caller
+    ) throws -> Outcome {
+        var fields = fields
+        var user: String?
+        if case .user(let caller) = caller {
+            user = caller
+            fields.participants = [caller] + (fields.participants ?? [])
+            fields.admins = [caller] + (fields.admins ?? [])
+        }
+        let change = try membership(of: fields)
+        let people = isDistinct ? Log.people(change.joining.map(\.user)) : nil
+        if let people, let log = try distinct(people, change.joining.map(\.user)) {
+            return .conversation(try rows.view(log, for: user), isNew: false)
+        }
+        if let id, try rows.conversations.log(id) != nil {
+            throw RequestError(.conflict, "id: taken by another conversation")
+        }
+        return try insert(
+            id ?? identifiers.next(at: now), fields, change, people: people, for: user)
+    }
+
+    func put(_ id: String, _ fields: ConversationFields, by caller: Caller) throws -> Outcome {
+        guard case .server = caller else {
+            throw RequestError(.forbidden, "conversation: only the server API may put one")
+        }
+        guard let log = try rows.conversations.log(id) else {
+            return try insert(id, fields, try membership(of: fields), people: nil, for: nil)
+        }
+        let (users, admins) = try rows.members.everybody(log.cid)
+        var change = RecordChange(
+            title: fields.title, metadata: fields.metadata, unknown: fields.unknown)
+        if let participants = fields.participants {
+            change.join = participants.map { NewParticipant(user: $0) }
+            change.leave = users.without(participants)
+        }
+        if let rulers = fields.admins {
+            change.promote = rulers
+            change.demote = admins.without(rulers)
+        }
+        return try self.change(Access(log: log, user: nil, isAdmin: true), change)
+    }
+
+    /// Who takes part in a new conversation.
+    private func membership(of fields: ConversationFields) throws -> MembershipChange {
+        let change = RecordChange(
+            join: (fields.participants ?? []).map { NewParticipant(user: $0) },
+            promote: fields.admins ?? [])
+        let membership = MembershipChange(change, users: [], admins: [])
+        guard membership.strangers.isEmpty else { throw Log.strangersCannotRule }
+        return membership
+    }
+
+    private static let strangersCannotRule = RequestError.badRequest(
+        "admins: not a participant (accepted: those who take part in the conversation)")
+
+    private func insert(
+        _ id: String, _ fields: ConversationFields, _ members: MembershipChange,
+        people: [UInt8]?, for user: String?
+    ) throws(CacheError) -> Outcome {
+        let at = now
+        let touched = try writes.touch(mark: mark)
+        let head = Head(epoch: Random.hex(8), seq: 0, rev: 1, mark: mark)
+        var log = LogRow(
+            cid: 0, id: id, head: head, recordRev: 1, lastSeq: 0, activity: at, touched: touched)
+        let record = RecordRow(
+            title: fields.title ?? nil, metadata: fields.metadata ?? .emptyObject,
+            unknown: fields.unknown, createdAt: at, updatedAt: at)
+        log.cid = try writes.insert(log, record, people: people)
+        try writes.insertMark(log.cid, from: 1, mark)
+        let admins = Set(members.promoting.map(\.exactID))
+        for participant in members.joining {
+            try join(participant, isAdmin: admins.contains(participant.user.exactID), log, at)
+        }
+        let view = try rows.view(log, for: user)
+        tell(.record(view.record, head: head, removed: [], isNew: true))
+        return .conversation(view, isNew: true)
+    }
+
+    // MARK: distinct ones
+
+    /// What stands for these people, in whatever order.
+    private static func people(_ users: [String]) -> [UInt8] {
+        // No id holds a control character, so the line's end parts them.
+        let lines = users.map(\.exactID).sorted { $0.lexicographicallyPrecedes($1) }
+        return Array(SHA256.hash(Array(lines.joined(separator: [0x0A]))).prefix(16))
+    }
+
+    /// The conversation that was created as the only one of these people and still has just them.
+    private func distinct(_ people: [UInt8], _ users: [String]) throws(CacheError) -> LogRow? {
+        for cid in try rows.conversations.conversations(people: people) {
+            guard try rows.members.total(cid) == users.count else { continue }
+            let present = try rows.members.everybody(cid).users
+            if Set(present.map(\.exactID)) == Set(users.map(\.exactID)) {
+                return try rows.conversations.log(number: cid)
+            }
+        }
+        return nil
+    }
+
+    // MARK: changing
+
+    /// Does what is really a change of it; `isNew` if somebody joined.
+    func change(_ access: Access, _ change: RecordChange) throws -> Outcome {
+        var log = access.log
+        let (users, admins) = try rows.members.everybody(log.cid)
+        let members = MembershipChange(change, users: users, admins: admins)
+        guard members.strangers.isEmpty else { throw Log.strangersCannotRule }
+        guard let old = try rows.conversations.record(log.cid) else {
+            throw RequestError.noConversation
+        }
+        var record = old
+        if let title = change.title { record.title = title }
+        if let metadata = change.metadata { record.metadata = metadata }
+        record.unknown = old.unknown.setting(change.unknown)
+        let at = max(now, old.updatedAt)
+        let described = try described(members, log, at)
+        guard !members.isEmpty || !described.isEmpty || !record.isSame(as: old) else {
+            return .conversation(try rows.view(log, for: access.user), isNew: false)
+        }
+        log.touched = try writes.touch(mark: mark)
+        try advance(&log)
+        log.recordRev = log.head.rev
+        log.activity = max(at, log.activity)
+        record.updatedAt = at
+        try writes.update(record, of: log)
+        try write(members, described, log, at)
+        try writes.update(log)
+        let view = try rows.view(log, for: access.user)
+        tell(.record(view.record, head: log.head, removed: members.leaving, isNew: false))
+        return .conversation(view, isNew: !members.joining.isEmpty)
+    }
+
+    /// Those who take part already and whose fields would really change.
+    private func described(
+        _ members: MembershipChange, _ log: LogRow, _ at: Timestamp
+    ) throws(CacheError) -> [MemberRow] {
+        var changed: [MemberRow] = []
+        for participant in members.described where participant.hasFields {
+            guard var row = try rows.members.member(log.cid, participant.user) else { continue }
+            let old = row
+            if let name = participant.name { row.name = name }
+            if let metadata = participant.metadata { row.metadata = metadata }
+            row.unknown = old.unknown.setting(participant.unknown)
+            let isSame =
+                row.name?.exactID == old.name?.exactID && row.unknown.isSame(as: old.unknown)
+                && row.metadata?.canonical() == old.metadata?.canonical()
+            row.updatedAt = at
+            if !isSame { changed.append(row) }
+        }
+        return changed
+    }
+
+    private func write(
+        _ members: MembershipChange, _ described: [MemberRow], _ log: LogRow, _ at: Timestamp
+    ) throws(CacheError) {
+        for user in members.leaving { try writes.leave(user, log) }
+        for row in described { try writes.update(row, log) }
+        for participant in members.joining { try join(participant, isAdmin: false, log, at) }
+        for (isAdmin, users) in [(true, members.promoting), (false, members.demoting)] {
+            for user in users {
+                guard var row = try rows.members.member(log.cid, user) else { continue }
+                row.isAdmin = isAdmin
+                row.updatedAt = at
+                try writes.update(row, log)
+            }
+        }
+    }
+
+    private func join(
+        _ participant: NewParticipant, isAdmin: Bool, _ log: LogRow, _ at: Timestamp
+    ) throws(CacheError) {
+        try writes.join(
+            MemberRow(
+                user: participant.user, isAdmin: isAdmin, name: participant.name,
+                metadata: participant.metadata, unknown: participant.unknown, createdAt: at,
+                updatedAt: at),
+            log)
+    }
+}
+
+extension RecordRow {
+    /// Whether both say the same, whenever they were written.
+    fileprivate func isSame(as other: RecordRow) -> Bool {
+        title?.exactID == other.title?.exactID
+            && metadata.canonical() == other.metadata.canonical() && unknown.isSame(as: other.unknown)
+    }
+}
+
+extension NewParticipant {
+    fileprivate var hasFields: Bool { name != nil || metadata != nil || !unknown.isEmpty }
+}
+
+extension [String] {
+    /// Those that are not among `others`, compared as ids.
+    fileprivate func without(_ others: [String]) -> [String] {
+        let taken = Set(others.map(\.exactID))
+        return filter { !taken.contains($0.exactID) }
+    }
+}

@@ -1,0 +1,135 @@
+import Cache
+import Chat
+import Engine
+import JSON
+import Wire
+
+/// The log of the embedded upstream: what may be written, and what it becomes. It decides by what is
+/// in the file, inside the transaction that writes, and keeps nothing between two jobs but what it
+/// has to say after the commit; so a batch that is rolled back leaves no trace. It lives on the
+/// writer's queue.
+final class Log: BatchWork {
+    enum Job: Sendable {
+        case perform(Operation, by: Caller, token: UInt64)
+        case ask(HistoryQuery, token: UInt64)
+    }
+
+    let rows: Rows
+    let writes: LogWrites
+    /// Stands, in every log that this process writes, for the process itself: a file that was
+    /// restored and written again goes on with another mark.
+    let mark: String
+    var identifiers = IdentifierSource()
+    private let clock: @Sendable () -> Timestamp
+    private let connection: Connection
+    private let purge: Purge
+    private let reader: Reader
+    private let outlet: Outlet
+    private var feed: [FeedEvent] = []
+    private var results: [UpstreamOutput] = []
+    private(set) var isTidyingDue = true
+
+    init(
+        _ connection: Connection, _ reader: Reader, clock: @escaping @Sendable () -> Timestamp,
+        mark: String, outlet: Outlet
+    ) throws(CacheError) {
+        self.connection = connection
+        self.reader = reader
+        self.clock = clock
+        self.mark = mark
+        self.outlet = outlet
+        rows = try Rows(connection)
+        writes = try LogWrites(connection)
+        purge = try Purge(connection)
+    }
+
+    var now: Timestamp { clock() }
+
+    /// Says it to everybody, if the batch is committed.
+    func tell(_ event: FeedEvent) { feed.append(event) }
+
+    // MARK: batches
+
+    static func weight(of job: Job) -> Int {
+        guard case .perform(let operation, _, _) = job else { return 1 }
+        return switch operation {
+        case .send(_, let messages): messages.count
+        case .put(_, let fields): 1 + (fields.participants?.count ?? 0)
+        case .create(_, let fields, _): 1 + (fields.participants?.count ?? 0)
+        default: 1
+        }
+    }
+
+    func write(_ job: Job) throws(CacheError) {
+        guard case .perform(let operation, let caller, let token) = job else { return }
+        let before = connection.totalChanges
+        do {
+            let outcome = try perform(operation, by: caller)
+            results.append(.performed(token: token, .success(outcome)))
+        } catch let error as RequestError where connection.totalChanges == before {
+            results.append(.performed(token: token, .failure(error)))
+        } catch let error as CacheError {
+            throw error
+        } catch where connection.totalChanges == before {
+            // A stored message that can't be read again; a matter of that message alone.
+            let error = RequestError(.internal, "what is stored can't be read")
+            results.append(.performed(token: token, .failure(error)))
+        } catch {
+            // A rule that speaks up after the first row was written: nothing of it may stay.
+            throw CacheError(
+                .failed, doing: "write", on: "a log", seen: "a rule was broken half-way",
+                detail: "the batch is undone")
+        }
+    }
+
+    func committed(_ jobs: [Job]) {
+        var outputs = feed.map(UpstreamOutput.feed)
+        outputs += results
+        finish(jobs, outputs)
+    }
+
+    func rolledBack(_ jobs: [Job], because error: CacheError) {
+        let failures = jobs.compactMap { job -> UpstreamOutput? in
+            guard case .perform(_, _, let token) = job else { return nil }
+            return .performed(token: token, .failure(.originUnavailable))
+        }
+        finish(jobs, failures)
+    }
+
+    /// Answers the questions of the batch, from what is now in the file, and delivers everything.
+    private func finish(_ jobs: [Job], _ outputs: [UpstreamOutput]) {
+        feed.removeAll(keepingCapacity: true)
+        results.removeAll(keepingCapacity: true)
+        var outputs = outputs
+        for case .ask(let query, let token) in jobs {
+            outputs.append(.answered(token: token, answer(query)))
+        }
+        outlet.deliver(outputs)
+    }
+
+    private func answer(_ query: HistoryQuery) -> Result<HistoryAnswer, RequestError> {
+        do {
+            return .success(try reader.answer(query))
+        } catch let error as RequestError {
+            return .failure(error)
+        } catch {
+            return .failure(.originUnavailable)
+        }
+    }
+
+    // MARK: when there is nothing else to do
+
+    /// Something was removed that will have to be purged.
+    func leaveToPurge() { isTidyingDue = true }
+
+    func tidy() throws(CacheError) {
+        // Should it fail, it is due again when the file can be written again.
+        isTidyingDue = false
+        isTidyingDue = try purge.step()
+    }
+
+    func probe() throws(CacheError) {
+        _ = try writes.touch(mark: mark)
+        isTidyingDue = true
+    }
+}

@@ -1,0 +1,105 @@
+import CWebSockets
+import Glibc
+
+/// One listening socket. Accepts what waits and gives it on; owned by the server, on the loop
+/// thread. The sockets are made here and not by libwebsockets, because the library says neither
+/// why a port could not be had nor which one the system chose.
+final class Acceptor {
+    /// A whole backlog accepted at once would make everybody else wait.
+    private static let acceptedPerTurn = 64
+    /// The kernel caps it (net.core.somaxconn).
+    private static let backlog: Int32 = 4096
+
+    let listener: Listener
+    /// The port in use, also where the configuration says 0.
+    let port: UInt16
+    private let descriptor: Int32
+    private var watcher: ReadWatcher?
+    /// Kept open only to be closed: with no descriptor left, a waiting peer can be neither accepted
+    /// nor refused, and the loop would spin on it.
+    private var reserve: Int32
+
+    /// - Throws: `WebSocketError` `address` or `listen`.
+    init(_ listener: Listener) throws(WebSocketError) {
+        self.listener = listener
+        var address = try SocketAddress(literal: listener.address, port: listener.port)
+        descriptor = try Self.bind(to: &address, listener)
+        port = SocketAddress(of: descriptor, peer: false)?.port ?? listener.port
+        reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    }
+
+    deinit {
+        stop()
+        close(descriptor)
+        if reserve >= 0 { close(reserve) }
+    }
+
+    /// - Parameter accepted: takes the descriptor of a connected socket, and owns it.
+    func start(on loop: ServiceLoop, accepted: @escaping (Int32) -> Void) {
+        watcher = ReadWatcher(loop: loop, descriptor: descriptor) { [unowned self] in
+            accept(to: accepted)
+        }
+    }
+
+    /// From now on nobody is accepted.
+    func stop() {
+        watcher = nil
+    }
+
+    private func accept(to accepted: (Int32) -> Void) {
+        for _ in 0..<Self.acceptedPerTurn {
+            let socket = gapless_accept(descriptor)
+            guard socket >= 0 else {
+                switch errno {
+                case EMFILE, ENFILE: shed()
+                // The peer was gone before its turn; there may be others.
+                case ECONNABORTED, EINTR: continue
+                default: return
+                }
+                return
+            }
+            // Messages are small, and are batched here already.
+            var one: Int32 = 1
+            setsockopt(
+                socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one,
+                socklen_t(MemoryLayout.size(ofValue: one)))
+            accepted(socket)
+        }
+    }
+
+    /// Accepts one peer and closes it at once, so that it learns what it can.
+    private func shed() {
+        guard reserve >= 0 else { return }
+        close(reserve)
+        let socket = gapless_accept(descriptor)
+        if socket >= 0 { close(socket) }
+        reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    }
+
+    private static func bind(
+        to address: inout SocketAddress, _ listener: Listener
+    ) throws(WebSocketError) -> Int32 {
+        func failed() -> WebSocketError {
+            WebSocketError(
+                .listen,
+                "listening on \(listener.address) port \(listener.port) (\(listener.name)): "
+                    + String(cString: strerror(errno)))
+        }
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.family, type, 0)
+        guard descriptor >= 0 else { throw failed() }
+        // A restart need not wait for the connections of its predecessor to time out.
+        var one: Int32 = 1
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout.size(ofValue: one)))
+        let isBound = address.withAddress { pointer, length in
+            Glibc.bind(descriptor, pointer, length.pointee) == 0
+        }
+        guard isBound, Glibc.listen(descriptor, backlog) == 0 else {
+            let error = failed()
+            close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+}

@@ -1,0 +1,26 @@
+import CWebSockets
+
+/// The door by which libwebsockets calls in. It finds the server in the virtual host and the
+/// connection by the id that was given at adoption, makes one call, and never closes anything
+/// itself: what is given up is closed between turns, when nothing of the library is on the stack.
+func socketEvent(
+    _ socket: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
+    _ input: UnsafeMutableRawPointer?, _ count: Int
+) -> Int32 {
+    switch reason {
+    case LWS_CALLBACK_RAW_RX, LWS_CALLBACK_RAW_WRITEABLE, LWS_CALLBACK_WSI_DESTROY: break
+    default: return 0
+    }
+    guard let socket, let opaque = lws_get_opaque_user_data(socket),
+        let host = lws_get_vhost(socket), let owner = lws_vhost_user(host)
+    else { return 0 }
+    let server = Unmanaged<Server>.fromOpaque(owner).takeUnretainedValue()
+    let id = SocketID(rawValue: UInt64(UInt(bitPattern: opaque)))
+    switch reason {
+    case LWS_CALLBACK_RAW_RX:
+        server.socketReceived(id, UnsafeRawBufferPointer(start: input, count: count))
+    case LWS_CALLBACK_RAW_WRITEABLE: server.socketDrained(id)
+    default: server.socketDestroyed(id)
+    }
+    return 0
+}

@@ -1,0 +1,191 @@
+import CWebSockets
+
+/// What a connection knows of the request that it reads or answers.
+struct Exchange {
+    /// Counts the requests of a connection, so that an answer finds its own.
+    var number: UInt32 = 0
+    var head: HTTPRequestHead?
+    /// Bytes of `input` that were searched for the end of the head.
+    var searched = 0
+    var keepsAlive = true
+    /// Set while input is being read, so that an answer within a call does not read on itself.
+    var isReading = false
+}
+
+/// The HTTP half of a connection: one request after the other, answered in order. While one is
+/// being answered, at most one read's worth of the next is kept, and then reading stops.
+extension Connection {
+    func receiveHTTP(_ bytes: UnsafeRawBufferPointer) {
+        if input.isEmpty, phase == .head { firstBytesCame() }
+        input.append(contentsOf: bytes)
+        switch phase {
+        case .answering, .responding: pauseReading(true)
+        default: readRequests()
+        }
+    }
+
+    /// A request begins: from here its head has the time that a handshake has.
+    private func firstBytesCame() {
+        guard exchange.number == 0 else { return setDeadline(server.limits.handshakeTimeout) }
+        // The library gives a connection that has finished its TLS handshake a time of its own, to
+        // be ended by its HTTP role. Ours runs since the socket was accepted.
+        if listener.tls != nil, let handle { lws_set_timeout(handle, NO_PENDING_TIMEOUT, 0) }
+    }
+
+    /// Reads as many requests as are there and can be answered at once.
+    private func readRequests() {
+        guard !exchange.isReading else { return }
+        exchange.isReading = true
+        defer { exchange.isReading = false }
+        while true {
+            let count = input.count
+            switch phase {
+            case .head: readHead()
+            case .body: readBody()
+            case .open:
+                // What came behind the handshake is already frames.
+                let rest = input
+                input = []
+                if !rest.isEmpty { receiveFrames(rest.span) }
+                return
+            default: return
+            }
+            // Nothing was taken and nothing changed: more has to come.
+            if input.count == count, phase == .head || phase == .body { return }
+        }
+    }
+
+    private func readHead() {
+        // An empty line before a request is a habit of old clients (RFC 9112 2.2).
+        while exchange.searched == 0, input.starts(with: [0x0D, 0x0A]) { input.removeFirst(2) }
+        guard let end = HTTPRequestHead.end(in: input, searched: exchange.searched) else {
+            exchange.searched = input.count
+            if input.count > server.limits.head { refuse(431, "head above its limit") }
+            return
+        }
+        guard end <= server.limits.head else { return refuse(431, "head above its limit") }
+        exchange.searched = 0
+        exchange.number &+= 1
+        do {
+            let head = try HTTPRequestHead(
+                input[..<end], fieldLimit: server.limits.headerFields)
+            input.removeFirst(end)
+            try begin(head)
+        } catch {
+            refuse(error.status, error.reason)
+        }
+    }
+
+    /// Decides what becomes of a request whose head is there.
+    private func begin(_ head: HTTPRequestHead) throws(HTTPRequestHead.Refusal) {
+        exchange.head = head
+        exchange.keepsAlive = head.keepsAlive
+        if head.wantsWebSocket, listener.serves.contains(.webSockets) { return try upgrade(head) }
+        guard listener.serves.contains(.http) else {
+            throw HTTPRequestHead.Refusal(426, "only WebSockets are served here")
+        }
+        guard HTTPMethod(rawValue: head.method) != nil else {
+            throw HTTPRequestHead.Refusal(405, "method not known")
+        }
+        guard head.contentLength <= server.limits.httpBody else {
+            throw HTTPRequestHead.Refusal(413, "body above \(server.limits.httpBody) bytes")
+        }
+        phase = .body
+        guard head.contentLength > input.count else { return }
+        setDeadline(server.limits.bodyTimeout)
+        if head.expectsContinue { send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+    }
+
+    private func readBody() {
+        guard let head = exchange.head, input.count >= head.contentLength,
+            let method = HTTPMethod(rawValue: head.method)
+        else { return }
+        let body = Array(input.prefix(head.contentLength))
+        input.removeFirst(head.contentLength)
+        setDeadline(nil)
+        phase = .answering
+        let request = HTTPRequest(
+            listener: listener.name, method: method, path: head.path, query: head.query,
+            headers: head.headers, body: body, remoteAddress: remoteAddress,
+            isSecure: listener.tls != nil)
+        let responder = HTTPResponder(server: server, socket: id, exchange: exchange.number)
+        server.delegate?.request(request, responder)
+    }
+
+    func respond(_ response: HTTPResponse, to number: UInt32) {
+        guard phase == .answering, number == exchange.number, let head = exchange.head else {
+            return
+        }
+        exchange.head = nil
+        phase = .responding
+        let connection = exchange.keepsAlive ? (head.isCurrent ? nil : "keep-alive") : "close"
+        let isBodyless = head.method == "HEAD" || !response.allowsBody
+        send(
+            head: response.head(date: server.dateField(), connection: connection),
+            body: isBodyless ? [] : response.body)
+        guard phase != .dead else { return }
+        if isBlocked {
+            setDeadline(server.limits.stallTimeout)
+        } else {
+            responseDidEnd()
+        }
+    }
+
+    /// A response is out.
+    func responseDidEnd() {
+        guard exchange.keepsAlive else { return finish(.lingering) }
+        phase = .head
+        pauseReading(false)
+        setDeadline(
+            input.isEmpty ? server.limits.keepAliveTimeout : server.limits.handshakeTimeout)
+        readRequests()
+    }
+
+    private func upgrade(_ head: HTTPRequestHead) throws(HTTPRequestHead.Refusal) {
+        let answer = try Handshake.answer(to: head)
+        let request = UpgradeRequest(
+            listener: listener.name, path: head.path, query: head.query, headers: head.headers,
+            remoteAddress: remoteAddress, isSecure: listener.tls != nil)
+        switch server.delegate?.upgrade(request) {
+        case .accept:
+            phase = .open
+            exchange = Exchange()
+            setDeadline(nil)
+            send(answer)
+            guard phase == .open else { return }
+            wasConnected = true
+            server.delegate?.connected(id, request)
+        case .refuse(let response): sendLast(response)
+        case nil: abandon()
+        }
+    }
+
+    /// Answers what is not accepted; the connection ends after it, because where the next request
+    /// would begin is not known, or the peer is not to be trusted with another.
+    private func refuse(_ status: Int, _ reason: String) {
+        var response = HTTPResponse(status: status, text: reason)
+        switch status {
+        case 405:
+            let methods = HTTPMethod.allCases.map(\.rawValue).joined(separator: ", ")
+            response.headers.append(HTTPResponse.Field("Allow", methods))
+        case 426:
+            response.headers.append(HTTPResponse.Field("Upgrade", "websocket"))
+            response.headers.append(HTTPResponse.Field("Sec-WebSocket-Version", "13"))
+        default: break
+        }
+        sendLast(response)
+    }
+
+    private func sendLast(_ response: HTTPResponse) {
+        let isBodyless = exchange.head?.method == "HEAD" || !response.allowsBody
+        exchange.head = nil
+        exchange.keepsAlive = false
+        phase = .responding
+        let upgrade = response.status == 426 ? "close, Upgrade" : "close"
+        send(
+            head: response.head(date: server.dateField(), connection: upgrade),
+            body: isBodyless ? [] : response.body)
+        guard phase != .dead else { return }
+        finish(.lingering)
+    }
+}

@@ -1,0 +1,57 @@
+/// The WebSocket half of a connection: messages in, control frames answered, and the two ways to
+/// the end, which is ours or the peer's.
+extension Connection {
+    func receiveFrames(_ bytes: borrowing Span<UInt8>) {
+        var offset = 0
+        do {
+            while phase == .open || phase == .closing,
+                let message = try decoder.next(in: bytes, at: &offset)
+            {
+                receive(message)
+            }
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func receive(_ message: FrameDecoder.Message) {
+        if case .close(let code) = message { return closeCame(code) }
+        // Once our close frame is out, only the peer's is of interest.
+        guard phase == .open else { return }
+        switch message {
+        case .text(let bytes): server.delegate?.received(id, bytes: bytes, isBinary: false)
+        case .binary(let bytes): server.delegate?.received(id, bytes: bytes, isBinary: true)
+        case .ping(let payload): send(Frame.frame(.pong, payload))
+        case .pong: server.delegate?.pong(id)
+        case .close: break
+        }
+    }
+
+    /// Begins the closing handshake; once, and only of an open WebSocket.
+    func close(code: UInt16, reason: String) {
+        guard phase == .open else { return }
+        phase = .closing
+        send(Frame.close(code: code, reason: reason))
+        setDeadline(server.limits.closeTimeout)
+    }
+
+    /// The peer's close frame: an answer to ours, or to be answered with its own code.
+    private func closeCame(_ code: UInt16?) {
+        if phase == .open {
+            phase = .closing
+            send(code.map { Frame.close(code: $0, reason: "") } ?? Frame.frame(.close, []))
+        }
+        guard phase == .closing else { return }
+        finish(.dead)
+    }
+
+    /// The peer broke the protocol, or a limit.
+    private func fail(_ fault: FrameDecoder.Fault) {
+        if phase == .open {
+            phase = .closing
+            send(Frame.close(code: fault.closeCode, reason: fault.reason))
+        }
+        guard phase == .closing else { return }
+        finish(.lingering)
+    }
+}

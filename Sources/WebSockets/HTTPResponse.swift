@@ -1,0 +1,108 @@
+import Glibc
+
+/// One answer. Length, date and the fate of the connection are the server's business; everything
+/// else is in `headers`.
+package struct HTTPResponse: Sendable, Hashable {
+    package struct Field: Sendable, Hashable {
+        package var name: String
+        package var value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package var status: Int
+    package var headers: [Field]
+    package var body: [UInt8]
+
+    package init(status: Int, headers: [Field] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// A short text, for what the server itself refuses.
+    init(status: Int, text: String) {
+        self.init(
+            status: status, headers: [Field("Content-Type", "text/plain; charset=utf-8")],
+            body: Array((text + "\n").utf8))
+    }
+
+    /// Whether this status has a body at all (RFC 9110 6.4.1).
+    var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
+
+    /// Status line and headers, to the empty line.
+    ///
+    /// - Parameter connection: the value of the Connection field; nil to leave it out.
+    func head(date: String, connection: String?) -> [UInt8] {
+        var text = "HTTP/1.1 \(status) \(Self.reason(status))\r\nDate: \(date)\r\n"
+        if let connection { text += "Connection: \(connection)\r\n" }
+        // A value with a line end would let its author write headers of their own.
+        for field in headers where field.isSound {
+            text += "\(field.name): \(field.value)\r\n"
+        }
+        if allowsBody { text += "Content-Length: \(body.count)\r\n" }
+        text += "\r\n"
+        return Array(text.utf8)
+    }
+
+    static func reason(_ status: Int) -> String {
+        switch status {
+        case 101: "Switching Protocols"
+        case 200: "OK"
+        case 201: "Created"
+        case 204: "No Content"
+        case 304: "Not Modified"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 408: "Request Timeout"
+        case 409: "Conflict"
+        case 413: "Content Too Large"
+        case 417: "Expectation Failed"
+        case 426: "Upgrade Required"
+        case 429: "Too Many Requests"
+        case 431: "Request Header Fields Too Large"
+        case 500: "Internal Server Error"
+        case 503: "Service Unavailable"
+        case 505: "HTTP Version Not Supported"
+        default: "Status"
+        }
+    }
+}
+
+extension HTTPResponse.Field {
+    var isSound: Bool {
+        !name.isEmpty && name.utf8.allSatisfy(HTTPRequestHead.isTokenByte)
+            && value.utf8.allSatisfy(HTTPRequestHead.isValueByte)
+    }
+}
+
+/// The Date field, written once a second. Owned by the server, touched on the loop.
+struct DateField {
+    private var second: time_t = -1
+    private var text = ""
+
+    mutating func value(at now: time_t) -> String {
+        if now == second { return text }
+        second = now
+        var now = now
+        var parts = tm()
+        gmtime_r(&now, &parts)
+        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+        let months = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ]
+        func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        text = """
+            \(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \
+            \(1900 + parts.tm_year) \(two(parts.tm_hour)):\(two(parts.tm_min)):\
+            \(two(parts.tm_sec)) GMT
+            """
+        return text
+    }
+}

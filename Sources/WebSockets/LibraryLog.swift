@@ -1,0 +1,26 @@
+import CWebSockets
+import Synchronization
+
+/// The log of libwebsockets, which is one for the whole process, as a Swift closure. Only errors
+/// and warnings: at the next level the library writes a line for each change of a socket's events.
+enum LibraryLog {
+    private static let sink = Mutex<(@Sendable (String) -> Void)?>(nil)
+
+    static func route(to log: @escaping @Sendable (String) -> Void) {
+        sink.withLock { $0 = log }
+        lws_set_log_level(Int32(LLL_ERR | LLL_WARN), libraryLogged)
+    }
+
+    fileprivate static func write(_ line: String) {
+        // Called outside the lock, so that a log may do what it likes.
+        let log = sink.withLock { $0 }
+        log?(line)
+    }
+}
+
+private func libraryLogged(_ level: Int32, _ line: UnsafePointer<CChar>?) {
+    guard let line else { return }
+    var text = Substring(String(cString: line))
+    while text.last?.isWhitespace == true { text = text.dropLast() }
+    LibraryLog.write("libwebsockets: \(text)")
+}

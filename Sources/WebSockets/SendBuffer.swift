@@ -1,0 +1,52 @@
+import CWebSockets
+
+/// A reusable run of bytes with the room in front that libwebsockets asks for. Owned by whoever
+/// fills it, and filled again for every socket or for none: sending does not consume it. The only
+/// place where the layout (`LWS_PRE` bytes, then the payload) is known.
+package struct SendBuffer: Sendable {
+    private static let headroom = Int(gapless_lws_pre)
+    private var storage: [UInt8]
+
+    package init(capacity: Int = 4096) {
+        storage = []
+        storage.reserveCapacity(Self.headroom + capacity)
+        storage.append(contentsOf: repeatElement(0, count: Self.headroom))
+    }
+
+    /// Bytes to be sent.
+    package var count: Int { storage.count - Self.headroom }
+    package var isEmpty: Bool { count == 0 }
+
+    package mutating func append(_ bytes: [UInt8]) {
+        storage.append(contentsOf: bytes)
+    }
+
+    package mutating func append(_ bytes: ArraySlice<UInt8>) {
+        storage.append(contentsOf: bytes)
+    }
+
+    package mutating func removeAll(keepingCapacity: Bool = true) {
+        if keepingCapacity {
+            storage.removeSubrange(Self.headroom...)
+        } else {
+            self = SendBuffer(capacity: 0)
+        }
+    }
+
+    /// The bytes from `offset` to the end.
+    func suffix(from offset: Int) -> ArraySlice<UInt8> {
+        storage[(Self.headroom + offset)...]
+    }
+
+    /// Hands `count` bytes at `offset` to libwebsockets. What the socket does not take at once is
+    /// copied by the library and sent first when there is room.
+    ///
+    /// - Returns: false if the connection is beyond use.
+    mutating func write(to socket: OpaquePointer, offset: Int, count: Int) -> Bool {
+        storage.withUnsafeMutableBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return true }
+            // In the raw role the kind of write makes no difference: the bytes go out as they are.
+            return lws_write(socket, base + Self.headroom + offset, count, LWS_WRITE_HTTP) >= 0
+        }
+    }
+}

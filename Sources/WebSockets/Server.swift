@@ -1,0 +1,244 @@
+import CWebSockets
+import Glibc
+
+/// What a server tells the one who runs it. Every call comes on the loop thread, and may call back
+/// into the server at once.
+package protocol ServerDelegate: AnyObject {
+    /// Somebody asks for a WebSocket. The handshake itself is sound; origin, path and limits are
+    /// the delegate's to judge.
+    func upgrade(_ request: UpgradeRequest) -> UpgradeDecision
+
+    /// The 101 is on its way, and frames may be sent.
+    func connected(_ socket: SocketID, _ request: UpgradeRequest)
+
+    /// A whole message came; a text is valid UTF-8.
+    func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool)
+
+    func pong(_ socket: SocketID)
+
+    /// A socket that was blocked has taken everything.
+    func writable(_ socket: SocketID)
+
+    /// The connection is gone. Called once for each `connected`, whoever closed it.
+    func closed(_ socket: SocketID)
+
+    /// A request of the HTTP side. It is answered by `responder`, now or later.
+    func request(_ request: HTTPRequest, _ responder: HTTPResponder)
+}
+
+/// What became of bytes that were given to `Server.send`.
+package enum SendResult: Sendable, Hashable {
+    /// The kernel took all of them.
+    case sent
+    /// All were taken, but not yet by the kernel: keep what comes next until `writable`. (What is
+    /// sent nevertheless is not lost; it only costs memory here.)
+    case blocked
+    /// There is no such open socket. Nothing was sent.
+    case gone
+}
+
+/// The HTTP and WebSocket server: listeners, connections, limits. Lives on a `ServiceLoop`, whose
+/// end ends it. All calls are made on the loop thread; an id of a connection that is gone is
+/// ignored everywhere.
+// Safety: touched on the loop thread only, which each entry checks with `preconditionOnLoop`.
+package final class Server: @unchecked Sendable {
+    let loop: ServiceLoop
+    let limits: ServerLimits
+    /// Who is told; set before the loop runs.
+    package weak var delegate: (any ServerDelegate)?
+    var connections = ConnectionTable()
+    /// For everything that is sent but by `send`: responses, control frames, remainders.
+    var scratch = SendBuffer(capacity: VirtualHost.chunk)
+    private var acceptors: [Acceptor] = []
+    private var doomed: [SocketID] = []
+    private var deadlines = Deadlines(now: Server.now())
+    private var deadlineTimer: TimerWatcher?
+    private var date = DateField()
+
+    /// Binds every listener, and serves them once the loop runs.
+    ///
+    /// - Throws: `WebSocketError`, and nothing is bound then.
+    package init(
+        loop: ServiceLoop, listeners: [Listener], limits: ServerLimits = ServerLimits(),
+        delegate: (any ServerDelegate)? = nil
+    ) throws(WebSocketError) {
+        loop.preconditionOnLoop()
+        self.loop = loop
+        self.limits = limits
+        self.delegate = delegate
+        for listener in listeners { acceptors.append(try Acceptor(listener)) }
+        // Listeners with the same files share a host. Two certificates on one loop would be chosen
+        // between by the name that the client asks for, and not by the port it came to.
+        var hosts: [TLSFiles?: VirtualHost] = [:]
+        guard Set(listeners.compactMap(\.tls)).count <= 1 else {
+            throw WebSocketError(
+                .certificate, "loading TLS for several listeners: different files (one pair)")
+        }
+        for acceptor in acceptors {
+            let tls = acceptor.listener.tls
+            let host: VirtualHost
+            if let known = hosts[tls] {
+                host = known
+            } else {
+                host = try VirtualHost(loop: loop, server: self, tls: tls)
+                hosts[tls] = host
+                loop.retain(host)
+            }
+            acceptor.start(on: loop) { [unowned self] in
+                adopt($0, from: acceptor.listener, by: host)
+            }
+        }
+        deadlineTimer = TimerWatcher(loop: loop, milliseconds: Deadlines.millisecondsPerTick) {
+            [unowned self] in checkDeadlines()
+        }
+        loop.add(self)
+    }
+
+    /// The port in use by a listener.
+    package func port(of listener: String) -> UInt16? {
+        acceptors.first { $0.listener.name == listener }?.port
+    }
+
+    /// Open sockets of both kinds, also those still in their handshake.
+    package var connectionCount: Int { connections.count }
+
+    // MARK: WebSockets
+
+    /// Sends whole frames, headers included. The buffer is left as it is: the same one may go to
+    /// many sockets.
+    package func send(_ socket: SocketID, _ buffer: inout SendBuffer) -> SendResult {
+        loop.preconditionOnLoop()
+        guard let connection = connections[socket], connection.phase == .open else { return .gone }
+        return connection.send(&buffer)
+    }
+
+    /// Whether bytes wait here for the socket to take them.
+    package func isBlocked(_ socket: SocketID) -> Bool {
+        connections[socket]?.isBlocked ?? false
+    }
+
+    /// Bytes that this server still holds for the socket. What the library holds of a write that
+    /// the kernel took in part (at most 64 KiB) counts in full until it is gone.
+    package func unsentBytes(_ socket: SocketID) -> Int {
+        connections[socket]?.unsentBytes ?? 0
+    }
+
+    /// Bytes that the peer's kernel has acknowledged since the connection began. It rises while a
+    /// slow peer still takes what was sent long ago, and stands still when it has stopped.
+    package func acknowledgedBytes(_ socket: SocketID) -> UInt64 {
+        loop.preconditionOnLoop()
+        guard let handle = connections[socket]?.handle else { return 0 }
+        return gapless_tcp_bytes_acked(lws_get_socket_fd(handle))
+    }
+
+    /// Sends what is buffered, then a close frame, and ends the connection when the peer has
+    /// answered, or after `ServerLimits.closeTimeout`. From now on only `closed` is called for it.
+    package func close(_ socket: SocketID, code: UInt16, reason: String) {
+        loop.preconditionOnLoop()
+        connections[socket]?.close(code: code, reason: reason)
+    }
+
+    /// Ends the connection without a word; `closed` follows between turns.
+    package func terminate(_ socket: SocketID) {
+        loop.preconditionOnLoop()
+        connections[socket]?.abandon()
+    }
+
+    /// From now on nobody new is accepted; who is connected stays.
+    package func stopListening() {
+        loop.preconditionOnLoop()
+        acceptors.removeAll()
+    }
+
+    // MARK: Connections
+
+    private func adopt(_ descriptor: Int32, from listener: Listener, by host: VirtualHost) {
+        let remote = SocketAddress(of: descriptor, peer: true)?.host ?? ""
+        let made = connections.insert { id in
+            Connection(id: id, server: self, listener: listener, remoteAddress: remote)
+        }
+        guard let connection = made else {
+            Glibc.close(descriptor)
+            return
+        }
+        connection.setDeadline(limits.handshakeTimeout)
+        guard let handle = host.adopt(descriptor, as: connection.id) else {
+            _ = connections.remove(connection.id)
+            return
+        }
+        connection.handle = handle
+    }
+
+    func socketReceived(_ id: SocketID, _ bytes: UnsafeRawBufferPointer) {
+        loop.noteWork()
+        connections[id]?.receive(bytes)
+    }
+
+    func socketDrained(_ id: SocketID) {
+        loop.noteWork()
+        connections[id]?.drain()
+    }
+
+    func socketDestroyed(_ id: SocketID) {
+        guard let connection = connections.remove(id) else { return }
+        connection.handle = nil
+        guard connection.wasConnected else { return }
+        loop.noteWork()
+        delegate?.closed(id)
+    }
+
+    /// Has the connection closed before the turn ends.
+    func doom(_ connection: Connection) {
+        doomed.append(connection.id)
+    }
+
+    func dateField() -> String {
+        date.value(at: time(nil))
+    }
+
+    // MARK: Deadlines
+
+    /// The monotonic clock, in ticks.
+    static func now() -> Deadlines.Tick {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        let milliseconds = UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
+        return milliseconds / UInt64(Deadlines.millisecondsPerTick)
+    }
+
+    /// Has `deadlineCame` called on the connection at `tick`, or earlier.
+    func schedule(_ connection: Connection, at tick: Deadlines.Tick) -> Deadlines.Tick {
+        if deadlines.count == 0 {
+            _ = deadlines.advance(to: Self.now())
+            deadlineTimer?.start()
+        }
+        return deadlines.insert(connection.id, at: tick)
+    }
+
+    private func checkDeadlines() {
+        let now = Self.now()
+        for (id, tick) in deadlines.advance(to: now) {
+            connections[id]?.deadlineCame(entry: tick, now: now)
+        }
+        if deadlines.count == 0 { deadlineTimer?.stop() }
+    }
+}
+
+extension Server: ServiceLoop.Participant {
+    func settle() -> Bool {
+        guard !doomed.isEmpty else { return false }
+        let batch = doomed
+        doomed.removeAll(keepingCapacity: true)
+        for id in batch {
+            guard let handle = connections[id]?.handle else { continue }
+            if let tls = lws_get_ssl(handle) { SSL_shutdown(tls) }
+            lws_set_timeout(handle, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_SYNC)
+        }
+        return true
+    }
+
+    func loopDidEnd() {
+        acceptors.removeAll()
+        deadlineTimer = nil
+    }
+}

@@ -1,0 +1,166 @@
+import CWebSockets
+import Glibc
+import Synchronization
+
+/// The thread that everything of one gateway happens on. Owns a libev loop and the libwebsockets
+/// context that runs on it, and goes turn by turn: take what is there, call the handlers, and at
+/// the end of a turn in which anything happened let the driver commit and flush. Runs on the thread
+/// that calls `run()`; `post` and `stop` may be called on any thread, all else on the loop's (or,
+/// before `run()`, by whoever sets it up).
+// Safety: every stored property but `mailbox` and `owner` is touched on the loop thread only, which
+// `preconditionOnLoop` checks at each entry; those two are safe by themselves. (`wake` is set before
+// anybody can post, and taken away after the mailbox has closed.)
+package final class ServiceLoop: @unchecked Sendable {
+    /// What has to be done between turns, outside of any C callback.
+    protocol Participant: AnyObject {
+        /// Closes what was given up during the turn.
+        ///
+        /// - Returns: whether anything was closed.
+        func settle() -> Bool
+
+        /// The loop has ended; the C objects are about to go.
+        func loopDidEnd()
+    }
+
+    /// Called at the end of each turn in which anything happened.
+    package var onTurnEnd: (() -> Void)?
+    /// Called with SIGTERM, SIGINT or SIGHUP. Set before `run()`, which then watches for them.
+    package var onSignal: ((Int32) -> Void)?
+
+    let events: OpaquePointer
+    let context: OpaquePointer
+    private let mailbox = Mailbox()
+    /// The thread in `run()`; 0 before and after.
+    private let owner = Atomic<UInt>(0)
+    private var participants: [any Participant] = []
+    private var virtualHosts: [VirtualHost] = []
+    private var watchers: [Watcher] = []
+    /// Also used by those who post, under the lock of the mailbox and until it is closed.
+    private var wake: WakeWatcher?
+    private var jobs: [Mailbox.Job] = []
+    private var hadWork = false
+    private var isStopping = false
+
+    /// - Parameter log: receives what libwebsockets has to say of level error or warning, from any
+    ///   loop of the process: its log is global. HTTP and frames are not read by the library here,
+    ///   so that no line of it can hold what a user sent.
+    /// - Throws: `WebSocketError` `loop` if the system gives no event loop or context.
+    package init(log: @escaping @Sendable (String) -> Void = { _ in }) throws(WebSocketError) {
+        LibraryLog.route(to: log)
+        Process.prepare()
+        guard let events = ev_loop_new(UInt32(EVFLAG_AUTO)) else {
+            throw WebSocketError(.loop, "creating the event loop: none was given")
+        }
+        guard let context = VirtualHost.makeContext(on: events) else {
+            ev_loop_destroy(events)
+            throw WebSocketError(
+                .loop,
+                "creating the libwebsockets context: refused (is libwebsockets-evlib-ev there?)")
+        }
+        self.events = events
+        self.context = context
+        wake = WakeWatcher(loop: self) { [unowned self] in runJobs() }
+        mailbox.open { [unowned self] in wake?.wake() }
+    }
+
+    deinit {
+        // A loop that never ran still owns its C objects.
+        if !isStopping { tearDown() }
+    }
+
+    /// Serves until `stop()`. When it returns, every socket is closed, and the loop can't be used
+    /// again.
+    package func run() {
+        let me = UInt(pthread_self())
+        let (isFirst, _) = owner.compareExchange(
+            expected: 0, desired: me, ordering: .acquiringAndReleasing)
+        precondition(isFirst && !isStopping, "a service loop runs once, on one thread")
+        if onSignal != nil { watchSignals() }
+        while !isStopping {
+            ev_run(events, Int32(hadWork ? EVRUN_NOWAIT : EVRUN_ONCE))
+            endTurn()
+        }
+        tearDown()
+        owner.store(0, ordering: .releasing)
+    }
+
+    /// Ends `run()` after the jobs that were posted before. May be called on any thread.
+    package func stop() {
+        post { [unowned self] in isStopping = true }
+    }
+
+    /// Runs a job on the loop, soon, after those that were posted before. May be called on any
+    /// thread; after the end of the loop the job is dropped.
+    package func post(_ job: @escaping @Sendable () -> Void) {
+        mailbox.post(job)
+    }
+
+    /// Calls `handler` again and again until the end of the loop.
+    package func every(milliseconds: Int, _ handler: @escaping () -> Void) {
+        preconditionOnLoop()
+        let timer = TimerWatcher(loop: self, milliseconds: milliseconds, handler: handler)
+        watchers.append(timer)
+        timer.start()
+    }
+
+    /// Traps when called on another thread than the loop's. Before `run()` everybody may pass.
+    package func preconditionOnLoop() {
+        let owner = owner.load(ordering: .relaxed)
+        precondition(owner == 0 || owner == UInt(pthread_self()), "not on the loop thread")
+    }
+
+    /// Marks the turn as one that ends with `onTurnEnd`.
+    func noteWork() {
+        hadWork = true
+    }
+
+    func add(_ participant: any Participant) {
+        participants.append(participant)
+    }
+
+    func retain(_ host: VirtualHost) {
+        virtualHosts.append(host)
+    }
+
+    private func runJobs() {
+        mailbox.take(into: &jobs)
+        // Moved out, because a job may end up here again only by way of the next turn.
+        let batch = jobs
+        for job in batch { job() }
+    }
+
+    private func endTurn() {
+        settle()
+        guard hadWork else { return }
+        hadWork = false
+        onTurnEnd?()
+        // What the driver gave up is closed now, and told in a turn of its own, at once.
+        settle()
+    }
+
+    private func settle() {
+        for participant in participants where participant.settle() { hadWork = true }
+    }
+
+    private func watchSignals() {
+        for number in [SIGTERM, SIGINT, SIGHUP] {
+            watchers.append(
+                SignalWatcher(loop: self, number: number) { [unowned self] in onSignal?(number) })
+        }
+    }
+
+    private func tearDown() {
+        isStopping = true
+        mailbox.close()
+        for participant in participants { participant.loopDidEnd() }
+        // Destroys each connection, with its callbacks, and then the virtual hosts.
+        lws_context_destroy(context)
+        participants = []
+        virtualHosts = []
+        watchers = []
+        wake = nil
+        onTurnEnd = nil
+        onSignal = nil
+        ev_loop_destroy(events)
+    }
+}

@@ -1,0 +1,123 @@
+import CWebSockets
+
+/// The four kinds of libev watcher that the shell uses. Each class owns one C watcher, whose memory
+/// must not move while it is started, and calls one closure on the loop thread. They live and die
+/// on that thread, before the loop does. libev's callbacks are free functions: a closure written
+/// where the compiler takes it for the main actor's would trap on the loop thread.
+class Watcher {
+    /// Kept beside the loop, because a watcher may be the last thing that a loop lets go.
+    fileprivate let events: OpaquePointer
+    private unowned let loop: ServiceLoop
+    private let handler: () -> Void
+
+    fileprivate init(loop: ServiceLoop, handler: @escaping () -> Void) {
+        events = loop.events
+        self.loop = loop
+        self.handler = handler
+    }
+
+    fileprivate func fire() {
+        loop.noteWork()
+        handler()
+    }
+
+    fileprivate static func fire(_ data: UnsafeMutableRawPointer?) {
+        guard let data else { return }
+        Unmanaged<Watcher>.fromOpaque(data).takeUnretainedValue().fire()
+    }
+
+    fileprivate var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+}
+
+private func ioReady(_: OpaquePointer?, _ watcher: UnsafeMutablePointer<ev_io>?, _: Int32) {
+    Watcher.fire(watcher?.pointee.data)
+}
+
+private func timeElapsed(_: OpaquePointer?, _ watcher: UnsafeMutablePointer<ev_timer>?, _: Int32) {
+    Watcher.fire(watcher?.pointee.data)
+}
+
+private func signalCame(_: OpaquePointer?, _ watcher: UnsafeMutablePointer<ev_signal>?, _: Int32) {
+    Watcher.fire(watcher?.pointee.data)
+}
+
+private func wokenUp(_: OpaquePointer?, _ watcher: UnsafeMutablePointer<ev_async>?, _: Int32) {
+    Watcher.fire(watcher?.pointee.data)
+}
+
+/// Calls when a descriptor can be read.
+final class ReadWatcher: Watcher {
+    private let watcher = UnsafeMutablePointer<ev_io>.allocate(capacity: 1)
+
+    init(loop: ServiceLoop, descriptor: Int32, handler: @escaping () -> Void) {
+        super.init(loop: loop, handler: handler)
+        gapless_ev_io_init(watcher, ioReady, descriptor, pointer)
+        ev_io_start(events, watcher)
+    }
+
+    deinit {
+        ev_io_stop(events, watcher)
+        watcher.deallocate()
+    }
+}
+
+/// Calls again and again while it runs.
+final class TimerWatcher: Watcher {
+    private let watcher = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
+
+    init(loop: ServiceLoop, milliseconds: Int, handler: @escaping () -> Void) {
+        super.init(loop: loop, handler: handler)
+        gapless_ev_timer_init(watcher, timeElapsed, Double(milliseconds) / 1000, pointer)
+    }
+
+    func start() {
+        // Counted from now, and not from the beginning of the turn.
+        ev_timer_again(events, watcher)
+    }
+
+    func stop() {
+        ev_timer_stop(events, watcher)
+    }
+
+    deinit {
+        stop()
+        watcher.deallocate()
+    }
+}
+
+/// Calls when the process gets a signal. A signal can be watched by one loop only.
+final class SignalWatcher: Watcher {
+    private let watcher = UnsafeMutablePointer<ev_signal>.allocate(capacity: 1)
+
+    init(loop: ServiceLoop, number: Int32, handler: @escaping () -> Void) {
+        super.init(loop: loop, handler: handler)
+        gapless_ev_signal_init(watcher, signalCame, number, pointer)
+        ev_signal_start(events, watcher)
+    }
+
+    deinit {
+        ev_signal_stop(events, watcher)
+        watcher.deallocate()
+    }
+}
+
+/// Calls after somebody, on any thread, has asked for it.
+final class WakeWatcher: Watcher {
+    private let watcher = UnsafeMutablePointer<ev_async>.allocate(capacity: 1)
+
+    override init(loop: ServiceLoop, handler: @escaping () -> Void) {
+        super.init(loop: loop, handler: handler)
+        gapless_ev_async_init(watcher, wokenUp, pointer)
+        ev_async_start(events, watcher)
+    }
+
+    /// May be called on any thread, while the watcher lives.
+    func wake() {
+        ev_async_send(events, watcher)
+    }
+
+    deinit {
+        ev_async_stop(events, watcher)
+        watcher.deallocate()
+    }
+}

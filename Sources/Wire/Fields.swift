@@ -1,0 +1,219 @@
+import JSON
+
+/// The fields of an object that somebody else wrote: the params of a request, or the body of a call
+/// of the server API.
+///
+/// Each method takes one field as one kind of value, or says in a `bad_request` which field it is,
+/// what kind of value was seen and what is accepted; numbers may be shown, a user's strings never
+/// are. A field that is `null` counts as absent, except where `null` is a value of its own.
+package struct Fields {
+    /// The largest integer of the protocol: everything below 2^53 is exact in every client.
+    package static let largest = 1 << 53 - 1
+
+    let object: JSONObject
+    /// What stands before a field's name in errors: `params.` or nothing.
+    let prefix: String
+
+    package init(_ object: JSONObject, prefix: String) {
+        self.object = object
+        self.prefix = prefix
+    }
+
+    /// The field's value, nil if it is absent or `null`.
+    func value(_ name: String) -> RawJSON? {
+        guard let value = object[name], !value.isNull else { return nil }
+        return value
+    }
+
+    // MARK: Errors
+
+    func missing(_ name: String, accepted: String) -> RequestError {
+        .badRequest("\(prefix)\(name): missing (accepted: \(accepted))")
+    }
+
+    func refused(_ name: String, _ value: RawJSON, accepted: String) -> RequestError {
+        .badRequest("\(prefix)\(name): \(value.kind.phrase) (accepted: \(accepted))")
+    }
+
+    func refused(_ name: String, seen: String, accepted: String) -> RequestError {
+        .badRequest("\(prefix)\(name): \(seen) (accepted: \(accepted))")
+    }
+
+    // MARK: Strings
+
+    package func string(_ name: String) throws(RequestError) -> String? {
+        guard let value = value(name) else { return nil }
+        guard let text = value.string else {
+            throw refused(name, value, accepted: "a string")
+        }
+        return text
+    }
+
+    package func requiredString(_ name: String) throws(RequestError) -> String {
+        guard let text = try string(name) else { throw missing(name, accepted: "a string") }
+        return text
+    }
+
+    /// A string of at most 255 bytes that is stored or compared, never understood.
+    func label(_ name: String) throws(RequestError) -> String? {
+        guard let text = try string(name) else { return nil }
+        guard text.utf8.count <= Identifier.limit else {
+            throw refused(
+                name, seen: "a string of \(text.utf8.count) bytes",
+                accepted: "at most \(Identifier.limit) bytes")
+        }
+        return text
+    }
+
+    /// A string, or `null` as a value of its own: nil if the field is absent.
+    func stringOrNull(_ name: String) throws(RequestError) -> String?? {
+        guard let value = object[name] else { return nil }
+        if value.isNull { return .some(nil) }
+        guard let text = value.string else {
+            throw refused(name, value, accepted: "a string or null")
+        }
+        return text
+    }
+
+    /// One of the words of `Word`.
+    func word<Word>(
+        _ name: String, as type: Word.Type
+    ) throws(RequestError) -> Word? where Word: RawRepresentable<String> & CaseIterable {
+        guard let value = value(name) else { return nil }
+        let accepted = Word.allCases.map(\.rawValue).joined(separator: ", ")
+        guard let text = value.string else { throw refused(name, value, accepted: accepted) }
+        guard let word = Word(rawValue: text) else {
+            throw refused(name, seen: "another string", accepted: accepted)
+        }
+        return word
+    }
+
+    // MARK: Ids
+
+    package func id(_ name: String) throws(RequestError) -> String? {
+        guard let value = value(name) else { return nil }
+        return try id(value, name)
+    }
+
+    package func requiredID(_ name: String) throws(RequestError) -> String {
+        guard let id = try id(name) else { throw missing(name, accepted: Identifier.accepted) }
+        return id
+    }
+
+    /// A list of ids; `null` is refused, because it says neither "none" nor "as they are".
+    func ids(_ name: String, count: ClosedRange<Int>) throws(RequestError) -> [String]? {
+        guard let value = object[name] else { return nil }
+        let accepted = "an array of \(count.lowerBound)–\(count.upperBound) ids"
+        guard let elements = value.array else { throw refused(name, value, accepted: accepted) }
+        guard count.contains(elements.count) else {
+            throw refused(name, seen: "an array of \(elements.count)", accepted: accepted)
+        }
+        var ids: [String] = []
+        ids.reserveCapacity(elements.count)
+        for (index, element) in elements.enumerated() {
+            ids.append(try id(element, "\(name)[\(index)]"))
+        }
+        return ids
+    }
+
+    func requiredIDs(_ name: String, count: ClosedRange<Int>) throws(RequestError) -> [String] {
+        guard let ids = try ids(name, count: count) else {
+            throw missing(name, accepted: "an array of \(count.lowerBound)–\(count.upperBound) ids")
+        }
+        return ids
+    }
+
+    private func id(_ value: RawJSON, _ name: String) throws(RequestError) -> String {
+        guard let text = value.string else {
+            throw refused(name, value, accepted: Identifier.accepted)
+        }
+        guard Identifier.isValid(text) else {
+            throw refused(name, seen: "no id", accepted: Identifier.accepted)
+        }
+        return text
+    }
+
+    // MARK: Numbers and booleans
+
+    func integer(_ name: String, in range: ClosedRange<Int>) throws(RequestError) -> Int? {
+        guard let value = value(name) else { return nil }
+        return try Self.integer(value, "\(prefix)\(name)", in: range)
+    }
+
+    func requiredInteger(
+        _ name: String, in range: ClosedRange<Int>
+    ) throws(RequestError) -> Int {
+        guard let number = try integer(name, in: range) else {
+            throw missing(name, accepted: "an integer, \(range.phrase)")
+        }
+        return number
+    }
+
+    /// A value as an integer; `field` is its full name.
+    static func integer(
+        _ value: RawJSON, _ field: String, in range: ClosedRange<Int>
+    ) throws(RequestError) -> Int {
+        guard let number = value.int else {
+            let seen = value.kind == .number ? "another number" : value.kind.phrase
+            throw .badRequest("\(field): \(seen) (accepted: an integer, \(range.phrase))")
+        }
+        guard range.contains(number) else {
+            throw .badRequest("\(field): \(number) is out of range (\(range.phrase))")
+        }
+        return number
+    }
+
+    func flag(_ name: String) throws(RequestError) -> Bool? {
+        guard let value = value(name) else { return nil }
+        guard let flag = value.bool else {
+            throw refused(name, value, accepted: "true or false")
+        }
+        return flag
+    }
+
+    // MARK: Objects
+
+    /// The fields of an object inside this one.
+    func fields(_ name: String) throws(RequestError) -> Fields? {
+        guard let value = value(name) else { return nil }
+        guard let object = value.object else {
+            throw refused(name, value, accepted: "an object")
+        }
+        return Fields(object, prefix: "\(prefix)\(name).")
+    }
+
+    /// An object, kept as its text; `null` is refused.
+    func objectText(_ name: String) throws(RequestError) -> RawJSON? {
+        guard let value = object[name] else { return nil }
+        guard value.kind == .object else { throw refused(name, value, accepted: "an object") }
+        return value
+    }
+
+    /// An object, kept as its text; `null` counts as absent.
+    func objectTextOrNull(_ name: String) throws(RequestError) -> RawJSON? {
+        guard let value = value(name) else { return nil }
+        guard value.kind == .object else {
+            throw refused(name, value, accepted: "an object or null")
+        }
+        return value
+    }
+}
+
+extension RawJSON.Kind {
+    /// The kind as an error names it.
+    var phrase: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}
+
+extension ClosedRange<Int> {
+    /// The range as an error names it.
+    fileprivate var phrase: String { "\(lowerBound)…\(upperBound)" }
+}

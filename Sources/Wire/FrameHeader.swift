@@ -1,0 +1,61 @@
+/// One WebSocket frame of the server as it goes into a socket: header and payload of RFC 6455,
+/// final and unmasked.
+///
+/// Made once, on the loop, and never changed: the outboxes of all its receivers share it, so that
+/// a message to a thousand readers is framed once and held once. Frames are not fragmented.
+package final class Frame: Sendable {
+    /// Header and payload.
+    package let bytes: [UInt8]
+    /// The bytes of the payload alone.
+    package let payloadCount: Int
+
+    /// RFC 6455, 5.2.
+    private enum Opcode: UInt8 { case text = 0x1, close = 0x8, ping = 0x9 }
+
+    /// The payload of a control frame may take this many bytes: RFC 6455, 5.5.
+    private static let controlLimit = 125
+
+    /// A text frame; the payload is UTF-8.
+    package convenience init(_ payload: [UInt8]) { self.init(.text, payload) }
+
+    private init(_ opcode: Opcode, _ payload: [UInt8]) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(payload.count + 10)
+        bytes.append(0x80 | opcode.rawValue)
+        switch payload.count {
+        case ...125:
+            bytes.append(UInt8(payload.count))
+        case ...0xFFFF:
+            bytes.append(126)
+            bytes.append(UInt8(payload.count >> 8))
+            bytes.append(UInt8(payload.count & 0xFF))
+        default:
+            bytes.append(127)
+            for shift in stride(from: 56, through: 0, by: -8) {
+                bytes.append(UInt8(payload.count >> shift & 0xFF))
+            }
+        }
+        bytes.append(contentsOf: payload)
+        self.bytes = bytes
+        payloadCount = payload.count
+    }
+
+    /// A ping, without payload.
+    package static let ping = Frame(.ping, [])
+
+    /// A close frame with the code's own reason.
+    package static func close(_ code: CloseCode) -> Frame {
+        close(code, reason: code.reason)
+    }
+
+    /// A close frame. A reason that does not fit is cut at the end of a character.
+    package static func close(_ code: CloseCode, reason: String) -> Frame {
+        var payload = [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)]
+        for scalar in reason.unicodeScalars {
+            let bytes = UTF8.encode(scalar).map(Array.init) ?? []
+            guard payload.count + bytes.count <= controlLimit else { break }
+            payload.append(contentsOf: bytes)
+        }
+        return Frame(.close, payload)
+    }
+}

@@ -1,0 +1,61 @@
+import Chat
+import JSON
+
+/// What a client says that it holds, checked until it can be computed with: the runs are an
+/// interval set, the numbers lie below 2^53. Whether it is true is for the log to confirm.
+extension Fields {
+    /// How many runs a `have` may hold: `protocol.md` 4.
+    static let runsLimit = 1000
+
+    /// The `have` of the params, nil if there is none.
+    func have() throws(RequestError) -> Have? {
+        guard let have = try fields("have") else { return nil }
+        guard let head = try have.fields("head") else {
+            throw have.missing("head", accepted: "the head that came last")
+        }
+        return Have(
+            head: try head.head(),
+            asOf: try have.requiredInteger("asOf", in: 0...Self.largest),
+            runs: try have.runs())
+    }
+
+    /// The fields of a head.
+    private func head() throws(RequestError) -> Head {
+        guard let epoch = try label("epoch") else { throw missing("epoch", accepted: "a string") }
+        guard let mark = try label("mark") else { throw missing("mark", accepted: "a string") }
+        return Head(
+            epoch: epoch, seq: try requiredInteger("seq", in: 0...Self.largest),
+            rev: try requiredInteger("rev", in: 0...Self.largest), mark: mark,
+            floor: try integer("floor", in: 1...Self.largest) ?? 1)
+    }
+
+    /// `[[low, high], …]`, ascending and disjoint; runs that touch are joined.
+    private func runs() throws(RequestError) -> Coverage {
+        let accepted = "an array of [low, high], ascending and disjoint"
+        guard let value = value("runs") else { throw missing("runs", accepted: accepted) }
+        guard let pairs = value.array else { throw refused("runs", value, accepted: accepted) }
+        guard pairs.count <= Self.runsLimit else {
+            throw RequestError(
+                .tooLarge, "\(prefix)runs: \(pairs.count) runs (at most \(Self.runsLimit))")
+        }
+        var runs: [Coverage.Run] = []
+        runs.reserveCapacity(pairs.count)
+        for (index, pair) in pairs.enumerated() {
+            let name = "runs[\(index)]"
+            guard let ends = pair.array else { throw refused(name, pair, accepted: "[low, high]") }
+            guard ends.count == 2 else {
+                throw refused(name, seen: "an array of \(ends.count)", accepted: "[low, high]")
+            }
+            let low = try Self.integer(ends[0], "\(prefix)\(name)[0]", in: 1...Self.largest)
+            let high = try Self.integer(ends[1], "\(prefix)\(name)[1]", in: 1...Self.largest)
+            guard low <= high else {
+                throw refused(name, seen: "low above high", accepted: "[low, high]")
+            }
+            if let last = runs.last, low <= last.high {
+                throw refused(name, seen: "not above the run before it", accepted: accepted)
+            }
+            runs.append(Coverage.Run(low, high))
+        }
+        return Coverage(runs)
+    }
+}

@@ -1,0 +1,22 @@
+/// What an id of a conversation, a message or a user may be: `protocol.md` 6.
+package enum Identifier {
+    /// The longest id, in bytes of UTF-8.
+    package static let limit = 255
+    /// What is accepted, as an error says it.
+    package static let accepted = "1–255 bytes of UTF-8 without control characters"
+
+    /// Whether `text` can be an id. Control characters are those of Unicode's category Cc: below
+    /// U+0020, and U+007F to U+009F.
+    package static func isValid(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard !bytes.isEmpty, bytes.count <= limit else { return false }
+        var before: UInt8 = 0
+        for byte in bytes {
+            // U+0080 to U+009F are C2 80 to C2 9F.
+            let isHighControl = before == 0xC2 && byte < 0xA0
+            if byte < 0x20 || byte == 0x7F || isHighControl { return false }
+            before = byte
+        }
+        return true
+    }
+}

@@ -1,0 +1,154 @@
+import Chat
+import JSON
+
+/// The values of `protocol.md` 1 and 6 as replies and events carry them, in the order of the page.
+extension JSONWriter {
+    /// A moment, or `null`.
+    package mutating func moment(_ moment: Timestamp?) {
+        guard let moment else { return null() }
+        raw {
+            $0.append(UInt8(ascii: "\""))
+            moment.appendRFC3339(to: &$0)
+            $0.append(UInt8(ascii: "\""))
+        }
+    }
+
+    /// A member with a moment, or `null`.
+    package mutating func member(_ name: String, moment: Timestamp?) {
+        key(name)
+        self.moment(moment)
+    }
+
+    /// A member with a list of strings.
+    package mutating func member(_ name: String, strings: some Sequence<String>) {
+        key(name)
+        beginArray()
+        for text in strings { string(text) }
+        endArray()
+    }
+
+    // MARK: The place in a log
+
+    package mutating func head(_ head: Head) {
+        beginObject()
+        member("epoch", string: head.epoch)
+        member("seq", int: head.seq)
+        member("rev", int: head.rev)
+        member("mark", string: head.mark)
+        member("floor", int: head.floor)
+        endObject()
+    }
+
+    package mutating func member(_ name: String, head: Head) {
+        key(name)
+        self.head(head)
+    }
+
+    /// `[[low, high], …]`
+    package mutating func coverage(_ coverage: Coverage) {
+        beginArray()
+        for run in coverage.runs {
+            beginArray()
+            int(run.low)
+            int(run.high)
+            endArray()
+        }
+        endArray()
+    }
+
+    package mutating func member(_ name: String, coverage: Coverage) {
+        key(name)
+        self.coverage(coverage)
+    }
+
+    package mutating func gap(_ gap: Gap) {
+        beginObject()
+        member("after", int: gap.after)
+        member("before", int: gap.before)
+        key("missing")
+        if let missing = gap.missing { int(missing) } else { null() }
+        member("cause", string: gap.cause.rawValue)
+        member("since", moment: gap.since)
+        endObject()
+    }
+
+    package mutating func gaps(_ gaps: some Sequence<Gap>) {
+        beginArray()
+        for gap in gaps { self.gap(gap) }
+        endArray()
+    }
+
+    package mutating func boundaries(_ boundaries: some Sequence<Boundary>) {
+        beginArray()
+        for boundary in boundaries { boundary.write(to: &self) }
+        endArray()
+    }
+
+    /// `open` is only written where it is true.
+    package mutating func open(_ isOpen: Bool) {
+        if isOpen { member("open", bool: true) }
+    }
+
+    // MARK: Objects
+
+    package mutating func message(_ message: EncodedMessage) { raw(message.json) }
+
+    package mutating func deltas(_ deltas: some Sequence<EncodedDelta>) {
+        beginArray()
+        for delta in deltas {
+            beginObject()
+            member("type", string: delta.type.rawValue)
+            member("via", string: delta.via.rawValue)
+            member("message", raw: delta.message.json)
+            endObject()
+        }
+        endArray()
+    }
+
+    /// A record by itself.
+    /// - Parameter isEvent: events never list the participants.
+    package mutating func record(_ record: Record, isEvent: Bool = false) {
+        beginObject()
+        fields(of: record, isEvent: isEvent)
+        endObject()
+    }
+
+    /// A conversation: its record, what its log has last, and, where there is a reader, the
+    /// reader's own fields.
+    /// - Parameter isEvent: events never list the participants.
+    package mutating func conversation(
+        _ record: Record, lastMessage: EncodedMessage?, head: Head, reader: ReaderState? = nil,
+        isEvent: Bool = false
+    ) {
+        beginObject()
+        fields(of: record, isEvent: isEvent)
+        key("lastMessage")
+        if let lastMessage { message(lastMessage) } else { null() }
+        member("head", head: head)
+        if let reader {
+            member("unreadCount", int: reader.unreadCount)
+            member("lastReadSeq", int: reader.lastReadSeq)
+        }
+        endObject()
+    }
+
+    private mutating func fields(of record: Record, isEvent: Bool) {
+        member("id", string: record.id)
+        member("title", string: record.title)
+        if !isEvent, record.participants.count <= Record.listedParticipants {
+            member("participants", strings: record.participants)
+        }
+        member("participantCount", int: record.participants.count)
+        member("admins", strings: record.admins)
+        member("metadata", raw: record.metadata)
+        member("createdAt", moment: record.createdAt)
+        member("updatedAt", moment: record.updatedAt)
+        member("rev", int: record.rev)
+        for field in record.unknown { member(field) }
+    }
+}
+
+extension Record {
+    /// Up to how many participants a reply lists them: `protocol.md` 6.
+    package static let listedParticipants = 100
+}

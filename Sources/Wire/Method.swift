@@ -1,0 +1,14 @@
+/// The methods of `protocol.md` 3, by the names that they have in a frame.
+enum Method: String, CaseIterable {
+    case connect, refresh
+    case subscribeMessages, unsubscribeMessages
+    case subscribeConversations, unsubscribeConversations
+    case fetchConversations, fetchConversation, fetchMessages, fetchParticipants, findBoundaries
+    case sendMessage, editMessage, deleteMessage
+    case createConversation, updateConversation, deleteConversation, leaveConversation
+    case addParticipants, removeParticipants, addAdmins, removeAdmins
+    case markRead, typing
+
+    /// All names, for the error that a name is none of them.
+    static let accepted = allCases.map(\.rawValue).joined(separator: ", ")
+}

@@ -1,0 +1,31 @@
+import JSON
+
+/// What the server API says of a participant who is put into a conversation: the user comes in the
+/// path, the rest of the object of `protocol.md` 6 in the body.
+package struct ParticipantFields: Sendable, Hashable {
+    package var name: String?
+    package var metadata: RawJSON?
+    /// Fields that the gateway does not know, passed on unchanged.
+    package var unknown: [JSONMember]
+
+    package init(name: String? = nil, metadata: RawJSON? = nil, unknown: [JSONMember] = []) {
+        self.name = name
+        self.metadata = metadata
+        self.unknown = unknown
+    }
+
+    static let known: Set<String> = [
+        "id", "user", "name", "lastReadSeq", "createdAt", "updatedAt", "metadata",
+    ]
+
+    /// The fields in a body of the server API.
+    /// - Throws: `bad_request`, naming the field behind `prefix`.
+    package static func decode(
+        _ object: JSONObject, prefix: String
+    ) throws(RequestError) -> ParticipantFields {
+        let fields = Fields(object, prefix: prefix)
+        return ParticipantFields(
+            name: try fields.stringOrNull("name") ?? nil,
+            metadata: try fields.objectText("metadata"), unknown: object.members(except: known))
+    }
+}

@@ -1,0 +1,140 @@
+import Chat
+import JSON
+
+/// The params of each method: the table of `protocol.md` 3.
+extension Request {
+    /// How many a list or a page may hold.
+    static let limits = 1...1000
+    /// How many a list or a page holds if nothing is said.
+    static let defaultLimit = 100
+    /// How many users one call may name.
+    static let users = 1...1000
+
+    static func decode(_ method: Method, _ params: Fields) throws(RequestError) -> Request {
+        switch method {
+        case .connect:
+            return .connect(
+                token: try params.string("token"), user: try params.id("user"),
+                client: try params.label("client"))
+        case .refresh:
+            return .refresh(token: try params.requiredString("token"))
+        case .subscribeConversations:
+            return .subscribeConversations(
+                since: try params.string("since"), limit: try params.limit())
+        case .unsubscribeConversations:
+            return .unsubscribeConversations
+        case .fetchConversations:
+            return .fetchConversations(
+                limit: try params.limit(), cursor: try params.string("cursor"))
+        case .createConversation:
+            return .createConversation(
+                id: try params.id("id"),
+                try ConversationFields.decode(params, for: .creation),
+                distinct: try params.flag("distinct") ?? false)
+        default:
+            return try decode(method, params, in: params.requiredID("conversation"))
+        }
+    }
+
+    /// The methods that are about one conversation.
+    private static func decode(
+        _ method: Method, _ params: Fields, in conversation: String
+    ) throws(RequestError) -> Request {
+        switch method {
+        case .subscribeMessages:
+            return .subscribeMessages(
+                conversation: conversation, have: try params.have(), limit: try params.limit())
+        case .unsubscribeMessages:
+            return .unsubscribeMessages(conversation: conversation)
+        case .fetchConversation:
+            return .fetchConversation(conversation)
+        case .fetchMessages:
+            return .fetchMessages(conversation: conversation, try params.page())
+        case .fetchParticipants:
+            return .fetchParticipants(conversation: conversation, try params.participants())
+        case .findBoundaries:
+            return .findBoundaries(conversation: conversation, have: try params.have())
+        case .markRead:
+            return .markRead(
+                conversation: conversation,
+                seq: try params.requiredInteger("seq", in: 0...Fields.largest))
+        case .typing:
+            guard let state = try params.word("state", as: TypingState.self) else {
+                throw params.missing("state", accepted: "begin, pause, finished")
+            }
+            return .typing(conversation: conversation, state)
+        default:
+            return try decode(write: method, params, in: conversation)
+        }
+    }
+
+    /// The methods that change one conversation.
+    private static func decode(
+        write method: Method, _ params: Fields, in conversation: String
+    ) throws(RequestError) -> Request {
+        switch method {
+        case .sendMessage:
+            return .sendMessage(conversation: conversation, try MessageContent.decode(params))
+        case .editMessage:
+            return .editMessage(
+                conversation: conversation, id: try params.requiredID("id"),
+                try MessageEdit.decode(params))
+        case .deleteMessage:
+            return .deleteMessage(conversation: conversation, id: try params.requiredID("id"))
+        case .updateConversation:
+            return .updateConversation(
+                conversation: conversation, try ConversationFields.decode(params, for: .update))
+        case .addParticipants:
+            return .addParticipants(conversation: conversation, users: try params.users())
+        case .removeParticipants:
+            return .removeParticipants(conversation: conversation, users: try params.users())
+        case .addAdmins:
+            return .addAdmins(conversation: conversation, users: try params.users())
+        case .removeAdmins:
+            return .removeAdmins(conversation: conversation, users: try params.users())
+        case .deleteConversation:
+            return .deleteConversation(conversation)
+        case .leaveConversation:
+            return .leaveConversation(conversation)
+        default:
+            preconditionFailure("a method has no place in the table of params")
+        }
+    }
+}
+
+extension Fields {
+    func limit() throws(RequestError) -> Int {
+        try integer("limit", in: Request.limits) ?? Request.defaultLimit
+    }
+
+    fileprivate func users() throws(RequestError) -> [String] {
+        try requiredIDs("users", count: Request.users)
+    }
+
+    fileprivate func order() throws(RequestError) -> PageRequest.Order {
+        try word("order", as: PageRequest.Order.self) ?? .desc
+    }
+
+    fileprivate func page() throws(RequestError) -> PageRequest {
+        let page = PageRequest(
+            before: try anchor("before"), after: try anchor("after"), around: try anchor("around"),
+            limit: try limit(), order: try order())
+        if page.around != nil, page.before != nil || page.after != nil {
+            throw refused(
+                "around", seen: "given with before or after", accepted: "one or the other")
+        }
+        return page
+    }
+
+    fileprivate func participants() throws(RequestError) -> ParticipantsRequest {
+        if let by = value("order_by"), by.string != "created_at" {
+            throw refused(
+                "order_by", seen: by.kind == .string ? "another string" : by.kind.phrase,
+                accepted: "created_at")
+        }
+        let limit = try integer("limit", in: -Self.largest...Self.largest) ?? 0
+        return ParticipantsRequest(
+            limit: limit, offset: limit <= 0 ? 0 : try integer("offset", in: 0...Self.largest) ?? 0,
+            order: try order())
+    }
+}

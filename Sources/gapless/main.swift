@@ -1,0 +1,4 @@
+import Gateway
+import Glibc
+
+exit(Program.main(CommandLine.arguments))

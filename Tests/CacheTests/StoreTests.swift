@@ -1,0 +1,145 @@
+import Cache
+import Foundation
+import Testing
+
+/// What is refused at the start, and that the refusal says why.
+@Suite struct StoreTests {
+    private let scratch: Scratch
+
+    init() throws { scratch = try Scratch() }
+
+    /// The code of the refusal, whose message must name the file and no more than one line.
+    private func refusal(_ options: Store.Options) -> CacheError.Code? {
+        do throws(CacheError) {
+            _ = try Store(options)
+            return nil
+        } catch {
+            #expect(error.description.contains(options.path))
+            #expect(!error.description.contains("\n"))
+            return error.code
+        }
+    }
+
+    private func bytes() throws -> Data { try Data(contentsOf: URL(filePath: scratch.file())) }
+
+    @Test func aFreshFileIsMadeAndOpensAgain() throws {
+        for _ in 0..<2 {
+            let store = try scratch.store(isChecked: true)
+            #expect(try Reader(store).messageCount() == 0)
+            #expect(store.bytes > 0)
+        }
+    }
+
+    @Test func aSecondOwnerIsRefusedUntilTheFirstLetsGo() throws {
+        var first: Store? = try scratch.store()
+        #expect(refusal(scratch.options()) == .inUse)
+        withExtendedLifetime(first) {}
+        first = nil
+        #expect(refusal(scratch.options()) == nil)
+    }
+
+    @Test func aSecondProcessIsRefused() async throws {
+        let store = try scratch.store()
+        let path = scratch.file()
+        await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+            do throws(CacheError) {
+                _ = try Store(Store.Options(path: path, origin: "embedded"))
+            } catch {
+                exit(error.code == .inUse ? 7 : 1)
+            }
+        }
+        withExtendedLifetime(store) {}
+    }
+
+    @Test func whoeverWaitsGetsTheFileWhenItIsFree() throws {
+        let first = Box<Store?>(try scratch.store())
+        let options = scratch.options(wait: .seconds(60))
+        Thread.detachNewThread { first.value = nil }
+        #expect(refusal(options) == nil)
+    }
+
+    @Test func aFileThatIsNoDatabaseIsRefusedAndKept() throws {
+        let text = Data(String(repeating: "not a database at all\n", count: 500).utf8)
+        try text.write(to: URL(filePath: scratch.file()))
+        #expect(refusal(scratch.options()) == .notADatabase)
+        #expect(try bytes() == text)
+    }
+
+    @Test func aDamagedFileIsRefused() throws {
+        do { _ = try scratch.store() }
+        var data = try bytes()
+        // The schema is on the first page; behind its header the cells are overwritten.
+        data.replaceSubrange(200..<4096, with: Data(repeating: 0xA5, count: 3896))
+        try data.write(to: URL(filePath: scratch.file()))
+        #expect(refusal(scratch.options()) == .damaged)
+    }
+
+    @Test func damageBehindTheSchemaIsFoundByTheCheck() throws {
+        do { _ = try scratch.store() }
+        var data = try bytes()
+        data.replaceSubrange(4096..<data.count, with: Data(repeating: 0xA5, count: data.count - 4096))
+        try data.write(to: URL(filePath: scratch.file()))
+        #expect(refusal(scratch.options(isChecked: true)) == .damaged)
+    }
+
+    @Test func aCutOffFileIsRefused() throws {
+        do { _ = try scratch.store() }
+        try bytes().prefix(6000).write(to: URL(filePath: scratch.file()))
+        #expect(refusal(scratch.options(isChecked: true)) == .damaged)
+    }
+
+    @Test func aFileOfANewerVersionIsRefused() throws {
+        do { _ = try scratch.store() }
+        try Connection(path: scratch.file(), access: .readWrite)
+            .execute("PRAGMA user_version = 99")
+        #expect(refusal(scratch.options()) == .newerVersion)
+    }
+
+    @Test func aDatabaseOfAnotherProgramIsRefusedAndKept() throws {
+        do {
+            try Connection(path: scratch.file(), access: .readWrite)
+                .execute("CREATE TABLE bookmarks (url TEXT)")
+        }
+        let before = try bytes()
+        #expect(refusal(scratch.options()) == .otherProgram)
+        #expect(try bytes() == before)
+    }
+
+    @Test func aFileOfAnotherOriginIsRefused() throws {
+        do { _ = try scratch.store(origin: "embedded") }
+        #expect(refusal(scratch.options(origin: "redis")) == .otherOrigin)
+        #expect(refusal(scratch.options(origin: "embedded")) == nil)
+    }
+
+    @Test func aMissingDirectoryIsNamed() {
+        var options = scratch.options()
+        options.path = scratch.path + "/nowhere/cache.db"
+        #expect(refusal(options) == .missingDirectory)
+    }
+
+    @Test func aDirectoryThatCannotBeWrittenIsNamed() throws {
+        var options = scratch.options()
+        if geteuid() == 0 {
+            // Modes don't bind root; the kernel's own file system does.
+            options.path = "/sys/cache.db"
+        } else {
+            chmod(scratch.path, 0o555)
+        }
+        #expect(refusal(options) == .notWritable)
+        chmod(scratch.path, 0o755)
+    }
+
+    @Test func aDirectoryInThePlaceOfTheFileIsRefused() throws {
+        try FileManager.default.createDirectory(
+            atPath: scratch.file(), withIntermediateDirectories: false)
+        #expect(refusal(scratch.options()) == .notWritable)
+    }
+}
+
+/// A value that one thread hands to another, once.
+final class Box<Value>: @unchecked Sendable {
+    // Safety: the value is written by one thread, before or after all others look at it.
+    var value: Value
+
+    init(_ value: Value) { self.value = value }
+}

@@ -1,0 +1,218 @@
+import Cache
+import Foundation
+import Synchronization
+import Testing
+
+/// Batches: what shares a commit, what is undone together, and what a full disk does.
+@Suite struct WriterTests {
+    private let scratch: Scratch
+    private let journal = Journal()
+
+    init() throws { scratch = try Scratch() }
+
+    private func writer(_ store: Store) throws -> Writer<Ledger> {
+        let journal = journal
+        return try Writer(store, onWritable: { journal.note(writable: $0) }) {
+            connection throws(CacheError) in
+            try Ledger(connection, journal)
+        }
+    }
+
+    /// Keeps the writer busy until the semaphore is signalled.
+    private func hold(_ writer: Writer<Ledger>) -> DispatchSemaphore {
+        let started = DispatchSemaphore(value: 0)
+        let gate = DispatchSemaphore(value: 0)
+        #expect(
+            writer.submit(
+                .block {
+                    started.signal()
+                    gate.wait()
+                }) == .taken)
+        started.wait()
+        return gate
+    }
+
+    @Test func jobsThatWaitShareACommitAndAreToldInOrder() throws {
+        let writer = try writer(try scratch.store())
+        let gate = hold(writer)
+        for number in 0..<100 { #expect(writer.submit(.insert(number)) == .taken) }
+        gate.signal()
+        writer.stop()
+        #expect(journal.committed == Array(0..<100))
+        #expect(writer.figures.commits == 1)
+        #expect(writer.figures.rows == 100)
+    }
+
+    @Test func aBatchHasALimit() throws {
+        let writer = try writer(try scratch.store())
+        let gate = hold(writer)
+        let count = Writer<Ledger>.batchLimit * 5 / 2
+        for number in 0..<count { #expect(writer.submit(.insert(number)) == .taken) }
+        gate.signal()
+        writer.stop()
+        #expect(journal.committed == Array(0..<count))
+        #expect(writer.figures.commits == 3)
+    }
+
+    @Test func aBatchIsUndoneAsAWhole() throws {
+        let store = try scratch.store()
+        let writer = try writer(store)
+        let gate = hold(writer)
+        for number in 0..<10 { _ = writer.submit(.insert(number)) }
+        // The same key again: SQLite refuses it.
+        _ = writer.submit(.insert(3))
+        gate.signal()
+        writer.stop()
+        #expect(journal.committed.isEmpty)
+        #expect(journal.undone == Array(0..<10) + [3])
+        let connection = try Connection(path: scratch.file(), access: .readOnly)
+        #expect(try connection.integer("SELECT count(*) FROM coverage") == 0)
+        #expect(journal.writable.isEmpty, "a fault of the program is not one of the disk")
+        #expect(writer.figures.rollbacks == 1)
+    }
+
+    @Test func oneMoreThanTheQueueTakesIsRefused() throws {
+        let writer = try writer(try scratch.store())
+        let gate = hold(writer)
+        for number in 0..<Writer<Ledger>.queueLimit {
+            #expect(writer.submit(.insert(number)) == .taken)
+        }
+        #expect(writer.submit(.insert(-1)) == .full)
+        gate.signal()
+        writer.stop()
+        #expect(journal.committed.count == Writer<Ledger>.queueLimit)
+    }
+
+    @Test func stoppingDoesWhatWaitsAndTakesNoMore() throws {
+        let writer = try writer(try scratch.store())
+        for number in 0..<500 { _ = writer.submit(.insert(number)) }
+        writer.stop()
+        #expect(journal.committed.count == 500)
+        #expect(writer.submit(.insert(500)) == .stopped)
+    }
+
+    @Test func aFullDiskFailsTheBatchAndIsFoundToHaveRoomAgain() throws {
+        let writer = try writer(try scratch.store())
+        _ = writer.submit(.limitPages(true))
+        // Longer than the free room of the pages that are there.
+        for number in 0..<2_000 { _ = writer.submit(.insert(number)) }
+        journal.waitForWritable(count: 1)
+        #expect(journal.writable == [false])
+        #expect(!writer.isWritable)
+        #expect(!journal.undone.isEmpty)
+        _ = writer.submit(.limitPages(false))
+        // Nothing else is asked of it: the writer looks by itself.
+        journal.waitForWritable(count: 2)
+        #expect(journal.writable == [false, true])
+        #expect(writer.isWritable)
+        writer.stop()
+    }
+
+    @Test func whatNobodyWaitsForIsDoneWhenThereIsNothingElse() throws {
+        let writer = try writer(try scratch.store())
+        _ = writer.submit(.leaveTidying(3))
+        journal.waitForTidying(count: 3)
+        writer.stop()
+        #expect(journal.tidied == 3)
+    }
+}
+
+/// What the writer's queue did, for the test's thread to look at.
+final class Journal: Sendable {
+    private struct State {
+        var committed: [Int] = []
+        var undone: [Int] = []
+        var writable: [Bool] = []
+        var tidied = 0
+    }
+
+    private let state = Mutex(State())
+    private let changes = DispatchSemaphore(value: 0)
+
+    var committed: [Int] { state.withLock { $0.committed } }
+    var undone: [Int] { state.withLock { $0.undone } }
+    var writable: [Bool] { state.withLock { $0.writable } }
+    var tidied: Int { state.withLock { $0.tidied } }
+
+    func note(committed numbers: [Int]) { state.withLock { $0.committed += numbers } }
+    func note(undone numbers: [Int]) { state.withLock { $0.undone += numbers } }
+
+    func note(writable: Bool) {
+        state.withLock { $0.writable.append(writable) }
+        changes.signal()
+    }
+
+    func noteTidied() {
+        state.withLock { $0.tidied += 1 }
+        changes.signal()
+    }
+
+    func waitForWritable(count: Int) { wait { $0.writable.count >= count } }
+    func waitForTidying(count: Int) { wait { $0.tidied >= count } }
+
+    private func wait(_ isThere: @Sendable (State) -> Bool) {
+        while !state.withLock({ isThere($0) }) {
+            if changes.wait(timeout: .now() + 60) == .timedOut {
+                Issue.record("what was waited for did not happen within a minute")
+                return
+            }
+        }
+    }
+}
+
+/// Writes numbers into a table that is there anyway.
+final class Ledger: BatchWork {
+    enum Job: Sendable {
+        case insert(Int)
+        case block(@Sendable () -> Void)
+        case limitPages(Bool)
+        case leaveTidying(Int)
+
+        var number: Int? { if case .insert(let number) = self { number } else { nil } }
+    }
+
+    private let connection: Connection
+    private let statement: Statement
+    private let journal: Journal
+    private var tidying = 0
+
+    init(_ connection: Connection, _ journal: Journal) throws(CacheError) {
+        self.connection = connection
+        self.journal = journal
+        statement = try connection.prepare("INSERT INTO coverage VALUES (1, ?, zeroblob(500), 0)")
+    }
+
+    static func weight(of job: Job) -> Int { job.number == nil ? 0 : 1 }
+
+    func write(_ job: Job) throws(CacheError) {
+        switch job {
+        case .insert(let number):
+            statement.bind(1, number)
+            try statement.run()
+        case .block(let body):
+            body()
+        case .limitPages(let isLimited):
+            let pages = isLimited ? try connection.integer("PRAGMA page_count") ?? 1 : 1_000_000
+            _ = try connection.integer("PRAGMA max_page_count = \(pages)")
+        case .leaveTidying(let count):
+            tidying = count
+        }
+    }
+
+    func committed(_ jobs: [Job]) { journal.note(committed: jobs.compactMap(\.number)) }
+
+    func rolledBack(_ jobs: [Job], because error: CacheError) {
+        journal.note(undone: jobs.compactMap(\.number))
+    }
+
+    var isTidyingDue: Bool { tidying > 0 }
+
+    func tidy() throws(CacheError) {
+        tidying -= 1
+        journal.noteTidied()
+    }
+
+    func probe() throws(CacheError) {
+        try connection.execute("UPDATE state SET touched = touched + 1")
+    }
+}

@@ -1,0 +1,52 @@
+@testable import Gateway
+import Testing
+
+/// What is derived from the declarations of the keys.
+@Suite struct ConfigurationTextTests {
+    private let directory = Result { try TemporaryDirectory() }
+
+    @Test func theGeneratedFileSaysTheDefaults() throws {
+        let file = try directory.get().file("c.json5", ConfigurationText.file())
+        #expect(try Configuration.load(file: file, overrides: .init()) == Configuration())
+    }
+
+    @Test func theGeneratedFileHasEachKeyOnceInItsOrder() throws {
+        let settings = try JSON5Reader.settings(
+            of: Array(ConfigurationText.file().utf8), path: "f")
+        #expect(Set(settings.map(\.key)) == Set(ConfigurationKey.all.map(\.name)))
+        #expect(settings.count == ConfigurationKey.all.count)
+        #expect(ConfigurationText.file().split(separator: "\n").allSatisfy { $0.count <= 100 })
+    }
+
+    @Test func theExampleInTheRepositoryIsTheGeneratedFile() throws {
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let example = try Files.read("/\(root)/config/gapless.example.json5", limit: 1 << 20)
+        #expect(
+            String(decoding: example, as: UTF8.self) == ConfigurationText.file(),
+            "renew it: gapless genconfig > config/gapless.example.json5")
+    }
+
+    @Test func theReferenceHasEachKey() {
+        let reference = ConfigurationText.reference()
+        for key in ConfigurationKey.all {
+            #expect(reference.contains("| `\(key.name)` | "))
+        }
+        for section in ConfigurationSection.all {
+            #expect(reference.contains("\n## \(section.name)\n"))
+        }
+    }
+
+    @Test func aReloadTellsWhatChangedAndWhatItTakes() {
+        var next = Configuration()
+        next.log.level = .debug
+        next.limits.connections = 5
+        next.auth.jwt.issuer = "here"
+        #expect(
+            Configuration().changes(to: next).map(\.description) == [
+                "auth.jwt.issuer: null -> \"here\"",
+                "limits.connections: 20000 -> 5 (needs a restart)",
+                "log.level: \"info\" -> \"debug\"",
+            ])
+        #expect(next.changes(to: next).isEmpty)
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+/// The rules of the house, applied to the repository as it lies here. `RuleTests` shows that each
+/// of them can fail.
+@Suite struct HouseTests {
+    private func expectNone(_ faults: [String], _ location: SourceLocation = #_sourceLocation) {
+        #expect(
+            faults.isEmpty, "\(faults.count) faults:\n\(faults.joined(separator: "\n"))",
+            sourceLocation: location)
+    }
+
+    private var manifest: String {
+        Repository.files.first { $0.path == "Package.swift" }?.text ?? ""
+    }
+
+    @Test func theRepositoryIsFound() {
+        #expect(Repository.sources.count > 20)
+        #expect(!manifest.isEmpty)
+    }
+
+    @Test func importsPointDownward() { expectNone(Repository.sources.flatMap(ImportRules.check)) }
+
+    @Test func theManifestsArrowsPointDownward() {
+        expectNone(ImportRules.check(manifest: manifest))
+        expectNone(ImportRules.undeclared(Repository.sources, manifest: manifest))
+    }
+
+    @Test func unsafePointersStayInTheirFiles() {
+        expectNone(Repository.sources.flatMap(SafetyRules.pointers))
+    }
+
+    @Test func theTablesNameOnlyFilesThatAreThere() {
+        let paths = Set(Repository.sources.map(\.path))
+        let named = House.pointerFiles.union(House.threadOwners)
+        expectNone(named.subtracting(paths).sorted())
+        let targets = Set(Repository.files.compactMap(\.target)).subtracting(["Browser"])
+        #expect(targets == Set(House.rows.joined()))
+    }
+
+    @Test func uncheckedSendableHasItsReason() {
+        expectNone(Repository.sources.flatMap(SafetyRules.unchecked))
+    }
+
+    @Test func nothingTraps() { expectNone(Repository.sources.flatMap(SafetyRules.traps)) }
+
+    @Test func filesFunctionsAndLinesKeepTheirCeilings() {
+        let swift = Repository.files.filter { $0.path.hasSuffix(".swift") }
+        expectNone(swift.flatMap(SizeRules.columns))
+        let code = swift + Repository.files.filter { $0.path.hasSuffix(".js") }
+        expectNone(code.flatMap(SizeRules.file))
+        expectNone(Repository.sources.flatMap(SizeRules.functions))
+    }
+
+    @Test func everyFileSaysWhatItIs() { expectNone(Repository.sources.flatMap(TextRules.opening)) }
+
+    @Test func nothingIsLeftForLater() {
+        expectNone(Repository.sources.flatMap(TextRules.unfinished))
+    }
+
+    @Test func namesAreNouns() { expectNone(Repository.sources.flatMap(TextRules.names)) }
+
+    @Test func thereIsNoEmojiInTheSources() {
+        expectNone(Repository.sources.flatMap(TextRules.emoji))
+    }
+
+    @Test func noFileTellsOfAMachine() {
+        let read = Repository.files.filter { !$0.path.contains("/HouseTests/RuleTests") }
+        expectNone(read.flatMap(TextRules.machinePaths))
+    }
+
+    @Test func theTopLevelHoldsNothingElse() throws {
+        let names = Set(try Repository.topLevel()).subtracting(House.unread)
+        expectNone(names.subtracting(House.topLevel).sorted())
+    }
+}

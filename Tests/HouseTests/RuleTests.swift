@@ -1,0 +1,133 @@
+import Testing
+
+/// Each rule is shown a bad sample, which it must refuse, and a good one, which it must not: a test
+/// of the house that can't fail would be none.
+@Suite struct RuleTests {
+    struct Sample: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let rule: @Sendable (Repository.File) -> [String]
+        var path = "Sources/Engine/Sample.swift"
+        let bad: String
+        let good: String
+    }
+
+    private static func function(lines: Int, above: String = "") -> String {
+        let body = String(repeating: "    work()\n", count: lines - 2)
+        return "\(above)func long(\n_ a: Int) {\n\(body.dropFirst(11))}\n"
+    }
+
+    static let samples: [Sample] = [
+        Sample(
+            testDescription: "an upward import", rule: ImportRules.check,
+            bad: "import Cache\n", good: "import Wire\n// import Cache\n"),
+        Sample(
+            testDescription: "an import within the row", rule: ImportRules.check,
+            path: "Sources/Crypto/A.swift", bad: "import WebSockets\n", good: "import JSON\n"),
+        Sample(
+            testDescription: "an upward import of one type", rule: ImportRules.check,
+            bad: "package import struct Gateway.Page\n", good: "import struct Chat.Coverage\n"),
+        Sample(
+            testDescription: "a system module in the core", rule: ImportRules.check,
+            bad: "import Glibc\n", good: "let text = \"\"\"\nimport Glibc\n\"\"\"\n"),
+        Sample(
+            testDescription: "Foundation in the shell", rule: ImportRules.check,
+            path: "Sources/Cache/A.swift", bad: "@preconcurrency import Foundation\n",
+            good: "import Glibc\nimport Synchronization\n"),
+        Sample(
+            testDescription: "a second door to a C library", rule: ImportRules.check,
+            path: "Sources/Gateway/A.swift", bad: "import CSQLite\n", good: "import CCurl\n"),
+        Sample(
+            testDescription: "a target that is not in the table", rule: ImportRules.check,
+            path: "Sources/Attic/A.swift", bad: "", good: ""),
+        Sample(
+            testDescription: "an unsafe pointer", rule: SafetyRules.pointers,
+            bad: "func f(_ p: UnsafeRawBufferPointer) {}\n",
+            good: "/// Not an UnsafeRawBufferPointer.\nlet a = \"OpaquePointer\"\n"),
+        Sample(
+            testDescription: "a call that hands out a pointer", rule: SafetyRules.pointers,
+            bad: "bytes.withUnsafeBytes { send($0) }\n", good: "bytes.span.count\n"),
+        Sample(
+            testDescription: "unchecked without a reason", rule: SafetyRules.unchecked,
+            path: "Sources/WebSockets/ServiceLoop.swift",
+            bad: "// It is fine.\nfinal class A: @unchecked Sendable {}\n",
+            good:
+                "// Safety: owns its thread,\n// as said.\nfinal class A: @unchecked Sendable {}\n"),
+        Sample(
+            testDescription: "unchecked elsewhere", rule: SafetyRules.unchecked,
+            bad: "// Safety: says so.\nnonisolated(unsafe) var a = 1\n",
+            good: "// @unchecked Sendable\nlet a = 1\n"),
+        Sample(
+            testDescription: "try!", rule: SafetyRules.traps, bad: "try! f()\n",
+            good: "try f()\nlet a = !b\n"),
+        Sample(
+            testDescription: "a force unwrap", rule: SafetyRules.traps,
+            bad: "let a = list.first!\n", good: "if a != b, !c { print(\"first!\") }\n"),
+        Sample(
+            testDescription: "a force unwrap inside an expression", rule: SafetyRules.traps,
+            bad: "f(a[0]!, b)\n", good: "guard a !== b else { return }\n"),
+        Sample(
+            testDescription: "an implicitly unwrapped optional", rule: SafetyRules.traps,
+            bad: "var a: Int!\n", good: "var a: Int?\n"),
+        Sample(
+            testDescription: "fatalError", rule: SafetyRules.traps,
+            bad: "fatalError(\"never\")\n", good: "preconditionFailure(\"never\")\n"),
+        Sample(
+            testDescription: "a long file", rule: SizeRules.file,
+            bad: String(repeating: "a\n", count: 401), good: String(repeating: "a\n", count: 400)),
+        Sample(
+            testDescription: "a wide line", rule: SizeRules.columns,
+            bad: String(repeating: "a", count: 101), good: String(repeating: "ü", count: 100)),
+        Sample(
+            testDescription: "a long function", rule: SizeRules.functions,
+            bad: function(lines: 61), good: function(lines: 60)),
+        Sample(
+            testDescription: "a long function with a reason", rule: SizeRules.functions,
+            bad: function(lines: 70, above: "// Because.\n"),
+            good: function(lines: 70, above: "// House: one table, one case a line.\n")),
+        Sample(
+            testDescription: "a file that does not say what it is", rule: TextRules.opening,
+            bad: "import Chat\n\nstruct A {}\n/// Late.\n",
+            good: "import Chat\n\n/// One A.\nstruct A {}\n"),
+        Sample(
+            testDescription: "something left for later", rule: TextRules.unfinished,
+            bad: "// TODO: more\n", good: "let todo = 1\n"),
+        Sample(
+            testDescription: "a name that says nothing", rule: TextRules.names,
+            bad: "final class CacheManager {}\n", good: "final class ManagedMessageList {}\n"),
+        Sample(
+            testDescription: "an emoji", rule: TextRules.emoji, bad: "// \u{1F680}\n",
+            good: "// → ① …\n"),
+        Sample(
+            testDescription: "a path of some machine", rule: TextRules.machinePaths,
+            bad: "let file = \"/home/me/a\"\n", good: "let file = \"/health/live\"\n"),
+    ]
+
+    @Test(arguments: samples) func aBadSampleIsRefused(_ sample: Sample) {
+        #expect(!sample.rule(Repository.File(path: sample.path, text: sample.bad)).isEmpty)
+        guard !sample.good.isEmpty else { return }
+        #expect(sample.rule(Repository.File(path: sample.path, text: sample.good)) == [])
+    }
+
+    @Test func anUpwardArrowInTheManifestIsRefused() {
+        #expect(!ImportRules.check(manifest: #"core("Chat", ["Wire", "JSON"]),"#).isEmpty)
+        #expect(!ImportRules.check(manifest: "").isEmpty)
+        #expect(ImportRules.check(manifest: #"core("Wire", ["Chat", "JSON"]),"#) == [])
+    }
+
+    @Test func anUndeclaredImportIsRefused() {
+        let file = Repository.File(path: "Sources/Wire/A.swift", text: "import Chat\nimport JSON\n")
+        #expect(
+            ImportRules.undeclared([file], manifest: #"core("Wire", ["JSON"])"#).count == 1)
+    }
+
+    @Test func codeIsToldFromText() {
+        let text = """
+            let a = "b // \\(f("c")) d" // e
+            /* one /* two */ still */ let g = #"h "i" \\#(j)"#
+            """
+        let lines = SwiftCode(text).lines
+        #expect(lines.count == 2)
+        #expect(!lines.joined().contains { "bcdhj".contains($0) })
+        #expect(lines[0].contains("let a =") && lines[1].contains("let g ="))
+    }
+}

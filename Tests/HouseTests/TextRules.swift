@@ -1,0 +1,55 @@
+import Foundation
+
+/// What a reader meets first: every file says what it is, names are nouns of the field, nothing is
+/// left for later, and nothing tells of the machine that it was written on.
+enum TextRules {
+    /// A Swift file opens, behind its imports, with a `///` paragraph.
+    static func opening(_ file: Repository.File) -> [String] {
+        for line in file.lines {
+            let text = line.drop { $0 == " " }
+            if text.hasPrefix("///") { return [] }
+            let isBefore =
+                text.isEmpty || text.hasPrefix("import ") || text.hasPrefix("#")
+                || text.hasPrefix("//") || text.contains(" import ") || text == "}"
+            if !isBefore { break }
+        }
+        return ["\(file.path): does not open with a /// paragraph"]
+    }
+
+    static func unfinished(_ file: Repository.File) -> [String] {
+        marks(in: file, #"\b(TODO|FIXME|XXX|HACK)\b"#, "left for later")
+    }
+
+    /// Type names without a noun of their own.
+    static func names(_ file: Repository.File) -> [String] {
+        let pattern =
+            #"\b(class|struct|enum|protocol|actor) \w+(Manager|Helper|Helpers|Util|Utils|Impl)\b"#
+        return file.code.lines.enumerated().compactMap { index, line in
+            line.range(of: pattern, options: .regularExpression) == nil
+                ? nil : "\(file.path):\(index + 1): a name that says nothing"
+        }
+    }
+
+    static func emoji(_ file: Repository.File) -> [String] {
+        file.lines.enumerated().compactMap { index, line in
+            line.unicodeScalars.contains { $0.properties.isEmojiPresentation }
+                ? "\(file.path):\(index + 1): an emoji" : nil
+        }
+    }
+
+    /// Paths of somebody's home or workplace. The pattern is put together here so that this file
+    /// does not find itself.
+    static func machinePaths(_ file: Repository.File) -> [String] {
+        let places = ["home", "root", "Users", "work", "tmp"].joined(separator: "|")
+        return marks(in: file, "(^|[\\s\"'`=(:])/(\(places))/\\w", "a path of some machine")
+    }
+
+    private static func marks(
+        in file: Repository.File, _ pattern: String, _ what: String
+    ) -> [String] {
+        file.lines.enumerated().compactMap { index, line in
+            line.range(of: pattern, options: .regularExpression) == nil
+                ? nil : "\(file.path):\(index + 1): \(what)"
+        }
+    }
+}

@@ -1,0 +1,91 @@
+/// Which frame of a connection means what for which holder: the pairing of replies with requests.
+/// A value, so that a recorded run can be gone through again.
+package struct ClientSession: Sendable {
+    private struct Pending: Sendable {
+        var method: String
+        var params: JSONValue
+    }
+
+    /// By conversation.
+    package private(set) var holders: [String: Holder] = [:]
+    private var pending: [Int: Pending] = [:]
+
+    package init() {}
+
+    package mutating func sent(id: Int, method: String, params: JSONValue) {
+        pending[id] = Pending(method: method, params: params)
+    }
+
+    package mutating func disconnected() {
+        pending = [:]
+        for conversation in holders.keys { holders[conversation]?.disconnected() }
+    }
+
+    /// - Returns: The conversation whose holder took the frame, if one did.
+    /// - Throws: `TestFailure` where the frame is not allowed at this place.
+    @discardableResult
+    package mutating func received(_ frame: JSONValue) throws -> String? {
+        guard let id = frame["id"].int else { return try receivedEvent(frame) }
+        // Id 0 answers a frame without a usable id, and pairs with no request.
+        guard id != 0 else { return nil }
+        guard let request = pending[id] else { throw TestFailure("a reply to no request: \(id)") }
+        if frame["cached"].bool == true { return nil }
+        pending[id] = nil
+        guard frame["error"].isNull, let conversation = request.params["conversation"].string else {
+            return nil
+        }
+        let result = frame["result"]
+        switch request.method {
+        case "subscribeMessages":
+            let withHave = !request.params["have"].isNull
+            try holders[conversation, default: Holder()].apply(
+                .subscribed(result, withHave: withHave))
+        case "fetchMessages": try holders[conversation, default: Holder()].apply(.fetched(result))
+        case "unsubscribeMessages": holders[conversation]?.unsubscribed()
+        default: return nil
+        }
+        return conversation
+    }
+
+    private mutating func receivedEvent(_ frame: JSONValue) throws -> String? {
+        switch frame["event"].string {
+        case "messages", "gap", "conversation", "reset", "unsubscribed":
+            guard
+                let conversation = frame["conversation"].string
+                    ?? frame["conversation"]["id"].string
+            else { throw TestFailure("an event of a log names no conversation") }
+            try holders[conversation, default: Holder()].apply(.event(frame))
+            return conversation
+        case nil: throw TestFailure("a frame is neither a reply nor an event")
+        default: return nil
+        }
+    }
+}
+
+extension Oracle {
+    /// Goes through what one client recorded and judges its holder of the conversation after every
+    /// frame.
+    ///
+    /// - Returns: The faults, each with the number of its frame; at most 10.
+    package func judge(_ recording: [ChatTestClient.Step], _ conversation: String) -> [String] {
+        var session = ClientSession()
+        var faults: [String] = []
+        for (index, step) in recording.enumerated() {
+            switch step {
+            case .sent(let id, let method, let params):
+                session.sent(id: id, method: method, params: params)
+            case .disconnected: session.disconnected()
+            case .received(let frame):
+                let before = Before(session.holders[conversation] ?? Holder())
+                do {
+                    guard try session.received(frame) == conversation else { continue }
+                } catch { return faults + ["frame \(index): \(error)"] }
+                let holder = session.holders[conversation] ?? Holder()
+                faults += checkStep(from: before, to: holder).map { "frame \(index): \($0)" }
+                if faults.count >= 10 { return faults }
+            }
+        }
+        // Once more the whole of it, in case the steps missed anything.
+        return faults + check(session.holders[conversation] ?? Holder()).prefix(10)
+    }
+}

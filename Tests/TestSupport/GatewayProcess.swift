@@ -1,0 +1,159 @@
+import Foundation
+import Glibc
+
+/// A real `gapless serve` on free ports, with its files in a temporary directory. It is killed,
+/// and the directory removed, when the test lets go of it; between `start` calls (after `kill` or
+/// `terminate`) its files and ports stay, so that a restart is one.
+package final class GatewayProcess {
+    package static let apiKey = "test-key-0123456789abcdef"
+
+    package let directory: URL
+    package let port: Int
+    package let internalPort: Int
+    package var settings: [String: String]
+    private var child: ChildProcess?
+
+    /// Makes the directory and starts the process.
+    ///
+    /// - Parameter settings: Further configuration keys and their values.
+    /// - Throws: `TestFailure` where it does not come up, with the end of its log.
+    package init(settings: [String: String] = [:], starts: Bool = true) throws {
+        let name = "gapless-test-\(UUID().uuidString)"
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent(name)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        port = try Port.free()
+        internalPort = try Port.free()
+        let keyFile = directory.appendingPathComponent("api-keys")
+        try Data("\(Self.apiKey)\n".utf8).write(to: keyFile)
+        var all = [
+            "listen.public": "127.0.0.1:\(port)", "listen.internal": "127.0.0.1:\(internalPort)",
+            "cache.path": directory.appendingPathComponent("gapless.db").path,
+            "auth.api_key_file": keyFile.path,
+        ]
+        all.merge(settings) { _, given in given }
+        self.settings = all
+        if starts { try start() }
+    }
+
+    deinit {
+        child?.kill()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// Starts it and waits until it is ready.
+    ///
+    /// - Throws: `TestFailure` where it ends, or is not ready in time.
+    package func start(waits: Bool = true) throws {
+        precondition(!isRunning, "the gateway runs already")
+        let flags = settings.sorted { $0.key < $1.key }.flatMap {
+            ["--set", "\($0.key)=\($0.value)"]
+        }
+        let child = try ChildProcess(
+            Self.binary(), ["serve"] + flags, log: directory.appendingPathComponent("log").path)
+        self.child = child
+        guard waits else { return }
+        // A debug build on a machine that is busy with other tests, or under a sanitizer.
+        let isReady = Deadline.after(.seconds(60)).poll {
+            child.exitStatus != nil || (try? health("/health/ready").status) == 200
+        }
+        guard isReady, child.exitStatus == nil else {
+            let status = child.exitStatus.map { "ended with \($0)" } ?? "is not ready in time"
+            throw TestFailure("the gateway \(status); its log ends:\n\(log.suffix(2000))")
+        }
+    }
+
+    package var isRunning: Bool { child != nil && child?.exitStatus == nil }
+
+    package var processID: pid_t? { child?.processID }
+
+    /// Sends SIGTERM and waits for the end.
+    ///
+    /// - Returns: The exit code; 128 + n where signal n ended it.
+    /// - Throws: `TestFailure` where it goes on beyond the deadline.
+    package func terminate(_ deadline: Deadline = .after(.seconds(60))) throws -> Int32 {
+        signal(SIGTERM)
+        return try waitForExit(deadline)
+    }
+
+    /// Sends SIGKILL, the crash.
+    package func kill() { child?.kill() }
+
+    package func signal(_ number: Int32) { child?.send(number) }
+
+    /// - Throws: `TestFailure` where it goes on beyond the deadline.
+    package func waitForExit(_ deadline: Deadline = .after(.seconds(60))) throws -> Int32 {
+        guard let child else { throw TestFailure("the gateway was never started") }
+        _ = deadline.poll { child.exitStatus != nil }
+        guard let status = child.exitStatus else {
+            throw TestFailure("the gateway runs on; its log ends:\n\(log.suffix(2000))")
+        }
+        return status
+    }
+
+    /// Everything that all starts wrote to standard output and error.
+    package var log: String {
+        let data = try? Data(contentsOf: directory.appendingPathComponent("log"))
+        return String(decoding: data ?? Data(), as: UTF8.self)
+    }
+
+    /// What is on the internal listener.
+    ///
+    /// - Throws: `TestFailure` where nobody answers.
+    package func health(_ path: String = "/health") throws -> HTTPConnection.Response {
+        try HTTPConnection(port: internalPort).send("GET", path, deadline: .after(.seconds(10)))
+    }
+
+    package func api() -> ServerAPI { ServerAPI(port: port, apiKey: Self.apiKey) }
+
+    /// A client that has said `connect`.
+    ///
+    /// - Throws: `TestFailure` or `ChatTestClient.RequestFailed`.
+    package func client(_ user: String) throws -> ChatTestClient {
+        let client = try ChatTestClient(port: port)
+        try client.connect(user: user)
+        return client
+    }
+
+    /// The built program: what `GAPLESS_BINARY` names, else the one beside the test bundle.
+    package static func binary() throws -> String {
+        let environment = ProcessInfo.processInfo.environment
+        if let named = environment["GAPLESS_BINARY"] { return named }
+        var folders = [URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()]
+        let arguments = CommandLine.arguments
+        if let at = arguments.firstIndex(of: "--test-bundle-path"), at + 1 < arguments.count {
+            folders.insert(URL(fileURLWithPath: arguments[at + 1]), at: 0)
+        }
+        for folder in folders {
+            let path = folder.deletingLastPathComponent().appendingPathComponent("gapless").path
+            if FileManager.default.isExecutableFile(atPath: path) { return path }
+        }
+        throw TestFailure("no gapless beside the tests; build it, or set GAPLESS_BINARY")
+    }
+}
+
+extension GatewayProcess {
+    /// What the kernel knows of the process.
+    package struct Figures: Sendable {
+        package var residentBytes: Int
+        package var openDescriptors: Int
+        /// User and system time together, in seconds.
+        package var cpuSeconds: Double
+    }
+
+    /// - Throws: `TestFailure` where it does not run.
+    package func figures() throws -> Figures {
+        guard let processID, isRunning else { throw TestFailure("the gateway does not run") }
+        let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
+        let resident = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let kilobytes = resident.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+        let descriptors = try FileManager.default.contentsOfDirectory(
+            atPath: "/proc/\(processID)/fd")
+        let stat = try String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)
+        // Fields 14 and 15, counted from behind the name, which may hold spaces.
+        let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
+        let ticks = fields.count > 13 ? (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0) : 0
+        return Figures(
+            residentBytes: kilobytes * 1024, openDescriptors: descriptors.count,
+            cpuSeconds: Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK))))
+    }
+}

@@ -1,0 +1,105 @@
+import Glibc
+
+/// A plain TCP connection to the loopback, non-blocking underneath, with waiting on top. Owned by
+/// one test and closed with it.
+package final class TCPSocket {
+    package let descriptor: Int32
+    /// The peer has closed its side, or reset the connection.
+    package private(set) var isAtEnd = false
+
+    /// - Parameter receiveBuffer: The kernel's receive buffer in bytes, small for a slow reader.
+    /// - Throws: `TestFailure` where nobody listens.
+    package init(port: Int, receiveBuffer: Int? = nil) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw TestFailure("socket: errno \(errno)") }
+        if let receiveBuffer { set(SO_RCVBUF, Int32(receiveBuffer)) }
+        var address = Self.loopback(port: port)
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let outcome = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, length)
+            }
+        }
+        guard outcome == 0 else {
+            let code = errno
+            close(descriptor)
+            throw TestFailure("connect to port \(port): errno \(code)")
+        }
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        var on: Int32 = 1
+        setsockopt(
+            descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    static func loopback(port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        return address
+    }
+
+    private func set(_ option: Int32, _ value: Int32) {
+        var value = value
+        setsockopt(
+            descriptor, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Closing answers with a reset instead of a FIN: the peer that fell off the network.
+    package func resetOnClose() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    /// Says that nothing more will be written, and goes on reading.
+    package func finishWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// - Throws: `TestFailure` where the peer is gone or does not take the bytes in time.
+    package func write(_ bytes: [UInt8], deadline: Deadline = .standard) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count > 0 {
+                sent += count
+            } else if errno == EAGAIN || errno == EINTR {
+                guard wait(for: POLLOUT, deadline) else {
+                    throw TestFailure("write: \(sent) of \(bytes.count) bytes taken in time")
+                }
+            } else {
+                throw TestFailure("write: errno \(errno)")
+            }
+        }
+    }
+
+    /// Takes what is there now, without waiting.
+    package func readAvailable(limit: Int = 1 << 20) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < limit, !isAtEnd {
+            let piece = [UInt8](unsafeUninitializedCapacity: 65536) { buffer, count in
+                let received = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+                count = max(0, received)
+                isAtEnd = received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR)
+            }
+            if piece.isEmpty { break }
+            bytes += piece
+        }
+        return bytes
+    }
+
+    /// - Returns: Whether there is something to read (an end counts) before the deadline.
+    package func waitToRead(_ deadline: Deadline) -> Bool { wait(for: POLLIN, deadline) }
+
+    private func wait(for events: Int32, _ deadline: Deadline) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        while true {
+            let count = poll(&entry, 1, deadline.milliseconds)
+            if count > 0 { return true }
+            if count == 0 || errno != EINTR { return false }
+        }
+    }
+}
