@@ -96,15 +96,17 @@ export class ConversationList {
     this.#connection.request('unsubscribeConversations').catch(() => {});
   }
 
-  /** Fetches the next conversations of a long list. */
+  /** Fetches the next conversations of a long list, and those that a walk needs. */
   async loadMore() {
     if (this.#walk === null || this.#isWalking) return;
     this.#isWalking = true;
     try {
-      const params = { ...this.#walk, limit: PAGE, cached: false };
-      await this.#connection.request('fetchConversations', params, {
-        final: (result) => this.#walked(result),
-      });
+      do {
+        const params = { ...this.#walk, limit: PAGE, cached: false };
+        await this.#connection.request('fetchConversations', params, {
+          final: (result) => this.#walked(result),
+        });
+      } while (this.#walk !== null && (this.#unmet.size > 0 || this.#records.size < WALK_LIMIT));
     } catch {
       // The next scroll, or the next session, tries again.
     } finally {
@@ -182,8 +184,6 @@ export class ConversationList {
     this.#walk = next === undefined || next === null ? null : { cursor: next };
     if (this.#walk === null) this.#dropUnmet();
     this.changed.emit();
-    const isEnough = this.#records.size >= WALK_LIMIT && this.#unmet.size === 0;
-    if (this.#walk !== null && !isEnough) queueMicrotask(() => setTimeout(() => this.loadMore()));
   }
 
   #dropUnmet() {

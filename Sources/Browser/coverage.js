@@ -238,10 +238,11 @@ export class Coverage {
    * @param {Coverage} other
    */
   equals(other) {
-    const isSame = (/** @type {readonly [number, number]} */ [low, high], /** @type {number} */ at) => (
-      low === other.#runs[at][0] && high === other.#runs[at][1]
-    );
-    return this.runCount === other.runCount && this.#runs.every(isSame);
+    if (this.runCount !== other.runCount) return false;
+    return this.#runs.every(([low, high], at) => {
+      const [otherLow, otherHigh] = other.#runs[at];
+      return low === otherLow && high === otherHigh;
+    });
   }
 
   /** As the protocol writes it. */

@@ -43,9 +43,11 @@ export class ReadMarker {
     this.#isBusy = true;
     try {
       while (this.#wanted > this.#seq) {
-        const { lastReadSeq } = await this.#send(this.#wanted);
-        if (lastReadSeq < this.#wanted) this.#wanted = lastReadSeq;
+        const asked = this.#wanted;
+        const { lastReadSeq } = await this.#send(asked);
         this.confirm(lastReadSeq);
+        // A gateway that did not move so far would be asked the same for ever.
+        if (this.#seq < asked && this.#wanted === asked) this.#wanted = this.#seq;
       }
     } catch {
       // The next message that is read, or the next session, tries again.

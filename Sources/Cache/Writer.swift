@@ -131,6 +131,8 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
                 jobs = take()
             }
             work = nil
+            // So that the file alone, without the log beside it, is whole: people copy it.
+            try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         }
     }
 

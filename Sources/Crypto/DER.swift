@@ -1,6 +1,8 @@
 /// The little of DER that keys and signatures are written in. Pure.
 enum DER {
-    static func sequence(_ elements: [UInt8]...) -> [UInt8] { element(0x30, elements.flatMap { $0 }) }
+    static func sequence(_ elements: [UInt8]...) -> [UInt8] {
+        element(0x30, elements.flatMap { $0 })
+    }
 
     /// A non-negative integer, most significant byte first: no zeros in front, but one where the
     /// top bit would make it negative.

@@ -225,7 +225,11 @@ extension Engine {
         json.member("version", string: server.version)
         json.endObject()
         json.key("pingInterval")
-        json.double(Double(limits.pingInterval) / 1000)
+        if limits.pingInterval % 1000 == 0 {
+            json.int(limits.pingInterval / 1000)
+        } else {
+            json.double(Double(limits.pingInterval) / 1000)
+        }
         json.key("limits")
         json.beginObject()
         json.member("inbound_frame", int: limits.inboundFrame)

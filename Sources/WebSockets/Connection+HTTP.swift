@@ -37,33 +37,28 @@ extension Connection {
         guard !exchange.isReading else { return }
         exchange.isReading = true
         defer { exchange.isReading = false }
-        while true {
-            let count = input.count
-            switch phase {
-            case .head: readHead()
-            case .body: readBody()
-            case .open:
-                // What came behind the handshake is already frames.
-                let rest = input
-                input = []
-                if !rest.isEmpty { receiveFrames(rest.span) }
-                return
-            default: return
-            }
-            // Nothing was taken and nothing changed: more has to come.
-            if input.count == count, phase == .head || phase == .body { return }
+        while phase == .head ? readHead() : phase == .body && readBody() {}
+        if phase == .open, !input.isEmpty {
+            // What came behind the handshake is already frames.
+            let rest = input
+            input = []
+            receiveFrames(rest.span)
         }
     }
 
-    private func readHead() {
+    /// - Returns: whether a head was there.
+    private func readHead() -> Bool {
         // An empty line before a request is a habit of old clients (RFC 9112 2.2).
         while exchange.searched == 0, input.starts(with: [0x0D, 0x0A]) { input.removeFirst(2) }
         guard let end = HTTPRequestHead.end(in: input, searched: exchange.searched) else {
             exchange.searched = input.count
             if input.count > server.limits.head { refuse(431, "head above its limit") }
-            return
+            return false
         }
-        guard end <= server.limits.head else { return refuse(431, "head above its limit") }
+        guard end <= server.limits.head else {
+            refuse(431, "head above its limit")
+            return true
+        }
         exchange.searched = 0
         exchange.number &+= 1
         do {
@@ -74,6 +69,7 @@ extension Connection {
         } catch {
             refuse(error.status, error.reason)
         }
+        return true
     }
 
     /// Decides what becomes of a request whose head is there.
@@ -96,10 +92,11 @@ extension Connection {
         if head.expectsContinue { send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
     }
 
-    private func readBody() {
+    /// - Returns: whether the body was there.
+    private func readBody() -> Bool {
         guard let head = exchange.head, input.count >= head.contentLength,
             let method = HTTPMethod(rawValue: head.method)
-        else { return }
+        else { return false }
         let body = Array(input.prefix(head.contentLength))
         input.removeFirst(head.contentLength)
         setDeadline(nil)
@@ -110,6 +107,7 @@ extension Connection {
             isSecure: listener.tls != nil)
         let responder = HTTPResponder(server: server, socket: id, exchange: exchange.number)
         server.delegate?.request(request, responder)
+        return true
     }
 
     func respond(_ response: HTTPResponse, to number: UInt32) {

@@ -55,8 +55,8 @@ enum Handshake {
         let input = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
         var digest = [UInt8](repeating: 0, count: 20)
         _ = lws_SHA1(input, input.count, &digest)
-        // 20 bytes are 28 characters, and the terminator.
-        var text = [CChar](repeating: 0, count: 29)
+        // 20 bytes are 28 characters and the terminator; the library wants room for another four.
+        var text = [CChar](repeating: 0, count: 33)
         let count = digest.withUnsafeBytes {
             lws_b64_encode_string(
                 $0.bindMemory(to: CChar.self).baseAddress, Int32($0.count), &text,

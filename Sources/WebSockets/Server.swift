@@ -84,8 +84,8 @@ package final class Server: @unchecked Sendable {
                 hosts[tls] = host
                 loop.retain(host)
             }
-            acceptor.start(on: loop) { [unowned self] in
-                adopt($0, from: acceptor.listener, by: host)
+            acceptor.start(on: loop) { [unowned self, listener = acceptor.listener] in
+                adopt($0, from: listener, by: host)
             }
         }
         deadlineTimer = TimerWatcher(loop: loop, milliseconds: Deadlines.millisecondsPerTick) {

@@ -47,7 +47,7 @@ package final class ServiceLoop: @unchecked Sendable {
     /// - Throws: `WebSocketError` `loop` if the system gives no event loop or context.
     package init(log: @escaping @Sendable (String) -> Void = { _ in }) throws(WebSocketError) {
         LibraryLog.route(to: log)
-        Process.prepare()
+        ProcessSettings.prepare()
         guard let events = ev_loop_new(UInt32(EVFLAG_AUTO)) else {
             throw WebSocketError(.loop, "creating the event loop: none was given")
         }

@@ -22,32 +22,53 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{\n limits: {conections: 1}}",
-            "c.json5:2: limits.conections: unknown key (did you mean limits.connections?)"),
-        ("{connections: 1}", "c.json5:1: connections: unknown key (did you mean limits.connections?)"),
+        (
+            "{\n limits: {conections: 1}}",
+            "c.json5:2: limits.conections: unknown key (did you mean limits.connections?)"
+        ),
+        (
+            "{connections: 1}",
+            "c.json5:1: connections: unknown key (did you mean limits.connections?)"
+        ),
         ("{zzz: 1}", "c.json5:1: zzz: unknown key"),
         ("{log: 'debug'}", "c.json5:1: log: a section, not a key (keys: level, format)"),
-        ("{log: {level: 'loud'}}",
-            "c.json5:1: log.level: \"loud\" is not accepted (accepted: debug | info | warning | error)"),
-        ("{limits: {message: '5PiB'}}",
+        (
+            "{log: {level: 'loud'}}",
+            "c.json5:1: log.level: \"loud\" is not accepted (accepted: debug | info | warning | error)"
+        ),
+        (
+            "{limits: {message: '5PiB'}}",
             "c.json5:1: limits.message: \"5PiB\" is not accepted"
-                + " (accepted: a size from 256B to 8MiB (B, KiB, MiB, GiB))"),
-        ("{limits: {connections: 0}}",
+                + " (accepted: a size from 256B to 8MiB (B, KiB, MiB, GiB))"
+        ),
+        (
+            "{limits: {connections: 0}}",
             "c.json5:1: limits.connections: 0 is not accepted"
-                + " (accepted: a whole number from 1 to 1000000)"),
-        ("{limits: {ping_interval: 25}}",
+                + " (accepted: a whole number from 1 to 1000000)"
+        ),
+        (
+            "{limits: {ping_interval: 25}}",
             "c.json5:1: limits.ping_interval: 25 is not accepted"
-                + " (accepted: a duration from 1s to 10m (ms, s, m, h, d))"),
-        ("{page: {enabled: 'yes'}}",
-            "c.json5:1: page.enabled: \"yes\" is not accepted (accepted: true or false)"),
-        ("{listen: {public: 8000}}",
+                + " (accepted: a duration from 1s to 10m (ms, s, m, h, d))"
+        ),
+        (
+            "{page: {enabled: 'yes'}}",
+            "c.json5:1: page.enabled: \"yes\" is not accepted (accepted: true or false)"
+        ),
+        (
+            "{listen: {public: 8000}}",
             "c.json5:1: listen.public: 8000 is not accepted"
-                + " (accepted: HOST:PORT, such as 127.0.0.1:8000 or [::1]:8000)"),
-        ("{listen: {allowed_origins: ['https://a.example/']}}",
+                + " (accepted: HOST:PORT, such as 127.0.0.1:8000 or [::1]:8000)"
+        ),
+        (
+            "{listen: {allowed_origins: ['https://a.example/']}}",
             "c.json5:1: listen.allowed_origins: a list of 1 is not accepted"
-                + " (accepted: a list, each of it an origin, such as https://chat.example.org)"),
-        ("{cache: {path: ['x']}}",
-            "c.json5:1: cache.path: a list of 1 is not accepted (accepted: the path of a file)"),
+                + " (accepted: a list, each of it an origin, such as https://chat.example.org)"
+        ),
+        (
+            "{cache: {path: ['x']}}",
+            "c.json5:1: cache.path: a list of 1 is not accepted (accepted: the path of a file)"
+        ),
         ("{log: {level: 'info'},\n log: {level: 'info'}}", "c.json5:2: log.level: given before"),
         ("{\n  log: {level: 'info'\n}", "c.json5:3: not JSON5: expected: a comma or } follows"),
         ("", "c.json5:1: not JSON5: expected: an object begins (column 1)"),
@@ -60,16 +81,28 @@ import Testing
 
     @Test(arguments: [
         (["auth.mode": "jwt"], "configuration: auth.mode: jwt, but there is no key"),
-        (["listen.public": "0.0.0.0:8000"],
-            "configuration: auth.mode: open, but listen.public is 0.0.0.0:8000"),
+        (
+            ["listen.public": "0.0.0.0:8000"],
+            "configuration: auth.mode: open, but listen.public is 0.0.0.0:8000"
+        ),
         (["listen.tls.certificate": "c.pem"], "configuration: listen.tls.key: missing"),
         (["listen.tls.key": "k.pem"], "configuration: listen.tls.certificate: missing"),
-        (["listen.internal": "127.0.0.1:8000"], "configuration: listen.internal: 127.0.0.1:8000 is"),
-        (["upstream.kind": "redis"],
-            "configuration: upstream.kind: redis is not built into this program (built in: embedded)"),
-        (["limits.message": "64KiB"],
-            "configuration: limits.message: \"64KiB\" does not lie below limits.inbound_frame"),
-        (["limits.outbox_soft": "4MiB"], "configuration: limits.outbox_soft: \"4MiB\" does not lie"),
+        (
+            ["listen.internal": "127.0.0.1:8000"],
+            "configuration: listen.internal: 127.0.0.1:8000 is"
+        ),
+        (
+            ["upstream.kind": "redis"],
+            "configuration: upstream.kind: redis is not built into this program (built in: embedded)"
+        ),
+        (
+            ["limits.message": "64KiB"],
+            "configuration: limits.message: \"64KiB\" does not lie below limits.inbound_frame"
+        ),
+        (
+            ["limits.outbox_soft": "4MiB"],
+            "configuration: limits.outbox_soft: \"4MiB\" does not lie"
+        ),
         (["limits.reply": "5MiB"], "configuration: limits.reply: \"5MiB\" does not lie below"),
         (["sync.backoff_base": "31s"], "configuration: sync.backoff_base: \"31s\" does not lie"),
         (["drain.window": "31s"], "configuration: drain.window: \"31s\" does not lie below"),

@@ -12,7 +12,8 @@ import Testing
     private let directory = Result { try TemporaryDirectory() }
 
     @Test func flagsStandOverEnvironmentOverFileOverDefaults() throws {
-        let file = try directory.get().file("c.json5", "{limits: {connections: 1, subscriptions: 1, reply: '1MiB'}}")
+        let file = try directory.get().file(
+            "c.json5", "{limits: {connections: 1, subscriptions: 1, reply: '1MiB'}}")
         let overrides = ConfigurationOverrides(
             environment: [
                 "GAPLESS_LIMITS_CONNECTIONS": "2", "GAPLESS_LIMITS_SUBSCRIPTIONS": "2",
@@ -39,7 +40,9 @@ import Testing
 
     @Test func listsHaveCommasOutsideAFile() throws {
         let overrides = ConfigurationOverrides(
-            environment: ["GAPLESS_LISTEN_ALLOWED_ORIGINS": "https://a.example, http://b.example:1"],
+            environment: [
+                "GAPLESS_LISTEN_ALLOWED_ORIGINS": "https://a.example, http://b.example:1"
+            ],
             settings: [flag("auth.jwt.algorithms", "ES256,EdDSA")])
         let configuration = try Configuration.load(file: nil, overrides: overrides)
         #expect(configuration.listen.allowedOrigins == ["https://a.example", "http://b.example:1"])

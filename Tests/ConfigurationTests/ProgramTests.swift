@@ -1,3 +1,4 @@
+import Chat
 import Crypto
 @testable import Gateway
 import Testing
@@ -42,8 +43,10 @@ import Testing
         (["gentoken", "--user", "a\u{7}"], "--user takes 1 to 255 bytes"),
         (["gentoken", "--user", "a"], "no key to sign with"),
         (["gentoken", "--user", "a", "--ttl", "1"], "--ttl: \"1\" is not accepted"),
-        (["gentoken", "--user", "a", "--secret-file", "s", "--private-key-file", "p"],
-            "--secret-file and --private-key-file exclude each other"),
+        (
+            ["gentoken", "--user", "a", "--secret-file", "s", "--private-key-file", "p"],
+            "--secret-file and --private-key-file exclude each other"
+        ),
         (["replay"], "replay takes at least one file"),
         (["replay", "a/x.txt", "b/x.txt"], "two files have the same name"),
         (["replay", "x", "--rate", "-1"], "--rate: \"-1\" is not accepted"),
@@ -64,16 +67,26 @@ import Testing
         (["checkconfig", "--config", "/nowhere/x"], "gapless checkconfig: configuration: open"),
         (["checkconfig", "--set", "a=1"], "gapless checkconfig: --set: a: unknown key"),
         (["--set", "a=1"], "gapless serve: --set: a: unknown key"),
-        (["checkconfig", "--set", "auth.api_key_file=/nowhere/x"],
-            "gapless checkconfig: configuration: auth.api_key_file: open /nowhere/x: No such"),
-        (["checkconfig", "--set", "listen.tls.key=/nowhere/k", "--set",
-            "listen.tls.certificate=/nowhere/c"],
-            "gapless checkconfig: listen.tls: /nowhere/c can't be read (errno 2)"),
+        (
+            ["checkconfig", "--set", "auth.api_key_file=/nowhere/x"],
+            "gapless checkconfig: configuration: auth.api_key_file: open /nowhere/x: No such"
+        ),
+        (
+            [
+                "checkconfig", "--set", "listen.tls.key=/nowhere/k", "--set",
+                "listen.tls.certificate=/nowhere/c",
+            ],
+            "gapless checkconfig: listen.tls: /nowhere/c can't be read (errno 2)"
+        ),
         (["checktoken"], "gapless checktoken: auth.mode is open: no token is checked"),
-        (["gentoken", "--user", "a", "--secret-file", "/nowhere/x"],
-            "gapless gentoken: open /nowhere/x: No such file or directory (errno 2)"),
-        (["replay", "/nowhere/x", "--api-key-file", "/nowhere/k"],
-            "gapless replay: open /nowhere/k: No such file or directory (errno 2)"),
+        (
+            ["gentoken", "--user", "a", "--secret-file", "/nowhere/x"],
+            "gapless gentoken: open /nowhere/x: No such file or directory (errno 2)"
+        ),
+        (
+            ["replay", "/nowhere/x", "--api-key-file", "/nowhere/k"],
+            "gapless replay: open /nowhere/k: No such file or directory (errno 2)"
+        ),
     ])
     func failureExitsWithOne(_ arguments: [String], _ message: String) {
         let test = TestConsole()
@@ -111,7 +124,8 @@ import Testing
         let settings = ["auth.mode=jwt", "auth.jwt.secret_file=\(file)", "auth.jwt.audience=chat"]
         let test = TestConsole()
         let flags = settings.flatMap { ["--set", $0] }
-        let code = Program.run(["gentoken", "--user", "né", "--ttl", "90s"] + flags, console: test.console)
+        let code = Program.run(
+            ["gentoken", "--user", "né", "--ttl", "90s"] + flags, console: test.console)
         #expect(code == 0, "\(test.complaints)")
         var auth = Configuration().auth
         auth.mode = .jwt

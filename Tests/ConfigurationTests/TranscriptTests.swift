@@ -17,29 +17,50 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [
-        ("[07:04] <nick> text", .message(author: "nick", text: "text", time: "07:04")),
-        ("[07:04:59] <nick> text", .message(author: "nick", text: "text", time: "07:04:59")),
-        ("<nick> text", .message(author: "nick", text: "text", time: nil)),
-        ("[07:04] <n|ck[]\\`^{}-_> a", .message(author: "n|ck[]\\`^{}-_", text: "a", time: "07:04")),
-        ("[07:04] <nick> <other> text", .message(author: "nick", text: "<other> text", time: "07:04")),
-        ("[07:04] <nick>text", .message(author: "nick", text: "text", time: "07:04")),
-        ("[07:04] <nick>   indented ", .message(author: "nick", text: "  indented ", time: "07:04")),
-        ("[07:04] <nick> === not a join", .message(author: "nick", text: "=== not a join", time: "07:04")),
-        ("[07:04] <nick> * not an emote", .message(author: "nick", text: "* not an emote", time: "07:04")),
-        ("[07:04] <nick> text\r", .message(author: "nick", text: "text", time: "07:04")),
-        ("[07:04]  * nick does it", .emote(author: "nick", text: "does it", time: "07:04")),
-        ("[07:04] * nick does it", .emote(author: "nick", text: "does it", time: "07:04")),
-        ("* nick does it", .emote(author: "nick", text: "does it", time: nil)),
-        ("=== nick [n=n@host] has joined #ubuntu", .system),
-        ("[07:04] === nick is now known as other", .system),
-        ("[07:04] *** nick has quit IRC", .system),
-        ("[07:04] <nick>", .blank), ("[07:04] <nick> ", .blank), ("[07:04] * nick", .blank),
-        ("[07:04] <> text", .unknown), ("[07:04] <a b> text", .unknown), ("[07:04] <nick text", .unknown),
-        ("[7:04] <nick> text", .unknown), ("[07:04", .unknown), ("[07:04]", .unknown),
-        ("[] <nick> text", .unknown), ("[ab:cd] <nick> text", .unknown), ("text", .unknown),
-        ("--- Log opened", .unknown), ("", .blank),
-    ] as [(String, IRCLine)])
+    @Test(
+        arguments: [
+            ("[07:04] <nick> text", .message(author: "nick", text: "text", time: "07:04")),
+            ("[07:04:59] <nick> text", .message(author: "nick", text: "text", time: "07:04:59")),
+            ("<nick> text", .message(author: "nick", text: "text", time: nil)),
+            (
+                "[07:04] <n|ck[]\\`^{}-_> a",
+                .message(author: "n|ck[]\\`^{}-_", text: "a", time: "07:04")
+            ),
+            (
+                "[07:04] <nick> <other> text",
+                .message(author: "nick", text: "<other> text", time: "07:04")
+            ),
+            ("[07:04] <nick>text", .message(author: "nick", text: "text", time: "07:04")),
+            (
+                "[07:04] <nick>   indented ",
+                .message(author: "nick", text: "  indented ", time: "07:04")
+            ),
+            (
+                "[07:04] <nick> === not a join",
+                .message(author: "nick", text: "=== not a join", time: "07:04")
+            ),
+            (
+                "[07:04] <nick> * not an emote",
+                .message(author: "nick", text: "* not an emote", time: "07:04")
+            ),
+            ("[07:04] <nick> text\r", .message(author: "nick", text: "text", time: "07:04")),
+            ("[07:04]  * nick does it", .emote(author: "nick", text: "does it", time: "07:04")),
+            ("[07:04] * nick does it", .emote(author: "nick", text: "does it", time: "07:04")),
+            ("* nick does it", .emote(author: "nick", text: "does it", time: nil)),
+            ("=== nick [n=n@host] has joined #ubuntu", .system),
+            ("[07:04] === nick is now known as other", .system),
+            ("[07:04] *** nick has quit IRC", .system),
+            ("[07:04] <nick> ", .message(author: "nick", text: "", time: "07:04")),
+            ("[07:04] <nick>   ", .message(author: "nick", text: "  ", time: "07:04")),
+            ("[07:04] * nick ", .emote(author: "nick", text: "", time: "07:04")),
+            ("[07:04] <nick>", .blank), ("[07:04] * nick", .blank), ("[07:04] <nick>\r", .blank),
+            ("[07:04] <z[1] > text", .message(author: "z[1] ", text: "text", time: "07:04")),
+            ("[07:04] <> text", .unknown), ("[07:04] < > text", .unknown),
+            ("[07:04] <nick text", .unknown),
+            ("[7:04] <nick> text", .unknown), ("[07:04", .unknown), ("[07:04]", .unknown),
+            ("[] <nick> text", .unknown), ("[ab:cd] <nick> text", .unknown), ("text", .unknown),
+            ("--- Log opened", .unknown), ("", .blank),
+        ] as [(String, IRCLine)])
     func aLineIsToldByItsForm(_ text: String, _ line: IRCLine) {
         #expect(IRCLine(text) == line)
     }
@@ -102,7 +123,8 @@ import TestSupport
         ("{\"author\":\"a\"}\n{\"author\":", 2, "not a JSON object"),
         ("{\"author\":\"a\"}\n\n[1]", 3, "not a JSON object"),
         ("{\"body\":\"x\"}", 1, "author: missing"), ("{\"author\":7}", 1, "author: missing"),
-        ("{\"author\":\"\"}", 1, "author: missing"), ("{\"author\":\"a\\u0000\"}", 1, "author: missing"),
+        ("{\"author\":\"\"}", 1, "author: missing"),
+        ("{\"author\":\"a\\u0000\"}", 1, "author: missing"),
         ("", 1, "no message"), ("junk\nmore\n", 3, "no message"),
         ("=== nobody speaks", 1, "no message"),
     ])
@@ -115,7 +137,9 @@ import TestSupport
     @Test func randomBytesNeverBreakTheReader() {
         let seed: UInt64 = 17
         var generator = SplitMix64(seed: seed)
-        let pieces = ["[", "07:04", "] ", "<", "nick", "> ", "* ", "=== ", "\n", "\r", "é", "\u{FEFF}"]
+        let pieces = [
+            "[", "07:04", "] ", "<", "nick", "> ", "* ", "=== ", "\n", "\r", "é", "\u{FEFF}",
+        ]
         for _ in 0..<5000 {
             var bytes: [UInt8] = []
             for _ in 0..<Int.random(in: 0...20, using: &generator) {
@@ -124,7 +148,9 @@ import TestSupport
                     bytes.append(UInt8.random(in: 0...255, using: &generator))
                 }
             }
-            guard let transcript = try? Transcript(bytes, name: "log", bodyLimit: 5) else { continue }
+            guard let transcript = try? Transcript(bytes, name: "log", bodyLimit: 5) else {
+                continue
+            }
             for entry in transcript.entries {
                 #expect(throws: Never.self, "seed \(seed)") { try JSONObject(entry.content) }
             }

@@ -19,10 +19,12 @@ import TestSupport
         #expect(Words.size(text) == nil)
     }
 
-    @Test(arguments: [
-        ("0", 0), ("0s", 0), ("250ms", 250), ("30s", 30_000), ("2m", 120_000), ("1h", 3_600_000),
-        ("7d", 604_800_000), ("1m30s", 90_000), ("1h1ms", 3_600_001),
-    ] as [(String, Milliseconds)])
+    @Test(
+        arguments: [
+            ("0", 0), ("0s", 0), ("250ms", 250), ("30s", 30_000), ("2m", 120_000),
+            ("1h", 3_600_000),
+            ("7d", 604_800_000), ("1m30s", 90_000), ("1h1ms", 3_600_001),
+        ] as [(String, Milliseconds)])
     func aDurationIsPartsFromLargeToSmall(_ text: String, _ milliseconds: Milliseconds) {
         #expect(Words.duration(text) == milliseconds)
     }

@@ -59,8 +59,9 @@ struct RefusedToken: Sendable, CustomTestStringConvertible {
                 + "." + parts[1] + "." + parts[2], .malformedHeader),
         RefusedToken(
             "a header nested deeply",
-            header(#"{"alg":"HS256","x":"# + String(repeating: "[", count: 500)
-                + String(repeating: "]", count: 500) + "}"), .malformedHeader),
+            header(
+                #"{"alg":"HS256","x":"# + String(repeating: "[", count: 500)
+                    + String(repeating: "]", count: 500) + "}"), .malformedHeader),
         RefusedToken("no algorithm", header(#"{"typ":"JWT"}"#), .unknownAlgorithm),
         RefusedToken("the algorithm none", header(#"{"alg":"none"}"#), .unknownAlgorithm),
         RefusedToken("the algorithm None", header(#"{"alg":"None"}"#), .unknownAlgorithm),
@@ -145,7 +146,8 @@ struct RefusedToken: Sendable, CustomTestStringConvertible {
         claims("a start that is a text", Forge.claims(extra: #""nbf":"now""#), .badTime),
         claims("a start in the future", Forge.claims(extra: #""nbf":1800001000"#), .notYetValid),
         claims("an issue that is a list", Forge.claims(extra: #""iat":[1]"#), .badTime),
-        claims("an issue in the future", Forge.claims(extra: #""iat":1800001000"#), .issuedInFuture),
+        claims(
+            "an issue in the future", Forge.claims(extra: #""iat":1800001000"#), .issuedInFuture),
     ]
 
     private static func header(_ text: String) -> String { Forge.token(header: text) }

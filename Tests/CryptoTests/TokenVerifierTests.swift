@@ -151,7 +151,9 @@ import TestSupport
 
     @Test func noReasonHoldsTheToken() throws {
         for bad in RefusedToken.all where bad.token.count >= 12 {
-            guard case .failure(let error) = try Forge.verifier().verdict(bad.token) else { continue }
+            guard case .failure(let error) = try Forge.verifier().verdict(bad.token) else {
+                continue
+            }
             #expect(!"\(error) \(error.reason)".contains(bad.token.prefix(12)), "\(bad.what)")
         }
     }

@@ -100,7 +100,7 @@ import Testing
 
     @Test func hasOneCanonicalTextForOneMeaning() throws {
         let one = try value(
-            #" { "b" : [ 1 , { "y":null,"x":"\u0041\/\u00e9" } ], "a" : 1, "a" : 2.0, "é":1, "z":2 } "#
+            #" { "b" : [ 1 , {"y":null,"x":"\u0041\/\u00e9"} ], "a" : 1, "a" : 2.0, "é":1,"z":2 } "#
         )
         let other = try value(#"{"z":2,"é":1,"a":2.0,"b":[1,{"x":"A/é","y":null}]}"#)
         let text = #"{"a":2.0,"b":[1,{"x":"A/é","y":null}],"z":2,"é":1}"#

@@ -114,10 +114,10 @@ package final class GatewayProcess {
         return client
     }
 
-    /// The built program: what `GAPLESS_BINARY` names, else the one beside the test bundle.
+    /// The built program: what `TESTED_PROGRAM` names, else the one beside the test bundle.
     package static func binary() throws -> String {
         let environment = ProcessInfo.processInfo.environment
-        if let named = environment["GAPLESS_BINARY"] { return named }
+        if let named = environment["TESTED_PROGRAM"] { return named }
         var folders = [URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()]
         let arguments = CommandLine.arguments
         if let at = arguments.firstIndex(of: "--test-bundle-path"), at + 1 < arguments.count {
@@ -127,7 +127,7 @@ package final class GatewayProcess {
             let path = folder.deletingLastPathComponent().appendingPathComponent("gapless").path
             if FileManager.default.isExecutableFile(atPath: path) { return path }
         }
-        throw TestFailure("no gapless beside the tests; build it, or set GAPLESS_BINARY")
+        throw TestFailure("no gapless beside the tests; build it, or set TESTED_PROGRAM")
     }
 }
 

@@ -55,7 +55,7 @@ import Wire
             prefix: "")
         let same = try MessageContent.decode(
             object(
-                #"{"id":"2","x":{"q":1},"y":1,"body":"aA","attachment":null,"metadata":{"a":2,"b":1}}"#
+                #"{"x":{"q":1},"y":1,"body":"aA","attachment":null,"metadata":{"a":2,"b":1}}"#
             ),
             prefix: "")
         #expect(one.canonical() == same.canonical())

@@ -172,6 +172,10 @@ import Wire
         (0..<count).map { "\"u\($0)\"" }.joined(separator: ",")
     }
 
+    private static func runs(_ count: Int) -> String {
+        (1...count).map { "[\($0 * 2),\($0 * 2)]" }.joined(separator: ",")
+    }
+
     private static func have(_ parts: String) -> String {
         #"{"conversation":"c","have":{\#(parts)}}"#
     }
@@ -220,8 +224,7 @@ import Wire
         Row(
             "findBoundaries",
             have(
-                head
-                    + #","asOf":9,"runs":[\#((1...1001).map { "[\($0 * 2),\($0 * 2)]" }.joined(separator: ","))]"#
+                head + #","asOf":9,"runs":[\#(runs(1001))]"#
             ),
             "have.runs", .tooLarge),
     ]

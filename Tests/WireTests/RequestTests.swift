@@ -26,7 +26,8 @@ import Wire
             try request("subscribeMessages", #"{"conversation":"c"}"#)
                 == .subscribeMessages(conversation: "c", have: nil, limit: 100))
         let have = #"""
-            {"head":{"epoch":"e","seq":96,"rev":57,"mark":"m","floor":3},"asOf":55,"runs":[[1,50],[80,96]]}
+            {"head":{"epoch":"e","seq":96,"rev":57,"mark":"m","floor":3},
+            "asOf":55,"runs":[[1,50],[80,96]]}
             """#
         let expected = Have(
             head: Head(epoch: "e", seq: 96, rev: 57, mark: "m", floor: 3), asOf: 55,
@@ -109,7 +110,8 @@ import Wire
         #expect(
             try request(
                 "fetchParticipants",
-                #"{"conversation":"c","limit":-3,"offset":"x","order_by":"created_at","order":"asc"}"#
+                #"{"conversation":"c","limit":-3,"offset":"x","order_by":"created_at","#
+                    + #""order":"asc"}"#
             )
                 == .fetchParticipants(
                     conversation: "c", ParticipantsRequest(limit: -3, offset: 0, order: .asc)))
@@ -121,8 +123,10 @@ import Wire
 
     @Test func readsMessagesAndKeepsWhatItDoesNotKnow() throws {
         let params = #"""
-            {"conversation":"c","id":"m","body":"","attachment":{"a":1.0},"metadata":{ },"mood":"ok",
-            "seq":9,"author":"mallory","deleted":true,"cached":false,"mood":{"x":[1]},"é":null}
+            {"conversation":"c","id":"m","body":"","attachment":{"a":1.0},"metadata":{ },
+            "mood":"ok",
+            "seq":9,"author":"mallory","deleted":true,"cached":false,
+            "mood":{"x":[1]},"é":null}
             """#
         let content = MessageContent(
             id: "m", body: "", attachment: try json(#"{"a":1.0}"#), metadata: try json("{ }"),
@@ -166,7 +170,8 @@ import Wire
         #expect(
             try request(
                 "createConversation",
-                #"{"id":"c","title":"t","participants":["a","b"],"metadata":{},"distinct":true,"admins":["x"],"x":1}"#
+                #"{"id":"c","title":"t","participants":["a","b"],"metadata":{},"distinct":true,"#
+                    + #""admins":["x"],"x":1}"#
             )
                 == .createConversation(
                     id: "c",
@@ -241,8 +246,9 @@ import Wire
     @Test func noBytesMakeItFail() throws {
         let frame = Array(
             #"""
-            {"id":7,"method":"subscribeMessages","params":{"conversation":"é","limit":10,"have":{"head":
-            {"epoch":"e","seq":9,"rev":12,"mark":"m","floor":1},"asOf":12,"runs":[[1,5],[7,9]]}}}
+            {"id":7,"method":"subscribeMessages","params":{"conversation":"é","limit":10,
+            "have":{"head":{"epoch":"e","seq":9,"rev":12,"mark":"m","floor":1},
+            "asOf":12,"runs":[[1,5],[7,9]]}}}
             """#.utf8)
         var requests = 0
         for seed in UInt64(1)...5000 {

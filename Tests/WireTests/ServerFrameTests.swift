@@ -43,12 +43,14 @@ import Wire
     @Test func errors() throws {
         #expect(
             try text(ServerFrame.error(id: 0, .badRequest("id: missing \"x\"")))
-                == #"{"id":0,"error":{"code":"bad_request","message":"id: missing \"x\"","retry":"never"}}"#
+                == #"{"id":0,"error":{"code":"bad_request","message":"id: missing \"x\"","#
+                + #""retry":"never"}}"#
         )
         let later = RequestError(.rateLimited, "slow", retry: .later, after: 250)
         #expect(
             try text(ServerFrame.error(id: 9, later))
-                == #"{"id":9,"error":{"code":"rate_limited","message":"slow","retry":"later","after":250}}"#
+                == #"{"id":9,"error":{"code":"rate_limited","message":"slow","#
+                + #""retry":"later","after":250}}"#
         )
     }
 
@@ -80,7 +82,8 @@ import Wire
             conversation: "c", gaps: gaps, prev: 1, asOf: 2, head: head, open: false)
         #expect(
             try text(payload)
-                == #"{"event":"gap","conversation":"c","gaps":[{"after":41,"before":90,"missing":48,"#
+                == #"{"event":"gap","conversation":"c","gaps":["#
+                + #"{"after":41,"before":90,"missing":48,"#
                 + #""cause":"upstream","since":"1970-01-01T00:00:01.000Z"},{"after":0,"before":3,"#
                 + #""missing":null,"cause":"trimmed","since":"1970-01-01T00:00:01.000Z"}],"#
                 + #""prev":1,"asOf":2,"head":\#(headText)}"#)
@@ -111,7 +114,8 @@ import Wire
         #expect(!written.contains("unreadCount"))
         #expect(
             try text(ServerFrame.conversationRemoved("c"))
-                == #"{"event":"conversations","deltas":[{"type":"deleted","conversation":{"id":"c"}}]}"#
+                == #"{"event":"conversations","deltas":["#
+                + #"{"type":"deleted","conversation":{"id":"c"}}]}"#
         )
     }
 
@@ -151,7 +155,8 @@ import Wire
             ),
             (
                 ServerFrame.typing(conversation: "c", user: "u", state: .pause, at: time),
-                #"{"event":"typing","conversation":"c","user":"u","state":"pause","at":"1970-01-01T00:00:01.000Z"}"#
+                #"{"event":"typing","conversation":"c","user":"u","state":"pause","#
+                    + #""at":"1970-01-01T00:00:01.000Z"}"#
             ),
             (
                 ServerFrame.goaway(reconnectIn: 1500, reason: "draining"),
@@ -162,7 +167,8 @@ import Wire
         for reason in UnsubscribeReason.allCases {
             #expect(
                 try text(ServerFrame.unsubscribed(conversation: "c", reason: reason))
-                    == #"{"event":"unsubscribed","conversation":"c","reason":"\#(reason.rawValue)"}"#
+                    == #"{"event":"unsubscribed","conversation":"c","#
+                    + #""reason":"\#(reason.rawValue)"}"#
             )
         }
     }

@@ -39,9 +39,9 @@ export class Composer {
     this.send = element('button', {
       type: 'submit', class: 'send', 'aria-label': 'Send', title: 'Send', disabled: true,
     }, icon(SEND));
+    const cancel = { type: 'button', class: 'link', onclick: () => this.#endEdit() };
     this.note = element('div', { class: 'editing', hidden: true },
-      'Editing a message',
-      element('button', { type: 'button', class: 'link', onclick: () => this.#endEdit() }, 'Cancel'));
+      'Editing a message', element('button', cancel, 'Cancel'));
     /** What to put on the page. */
     this.element = element('form', {
       class: 'composer', onsubmit: (/** @type {Event} */ event) => this.#submit(event),

@@ -43,7 +43,8 @@ package struct Command: Sendable {
     static func table(_ rows: [(String, String)]) -> String {
         let width = min(rows.map(\.0.count).max() ?? 0, 28)
         return rows.map { name, text in
-            let gap = name.count > width
+            let gap =
+                name.count > width
                 ? "\n" + String(repeating: " ", count: width + 4)
                 : String(repeating: " ", count: width + 2 - name.count)
             return "  \(name)\(gap)\(text)\n"

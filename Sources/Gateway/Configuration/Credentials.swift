@@ -18,15 +18,18 @@ package struct Credentials: Sendable {
         var keys: [VerificationKey] = []
         if auth.mode == .jwt {
             let jwt = auth.jwt
-            keys += Self.read("auth.jwt.secret_file", jwt.secretFile, &problems) {
-                bytes throws(CryptoError) in [try VerificationKey(secretFile: bytes)]
-            } ?? []
-            keys += Self.read("auth.jwt.public_key_file", jwt.publicKeyFile, &problems) {
-                bytes throws(CryptoError) in [try VerificationKey(publicKeyFile: bytes)]
-            } ?? []
-            keys += Self.read("auth.jwt.jwks_file", jwt.jwksFile, &problems) {
-                bytes throws(CryptoError) in try KeySet(jwks: bytes).keys
-            } ?? []
+            keys +=
+                Self.read("auth.jwt.secret_file", jwt.secretFile, &problems) {
+                    bytes throws(CryptoError) in [try VerificationKey(secretFile: bytes)]
+                } ?? []
+            keys +=
+                Self.read("auth.jwt.public_key_file", jwt.publicKeyFile, &problems) {
+                    bytes throws(CryptoError) in [try VerificationKey(publicKeyFile: bytes)]
+                } ?? []
+            keys +=
+                Self.read("auth.jwt.jwks_file", jwt.jwksFile, &problems) {
+                    bytes throws(CryptoError) in try KeySet(jwks: bytes).keys
+                } ?? []
         }
         apiKeys = Self.read("auth.api_key_file", auth.apiKeyFile, &problems) {
             bytes throws(CryptoError) in try APIKeys(file: bytes)

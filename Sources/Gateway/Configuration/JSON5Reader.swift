@@ -233,6 +233,7 @@ struct JSON5Reader {
 
     /// The reason says what was expected; what was found instead may be a secret.
     private func failure(_ expected: String) -> SyntaxError {
-        SyntaxError(line: line, column: at - lineStart + 1, reason: "not JSON5: expected: \(expected)")
+        SyntaxError(
+            line: line, column: at - lineStart + 1, reason: "not JSON5: expected: \(expected)")
     }
 }

@@ -61,7 +61,9 @@ const head = (seq) => ({ epoch: 'e1', seq, rev: seq, mark: 'm', floor: 1 });
 test('a have of more than 1,000 runs drops its oldest, and the holder with it', () => {
   const holder = new Holder();
   const covers = Array.from({ length: 1200 }, (_, at) => [at * 2 + 1, at * 2 + 1]);
-  const deltas = covers.map(([seq]) => ({ type: 'inserted', via: 'replay', message: { seq, rev: seq } }));
+  const deltas = covers.map(([seq]) => (
+    { type: 'inserted', via: 'replay', message: { seq, rev: seq } }
+  ));
   holder.subscribed({ deltas, covers, gaps: [], asOf: 2400, head: head(2400) }, false);
   const have = holder.resumable();
   assert.equal(have.runs.length, 1000);
@@ -71,12 +73,16 @@ test('a have of more than 1,000 runs drops its oldest, and the holder with it', 
   assert.equal(holder.heldValue(401).seq, 401);
 });
 
+const gap = (after, before, cause) => (
+  { after, before, missing: before - after - 1, cause, since: '' }
+);
+
+/** The answer of a subscription that brings places and no values. */
+const answer = (covers, gaps, seq) => ({ deltas: [], covers, gaps, asOf: seq, head: head(seq) });
+
 test('gaps carry the newest cause, and holes without one are cold', () => {
   const holder = new Holder();
-  const gap = (after, before, cause) => ({ after, before, missing: before - after - 1, cause, since: '' });
-  holder.subscribed({
-    deltas: [], covers: [[1, 5], [40, 50]], gaps: [gap(5, 20, 'upstream')], asOf: 50, head: head(50),
-  }, false);
+  holder.subscribed(answer([[1, 5], [40, 50]], [gap(5, 20, 'upstream')], 50), false);
   assert.deepEqual(holder.gaps, [gap(5, 20, 'upstream'), gap(19, 40, 'cold')]);
   holder.event({ event: 'gap', gaps: [gap(10, 15, 'slow')], prev: 50, asOf: 50, head: head(50) });
   assert.deepEqual(holder.gaps, [
@@ -90,7 +96,7 @@ test('gaps carry the newest cause, and holes without one are cold', () => {
 
 test('what is older than everything held is history, not a gap', () => {
   const holder = new Holder();
-  holder.subscribed({ deltas: [], covers: [[90, 100]], gaps: [], asOf: 100, head: head(100) }, false);
+  holder.subscribed(answer([[90, 100]], [], 100), false);
   assert.deepEqual(holder.gaps, []);
   assert.equal(holder.oldest, 90);
 });

@@ -84,9 +84,11 @@ extension Command {
     /// The last part of a path, as it can stand in an id.
     private static func name(of file: String) -> String {
         let last = file.split(separator: "/").last ?? "-"
-        return String(String.UnicodeScalarView(last.unicodeScalars.prefix(50).map { scalar in
-            scalar.properties.generalCategory == .control ? "_" : scalar
-        }))
+        return String(
+            String.UnicodeScalarView(
+                last.unicodeScalars.prefix(50).map { scalar in
+                    scalar.properties.generalCategory == .control ? "_" : scalar
+                }))
     }
 
     private static func plan(_ arguments: Arguments) throws(CommandError) -> Replay.Plan {
@@ -136,10 +138,12 @@ extension Command {
         at end: Milliseconds
     ) -> String {
         let seconds = Double((end - start) / 100) / 10
-        var text = "replayed \(progress.finished) messages of \(progress.conversations) files in"
-            + " \(seconds) s\(ReplayProgress.rate(progress.finished, since: start, at: end))\n"
+        let files = progress.files == 1 ? "one file" : "\(progress.files) files"
+        var text =
+            "replayed \(progress.finished) messages of \(files) in \(seconds) s"
+            + ReplayProgress.rate(progress.finished, since: start, at: end) + "\n"
         let notes = [
-            (tally.system, "system lines skipped"), (tally.empty, "messages without text skipped"),
+            (tally.system, "system lines skipped"), (tally.empty, "nicks without a text skipped"),
             (tally.unknown, "lines not understood, skipped"),
             (tally.repaired, "lines with invalid UTF-8, repaired"),
             (tally.cut, "bodies cut to the limit"),

@@ -7,7 +7,7 @@ enum IRCLine: Equatable {
     case emote(author: String, text: String, time: String?)
     /// `=== nick has joined #channel`, and the like.
     case system
-    /// A message without a text, or nothing at all.
+    /// A nick without a text behind it, or nothing at all.
     case blank
     /// Anything else.
     case unknown
@@ -23,26 +23,29 @@ enum IRCLine: Equatable {
         if rest.hasPrefix("===") || rest.hasPrefix("***") {
             self = .system
         } else if rest.hasPrefix("<"), let end = rest.firstIndex(of: ">") {
-            // A text may hold anything, a nick no `>`: the first one ends it.
+            // A text may hold anything, a nick no `>`: the first one ends it. Spaces in a nick are
+            // no IRC, but real logs have them (`<zcat[1] >`), and they are kept.
             let author = rest[rest.index(after: rest.startIndex)..<end]
-            var text = rest[rest.index(after: end)...]
-            if text.first == " " { text.removeFirst() }
+            let text = rest[rest.index(after: end)...]
             self = Self.line(author, text) { .message(author: $0, text: $1, time: time) }
         } else if rest.hasPrefix("* ") {
-            let words = rest.dropFirst(2).split(
-                separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
-            let text = words.count == 2 ? words[1] : ""
-            self = Self.line(words[0], text) { .emote(author: $0, text: $1, time: time) }
+            let words = rest.dropFirst(2)
+            let author = words.prefix { $0 != " " }
+            let text = words[author.endIndex...]
+            self = Self.line(author, text) { .emote(author: $0, text: $1, time: time) }
         } else {
             self = .unknown
         }
     }
 
+    /// - Parameter text: what stands behind the author, with the space between them. With that
+    ///   space alone somebody said nothing, which is a message too.
     private static func line(
         _ author: Substring, _ text: Substring, _ make: (String, String) -> IRCLine
     ) -> IRCLine {
-        if author.isEmpty || author.contains(" ") { return .unknown }
-        return text.allSatisfy { $0 == " " } ? .blank : make(String(author), String(text))
+        if author.allSatisfy({ $0 == " " }) { return .unknown }
+        if text.isEmpty { return .blank }
+        return make(String(author), String(text.first == " " ? text.dropFirst() : text))
     }
 
     /// `[07:04]` or `[07:04:59]` at the beginning, without its brackets.

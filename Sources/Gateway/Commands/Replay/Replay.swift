@@ -118,7 +118,8 @@ final class Replay {
         let lines = first.line == last.line ? "\(first.line)" : "\(first.line)-\(last.line)"
         var body = first.content
         if batch.count > 1 {
-            body = [UInt8(ascii: "[")] + batch.map(\.content).joined(separator: [UInt8(ascii: ",")])
+            body =
+                [UInt8(ascii: "[")] + batch.map(\.content).joined(separator: [UInt8(ascii: ",")])
                 + [UInt8(ascii: "]")]
         }
         try call(

@@ -10,9 +10,12 @@ final class ReplayProgress {
     private var done = 0
     private var start: Milliseconds = 0
     private var lastLine: Milliseconds = 0
-    /// Messages of the conversations before this one.
+    /// What the last line said.
+    private var shown = -1
+    /// Messages of the files that are done.
     private(set) var finished = 0
-    private(set) var conversations = 0
+    /// Files that are done.
+    private(set) var files = 0
 
     init(console: Console) {
         self.console = console
@@ -24,6 +27,7 @@ final class ReplayProgress {
         self.conversation = conversation
         self.total = total
         done = 0
+        shown = -1
         start = now
         lastLine = now
     }
@@ -39,13 +43,15 @@ final class ReplayProgress {
     /// All of them are.
     func end(at now: Milliseconds) {
         finished += done
-        conversations += 1
-        show(now)
+        files += 1
+        if shown != done { show(now) }
         if console.isTerminal { console.complain("\n") }
     }
 
     private func show(_ now: Milliseconds) {
-        let line = "replay \(conversation): \(done) of \(total) messages"
+        shown = done
+        let line =
+            "replay \(conversation): \(done) of \(total) messages"
             + Self.rate(done, since: start, at: now)
         // Back to the first column, and what is left of a longer line is erased.
         console.complain(console.isTerminal ? "\r\(line)\u{1B}[K" : line + "\n")

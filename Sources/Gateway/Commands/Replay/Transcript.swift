@@ -144,10 +144,11 @@ struct Transcript {
         guard text.utf8.count > bodyLimit else { return text }
         tally.cut += 1
         var length = 0
-        return String(text.unicodeScalars.prefix { scalar in
-            length += UTF8.width(scalar)
-            return length <= bodyLimit
-        })
+        return String(
+            text.unicodeScalars.prefix { scalar in
+                length += UTF8.width(scalar)
+                return length <= bodyLimit
+            })
     }
 
     private func id(_ line: Int) -> String { "\(name):\(line)" }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// What a process that serves sockets sets for itself, once.
-enum Process {
+enum ProcessSettings {
     /// libwebsockets keeps tables with an entry for each descriptor that could be open, and some
     /// systems (containers above all) put the hard limit at a billion. A quarter of a million
     /// connections is beyond what one loop serves.

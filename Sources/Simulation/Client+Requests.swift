@@ -1,0 +1,126 @@
+import Chat
+import JSON
+import Wire
+
+// What a client asks for, as the bytes of its frames.
+extension Client {
+    func connect() -> [UInt8] {
+        request("connect", .connect) { [user] in $0.member("user", string: user) }
+    }
+
+    /// - Parameter isForged: the mark is not that of the log.
+    func subscribe(
+        _ conversation: String, resuming: Bool, limit: Int, isForged: Bool = false
+    ) -> [UInt8] {
+        let holding = holdings[conversation] ?? Holding()
+        var have = resuming ? holding.have : nil
+        if isForged { have?.head.mark += "forged" }
+        return request(
+            "subscribeMessages",
+            .subscribe(
+                conversation, have: have, isForged: isForged && have != nil,
+                version: holding.version)
+        ) {
+            $0.member("conversation", string: conversation)
+            $0.member("limit", int: limit)
+            if let have { $0.have(have) }
+        }
+    }
+
+    func unsubscribe(_ conversation: String) -> [UInt8] {
+        request("unsubscribeMessages", .unsubscribe(conversation)) {
+            $0.member("conversation", string: conversation)
+        }
+    }
+
+    func fetch(_ conversation: String, _ page: PageRequest) -> [UInt8] {
+        request("fetchMessages", .page(conversation)) {
+            $0.member("conversation", string: conversation)
+            $0.member("limit", int: page.limit)
+            $0.member("order", string: page.order.rawValue)
+            for (name, anchor) in [
+                ("before", page.before), ("after", page.after), ("around", page.around),
+            ] {
+                guard let anchor else { continue }
+                $0.key(name)
+                $0.anchor(anchor)
+            }
+        }
+    }
+
+    func findBoundaries(_ conversation: String, ofOwn: Bool) -> [UInt8] {
+        let have = ofOwn ? holdings[conversation]?.have : nil
+        return request("findBoundaries", .boundaries(conversation, have: have)) {
+            $0.member("conversation", string: conversation)
+            if let have { $0.have(have) }
+        }
+    }
+
+    func watch() -> [UInt8] {
+        request("subscribeConversations", .watch) { [list] in
+            if let token = list.token { $0.member("since", string: token) }
+        }
+    }
+
+    func unwatch() -> [UInt8] { request("unsubscribeConversations", .unwatch) { _ in } }
+
+    func fetchConversations() -> [UInt8] { request("fetchConversations", .list) { _ in } }
+
+    func fetchConversation(_ conversation: String) -> [UInt8] {
+        request("fetchConversation", .view(conversation)) {
+            $0.member("conversation", string: conversation)
+        }
+    }
+
+    /// A request whose answer changes nothing that is held.
+    func call(
+        _ method: String, _ conversation: String, _ params: (inout JSONWriter) -> Void = { _ in }
+    ) -> [UInt8] {
+        request(method, .other) {
+            $0.member(method == "createConversation" ? "id" : "conversation", string: conversation)
+            params(&$0)
+        }
+    }
+
+    private func request(
+        _ method: String, _ about: Asked, _ params: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        let id = nextRequest
+        nextRequest += 1
+        asked[id] = about
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("id", int: id)
+        json.member("method", string: method)
+        json.key("params")
+        json.beginObject()
+        params(&json)
+        json.endObject()
+        json.endObject()
+        return json.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func have(_ have: Have) {
+        key("have")
+        beginObject()
+        member("head", head: have.head)
+        member("asOf", int: have.asOf)
+        member("runs", coverage: have.runs)
+        endObject()
+    }
+
+    fileprivate mutating func anchor(_ anchor: Anchor) {
+        switch anchor {
+        case .seq(let seq):
+            int(seq)
+        case .id(let id):
+            string(id)
+        case .time(let moment):
+            beginObject()
+            member("time", moment: moment)
+            endObject()
+        }
+    }
+}

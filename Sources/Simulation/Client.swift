@@ -1,0 +1,196 @@
+import Chat
+import JSON
+import Wire
+
+/// A client that speaks the protocol and believes every word of it: it keeps what it holds by the
+/// rules of `protocol.md` 1 and has the oracle judge it after every frame. It outlives its
+/// connections, and comes back with what it holds. Owned by the world.
+final class Client {
+    /// What a request that is not answered yet was about.
+    enum Asked {
+        case connect
+        case subscribe(String, have: Have?, isForged: Bool, version: Int)
+        case unsubscribe(String)
+        case page(String)
+        case boundaries(String, have: Have?)
+        case watch
+        case unwatch
+        case list
+        case view(String)
+        case other
+    }
+
+    let name: String
+    let user: String
+    /// What it holds, by conversation.
+    var holdings: [String: Holding] = [:]
+    var list = Listing()
+    var nextRequest = 1
+    var asked: [Int: Asked] = [:]
+    var isConnected = false
+    /// Deltas that came in events, for the books.
+    private(set) var deltas = 0
+
+    init(name: String, user: String) {
+        self.name = name
+        self.user = user
+    }
+
+    /// The connection is gone: what was asked for will not be answered, what is held stays.
+    func disconnect() {
+        isConnected = false
+        asked = [:]
+        list.isWatched = false
+        for conversation in holdings.keys { holdings[conversation]?.unsubscribe() }
+    }
+
+    // MARK: - Frames
+
+    /// Takes a frame, and has it judged.
+    /// - Throws: `Violation`, if the gateway breaks a promise with it.
+    func receive(_ payload: [UInt8], _ oracle: Oracle) throws(Violation) {
+        let frame = try RawJSON(unchecked: payload).members("frame")
+        if let event = frame["event"]?.string {
+            try take(event, frame, oracle)
+        } else {
+            try takeReply(frame, oracle)
+        }
+    }
+
+    private func take(_ event: String, _ frame: JSONObject, _ oracle: Oracle) throws(Violation) {
+        switch event {
+        case "messages":
+            let told = try Told(.messages, frame)
+            deltas += told.values.count
+            try apply(told, to: conversation(of: frame), oracle)
+        case "gap":
+            try apply(try Told(.gap, frame), to: conversation(of: frame), oracle)
+        case "conversation":
+            let record = try frame.required("conversation").members("conversation")
+            try apply(try Told(.record, frame), to: record["id"]?.string ?? "", oracle)
+        case "reset", "unsubscribed":
+            let conversation = try conversation(of: frame)
+            try require(
+                holdings[conversation]?.isSubscribed ?? false, "\(event) without a subscription")
+            holdings[conversation]?.end()
+        case "conversations":
+            for delta in try frame.required("deltas").elements("deltas") {
+                try list.apply(try delta.members("delta"), user, oracle)
+            }
+        case "read", "typing", "upstream", "goaway", "ping":
+            break
+        default:
+            throw Violation("an event that the protocol does not know")
+        }
+    }
+
+    private func conversation(of frame: JSONObject) throws(Violation) -> String {
+        guard let id = frame["conversation"]?.string else {
+            throw Violation("an event without its conversation")
+        }
+        return id
+    }
+
+    private func apply(
+        _ told: Told, to conversation: String, forgets: Bool = false, _ oracle: Oracle
+    ) throws(Violation) {
+        let before = holdings[conversation] ?? Holding()
+        var after = before
+        after.apply(told, forgets: forgets)
+        holdings[conversation] = after
+        try oracle.check(told, conversation, before: before, after: after)
+    }
+
+    // MARK: - Replies
+
+    private func takeReply(_ frame: JSONObject, _ oracle: Oracle) throws(Violation) {
+        let id = try frame.required("id").integer("id")
+        guard let asked = asked.removeValue(forKey: id) else {
+            throw Violation("a reply to request \(id), which waits for none")
+        }
+        if let error = frame["error"]?.object {
+            let code = error["code"]?.string ?? ""
+            try require(
+                ["not_found", "forbidden", "conflict", "rate_limited", "too_large"].contains(code),
+                "an error \(code) to a sound request")
+            return
+        }
+        let result = try frame.required("result").members("result")
+        switch asked {
+        case .connect:
+            isConnected = true
+        case .subscribe(let conversation, let have, let isForged, let version):
+            try subscribed(conversation, have, isForged, version, result, oracle)
+        case .unsubscribe(let conversation):
+            holdings[conversation]?.unsubscribe()
+        case .page(let conversation):
+            try takePage(conversation, result, oracle)
+        case .boundaries(let conversation, let have):
+            try takeBoundaries(conversation, have, result, oracle)
+        case .watch:
+            try list.begin(result, user, oracle)
+        case .unwatch:
+            list.isWatched = false
+        case .list:
+            for view in try result.required("conversations").elements("conversations") {
+                try list.show(view, user, oracle)
+            }
+        case .view(let conversation):
+            let view = try result.required("conversation")
+            try require(
+                view.members("conversation")["id"]?.string == conversation, "another conversation")
+            try list.show(view, user, oracle)
+        case .other:
+            break
+        }
+    }
+
+    private func subscribed(
+        _ conversation: String, _ have: Have?, _ isForged: Bool, _ version: Int,
+        _ result: JSONObject, _ oracle: Oracle
+    ) throws(Violation) {
+        let told = try Told(.subscription, result)
+        let isOther = isForged || have.map { $0.head.epoch != told.head.epoch } ?? false
+        try require(told.isReset == isOther, "reset: \(told.isReset), expected \(isOther)")
+        let isUntouched = holdings[conversation]?.version ?? 0 == version
+        try apply(told, to: conversation, forgets: have == nil, oracle)
+        let runs = holdings[conversation]?.runs ?? Coverage()
+        if isUntouched || have == nil {
+            let named = told.boundaries.map { Coverage.Run($0.oldest.seq, $0.newest.seq) }
+            try require(
+                Coverage(named) == runs, "boundaries \(Coverage(named)), the client holds \(runs)")
+        }
+    }
+
+    private func takePage(
+        _ conversation: String, _ result: JSONObject, _ oracle: Oracle
+    ) throws(Violation) {
+        let told = try Told(.page, result)
+        try apply(told, to: conversation, oracle)
+        let more = try result.required("hasMore").members("hasMore")
+        if let low = told.covers.first, let high = told.covers.last {
+            try require(told.covers.runs.count == 1, "a page with a hole")
+            try require(
+                more["before"]?.bool == (low > 1) && more["after"]?.bool == (high < told.head.seq),
+                "hasMore is wrong about the page [\(low), \(high)] of \(told.head.seq)")
+        }
+    }
+
+    private func takeBoundaries(
+        _ conversation: String, _ have: Have?, _ result: JSONObject, _ oracle: Oracle
+    ) throws(Violation) {
+        let head = try Head(result.required("head").members("head"))
+        guard let log = oracle.origin.log(conversation, epoch: head.epoch) else {
+            throw Violation("epoch \(head.epoch) never was")
+        }
+        let all = head.seq > 0 ? Coverage(1, head.seq) : Coverage()
+        let held = have.map { $0.head.epoch == head.epoch ? $0.runs.intersection(all) : Coverage() }
+            ?? all
+        let boundaries = try Told.boundaries(result)
+        let named = boundaries.map { Coverage.Run($0.oldest.seq, $0.newest.seq) }
+        try require(Coverage(named) == held, "boundaries \(Coverage(named)) of \(held)")
+        for end in boundaries.flatMap({ [$0.newest, $0.oldest] }) {
+            try require(log.message(end.seq).id == end.id, "a boundary with another's id")
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Engine
+import Wire
+
+/// The way from the origin to the gateway: what was committed travels in order, and waits here
+/// until the world lets it through. Lossless; a value, owned by the world.
+package struct Feed {
+    /// What the gateway is told.
+    package enum Output: Sendable {
+        case event(FeedEvent)
+        /// The fate of a write, after the events that it caused.
+        case performed(token: UInt64, Result<Outcome, RequestError>)
+    }
+
+    private var queue: [(commit: Int, output: Output)] = []
+    /// Every event of this commit, and of those before it, was delivered.
+    package private(set) var position = 0
+
+    package init() {}
+
+    package var count: Int { queue.count }
+
+    package mutating func append(_ output: Output, commit: Int) { queue.append((commit, output)) }
+
+    /// The next `count` outputs.
+    package mutating func deliver(_ count: Int) -> [Output] {
+        let delivered = queue.prefix(count).map(\.output)
+        if delivered.count == queue.count {
+            position = queue.last?.commit ?? position
+        } else {
+            position = max(position, queue[delivered.count].commit - 1)
+        }
+        queue.removeFirst(delivered.count)
+        return delivered
+    }
+}

@@ -1,0 +1,78 @@
+import Chat
+import Wire
+
+/// What a client holds of one conversation, and nothing but the rules by which frames change it:
+/// `protocol.md` 1, "What a client does". Beside it stands what the oracle must know: which places
+/// the client was told that it lacks, and where the stream of its subscription stood last.
+struct Holding {
+    /// The newest head seen; nil as long as nothing is held.
+    private(set) var head: Head?
+    private(set) var asOf = 0
+    private(set) var runs = Coverage()
+    /// The rev of the value had, by slot; slots outside the runs may be outdated.
+    private(set) var revs: [Int: Int] = [:]
+
+    /// Places that it was told are missing, or that it skipped itself by fetching beyond them.
+    private(set) var told = Coverage()
+    /// `asOf` of the subscription's last frame; nil while there is no subscription.
+    private(set) var position: Int?
+    /// Counts the frames that were applied.
+    private(set) var version = 0
+
+    var have: Have? { head.map { Have(head: $0, asOf: asOf, runs: runs) } }
+    var isSubscribed: Bool { position != nil }
+    /// Held or known to be missing: what lies above the lowest of these places must be among them.
+    var accounted: Coverage { runs.union(told) }
+
+    /// Forgets everything; a subscription that there is goes on.
+    private mutating func forget() {
+        let (position, version) = (position, version)
+        self = Holding()
+        self.position = position
+        self.version = version
+    }
+
+    /// Takes a frame in.
+    /// - Parameter forgets: it answers a subscription that was asked for without `have`.
+    mutating func apply(_ frame: Told, forgets: Bool = false) {
+        if frame.isReset || forgets || head.map({ $0.epoch != frame.head.epoch }) ?? false { forget() }
+        let isFirst = head == nil
+        for value in frame.values + (frame.record.map { [$0] } ?? []) {
+            revs[value.slot] = max(revs[value.slot] ?? 0, value.rev)
+        }
+        let missing = frame.missing
+        let trimmed = Coverage(0, frame.head.floor - 1)
+        runs = runs.union(frame.covers).subtracting(missing).subtracting(trimmed)
+        told = told.subtracting(frame.covers).union(missing)
+        switch (frame.source, frame.prev) {
+        case (.subscription, _):
+            asOf = frame.asOf
+            position = frame.asOf
+        case (.page, _):
+            asOf = isFirst ? frame.asOf : min(asOf, frame.asOf)
+            told = told.union(accounted.holes)
+        case (_, let prev):
+            if (prev ?? .max) <= asOf { asOf = frame.asOf }
+            position = frame.asOf
+        }
+        if head.map({ $0.rev < frame.head.rev }) ?? true { head = frame.head }
+        version += 1
+    }
+
+    /// The subscription has ended; what is held stays.
+    mutating func unsubscribe() { position = nil }
+
+    /// The subscription has ended, and nothing that is held counts any more.
+    mutating func end() { self = Holding() }
+
+    // MARK: - Holding less
+
+    /// Drops some places, as a client that is short of memory may.
+    mutating func drop(_ low: Int, _ high: Int) {
+        told = told.union(runs.clipped(low, high))
+        runs.remove(low, high)
+    }
+
+    /// Goes back to an earlier `asOf`: to know less is never a lie.
+    mutating func goBack(to asOf: Int) { self.asOf = min(self.asOf, asOf) }
+}

@@ -1,0 +1,83 @@
+import Engine
+import JSON
+import Wire
+
+// What the trace of a run says of the engine's questions and of what it is told, a few words each.
+
+extension Query {
+    /// Whether the engine itself looks at the moment that the answer is of.
+    var isBound: Bool {
+        switch self {
+        case .page, .catchUp: true
+        default: false
+        }
+    }
+
+    var line: String {
+        switch self {
+        case .load(let id): "load \(id)"
+        case .page(let id, _): "page of \(id)"
+        case .catchUp(let id, _, _, _): "catch-up of \(id)"
+        case .view(let id, _): "view of \(id)"
+        case .ids(let id, _): "ids of \(id)"
+        case .conversations(let user, _, _): "list of \(user)"
+        case .conversationsSince(let user, let token, _): "list of \(user) since \(token ?? "ever")"
+        case .participants(let id, _): "participants of \(id)"
+        }
+    }
+}
+
+extension FeedEvent {
+    var line: String {
+        switch self {
+        case .message(let id, let type, let message, let head):
+            "\(type) \(message.seq) of \(id), \(head.epoch) rev \(head.rev)"
+        case .record(let record, let head, let removed, let isNew):
+            "record of \(record.id), \(head.epoch) rev \(head.rev), \(record.participants),"
+                + " removed \(removed)\(isNew ? ", new" : "")"
+        case .deleted(let id, let epoch, _): "end of \(id), \(epoch)"
+        case .read(let id, let user, let seq): "\(user) has read \(id) to \(seq)"
+        case .typing(let id, let user, _, _): "\(user) types in \(id)"
+        }
+    }
+}
+
+extension Operation {
+    var line: String {
+        switch self {
+        case .send(let id, let messages): "send \(messages.count) to \(id)"
+        case .edit(let id, let message, _): "edit \(message) in \(id)"
+        case .delete(let id, let message): "delete \(message) in \(id)"
+        case .create(let id, _, _): "create \(id ?? "one")"
+        case .put(let id, _): "put \(id)"
+        case .update(let id, _): "update \(id)"
+        case .addParticipants(let id, let users): "add \(users.map(\.user)) to \(id)"
+        case .removeParticipants(let id, let users): "remove \(users) from \(id)"
+        case .addAdmins(let id, _): "add admins to \(id)"
+        case .removeAdmins(let id, _): "remove admins from \(id)"
+        case .deleteConversation(let id): "delete \(id)"
+        case .leave(let id): "leave \(id)"
+        case .markRead(let id, let seq): "mark \(id) read to \(seq)"
+        }
+    }
+}
+
+extension ReceivedFrame {
+    /// Deltas of messages in an event.
+    var deltas: Int {
+        guard case .text(let payload) = self,
+            let frame = RawJSON(unchecked: payload).object, frame["event"]?.string == "messages"
+        else { return 0 }
+        return frame["deltas"]?.array?.count ?? 0
+    }
+}
+
+extension SplitMix64 {
+    /// The elements in an order of the generator's.
+    mutating func shuffled<Element>(_ elements: [Element]) -> [Element] {
+        var rest = elements
+        var shuffled: [Element] = []
+        while !rest.isEmpty { shuffled.append(rest.remove(at: upTo(rest.count))) }
+        return shuffled
+    }
+}

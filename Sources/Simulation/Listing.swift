@@ -1,0 +1,104 @@
+import Chat
+import JSON
+import Wire
+
+/// A client's list of conversations, kept by the simplest rule there is: the last frame is right.
+/// That holds only because replies and events stand in one order, which is what it checks.
+struct Listing {
+    /// What of an entry is compared with the truth.
+    struct Entry: Hashable {
+        var epoch: String
+        /// The newest change of the log, of its record and of its last message.
+        var rev: Int
+        var record: Int
+        var last: Int
+    }
+
+    private(set) var entries: [String: Entry] = [:]
+    /// What to ask with the next time.
+    private(set) var token: String?
+    var isWatched = false
+
+    /// An event's delta.
+    mutating func apply(_ delta: JSONObject, _ user: String, _ oracle: Oracle) throws(Violation) {
+        let view = try delta.required("conversation").members("conversation")
+        guard let id = view["id"]?.string else { throw Violation("a conversation without an id") }
+        if delta["type"]?.string == "deleted" {
+            entries[id] = nil
+        } else {
+            try require(
+                view["unreadCount"] == nil && view["lastReadSeq"] == nil && view["participants"] == nil,
+                "an event with fields that are one user's own, or with participants")
+            entries[id] = try Entry(view, id, user, oracle)
+        }
+    }
+
+    /// The answer of `subscribeConversations`.
+    mutating func begin(_ result: JSONObject, _ user: String, _ oracle: Oracle) throws(Violation) {
+        isWatched = true
+        token = result["token"]?.string
+        if result["complete"]?.bool != true { entries = [:] }
+        for view in try result.required("conversations").elements("conversations") {
+            try show(view, user, oracle)
+        }
+        for id in try result.required("removed").elements("removed") {
+            entries[id.string ?? ""] = nil
+        }
+    }
+
+    /// A conversation in a reply. Whoever does not watch the list has none to keep.
+    mutating func show(_ json: RawJSON, _ user: String, _ oracle: Oracle) throws(Violation) {
+        let view = try json.members("conversation")
+        guard let id = view["id"]?.string else { throw Violation("a conversation without an id") }
+        try require(view["unreadCount"] != nil, "a reply without the caller's own fields")
+        let entry = try Entry(view, id, user, oracle)
+        guard isWatched else { return }
+        if let earlier = entries[id], earlier.epoch == entry.epoch {
+            try require(
+                entry.rev >= earlier.rev,
+                "a reply as of \(entry.rev), an event before it was as of \(earlier.rev)")
+        }
+        entries[id] = entry
+    }
+
+    /// - Throws: `Violation`, if the list is not what the user's list is now.
+    func checkWhole(_ user: String, _ oracle: Oracle) throws(Violation) {
+        let views = oracle.origin.list(of: user)
+        let truth = Dictionary(
+            uniqueKeysWithValues: views.map { view in
+                let entry = Entry(
+                    epoch: view.head.epoch, rev: view.head.rev, record: view.record.rev,
+                    last: view.lastMessage?.rev ?? 0)
+                return (view.record.id, entry)
+            })
+        for id in Set(truth.keys).union(entries.keys).sorted() {
+            try require(
+                truth[id] == entries[id],
+                "the list has \(entries[id].map { "\($0)" } ?? "no") \(id) at rest,"
+                    + " it is \(truth[id].map { "\($0)" } ?? "not there")")
+        }
+    }
+}
+
+extension Listing.Entry {
+    /// Reads an entry, and checks that it is what the log was as of its head.
+    init(_ view: JSONObject, _ id: String, _ user: String, _ oracle: Oracle) throws(Violation) {
+        let head = try Head(view.required("head").members("head"))
+        epoch = head.epoch
+        rev = head.rev
+        record = try view.required("rev").integer("rev")
+        let message = try view.required("lastMessage")
+        last = message.isNull ? 0 : try Told.Value(message: message).rev
+        guard let log = oracle.origin.log(id, epoch: epoch) else {
+            throw Violation("epoch \(epoch) never was")
+        }
+        try require(head == log.head(asOf: head.rev), "a list's head that never was")
+        try require(
+            record == log.rev(of: 0, asOf: rev), "a list's record is not as of its head")
+        try require(
+            last == log.last(asOf: rev)?.rev ?? 0,
+            "a list's last message has rev \(last), as of \(rev) it is \(log.last(asOf: rev)?.rev ?? 0)")
+        try require(
+            log.record(asOf: rev).participants.contains(user), "a list with another's conversation")
+    }
+}

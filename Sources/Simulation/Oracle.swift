@@ -1,0 +1,200 @@
+import Chat
+import JSON
+import Wire
+
+/// Judges what clients are told against the truth: `design.md`, "The oracle", made exact for a feed
+/// that is dense and lossless. It is asked about every single frame, right after the client has
+/// applied it; it keeps nothing between two frames.
+struct Oracle {
+    let origin: Origin
+
+    /// Whether the frame is true by itself, and whether the holder is right after it.
+    /// - Throws: `Violation`, if not.
+    func check(_ frame: Told, _ conversation: String, before: Holding, after: Holding)
+        throws(Violation)
+    {
+        guard let log = origin.log(conversation, epoch: frame.head.epoch) else {
+            throw Violation("epoch \(frame.head.epoch) never was")
+        }
+        try require(frame.head == log.head(asOf: frame.head.rev), "a head that never was: \(frame.head)")
+        try require(frame.asOf <= frame.head.rev, "asOf \(frame.asOf) above head \(frame.head.rev)")
+        try require(!frame.isOpen, "open, though the feed is whole")
+        try checkValues(frame, log)
+        try checkProof(frame, log)
+        try checkOrder(frame, log, before)
+        try check(after, log)
+    }
+
+    // MARK: - The frame
+
+    /// Each value is, to the byte, what the log had at that rev.
+    private func checkValues(_ frame: Told, _ log: ModelLog) throws(Violation) {
+        for value in frame.values {
+            guard let message = log.message(at: value.rev), message.seq == value.slot else {
+                throw Violation("slot \(value.slot) never had rev \(value.rev)")
+            }
+            try require(
+                value.json.bytes == message.json,
+                "slot \(value.slot) is not what rev \(value.rev) wrote")
+            if let type = value.type { try checkType(type, value, message, log) }
+        }
+        if let record = frame.record {
+            try require(record.rev <= log.rev, "the record never had rev \(record.rev)")
+            guard log.changes[record.rev - 1].slot == 0 else {
+                throw Violation("rev \(record.rev) wrote no record")
+            }
+            let object = try record.json.members("conversation")
+            let truth = log.record(asOf: record.rev)
+            try require(
+                object["title"]?.string == truth.title
+                    && object["participantCount"]?.int == truth.participants.count,
+                "the record is not what rev \(record.rev) wrote")
+        }
+    }
+
+    private func checkType(
+        _ type: DeltaType, _ value: Told.Value, _ message: EncodedMessage, _ log: ModelLog
+    ) throws(Violation) {
+        // What is new to a holder is inserted, even as a tombstone; what it has had is not.
+        switch (value.via, type) {
+        case (.live, .inserted):
+            try require(
+                log.rev(of: value.slot, asOf: value.rev - 1) == 0, "inserted, but was there before")
+        case (.live, .updated), (.replay, .updated):
+            try require(!message.isDeleted, "a tombstone came as an update")
+        case (_, .deleted):
+            try require(message.isDeleted, "deleted, but is no tombstone")
+        case (.live, _), (.replay, .inserted), (.cache, .inserted):
+            break
+        default:
+            throw Violation("a delta \(type) by way of \(value.via.map(\.rawValue) ?? "nothing")")
+        }
+    }
+
+    /// What the frame covers it brings, or the holder has it by an earlier one; gaps are in form.
+    private func checkProof(_ frame: Told, _ log: ModelLog) throws(Violation) {
+        let brought = Coverage(places: frame.values.map(\.slot))
+        try require(
+            frame.covers == brought,
+            "covers \(frame.covers), but brings \(brought), in dense numbering")
+        try require(
+            frame.covers.intersection(frame.missing).isEmpty, "a place is covered and in a gap")
+        for gap in frame.gaps {
+            let places = gap.before - gap.after - 1
+            try require(
+                gap.after >= 0 && places > 0 && gap.before <= frame.head.seq + 1,
+                "a gap from \(gap.after) to \(gap.before)")
+            try require(gap.missing == places, "a gap that counts \(gap.missing ?? -1) of \(places)")
+            let causes: [GapCause] = frame.source == .gap ? [.slow] : [.limit, .cold]
+            try require(causes.contains(gap.cause), "a gap of cause \(gap.cause.rawValue)")
+        }
+        for cause in [GapCause.slow, .limit] {
+            try require(frame.gaps.count { $0.cause == cause } <= 16, "more than 16 gaps")
+        }
+        for boundary in frame.boundaries {
+            for end in [boundary.newest, boundary.oldest] {
+                try require(
+                    end.seq <= log.highest && log.message(end.seq).id == end.id,
+                    "a boundary's id is not that of place \(end.seq)")
+            }
+        }
+    }
+
+    /// The frame goes on exactly where the one before it ended, each change once.
+    private func checkOrder(_ frame: Told, _ log: ModelLog, _ before: Holding) throws(Violation) {
+        if frame.source == .page {
+            if let position = before.position {
+                try require(
+                    frame.asOf == position, "a page as of \(frame.asOf), the stream is at \(position)")
+            }
+            for value in frame.values {
+                try require(
+                    value.rev == log.rev(of: value.slot, asOf: frame.asOf),
+                    "a page's slot \(value.slot) is not as of \(frame.asOf)")
+            }
+            return
+        }
+        guard frame.source != .subscription else {
+            return try require(
+                before.position.map { $0 <= frame.asOf } ?? true
+                    || before.head?.epoch != frame.head.epoch,
+                "a subscription begins before the stream's position")
+        }
+        guard let position = before.position, let prev = frame.prev else {
+            throw Violation("an event without a subscription, or without prev")
+        }
+        try require(
+            before.head?.epoch == frame.head.epoch, "an event of another epoch than the subscription's")
+        try require(prev == position, "prev \(prev), the frame before was as of \(position)")
+        try require(prev <= frame.asOf, "asOf went back from \(prev) to \(frame.asOf)")
+        try checkSpan(frame, log, prev)
+    }
+
+    /// Each change between `prev` and `asOf` is in the frame, once and in order, or its place is in
+    /// the gap.
+    private func checkSpan(_ frame: Told, _ log: ModelLog, _ prev: Int) throws(Violation) {
+        let revs = prev + 1..<frame.asOf + 1
+        switch frame.source {
+        case .messages:
+            try require(
+                frame.values.map(\.rev) == Array(revs),
+                "changes \(frame.values.map(\.rev)) between \(prev) and \(frame.asOf)")
+            try require(frame.head.rev == frame.asOf, "a live event's head is not its asOf")
+        case .record:
+            // Ahead of a gap the latest record comes first and moves nothing.
+            let rev = frame.record?.rev ?? 0
+            try require(
+                frame.asOf == prev ? rev > prev : rev == frame.asOf && revs.count == 1,
+                "the record of rev \(rev) between \(prev) and \(frame.asOf)")
+        case .gap:
+            let missing = frame.missing
+            for rev in revs where log.changes[rev - 1].slot > 0 {
+                let slot = log.changes[rev - 1].slot
+                try require(missing.contains(slot), "slot \(slot) changed and is not in the gap")
+            }
+        case .subscription, .page:
+            break
+        }
+    }
+
+    // MARK: - The holder
+
+    /// Each held slot has a value that is not older than its last change at or below `asOf`, and
+    /// nothing is missing in silence.
+    func check(_ holding: Holding, _ log: ModelLog) throws(Violation) {
+        guard let head = holding.head else { return }
+        try require(holding.asOf <= head.rev, "asOf \(holding.asOf) is above the head")
+        // Whoever never subscribed was never given the record.
+        let first = holding.revs[0] == nil ? 1 : 0
+        for run in [Coverage.Run(0, 0)] + holding.runs.runs {
+            for slot in stride(from: max(first, run.low), through: run.high, by: 1) {
+                let due = log.rev(of: slot, asOf: holding.asOf)
+                guard let rev = holding.revs[slot] else {
+                    throw Violation("slot \(slot) is held without a value")
+                }
+                try require(rev >= due, "slot \(slot) has rev \(rev), \(due) is due at \(holding.asOf)")
+            }
+        }
+        guard let position = holding.position else { return }
+        let highest = log.highest(asOf: position)
+        let accounted = holding.accounted
+        let low = accounted.first ?? 1
+        try require(
+            accounted.contains(low, highest),
+            "held \(holding.runs), told missing \(holding.told), of \(highest) places")
+        try require((accounted.last ?? 0) <= log.highest, "holds a place that never was")
+    }
+
+    /// Everything that the client holds is the newest there is, and it holds all up to the head.
+    func checkWhole(_ holding: Holding, _ conversation: String) throws(Violation) {
+        guard let head = holding.head, let log = origin.log(conversation, epoch: head.epoch) else {
+            throw Violation("nothing is held")
+        }
+        try require(log.ended == nil, "the log is gone, and the client was not told")
+        try require(holding.asOf == log.rev, "asOf \(holding.asOf) of \(log.rev) at rest")
+        try check(holding, log)
+        try require(
+            holding.runs.runs.count <= 1 && holding.runs.last ?? 0 == log.highest,
+            "holds \(holding.runs) of \(log.highest) places at rest")
+    }
+}

@@ -1,0 +1,111 @@
+import Chat
+import Engine
+import JSON
+import Wire
+
+// The store: every question of the engine, answered as of one commit.
+extension Origin {
+    /// - Parameter commit: the moment of reading, not above the newest commit.
+    package func answer(_ query: Query, atCommit commit: Int) -> Result<Answer, RequestError> {
+        do throws(RequestError) {
+            return .success(try read(query, commit))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func read(_ query: Query, _ commit: Int) throws(RequestError) -> Answer {
+        switch query {
+        case .load(let id):
+            let (log, rev) = try moment(id, commit)
+            return .loaded(log.load(asOf: rev))
+        case .page(let id, let request):
+            let (log, rev) = try moment(id, commit)
+            return .page(try log.page(request, asOf: rev))
+        case .catchUp(let id, let have, let limit, let bytes):
+            let (log, rev) = try moment(id, commit)
+            return .catchUp(log.catchUp(have, limit: limit, bytes: bytes, asOf: rev))
+        case .view(let id, let user):
+            return .view(view(try moment(id, commit).log, user, atCommit: commit))
+        case .ids(let id, let places):
+            let (log, rev) = try moment(id, commit)
+            return .ids(log.ids(places, asOf: rev))
+        case .conversations(let user, let limit, let cursor):
+            return .conversations(try list(of: user, limit: limit, cursor: cursor, commit))
+        case .conversationsSince(let user, let token, let limit):
+            return .conversationsSince(changes(of: user, since: token, limit: limit, commit))
+        case .participants(let id, let request):
+            let (log, rev) = try moment(id, commit)
+            return .participants(log.participants(request, asOf: rev))
+        }
+    }
+
+    private func moment(_ id: String, _ commit: Int) throws(RequestError) -> (log: ModelLog, rev: Int) {
+        guard let log = log(id, atCommit: commit) else { throw .noConversation }
+        return (log, log.rev(atCommit: commit))
+    }
+
+    func view(_ log: ModelLog, _ user: String, atCommit commit: Int) -> ConversationView {
+        let rev = log.rev(atCommit: commit)
+        return ConversationView(
+            record: log.record(asOf: rev), lastMessage: log.last(asOf: rev),
+            head: log.head(asOf: rev), reader: log.reader(user, atCommit: commit))
+    }
+
+    // MARK: - Lists
+
+    /// The user's conversations right after the commit, by id.
+    package func list(of user: String, atCommit commit: Int? = nil) -> [ConversationView] {
+        let commit = commit ?? self.commit
+        return conversations
+            .compactMap { log($0, atCommit: commit) }
+            .map { view($0, user, atCommit: commit) }
+            .filter { $0.reader != nil }
+    }
+
+    private func list(
+        of user: String, limit: Int, cursor: String?, _ commit: Int
+    ) throws(RequestError) -> ConversationList {
+        let all = list(of: user, atCommit: commit)
+        guard let start = Int(cursor ?? "0"), start >= 0 else { throw .badRequest("cursor: no cursor") }
+        let listed = all.dropFirst(start).prefix(limit)
+        let end = start + listed.count
+        return ConversationList(
+            conversations: Array(listed), next: end < all.count ? String(end) : nil,
+            total: all.count)
+    }
+
+    private func changes(
+        of user: String, since token: String?, limit: Int, _ commit: Int
+    ) -> ConversationChanges {
+        let all = list(of: user, atCommit: commit)
+        // A token of a later moment than this answer's is unknown at this moment.
+        guard let since = token.flatMap({ Int($0) }), since <= commit else {
+            return ConversationChanges(
+                conversations: Array(all.prefix(limit)), removed: [], total: all.count,
+                token: String(commit), complete: false)
+        }
+        let before = list(of: user, atCommit: since)
+        return ConversationChanges(
+            conversations: all.filter { !before.contains($0) },
+            removed: before.map(\.record.id).filter { id in !all.contains { $0.record.id == id } },
+            total: all.count, token: String(commit), complete: true)
+    }
+}
+
+extension ModelLog {
+    fileprivate func participants(_ request: ParticipantsRequest, asOf rev: Int) -> ParticipantList {
+        let all = record(asOf: rev).participants
+        let ordered = request.order == .asc ? all : all.reversed()
+        let chosen = request.limit <= 0
+            ? ordered[...] : ordered.dropFirst(request.offset).prefix(request.limit)
+        return ParticipantList(
+            participants: chosen.map { user in
+                var json = JSONWriter()
+                json.beginObject()
+                json.member("id", string: user)
+                json.endObject()
+                return json.bytes
+            }, total: all.count)
+    }
+}

@@ -1,0 +1,48 @@
+import Engine
+
+/// What kind of world it is: how many live in it, how fast things are, how tight the gateway's
+/// limits. Drawn from the seed before the first turn, so that one seed is one world.
+package struct Scenario: Sendable {
+    var limits = Limits()
+    var users: [String]
+    var conversations: [String]
+    var clients: Int
+    /// What a kernel buffer takes, in bytes.
+    var socket: Int
+    /// What is written to a socket at once, in bytes.
+    var write: Int
+    /// How many in a hundred reads of the store are answered in a later turn, and how much later.
+    var late: Int
+    var delay: Int
+    /// How many in a hundred reads are of a moment before the one that the feed has reached.
+    var behind: Int
+    /// How many outputs of the feed get through in a turn, at most.
+    var feed: Int
+    /// How many turns in a hundred a client asks for something in.
+    var requests: Int
+    /// How many turns in a hundred a client's reader changes its pace in.
+    var stalls: Int
+    /// How many turns in a hundred a connection is lost in.
+    var losses: Int
+
+    init(_ random: inout SplitMix64) {
+        users = Array(["ann", "ben", "cat", "dan"].prefix(random.number(2...4)))
+        conversations = Array(["c1", "c2", "c3"].prefix(random.number(1...3)))
+        clients = random.number(1...4)
+        socket = random.pick([300, 2_000, 20_000]) ?? 0
+        write = random.pick([1, 1_000, 65_536]) ?? 0
+        late = random.pick([0, 0, 30, 80]) ?? 0
+        delay = random.number(1...8)
+        behind = random.pick([0, 0, 20]) ?? 0
+        feed = random.pick([1, 4, 50]) ?? 0
+        requests = random.number(10...60)
+        stalls = random.pick([0, 5, 20]) ?? 0
+        losses = random.pick([0, 1, 4]) ?? 0
+        limits.outboxSoft = random.pick([300, 1_500, 6_000, 262_144]) ?? 0
+        limits.outboxHard = random.pick([8_000, 40_000, 4_194_304, 4_194_304]) ?? 0
+        limits.reply = random.pick([4_096, 20_000, 1_048_576]) ?? 0
+        limits.requestsPerSecond = random.pick([0, 0, 0, 5]) ?? 0
+        limits.idleStreams = random.pick([0, 1, 1_000]) ?? 0
+        limits.subscriptions = random.pick([1, 2, 1_000]) ?? 0
+    }
+}

@@ -1,0 +1,72 @@
+import Wire
+
+/// A client's socket as the gateway sees it: a kernel buffer that takes so much, and behind it the
+/// library's own queue of what the kernel did not take. The client empties it as fast as it likes.
+/// Counts bytes; a frame arrives when its last byte does.
+package struct Socket {
+    /// How much the kernel takes beyond what the client has read.
+    let capacity: Int
+    private var frames: [[UInt8]] = []
+    /// Bytes that the client has taken of the first frame.
+    private var taken = 0
+    private var bytes = 0
+    /// What the gateway was last told to wait in the library.
+    var reported = 0
+    /// The gateway closes the connection behind the last frame.
+    var closing: CloseCode?
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    /// Bytes that the kernel has not taken.
+    var unsent: Int { max(0, bytes - capacity) }
+    var isEmpty: Bool { frames.isEmpty }
+
+    mutating func send(_ frame: [UInt8]) {
+        frames.append(frame)
+        bytes += frame.count
+    }
+
+    /// The client takes up to `count` bytes.
+    /// - Returns: the frames that are whole now.
+    mutating func read(_ count: Int) -> [[UInt8]] {
+        var left = min(count, bytes)
+        bytes -= left
+        var whole: [[UInt8]] = []
+        while left > 0 {
+            let rest = frames[whole.count].count - taken
+            if left < rest {
+                taken += left
+                break
+            }
+            left -= rest
+            taken = 0
+            whole.append(frames[whole.count])
+        }
+        frames.removeFirst(whole.count)
+        return whole
+    }
+}
+
+/// What a frame of the gateway is, read from its RFC 6455 header.
+enum ReceivedFrame {
+    case text([UInt8])
+    case ping
+
+    /// - Throws: `Violation`, if header and payload are not those of one whole server frame.
+    init(_ bytes: [UInt8]) throws(Violation) {
+        try require(bytes.count >= 2, "a frame of \(bytes.count) bytes")
+        var header = 2
+        var count = Int(bytes[1])
+        if count >= 126 {
+            header = count == 126 ? 4 : 10
+            try require(bytes.count >= header, "a frame that ends in its header")
+            count = bytes[2..<header].reduce(0) { $0 << 8 | Int($1) }
+        }
+        try require(bytes.count == header + count, "a frame whose length is not its own")
+        switch bytes[0] {
+        case 0x81: self = .text(Array(bytes[header...]))
+        case 0x89: self = .ping
+        default: throw Violation("a frame that begins with \(bytes[0])")
+        }
+    }
+}

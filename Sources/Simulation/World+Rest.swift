@@ -1,0 +1,73 @@
+import Chat
+import Engine
+import Wire
+
+// The end of a run: the faults stop, everybody reads what is owed to them and asks for what they
+// know to be missing, and then all must be whole and quiet.
+extension World {
+    /// Runs a whole life: `steps` turns of everything, then rest.
+    /// - Throws: `Violation`, with the turn in which it was seen.
+    package func run(steps: Int) throws(Violation) {
+        do throws(Violation) {
+            for _ in 0..<steps {
+                try lose()
+                try step()
+            }
+            isCalm = true
+            try comeToRest()
+            for _ in 0..<40 where try heal() { try comeToRest() }
+            try checkWhole()
+        } catch {
+            throw Violation("seed \(seed), turn \(turn): \(error)")
+        }
+    }
+
+    private func comeToRest() throws(Violation) {
+        for _ in 0..<60 {
+            try step()
+            if isQuiet { return try checkRest() }
+        }
+        throw Violation("the world does not come to rest")
+    }
+
+    /// Everybody asks for what they know to be missing.
+    /// - Returns: whether anybody had to.
+    private func heal() throws(Violation) -> Bool {
+        var isHealing = false
+        for place in connections.keys.sorted() where connections[place]?.deadline == nil {
+            let client = clients[place]
+            guard client.isConnected else { continue }
+            for conversation in scenario.conversations {
+                guard let holding = client.holdings[conversation], let position = holding.position
+                else { continue }
+                let highest = holding.head?.seq ?? 0
+                if holding.asOf < position || holding.runs.last ?? 0 < highest {
+                    send(place, client.subscribe(conversation, resuming: true, limit: 1000))
+                } else if let hole = holding.runs.holes.runs.last {
+                    let page = PageRequest(
+                        before: .seq(hole.high + 1), after: .seq(hole.low - 1), limit: 1000)
+                    send(place, client.fetch(conversation, page))
+                } else {
+                    continue
+                }
+                isHealing = true
+            }
+        }
+        return isHealing
+    }
+
+    private func checkWhole() throws(Violation) {
+        let oracle = Oracle(origin: origin)
+        for place in connections.keys.sorted() where connections[place]?.deadline == nil {
+            let client = clients[place]
+            do throws(Violation) {
+                for (conversation, holding) in client.holdings where holding.isSubscribed {
+                    try oracle.checkWhole(holding, conversation)
+                }
+                if client.list.isWatched { try client.list.checkWhole(client.user, oracle) }
+            } catch {
+                throw Violation("\(client.name): \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,296 @@
+import Chat
+import Engine
+import JSON
+import Wire
+
+/// A small world around the real engine: an origin that is written to, a feed and a store between
+/// it and the gateway, sockets that stall, clients that come and go. Time is virtual and every
+/// choice is drawn from the seed, so that a run can be made again, turn by turn. One thread; a run
+/// owns everything in it.
+package final class World {
+    package let seed: UInt64
+    let scenario: Scenario
+    var random: SplitMix64
+    var now = Timestamp(milliseconds: 1_700_000_000_000)
+    package private(set) var turn = 0
+    var origin = Origin()
+    var feed = Feed()
+    let engine: Engine
+    let clients: [Client]
+    /// The connections that there are, by the client's place among the clients.
+    var connections: [Int: Connection] = [:]
+    /// Faults and random deeds have stopped: what is under way comes to its end.
+    var isCalm = false
+    /// Gets a line for whatever happens, if somebody listens.
+    package var trace: ((String) -> Void)?
+
+    private var nextSession: SessionID = 0
+    /// Answers of the store on their way.
+    private var answers: [(due: Int, token: UInt64, result: Result<Answer, RequestError>)] = []
+    /// Writes on their way to the origin.
+    private var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
+    /// Outcomes that come later than the events that they caused.
+    private var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []
+    /// Deltas in frames that were lost with their connection.
+    private var lostDeltas = 0
+
+    /// A client's connection: its session, and how it reads.
+    struct Connection {
+        let session: SessionID
+        var socket: Socket
+        /// Bytes that the client reads a turn.
+        var pace: Int
+        /// The turn in which the gateway gives up waiting for the end of a close.
+        var deadline: Int?
+    }
+
+    package init(seed: UInt64) {
+        self.seed = seed
+        random = SplitMix64(seed)
+        let scenario = Scenario(&random)
+        self.scenario = scenario
+        engine = Engine(
+            limits: scenario.limits, server: ServerIdentity(name: "gapless", version: "0"),
+            authenticator: OpenDoor(), instance: "world", at: now)
+        clients = (0..<scenario.clients).map { place in
+            Client(name: "client \(place)", user: scenario.users[place % scenario.users.count])
+        }
+    }
+
+    func say(_ line: @autoclosure () -> String) {
+        if let trace { trace("\(turn): \(line())") }
+    }
+
+    // MARK: - A turn
+
+    /// Lets time pass, and everything that happens in it happen, in an order of the seed's.
+    package func step() throws(Violation) {
+        turn += 1
+        now.milliseconds += Int64(isCalm ? 50 : random.chance(2) ? 20_000 : random.number(1...400))
+        origin.now = now
+        engine.tick(at: now)
+        if !isCalm { act() }
+        for part in random.shuffled([0, 1, 2, 3]) {
+            switch part {
+            case 0: deliverFeed()
+            case 1: deliverAnswers()
+            case 2: try readSockets()
+            default: write()
+            }
+        }
+        try endTurn()
+    }
+
+    private func deliverFeed() {
+        for output in feed.deliver(isCalm ? feed.count : random.number(0...scenario.feed)) {
+            switch output {
+            case .event(let event):
+                say("feed \(event.line)")
+                engine.feed(CollectionOfOne(event), at: now)
+            case .performed(let token, let result):
+                if !isCalm, random.chance(scenario.late) {
+                    outcomes.append((turn + random.number(1...scenario.delay), token, result))
+                } else {
+                    engine.performed(token, result, at: now)
+                }
+            }
+        }
+        for outcome in outcomes where isCalm || outcome.due <= turn {
+            engine.performed(outcome.token, outcome.result, at: now)
+        }
+        outcomes.removeAll { isCalm || $0.due <= turn }
+    }
+
+    private func deliverAnswers() {
+        let due = answers.filter { isCalm || $0.due <= turn }
+        answers.removeAll { isCalm || $0.due <= turn }
+        for answer in due {
+            say("answer to \(answer.token)")
+            engine.answered(answer.token, answer.result, at: now)
+        }
+    }
+
+    private func write() {
+        while let write = writes.first, isCalm || write.due <= turn {
+            writes.removeFirst()
+            let result = perform(write.operation, by: write.caller)
+            feed.append(.performed(token: write.token, result), commit: origin.commit)
+        }
+    }
+
+    /// Writes to the origin, which tells the feed.
+    @discardableResult
+    func perform(_ operation: Operation, by caller: Caller) -> Result<Outcome, RequestError> {
+        let performed = origin.perform(operation, by: caller)
+        say("commit \(origin.commit): \(operation.line) \(performed.events.count) events")
+        for event in performed.events { feed.append(.event(event), commit: origin.commit) }
+        return performed.result
+    }
+
+    // MARK: - The shell
+
+    /// Does what the engine decided, as the gateway's driver does it.
+    private func endTurn() throws(Violation) {
+        var rounds = 0
+        repeat {
+            rounds += 1
+            try require(rounds < 1000, "the turn does not come to its end")
+            engine.endTurn(at: now)
+        } while performActions()
+        for session in engine.takeDirtySessions().sorted() { flush(session) }
+        for (session, code) in engine.takeCloses() {
+            guard let place = place(of: session) else { continue }
+            say("\(clients[place].name) is closed: \(code)")
+            connections[place]?.socket.closing = code
+            connections[place]?.deadline = turn + 20
+        }
+        try checkBooks()
+    }
+
+    private func performActions() -> Bool {
+        let actions = engine.takeActions()
+        for action in actions {
+            switch action {
+            case .read(let token, let query):
+                read(token, query)
+            case .perform(let token, let operation, let caller):
+                let delay = !isCalm && random.chance(scenario.late) ? scenario.delay : 1
+                writes.append((turn + random.number(0...delay), token, operation, caller))
+            case .publish(let event):
+                feed.append(.event(event), commit: origin.commit)
+            }
+        }
+        return !actions.isEmpty
+    }
+
+    /// Answers a read as of some moment: at least the one that the feed has reached, as long as the
+    /// question does not say that the engine looks at the moment itself.
+    private func read(_ token: UInt64, _ query: Query) {
+        var commit = random.number(feed.position...origin.commit)
+        if isCalm || random.chance(50) { commit = origin.commit }
+        if !isCalm, query.isBound, random.chance(scenario.behind) {
+            commit = random.number(max(0, feed.position - 5)...feed.position)
+        }
+        let result = origin.answer(query, atCommit: commit)
+        say("read \(token): \(query.line) at commit \(commit)")
+        if !isCalm, random.chance(scenario.late) {
+            answers.append((turn + random.number(1...scenario.delay), token, result))
+        } else {
+            engine.answered(token, result, at: now)
+        }
+    }
+
+    private func flush(_ session: SessionID) {
+        guard let place = place(of: session) else { return }
+        var more = true
+        while more, var connection = connections[place] {
+            var count = 0
+            more = engine.take(session, scenario.write) {
+                connection.socket.send($0)
+                count += $0.count
+            }
+            let unsent = connection.socket.unsent
+            connection.socket.reported = unsent
+            connections[place] = connection
+            if count == 0 { return }
+            if unsent > 0 { return engine.blocked(session, unsent: unsent) }
+        }
+    }
+
+    private func place(of session: SessionID) -> Int? {
+        connections.first { $0.value.session == session }?.key
+    }
+
+    // MARK: - Connections
+
+    func connect(_ place: Int) {
+        nextSession += 1
+        say("\(clients[place].name) connects as session \(nextSession)")
+        connections[place] = Connection(
+            session: nextSession, socket: Socket(capacity: scenario.socket), pace: .max)
+        engine.connected(nextSession, at: now)
+        send(place, clients[place].connect())
+    }
+
+    func send(_ place: Int, _ payload: [UInt8]) {
+        guard let connection = connections[place] else { return }
+        say("\(clients[place].name) sends \(String(decoding: payload, as: UTF8.self))")
+        engine.received(
+            connection.session, RequestFrame.decode(payload, isBinary: false), at: now)
+    }
+
+    func disconnect(_ place: Int) throws(Violation) {
+        guard var connection = connections.removeValue(forKey: place) else { return }
+        say("\(clients[place].name) is gone")
+        for frame in connection.socket.read(.max) { lostDeltas += try ReceivedFrame(frame).deltas }
+        clients[place].disconnect()
+        engine.closed(connection.session)
+    }
+
+    private func readSockets() throws(Violation) {
+        for place in connections.keys.sorted() {
+            guard var connection = connections[place] else { continue }
+            let frames = connection.socket.read(isCalm ? .max : connection.pace)
+            let unsent = connection.socket.unsent
+            let isMoved = unsent < connection.socket.reported
+            connection.socket.reported = unsent
+            connections[place] = connection
+            if isMoved { engine.progressed(connection.session, unsent: unsent, at: now) }
+            for frame in frames { try receive(place, frame) }
+            let isOver = connection.deadline.map { $0 <= turn || connection.socket.isEmpty } ?? false
+            if isOver { try disconnect(place) }
+        }
+    }
+
+    private func receive(_ place: Int, _ frame: [UInt8]) throws(Violation) {
+        guard let connection = connections[place] else { return }
+        switch try ReceivedFrame(frame) {
+        case .ping:
+            engine.ponged(connection.session, at: now)
+        case .text(let payload):
+            say("\(clients[place].name) gets \(String(decoding: payload, as: UTF8.self))")
+            do throws(Violation) {
+                try clients[place].receive(payload, Oracle(origin: origin))
+            } catch {
+                throw Violation("\(clients[place].name): \(error)")
+            }
+        }
+    }
+
+    // MARK: - What holds after every turn
+
+    private func checkBooks() throws(Violation) {
+        let totals = engine.totals()
+        try require(totals.books.error == 0, "the books are out by \(totals.books.error)")
+        let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
+        try require(
+            received <= totals.books.written,
+            "\(received) deltas came, \(totals.books.written) were written")
+        try require(
+            totals.outboxBytes <= totals.sessions * scenario.limits.outboxHard,
+            "\(totals.outboxBytes) bytes wait for \(totals.sessions) sessions")
+    }
+
+    /// What holds once every socket is empty.
+    func checkRest() throws(Violation) {
+        let books = engine.totals().books
+        let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
+        try require(
+            received == books.written && books.queued == 0,
+            "\(received) deltas came, \(books.written) were written, \(books.queued) wait")
+    }
+
+    /// Whether nothing is on its way any more.
+    var isQuiet: Bool {
+        feed.count == 0 && answers.isEmpty && writes.isEmpty && outcomes.isEmpty
+            && connections.allSatisfy { $0.value.socket.isEmpty && clients[$0.key].asked.isEmpty }
+    }
+}
+
+/// Lets everybody in under the name that they give.
+struct OpenDoor: Authenticator {
+    func identify(token: String?, user: String?, at now: Timestamp) -> Result<Identity, Refusal> {
+        guard let user else { return .failure(.request(.badRequest("params.user: missing"))) }
+        return .success(Identity(user: user))
+    }
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listRows } from '../../../Sources/Browser/components/rows.js';
+import { splitText } from '../../../Sources/Browser/components/text.js';
+import { listItems } from '../../../Sources/Browser/items.js';
+
+const at = (minute, day = 20) => `2026-11-${day}T10:${String(minute).padStart(2, '0')}:00.000Z`;
+const value = (seq, author, createdAt, isHeld = true) => (
+  { message: { id: `m${seq}`, seq, author, createdAt }, isHeld }
+);
+const gap = (after, before) => ({ after, before, missing: before - after - 1, cause: 'slow' });
+const rowsOf = (items, more = {}) => listRows(items, {
+  dayOf: (moment) => moment.slice(0, 10), user: 'alice', unreadAfter: null, ...more,
+});
+const outline = (rows) => rows.map((row) => {
+  if (row.kind !== 'item') return row.kind;
+  if (row.item.kind !== 'message') return row.item.kind;
+  return row.isContinued ? `+${row.item.message.seq}` : row.item.message.seq;
+});
+
+test('messages of one author within five minutes are one block', () => {
+  const values = [
+    value(1, 'bob', at(0)), value(2, 'bob', at(4)), value(3, 'bob', at(9)), value(4, 'eve', at(9)),
+  ];
+  const items = listItems({ values, gaps: [], drafts: [], user: 'alice' });
+  assert.deepEqual(outline(rowsOf(items)), ['day', 1, '+2', 3, 4]);
+});
+
+test('days, gaps and the line above what is unread end a block', () => {
+  const values = [
+    value(1, 'bob', at(0)), value(2, 'bob', at(1)), value(6, 'bob', at(2)),
+    value(7, 'bob', at(3)), value(8, 'bob', at(3, 21)),
+  ];
+  const items = listItems({ values, gaps: [gap(2, 6)], drafts: [], user: 'alice' });
+  const rows = rowsOf(items, { unreadAfter: 6 });
+  assert.deepEqual(outline(rows), ['day', 1, '+2', 'gap', 6, 'unread', 7, 'day', 8]);
+});
+
+test('a gap stands before the first message above its lower end, and counts what is shown', () => {
+  const values = [
+    value(1, 'bob', at(0)), value(4, 'bob', at(1), false), value(6, 'bob', at(2)),
+    value(9, 'bob', at(2), false),
+  ];
+  const items = listItems({ values, gaps: [gap(1, 6), gap(6, 9)], drafts: [], user: 'alice' });
+  assert.deepEqual(items.map(({ kind }) => kind),
+    ['message', 'gap', 'message', 'message', 'gap', 'message']);
+  assert.deepEqual(items.filter(({ kind }) => kind === 'gap').map((item) => item.shownCount), [1, 0]);
+});
+
+test('a draft is not listed beside the message that it became', () => {
+  const drafts = [
+    { id: 'm2', body: 'hi', createdAt: at(1), state: 'sending' },
+    { id: 'x', body: 'more', createdAt: at(1), state: 'sending' },
+  ];
+  const values = [value(1, 'bob', at(0)), value(2, 'alice', at(1))];
+  const items = listItems({ values, gaps: [], drafts, user: 'alice' });
+  assert.deepEqual(outline(rowsOf(items)), ['day', 1, 2, 'draft']);
+});
+
+test('keys are unique', () => {
+  const values = [value(1, 'bob', at(0)), value(2, 'eve', at(0, 21)), value(3, 'bob', at(1, 20))];
+  const items = listItems({ values, gaps: [gap(3, 9)], drafts: [], user: 'alice' });
+  const keys = rowsOf(items, { unreadAfter: 1, seenBy: ['bob'] }).map(({ key }) => key);
+  assert.equal(new Set(keys).size, keys.length);
+});
+
+test('only web addresses become links, without the punctuation around them', () => {
+  const links = (text) => splitText(text).filter(({ href }) => href).map(({ href }) => href);
+  assert.deepEqual(links('see https://a.example/x?y=1, or (http://b.example/c).'),
+    ['https://a.example/x?y=1', 'http://b.example/c']);
+  assert.deepEqual(links('https://a.example/wiki/Gap_(disambiguation).'),
+    ['https://a.example/wiki/Gap_(disambiguation)']);
+  assert.deepEqual(links('javascript:alert(1) data:text/html,x ftp://a.example file:///x'), []);
+  assert.deepEqual(links('http:// https://'), []);
+});
+
+test('the pieces of a text are the text', () => {
+  for (const text of ['', 'plain', 'https://a.example', 'a https://a.example. b http://c.example!']) {
+    assert.equal(splitText(text).map((piece) => piece.text).join(''), text);
+  }
+});

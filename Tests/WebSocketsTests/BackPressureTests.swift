@@ -1,0 +1,142 @@
+import Glibc
+import Testing
+
+@testable import WebSockets
+
+@Suite struct BackPressureTests {
+    /// Sends numbered frames until the socket is blocked. Returns how many were taken.
+    private func fill(_ server: TestServer, payload: Int, from first: Int = 0) -> Int {
+        server.onLoop { server in
+            var buffer = SendBuffer()
+            var number = first
+            while number < 1_000_000 {
+                buffer.removeAll()
+                var bytes = Array("\(number) ".utf8)
+                bytes += [UInt8](repeating: 46, count: max(0, payload - bytes.count))
+                buffer.append(Frame.frame(.binary, bytes))
+                number += 1
+                if server.server.send(server.echo.open[0], &buffer) != .sent { break }
+            }
+            return number
+        }
+    }
+
+    private func number(of frame: RawClient.ReceivedFrame) -> Int? {
+        Int(String(decoding: frame.payload.prefix { $0 != 32 }, as: UTF8.self))
+    }
+
+    @Test(arguments: [200, 5000, 700_000])
+    func aSlowReaderLosesNoByte(payload: Int) throws {
+        let server = try TestServer()
+        let client = try RawClient(port: server.port, receiveBuffer: 16_384)
+        try client.upgrade()
+        #expect(server.eventually { $0.echo.open.count == 1 })
+        var expected = 0
+        for _ in 0..<3 {
+            let end = fill(server, payload: payload, from: expected)
+            #expect(server.onLoop { $0.server.isBlocked($0.echo.open[0]) })
+            #expect(server.onLoop { $0.server.unsentBytes($0.echo.open[0]) } > 0)
+            while expected < end {
+                let frame = try client.receiveFrame()
+                guard number(of: frame) == expected, frame.payload.count == payload else {
+                    Issue.record("frame \(expected) of \(payload) bytes is not what came")
+                    return
+                }
+                expected += 1
+            }
+            #expect(server.eventually { !$0.server.isBlocked($0.echo.open[0]) })
+            #expect(server.onLoop { $0.server.unsentBytes($0.echo.open[0]) } == 0)
+        }
+        #expect(server.eventually { $0.echo.writable.count == 3 })
+        #expect(client.descriptor >= 0 && expected > 3)
+    }
+
+    @Test func theCountOfAcknowledgedBytesRisesOnlyWhileSomebodyReads() throws {
+        let server = try TestServer()
+        let client = try RawClient(port: server.port, receiveBuffer: 16_384)
+        try client.upgrade()
+        #expect(server.eventually { $0.echo.open.count == 1 })
+        let count = fill(server, payload: 50_000)
+        let acknowledged: @Sendable (TestServer) -> UInt64 = {
+            $0.server.acknowledgedBytes($0.echo.open[0])
+        }
+        // The window of a reader that does not read is full soon, and then the count stands.
+        var before: UInt64 = 0
+        var now = server.onLoop(acknowledged)
+        while now != before {
+            usleep(50_000)
+            (before, now) = (now, server.onLoop(acknowledged))
+        }
+        let all = UInt64(count * 50_000)
+        #expect(now < all)
+        for _ in 0..<count { _ = try client.receiveFrame() }
+        #expect(server.eventually { acknowledged($0) > all })
+    }
+
+    @Test func aBlockedPeerThatTalksDoesNotKeepTheLoopBusy() throws {
+        let server = try TestServer()
+        let client = try RawClient(port: server.port, receiveBuffer: 16_384)
+        try client.upgrade()
+        #expect(server.eventually { $0.echo.open.count == 1 })
+        _ = fill(server, payload: 60_000)
+        try client.sendText("are you there?")
+        // Two jobs one after the other are two turns; a loop that was woken by the waiting message
+        // again and again would have had thousands between them.
+        let before = server.onLoop { $0.echo.turns }
+        usleep(200_000)
+        let after = server.onLoop { $0.echo.turns }
+        #expect(after - before < 20)
+        #expect(server.onLoop { $0.echo.messages.isEmpty })
+    }
+
+    @Test func whatIsBufferedGoesOutBeforeTheCloseFrame() throws {
+        let server = try TestServer()
+        let client = try RawClient(port: server.port, receiveBuffer: 16_384)
+        try client.upgrade()
+        #expect(server.eventually { $0.echo.open.count == 1 })
+        let count = fill(server, payload: 100_000)
+        server.onLoop { $0.server.close($0.echo.open[0], code: 3002, reason: "full") }
+        for index in 0..<count { #expect(number(of: try client.receiveFrame()) == index) }
+        #expect(try client.receiveFrame().closeCode == 3002)
+        try client.sendFrame(8, [0x0B, 0xBA])
+        #expect(try client.isEnded())
+    }
+
+    @Test func aPeerThatNeverDrainsIsDroppedAfterOurClose() throws {
+        var limits = ServerLimits()
+        limits.closeTimeout = .milliseconds(300)
+        let server = try TestServer(limits: limits)
+        let client = try RawClient(port: server.port, receiveBuffer: 16_384)
+        try client.upgrade()
+        #expect(server.eventually { $0.echo.open.count == 1 })
+        _ = fill(server, payload: 100_000)
+        server.onLoop { $0.server.close($0.echo.open[0], code: 3002, reason: "full") }
+        #expect(server.eventually { $0.echo.closed.count == 1 && $0.server.connectionCount == 0 })
+        #expect(client.descriptor >= 0)
+    }
+
+    @Test func aBlockedPeerThatVanishesIsNoticed() throws {
+        let server = try TestServer()
+        var client: RawClient? = try RawClient(port: server.port, receiveBuffer: 16_384)
+        try client?.upgrade()
+        #expect(server.eventually { $0.echo.open.count == 1 })
+        _ = fill(server, payload: 100_000)
+        client = nil
+        #expect(server.eventually { $0.echo.closed.count == 1 })
+    }
+
+    @Test func oneBufferGoesToManySockets() throws {
+        let server = try TestServer()
+        let clients = try (0..<20).map { _ in try RawClient(port: server.port) }
+        for client in clients { try client.upgrade() }
+        #expect(server.eventually { $0.echo.open.count == 20 })
+        server.onLoop { server in
+            var buffer = SendBuffer(capacity: 16)
+            for number in 0..<100 { buffer.append(Frame.frame(.text, Array("m\(number)".utf8))) }
+            for socket in server.echo.open { _ = server.server.send(socket, &buffer) }
+        }
+        for client in clients {
+            for number in 0..<100 { #expect(try client.receiveFrame().text == "m\(number)") }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import WebSockets
+
+@Suite struct ServiceLoopTests {
+    @Test func jobsOfEachThreadRunInOrderAndOnce() throws {
+        let server = try TestServer()
+        let threads = 8
+        let jobs = 5000
+        let seen = Mutex([[Int]](repeating: [], count: threads))
+        let done = DispatchSemaphore(value: 0)
+        for thread in 0..<threads {
+            Thread.detachNewThread {
+                for job in 0..<jobs {
+                    server.loop.post {
+                        server.loop.preconditionOnLoop()
+                        seen.withLock { $0[thread].append(job) }
+                    }
+                }
+                done.signal()
+            }
+        }
+        for _ in 0..<threads { done.wait() }
+        server.onLoop { _ in }
+        let expected = Array(0..<jobs)
+        #expect(seen.withLock { $0.allSatisfy { $0 == expected } })
+    }
+
+    @Test func aTurnWithWorkEndsWithTheHook() throws {
+        let server = try TestServer()
+        let before = server.onLoop { $0.echo.turns }
+        for _ in 0..<10 { server.onLoop { _ in } }
+        #expect(server.onLoop { $0.echo.turns } - before >= 10)
+    }
+
+    @Test func aJobThatAJobPostsRunsInALaterTurn() throws {
+        let server = try TestServer()
+        let turns = Mutex<[Int]>([])
+        let done = DispatchSemaphore(value: 0)
+        server.loop.post {
+            turns.withLock { $0.append(server.echo.turns) }
+            server.loop.post {
+                turns.withLock { $0.append(server.echo.turns) }
+                done.signal()
+            }
+        }
+        done.wait()
+        let seen = turns.withLock { $0 }
+        #expect(seen.count == 2 && seen[1] > seen[0])
+    }
+
+    @Test func aTimerCallsAgainAndAgain() throws {
+        let server = try TestServer()
+        let count = Mutex(0)
+        let done = DispatchSemaphore(value: 0)
+        server.onLoop { server in
+            server.loop.every(milliseconds: 5) {
+                let reached = count.withLock {
+                    $0 += 1
+                    return $0
+                }
+                if reached == 5 { done.signal() }
+            }
+        }
+        #expect(done.wait(timeout: .now() + 10) == .success)
+    }
+
+    @Test func aSignalIsTold() throws {
+        let loop = try ServiceLoop()
+        let seen = Mutex<Int32>(0)
+        loop.onSignal = { [unowned loop] number in
+            seen.withLock { $0 = number }
+            loop.stop()
+        }
+        loop.post { kill(getpid(), SIGHUP) }
+        loop.run()
+        #expect(seen.withLock { $0 } == SIGHUP)
+    }
+
+    @Test func theEndOfTheLoopClosesEverySocket() throws {
+        var server: TestServer? = try TestServer()
+        let port = try #require(server?.port)
+        let client = try RawClient(port: port)
+        try client.upgrade()
+        let idle = try RawClient(port: port)
+        #expect(server?.eventually { $0.server.connectionCount == 2 } == true)
+        let echo = try #require(server?.echo)
+        server = nil
+        #expect(try client.isEnded() && idle.isEnded())
+        // The loop has ended, and nobody else touches it.
+        #expect(echo.closed.count == 1)
+        #expect(throws: RawClient.Failure.self) { _ = try RawClient(port: port) }
+    }
+
+    @Test func aLoopThatNeverRanLeavesNothingBehind() throws {
+        for _ in 0..<20 { _ = try ServiceLoop() }
+        let server = try TestServer()
+        #expect(server.port > 0)
+    }
+}
