@@ -56,6 +56,7 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport"]),
         tests("HouseTests", []),
+        tests("GatewayTests", ["TestSupport", "gapless"]),
         tests("WebSocketsTests", ["WebSockets"]),
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
         tests("ConfigurationTests", ["Gateway", "Crypto", "Chat", "JSON", "TestSupport"]),

@@ -69,7 +69,7 @@ struct KeyHandle: ~Copyable {
     }
 
     /// Reads one PEM block.
-    /// - Throws: `CryptoError` if it is not of the kind that `read` reads, or asks for a passphrase.
+    /// - Throws: `CryptoError` if `read` can't read it, or it asks for a passphrase.
     init(
         pem: [UInt8], expected: String, read: (OpaquePointer) -> OpaquePointer?
     ) throws(CryptoError) {

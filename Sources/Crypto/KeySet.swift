@@ -1,7 +1,7 @@
 import JSON
 
 /// The keys of a JWKS file (RFC 7517). Keys of types and uses that are not ours are passed over, as
-/// the standard asks; a key of ours that is broken, weak or private makes the file unusable, because
+/// the standard asks; a key of ours that is broken, weak or private makes the file unusable:
 /// silently running without it would refuse somebody's tokens in the night.
 package struct KeySet: Sendable {
     /// The keys, in the order of the file.

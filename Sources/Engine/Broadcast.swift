@@ -22,12 +22,12 @@ package final class Broadcast: Sendable {
     package let frame: Frame
     package let kind: Kind
     /// The conversation that the event is about, empty for `upstream` and `ping`.
-    package let conversation: String
+    package let conversation: ID
 
     package init(_ payload: [UInt8], _ kind: Kind, conversation: String = "") {
         frame = Frame(payload)
         self.kind = kind
-        self.conversation = conversation
+        self.conversation = conversation.id
     }
 
     /// Deltas in it, for the books.

@@ -38,7 +38,7 @@ extension Engine {
 
     /// The store has the conversation's last message at least as new as the stream's.
     private func refreshed(_ conversation: String, _ result: Result<Answer, RequestError>) {
-        guard let stream = streams[conversation], let state = stream.state,
+        guard let stream = streams[conversation.id], let state = stream.state,
             case .success(.loaded(let loaded)) = result, loaded.head.epoch == state.head.epoch
         else { return }
         stream.state?.last = loaded.lastMessage
@@ -46,13 +46,13 @@ extension Engine {
     }
 
     private func loaded(_ conversation: String, _ result: Result<Answer, RequestError>) {
-        guard let stream = streams[conversation] else { return }
+        guard let stream = streams[conversation.id] else { return }
         let waiting = stream.waiting
         stream.waiting = []
         switch result {
         case .success(.loaded(let loaded)):
             stream.state = Stream.State(
-                head: loaded.head, record: loaded.record, members: Set(loaded.record.participants),
+                head: loaded.head, record: loaded.record, members: Set(loaded.record.participants.map(\.id)),
                 last: loaded.lastMessage)
             if stream.isToBeAnnounced {
                 stream.isToBeAnnounced = false
@@ -63,7 +63,7 @@ extension Engine {
         case .success:
             preconditionFailure("the store answered a load with something else")
         case .failure(let error):
-            streams[conversation] = nil
+            streams[conversation.id] = nil
             for call in waiting { fail(call, error) }
         }
     }

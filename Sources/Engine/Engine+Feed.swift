@@ -22,7 +22,7 @@ extension Engine {
         case .read(let conversation, let user, let seq):
             read(conversation, user, seq)
         case .typing(let conversation, let user, let state, let at):
-            guard let stream = streams[conversation], !stream.subscribers.isEmpty else { return }
+            guard let stream = streams[conversation.id], !stream.subscribers.isEmpty else { return }
             send(
                 Broadcast(
                     ServerFrame.typing(conversation: conversation, user: user, state: state, at: at),
@@ -61,7 +61,7 @@ extension Engine {
     private func advance(
         _ conversation: String, _ event: FeedEvent, _ head: Head, _ apply: (Stream) -> Void
     ) {
-        guard let stream = streams[conversation] else {
+        guard let stream = streams[conversation.id] else {
             // In nobody's sight but perhaps in somebody's list.
             if !listWatchers.isEmpty {
                 let stream = self.stream(conversation)
@@ -121,9 +121,9 @@ extension Engine {
         flush(stream)
         stream.state?.head = head
         stream.state?.record = record
-        stream.state?.members = Set(record.participants)
+        stream.state?.members = Set(record.participants.map(\.id))
         for user in removed {
-            for session in sessionsByUser[user] ?? [] where session.subscription(to: stream) != nil {
+            for session in sessionsByUser[user.id] ?? [] where session.subscription(to: stream) != nil {
                 stream.remove(session)
                 push(session, ServerFrame.unsubscribed(conversation: stream.id, reason: .removed))
             }
@@ -143,14 +143,14 @@ extension Engine {
 
     /// A new log begins under this id: nothing held of another one counts.
     private func replaced(_ conversation: String, _ head: Head) {
-        guard let stream = streams[conversation], let state = stream.state,
+        guard let stream = streams[conversation.id], let state = stream.state,
             state.head.epoch != head.epoch
         else { return }
         end(stream, with: ServerFrame.reset(conversation: conversation, head: head))
     }
 
     private func deleted(_ event: FeedEvent, _ conversation: String, _ epoch: String) {
-        guard let stream = streams[conversation] else { return }
+        guard let stream = streams[conversation.id] else { return }
         guard let state = stream.state else {
             // What is being read may be this log or the next of the same name: the answer tells.
             stream.early.append(event)
@@ -163,15 +163,15 @@ extension Engine {
     /// Ends all subscriptions of a stream whose log is gone.
     private func end(_ stream: Stream, with payload: [UInt8]) {
         flush(stream)
-        streams[stream.id] = nil
+        streams[stream.id.id] = nil
         stream.isListed = false
         for session in stream.removeAll() { push(session, payload) }
         performParked(stream)
     }
 
     private func read(_ conversation: String, _ user: String, _ seq: Int) {
-        let stream = streams[conversation]
-        let own = (sessionsByUser[user] ?? []).filter { session in
+        let stream = streams[conversation.id]
+        let own = (sessionsByUser[user.id] ?? []).filter { session in
             session.watchesConversations
                 && !(stream.map { session.subscription(to: $0) != nil } ?? false)
         }
@@ -240,9 +240,9 @@ extension Engine {
     }
 
     /// Those of the users who watch their lists, found from the shorter side.
-    private func watchers(among users: Set<String>) -> [Session] {
+    private func watchers(among users: Set<ID>) -> [Session] {
         guard users.count < listWatchers.count else {
-            return listWatchers.values.filter { $0.user.map(users.contains) ?? false }
+            return listWatchers.values.filter { $0.user.map { users.contains($0.id) } ?? false }
         }
         return users.flatMap { (sessionsByUser[$0] ?? []).filter(\.watchesConversations) }
     }
@@ -252,6 +252,6 @@ extension Engine {
         let event = Broadcast(
             ServerFrame.conversationRemoved(conversation), .conversations,
             conversation: conversation)
-        for session in watchers(among: Set(users)) { push(session, event) }
+        for session in watchers(among: Set(users.map(\.id))) { push(session, event) }
     }
 }

@@ -61,7 +61,7 @@ extension Engine {
             stream.waiting.append(call)
             return nil
         }
-        guard state.members.contains(user) else {
+        guard state.members.contains(user.id) else {
             fail(call, .noConversation)
             return nil
         }
@@ -70,12 +70,12 @@ extension Engine {
 
     /// The conversation in memory; the store is asked for it if it is not there.
     func stream(_ conversation: String) -> Stream {
-        if let stream = streams[conversation] {
+        if let stream = streams[conversation.id] {
             stream.lastUsed = now
             return stream
         }
         let stream = Stream(id: conversation, at: now)
-        streams[conversation] = stream
+        streams[conversation.id] = stream
         act(.read(token: token(for: .load(conversation)), .load(conversation: conversation)))
         return stream
     }
@@ -91,7 +91,7 @@ extension Engine {
     private func inOrder(
         _ session: Session, _ call: Call, _ conversation: String, _ body: () -> Void
     ) {
-        if let ahead = session.busy[conversation], ahead != call.id {
+        if let ahead = session.busy[conversation.id], ahead != call.id {
             session.held.append((conversation, call))
         } else {
             body()
@@ -101,11 +101,11 @@ extension Engine {
     /// The call is answered; those that it held up go on.
     func release(_ session: Session, _ call: Call) {
         guard case .subscribeMessages(let conversation, _, _) = call.request,
-            session.busy[conversation] == call.id
+            session.busy[conversation.id] == call.id
         else { return }
-        session.busy[conversation] = nil
-        while session.busy[conversation] == nil,
-            let next = session.held.firstIndex(where: { $0.conversation == conversation })
+        session.busy[conversation.id] = nil
+        while session.busy[conversation.id] == nil,
+            let next = session.held.firstIndex(where: { $0.conversation.id == conversation.id })
         {
             perform(session.held.remove(at: next).call)
         }
@@ -114,7 +114,7 @@ extension Engine {
     func subscribe(
         _ session: Session, _ call: Call, _ conversation: String, _ have: Have?, _ limit: Int
     ) {
-        session.busy[conversation] = call.id
+        session.busy[conversation.id] = call.id
         guard let (stream, _) = admit(call, conversation) else { return }
         let isNew = session.subscription(to: stream) == nil
         guard !isNew || session.subscriptions.count < limits.subscriptions else {
@@ -132,7 +132,7 @@ extension Engine {
     }
 
     private func unsubscribe(_ session: Session, _ call: Call, _ conversation: String) {
-        if let stream = streams[conversation], session.subscription(to: stream) != nil {
+        if let stream = streams[conversation.id], session.subscription(to: stream) != nil {
             flush(stream)
             stream.remove(session)
         }

@@ -70,13 +70,13 @@ extension Engine {
         case .failure(let refusal):
             refuse(session, call, refusal)
         case .success(let identity):
-            let others = sessionsByUser[identity.user, default: []].count
+            let others = sessionsByUser[identity.user.id, default: []].count
             if limits.connectionsPerUser > 0, others >= limits.connectionsPerUser {
                 return close(session, .connectionLimit)
             }
             session.user = identity.user
             session.deadline = identity.deadline
-            sessionsByUser[identity.user, default: []].append(session)
+            sessionsByUser[identity.user.id, default: []].append(session)
             reply(call) { welcome(session, identity.user, &$0) }
             schedule(session)
         }
@@ -106,7 +106,7 @@ extension Engine {
         case .failure(.refused(let reason)):
             fail(call, RequestError(.unauthorized, "params.token: \(reason)"))
         case .success(let identity):
-            guard identity.user == session.user else {
+            guard identity.user.id == session.user?.id else {
                 return fail(call, RequestError(.forbidden, "params.token: is another user's"))
             }
             session.deadline = identity.deadline
@@ -142,7 +142,7 @@ extension Engine {
     /// Closes a user's connections, by the server API.
     /// - Returns: how many there were.
     package func disconnect(user: String, mayComeBack: Bool) -> Int {
-        let sessions = sessionsByUser[user] ?? []
+        let sessions = sessionsByUser[user.id] ?? []
         for session in sessions { close(session, mayComeBack ? .draining : .disconnected) }
         return sessions.count
     }
@@ -212,7 +212,7 @@ extension Engine {
         nextEviction = now.adding(5000)
         guard streams.count > limits.idleStreams else { return }
         let idle = streams.values.filter(\.isIdle).sorted { $0.lastUsed < $1.lastUsed }
-        for stream in idle.prefix(streams.count - limits.idleStreams) { streams[stream.id] = nil }
+        for stream in idle.prefix(streams.count - limits.idleStreams) { streams[stream.id.id] = nil }
     }
 
     private func welcome(_ session: Session, _ user: String, _ json: inout JSONWriter) {

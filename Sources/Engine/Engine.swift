@@ -39,10 +39,10 @@ package final class Engine {
 
     package internal(set) var now: Timestamp
     var sessions: [SessionID: Session] = [:]
-    var sessionsByUser: [String: [Session]] = [:]
+    var sessionsByUser: [ID: [Session]] = [:]
     /// Those who watch their list of conversations.
     var listWatchers: [SessionID: Session] = [:]
-    var streams: [String: Stream] = [:]
+    var streams: [ID: Stream] = [:]
     var pending: [UInt64: Pending] = [:]
     var timers = TimerWheel()
     /// Since when the upstream is in its state, for clients.
@@ -208,8 +208,8 @@ package final class Engine {
         session.watchesConversations = false
         session.held.removeAll()
         if let user = session.user {
-            sessionsByUser[user]?.removeAll { $0 === session }
-            if sessionsByUser[user]?.isEmpty == true { sessionsByUser[user] = nil }
+            sessionsByUser[user.id]?.removeAll { $0 === session }
+            if sessionsByUser[user.id]?.isEmpty == true { sessionsByUser[user.id] = nil }
         }
     }
 }

@@ -19,7 +19,7 @@ package struct Outbox {
     /// A stretch of one conversation's stream that became a gap, and its latest record if slot 0
     /// changed in it.
     struct Span {
-        var conversation: String
+        var conversation: ID
         var prev: Int
         var asOf: Int
         var touched: Coverage
@@ -132,7 +132,7 @@ extension Outbox {
     /// Drops typing, and all but the latest of each `read`, `conversations`, `upstream` and `ping`
     /// between two barriers.
     private mutating func keepLatest() {
-        var seen: Set<String> = []
+        var seen: Set<ID> = []
         var kept: [Item] = []
         kept.reserveCapacity(items.count)
         for item in items.reversed() {
@@ -154,31 +154,32 @@ extension Outbox {
     }
 
     /// Whether the event is to be kept, walking from the newest to the oldest.
-    private static func isLatest(_ event: Broadcast, _ seen: inout Set<String>) -> Bool {
+    private static func isLatest(_ event: Broadcast, _ seen: inout Set<ID>) -> Bool {
         switch event.kind {
         case .stream: true
         case .typing: false
-        case .read(let user): seen.insert("r\(user.utf8.count):\(user)\(event.conversation)").inserted
-        case .conversations: seen.insert("c\(event.conversation)").inserted
-        case .upstream: seen.insert("u").inserted
-        case .ping: seen.insert("p").inserted
+        case .read(let user): 
+            seen.insert("r\(user.utf8.count):\(user)\(event.conversation.text)".id).inserted
+        case .conversations: seen.insert("c\(event.conversation.text)".id).inserted
+        case .upstream: seen.insert("u".id).inserted
+        case .ping: seen.insert("p".id).inserted
         }
     }
 
     /// The conversations with queued stream events, those with most bytes first.
-    private func conversationsByWeight() -> [String] {
-        var weights: [String: Int] = [:]
+    private func conversationsByWeight() -> [ID] {
+        var weights: [ID: Int] = [:]
         for case .event(let event) in items {
             if case .stream = event.kind {
                 weights[event.conversation, default: 0] += event.frame.bytes.count
             }
         }
-        return weights.sorted { ($0.value, $0.key) > ($1.value, $1.key) }.map(\.key)
+        return weights.sorted { ($0.value, $0.key.text) > ($1.value, $1.key.text) }.map(\.key)
     }
 
     /// Turns the conversation's events between each two barriers into one span, at the place of the
     /// first of them. A span that is there already takes up what follows it.
-    private mutating func collapse(_ conversation: String, at now: Timestamp) -> Int {
+    private mutating func collapse(_ conversation: ID, at now: Timestamp) -> Int {
         var coalesced = 0
         var kept: [Item] = []
         kept.reserveCapacity(items.count)
@@ -242,7 +243,7 @@ extension Outbox.Span {
         frames.append(
             Frame(
                 ServerFrame.gap(
-                    conversation: conversation, gaps: gaps, prev: prev, asOf: asOf, head: head,
+                    conversation: conversation.text, gaps: gaps, prev: prev, asOf: asOf, head: head,
                     open: false)))
         return frames
     }

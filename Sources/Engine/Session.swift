@@ -22,7 +22,7 @@ final class Session {
     /// Ids of requests that are not answered yet.
     var inFlight: Set<Int> = []
     /// Conversations with a subscription of this session under way, and the id of its request.
-    var busy: [String: Int] = [:]
+    var busy: [ID: Int] = [:]
     /// Requests that wait because one for the same conversation is under way: a subscription and
     /// its end must not overtake each other.
     var held: [(conversation: String, call: Call)] = []

@@ -25,7 +25,7 @@ final class Stream {
         var head: Head
         var record: Record
         /// Who takes part, as a set.
-        var members: Set<String>
+        var members: Set<ID>
         /// The newest message that is not deleted.
         var last: EncodedMessage?
     }

@@ -137,8 +137,8 @@ final class Client {
             }
         case .view(let conversation):
             let view = try result.required("conversation")
-            try require(
-                view.members("conversation")["id"]?.string == conversation, "another conversation")
+            let id = try view.members("conversation")["id"]?.string
+            try require(id == conversation, "another conversation than was asked for")
             try list.show(view, user, oracle)
         case .other:
             break

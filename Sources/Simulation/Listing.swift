@@ -1,4 +1,5 @@
 import Chat
+import Engine
 import JSON
 import Wire
 

@@ -34,7 +34,8 @@ import Testing
         ("{log: 'debug'}", "c.json5:1: log: a section, not a key (keys: level, format)"),
         (
             "{log: {level: 'loud'}}",
-            "c.json5:1: log.level: \"loud\" is not accepted (accepted: debug | info | warning | error)"
+            "c.json5:1: log.level: \"loud\" is not accepted"
+                + " (accepted: debug | info | warning | error)"
         ),
         (
             "{limits: {message: '5PiB'}}",
@@ -93,7 +94,8 @@ import Testing
         ),
         (
             ["upstream.kind": "redis"],
-            "configuration: upstream.kind: redis is not built into this program (built in: embedded)"
+            "configuration: upstream.kind: redis is not built into this program"
+                + " (built in: embedded)"
         ),
         (
             ["limits.message": "64KiB"],

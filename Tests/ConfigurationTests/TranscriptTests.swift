@@ -113,7 +113,8 @@ import TestSupport
         let contents = transcript.entries.map { String(decoding: $0.content, as: UTF8.self) }
         #expect(
             contents == [
-                #"{"id":"log:2","author":"ann","body":"hi","metadata":{"a":[1.50]},"colour":"red"}"#,
+                #"{"id":"log:2","author":"ann","body":"hi","metadata":{"a":[1.50]},"#
+                    + #""colour":"red"}"#,
                 #"{"id":"own","author":"bob","body":null}"#,
             ])
         #expect(transcript.authors == ["ann", "bob"])

@@ -15,8 +15,8 @@ package struct ConfigurationOverrides: Sendable, Hashable {
 extension Configuration {
     /// The configuration of a process: flags over environment over file over defaults.
     ///
-    /// - Throws: `ConfigurationError` with everything that is wrong: a file that can't be read or is
-    ///   not JSON5, unknown keys, values that are not accepted, values that contradict each other.
+    /// - Throws: `ConfigurationError` with everything that is wrong: a file that can't be read or
+    ///   is not JSON5, unknown keys, values not accepted, values that contradict each other.
     package static func load(
         file: String?, overrides: ConfigurationOverrides
     ) throws(ConfigurationError) -> Configuration {

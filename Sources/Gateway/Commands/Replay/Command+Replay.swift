@@ -84,11 +84,12 @@ extension Command {
     /// The last part of a path, as it can stand in an id.
     private static func name(of file: String) -> String {
         let last = file.split(separator: "/").last ?? "-"
-        return String(
-            String.UnicodeScalarView(
-                last.unicodeScalars.prefix(50).map { scalar in
-                    scalar.properties.generalCategory == .control ? "_" : scalar
-                }))
+        // A name this short leaves room for the line number, whatever its letters.
+        var name = String.UnicodeScalarView()
+        for scalar in last.unicodeScalars.prefix(50) {
+            name.append(scalar.properties.generalCategory == .control ? "_" : scalar)
+        }
+        return String(name)
     }
 
     private static func plan(_ arguments: Arguments) throws(CommandError) -> Replay.Plan {

@@ -1,9 +1,9 @@
 import JSON
 
 /// Plays transcripts into conversations through the server API, in order and at a rate. Whatever
-/// it does can be done again: a conversation that is there is kept, and a message carries an id made
-/// of its file and line, so that one that was posted before is the same message. Lives on the
-/// command's thread.
+/// it does can be done again: a conversation that is there is kept, and a message carries an id
+/// made of its file and line, so that one that was posted before is the same message. Lives on
+/// the command's thread.
 final class Replay {
     /// How it is played.
     struct Plan {
