@@ -18,8 +18,9 @@ extension Client {
         return request(
             "subscribeMessages",
             .subscribe(
-                conversation, have: have, isForged: isForged && have != nil,
-                version: holding.version)
+                Subscription(
+                    conversation: conversation, have: have, isForged: isForged && have != nil,
+                    holding: holding))
         ) {
             $0.member("conversation", string: conversation)
             $0.member("limit", int: limit)

@@ -9,7 +9,7 @@ final class Client {
     /// What a request that is not answered yet was about.
     enum Asked {
         case connect
-        case subscribe(String, have: Have?, isForged: Bool, version: Int)
+        case subscribe(Subscription)
         case unsubscribe(String)
         case page(String)
         case boundaries(String, have: Have?)
@@ -18,6 +18,15 @@ final class Client {
         case list
         case view(String)
         case other
+    }
+
+    /// A subscription that was asked for, and what was so when it was.
+    struct Subscription {
+        var conversation: String
+        var have: Have?
+        /// The mark in `have` is not that of the log.
+        var isForged: Bool
+        var holding: Holding
     }
 
     let name: String
@@ -119,8 +128,8 @@ final class Client {
         switch asked {
         case .connect:
             isConnected = true
-        case .subscribe(let conversation, let have, let isForged, let version):
-            try subscribed(conversation, have, isForged, version, result, oracle)
+        case .subscribe(let subscription):
+            try subscribed(subscription, result, oracle)
         case .unsubscribe(let conversation):
             holdings[conversation]?.unsubscribe()
         case .page(let conversation):
@@ -146,16 +155,17 @@ final class Client {
     }
 
     private func subscribed(
-        _ conversation: String, _ have: Have?, _ isForged: Bool, _ version: Int,
-        _ result: JSONObject, _ oracle: Oracle
+        _ asked: Subscription, _ result: JSONObject, _ oracle: Oracle
     ) throws(Violation) {
         let told = try Told(.subscription, result)
-        let isOther = isForged || have.map { $0.head.epoch != told.head.epoch } ?? false
+        let isOther = asked.isForged || asked.have.map { $0.head.epoch != told.head.epoch } ?? false
         try require(told.isReset == isOther, "reset: \(told.isReset), expected \(isOther)")
-        let isUntouched = holdings[conversation]?.version ?? 0 == version
-        try apply(told, to: conversation, forgets: have == nil, oracle)
-        let runs = holdings[conversation]?.runs ?? Coverage()
-        if isUntouched || have == nil {
+        let now = holdings[asked.conversation] ?? Holding()
+        let isUnbroken = asked.holding.isSubscribed && asked.holding.breaks == now.breaks
+        if let have = asked.have, !isUnbroken { holdings[asked.conversation]?.keep(have) }
+        try apply(told, to: asked.conversation, forgets: asked.have == nil, oracle)
+        if asked.have == nil || asked.holding.version == now.version {
+            let runs = holdings[asked.conversation]?.runs ?? Coverage()
             let named = told.boundaries.map { Coverage.Run($0.oldest.seq, $0.newest.seq) }
             try require(
                 Coverage(named) == runs, "boundaries \(Coverage(named)), the client holds \(runs)")

@@ -12,10 +12,12 @@ struct Holding {
     /// The rev of the value had, by slot; slots outside the runs may be outdated.
     private(set) var revs: [Int: Int] = [:]
 
-    /// Places that it was told are missing, or that it skipped itself by fetching beyond them.
+    /// Places that it was told are missing, or that it sees to be missing itself.
     private(set) var told = Coverage()
     /// `asOf` of the subscription's last frame; nil while there is no subscription.
     private(set) var position: Int?
+    /// How often a subscription has ended.
+    private(set) var breaks = 0
     /// Counts the frames that were applied.
     private(set) var version = 0
 
@@ -26,10 +28,9 @@ struct Holding {
 
     /// Forgets everything; a subscription that there is goes on.
     private mutating func forget() {
-        let (position, version) = (position, version)
+        let old = self
         self = Holding()
-        self.position = position
-        self.version = version
+        (position, version, breaks) = (old.position, old.version, old.breaks)
     }
 
     /// Takes a frame in.
@@ -41,16 +42,16 @@ struct Holding {
             revs[value.slot] = max(revs[value.slot] ?? 0, value.rev)
         }
         let missing = frame.missing
+        let skipped = skipped(by: frame.covers.union(missing))
         let trimmed = Coverage(0, frame.head.floor - 1)
         runs = runs.union(frame.covers).subtracting(missing).subtracting(trimmed)
-        told = told.subtracting(frame.covers).union(missing)
+        told = told.union(skipped).subtracting(frame.covers).union(missing)
         switch (frame.source, frame.prev) {
         case (.subscription, _):
             asOf = frame.asOf
             position = frame.asOf
         case (.page, _):
             asOf = isFirst ? frame.asOf : min(asOf, frame.asOf)
-            told = told.union(accounted.holes)
         case (_, let prev):
             if (prev ?? .max) <= asOf { asOf = frame.asOf }
             position = frame.asOf
@@ -59,11 +60,30 @@ struct Holding {
         version += 1
     }
 
+    /// What lies between a place below all that is accounted for and the rest: a page from far back
+    /// or the edit of an old message tells of the place alone, and the holder sees the hole itself.
+    /// So does one without a subscription that fetches above what it holds.
+    private func skipped(by places: Coverage) -> Coverage {
+        guard let low = accounted.first, let high = accounted.last, let first = places.first,
+            let last = places.last
+        else { return Coverage() }
+        var skipped = Coverage()
+        skipped.insert(first, low - 1)
+        if !isSubscribed { skipped.insert(high + 1, last) }
+        return skipped
+    }
+
     /// The subscription has ended; what is held stays.
-    mutating func unsubscribe() { position = nil }
+    mutating func unsubscribe() {
+        position = nil
+        breaks += 1
+    }
 
     /// The subscription has ended, and nothing that is held counts any more.
-    mutating func end() { self = Holding() }
+    mutating func end() {
+        unsubscribe()
+        forget()
+    }
 
     // MARK: - Holding less
 
@@ -71,6 +91,13 @@ struct Holding {
     mutating func drop(_ low: Int, _ high: Int) {
         told = told.union(runs.clipped(low, high))
         runs.remove(low, high)
+    }
+
+    /// Keeps no more than was said to be held when the subscription was asked for: its answer brings
+    /// what changed in that, and knows nothing of what another answer brought in between.
+    mutating func keep(_ have: Have) {
+        told = told.union(runs.subtracting(have.runs))
+        runs = runs.intersection(have.runs)
     }
 
     /// Goes back to an earlier `asOf`: to know less is never a lie.

@@ -97,7 +97,10 @@ import Testing
         try client.subscribe("c")
         try await pouring.value
         let truth = try api.learnChanges(of: "c")
+        #expect(truth.log?.headSeq == 3000)
         #expect(try client.wait { $0.holder("c").asOf == truth.log?.headRev })
+        // 300 answers to each method, and events between them.
+        #expect(client.recording.count > 1500)
         #expect(Oracle(truth).judge(client.recording, "c") == [])
     }
 

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A client of the protocol over its own socket: requests and replies by id, events in a queue, and
 /// a `Holder` for each conversation, which every frame goes through. Blocking where it waits;
 /// hundreds of them are driven together by `ClientSwarm`.
@@ -132,6 +134,11 @@ package final class ChatTestClient {
         session.holders[conversation] ?? Holder()
     }
 
+    /// Gives the client what an earlier one held, to resume with.
+    package func hold(_ holder: Holder, of conversation: String) {
+        session.hold(holder, of: conversation)
+    }
+
     // MARK: Receiving
 
     /// The next event with this name, whatever else comes before it stays in the queue.
@@ -195,19 +202,40 @@ package final class ChatTestClient {
 
 /// The frames read lately, so that a thousand clients in one process read shared bytes once.
 package final class FrameCache {
-    private var values: [[UInt8]: JSONValue] = [:]
+    /// Bytes that are hashed and compared as one piece: element by element, as an array is, it
+    /// costs more than the parsing that it saves.
+    private struct Key: Hashable {
+        let bytes: [UInt8]
+
+        static func == (a: Key, b: Key) -> Bool {
+            guard a.bytes.count == b.bytes.count else { return false }
+            return a.bytes.withUnsafeBytes { first in
+                b.bytes.withUnsafeBytes { second in
+                    first.count == 0
+                        || memcmp(first.baseAddress, second.baseAddress, first.count) == 0
+                }
+            }
+        }
+
+        func hash(into hasher: inout Hasher) {
+            bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        }
+    }
+
+    private var values: [Key: JSONValue] = [:]
     private static let limit = 4096
 
     package init() {}
 
     /// - Throws: `TestFailure` where the gateway sent no JSON object.
     package func parse(_ bytes: [UInt8]) throws -> JSONValue {
-        if let known = values[bytes] { return known }
+        let key = Key(bytes: bytes)
+        if let known = values[key] { return known }
         guard let value = try? JSONValue(parsing: bytes), value.object != nil else {
             throw TestFailure("a frame of \(bytes.count) bytes is no JSON object")
         }
         if values.count >= Self.limit { values.removeAll(keepingCapacity: true) }
-        values[bytes] = value
+        values[key] = value
         return value
     }
 }

@@ -16,6 +16,10 @@ package struct ClientSession: Sendable {
         pending[id] = Pending(method: method, params: params)
     }
 
+    package mutating func hold(_ holder: Holder, of conversation: String) {
+        holders[conversation] = holder
+    }
+
     package mutating func disconnected() {
         pending = [:]
         for conversation in holders.keys { holders[conversation]?.disconnected() }

@@ -28,6 +28,16 @@ package struct Holder: Sendable {
 
     package init() {}
 
+    /// A holder as it may have been at some moment: `held` are the messages that it has, the runs
+    /// follow from them. Whether that is true is the oracle's to say.
+    package init(head: JSONValue, asOf: Int, held: [Int: JSONValue], record: JSONValue?) {
+        self.head = head
+        self.asOf = asOf
+        self.held = held
+        self.record = record
+        for seq in held.keys.sorted() { runs.insert(seq...seq) }
+    }
+
     package var epoch: String? { head["epoch"].string }
 
     /// The `have` to resume with, nil where nothing is held.

@@ -21,9 +21,8 @@ package final class TCPSocket {
             }
         }
         guard outcome == 0 else {
-            let code = errno
-            close(descriptor)
-            throw TestFailure("connect to port \(port): errno \(code)")
+            // `deinit` closes it: all properties have their values.
+            throw TestFailure("connect to port \(port): errno \(errno)")
         }
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         var on: Int32 = 1
