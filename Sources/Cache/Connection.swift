@@ -73,6 +73,14 @@ package final class Connection {
         return try statement.step() ? statement.text(0) : nil
     }
 
+    /// The texts of the statements that are prepared and not yet finalized, newest first.
+    package var statements: [String] {
+        let texts = sequence(first: sqlite3_next_stmt(handle, nil)) {
+            sqlite3_next_stmt(self.handle, $0)
+        }
+        return texts.compactMap { $0.flatMap { sqlite3_sql($0) }.map { String(cString: $0) } }
+    }
+
     /// Rows inserted, updated and deleted since the connection was opened.
     package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
 

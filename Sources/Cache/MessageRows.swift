@@ -43,8 +43,13 @@ package final class MessageRows {
             SELECT seq FROM message WHERE cid = ? AND seq < ? AND deleted = 0
             ORDER BY seq DESC LIMIT 1
             """)
+        // Left to itself SQLite would walk the messages: without statistics it takes the primary key
+        // for the better index.
         deleted = try connection.prepare(
-            "SELECT count(*) FROM message WHERE cid = ? AND deleted = 1 AND seq > ?")
+            """
+            SELECT count(*) FROM message INDEXED BY message_deleted
+            WHERE cid = ? AND deleted = 1 AND seq > ?
+            """)
     }
 
     private static func message(_ row: borrowing Statement) -> EncodedMessage {

@@ -117,9 +117,10 @@ package struct Statement: ~Copyable {
 
     /// The column as text, empty if it is null.
     package func text(_ column: Int32) -> String {
-        let start = sqlite3_column_text(handle, column)
+        // As a blob: asked for text, SQLite first makes a copy with a zero behind it.
+        let start = sqlite3_column_blob(handle, column)
         let count = Int(sqlite3_column_bytes(handle, column))
-        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+        return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
     package func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }

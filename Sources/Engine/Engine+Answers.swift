@@ -21,6 +21,12 @@ extension Engine {
             case .failure(let error): fail(call, error)
             case .success(let answer): settle(token, call, answer)
             }
+        case .boundaries(let call, let head):
+            switch result {
+            case .failure(let error): fail(call, error)
+            case .success(.ids(let ids)): concludeBoundaries(call, ids, askedAt: head)
+            case .success: preconditionFailure("the store answered ids with something else")
+            }
         case .write, nil:
             break
         }
@@ -41,6 +47,8 @@ extension Engine {
         guard let stream = streams[conversation.id], let state = stream.state,
             case .success(.loaded(let loaded)) = result, loaded.head.epoch == state.head.epoch
         else { return }
+        // Read before a change that the stream has taken since: asked for once more.
+        stream.needsLast = loaded.head.rev < state.head.rev
         stream.state?.last = loaded.lastMessage
         list(stream)
     }
@@ -126,17 +134,19 @@ extension Engine {
         case .participants(let list):
             guard case .fetchParticipants(_, let range) = call.request else { return }
             reply(call) { $0.participants(list, range) }
-        case .ids(let ids):
-            concludeBoundaries(call, ids)
-        case .loaded, .page, .catchUp:
+        case .ids, .loaded, .page, .catchUp:
             preconditionFailure("an answer that depends on the stream came without it")
         }
     }
 
-    private func concludeBoundaries(_ call: Call, _ ids: [Int: String]) {
+    private func concludeBoundaries(_ call: Call, _ ids: [Int: String], askedAt head: Head) {
         guard case .findBoundaries(let conversation, let have) = call.request,
             let (_, state) = admit(call, conversation)
         else { return }
+        guard state.head.epoch == head.epoch, state.head.seq == head.seq else {
+            // The ends are others now.
+            return findBoundaries(call, conversation, have)
+        }
         let held = boundariesAsked(have, state)
         let all = Coverage.closed(max(1, state.head.floor), state.head.seq)
         let missing = have == nil ? Coverage() : held.union(above(held, in: all)).holes

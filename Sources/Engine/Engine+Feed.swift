@@ -72,9 +72,15 @@ extension Engine {
         }
         guard let state = stream.state else {
             stream.early.append(event)
+            stream.isToBeAnnounced = true
             return
         }
-        guard state.head.epoch == head.epoch, state.head.rev < head.rev else { return }
+        guard state.head.epoch == head.epoch, state.head.rev < head.rev else {
+            // The stream was loaded ahead of the feed. Whoever was just told that the conversation
+            // has left the list, but is among those who take part now, is told that as well.
+            if case .record = event { list(stream) }
+            return
+        }
         figures.changes += 1
         apply(stream)
         settleParked(stream)

@@ -139,11 +139,14 @@ extension Engine {
         reply(call) { $0.emptyObject() }
     }
 
-    private func findBoundaries(_ call: Call, _ conversation: String, _ have: Have?) {
+    func findBoundaries(_ call: Call, _ conversation: String, _ have: Have?) {
         guard let (_, state) = admit(call, conversation) else { return }
         let held = boundariesAsked(have, state)
-        ask(
-            .ids(conversation: conversation, places: held.runs.flatMap { [$0.low, $0.high] }), call)
+        let places = held.runs.flatMap { [$0.low, $0.high] }
+        act(
+            .read(
+                token: token(for: .boundaries(call, head: state.head)),
+                .ids(conversation: conversation, places: places)))
     }
 
     /// The coverage whose boundaries `findBoundaries` answers with.

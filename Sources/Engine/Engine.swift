@@ -27,6 +27,8 @@ package final class Engine {
         case refresh(String)
         /// The answer goes into the reply to the call.
         case answer(Call)
+        /// The same for `findBoundaries`, which asked for places up to this head.
+        case boundaries(Call, head: Head)
         case write(Call)
     }
 

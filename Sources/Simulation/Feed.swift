@@ -12,7 +12,8 @@ package struct Feed {
     }
 
     private var queue: [(commit: Int, output: Output)] = []
-    /// Every event of this commit, and of those before it, was delivered.
+    /// The newest commit of which anything was delivered: a store that is read no earlier than that
+    /// knows all that the gateway was told.
     package private(set) var position = 0
 
     package init() {}
@@ -24,11 +25,7 @@ package struct Feed {
     /// The next `count` outputs.
     package mutating func deliver(_ count: Int) -> [Output] {
         let delivered = queue.prefix(count).map(\.output)
-        if delivered.count == queue.count {
-            position = queue.last?.commit ?? position
-        } else {
-            position = max(position, queue[delivered.count].commit - 1)
-        }
+        if let last = queue.prefix(delivered.count).last { position = max(position, last.commit) }
         queue.removeFirst(delivered.count)
         return delivered
     }

@@ -18,7 +18,7 @@ struct Holding {
     private(set) var position: Int?
     /// How often a subscription has ended.
     private(set) var breaks = 0
-    /// Counts the frames that were applied.
+    /// Counts what has changed of it.
     private(set) var version = 0
 
     var have: Have? { head.map { Have(head: $0, asOf: asOf, runs: runs) } }
@@ -91,6 +91,7 @@ struct Holding {
     mutating func drop(_ low: Int, _ high: Int) {
         told = told.union(runs.clipped(low, high))
         runs.remove(low, high)
+        version += 1
     }
 
     /// Keeps no more than was said to be held when the subscription was asked for: its answer brings
@@ -98,6 +99,7 @@ struct Holding {
     mutating func keep(_ have: Have) {
         told = told.union(runs.subtracting(have.runs))
         runs = runs.intersection(have.runs)
+        version += 1
     }
 
     /// Goes back to an earlier `asOf`: to know less is never a lie.

@@ -5,11 +5,11 @@ import Wire
 // What the trace of a run says of the engine's questions and of what it is told, a few words each.
 
 extension Query {
-    /// Whether the engine itself looks at the moment that the answer is of.
-    var isBound: Bool {
+    /// The conversation, where the engine itself looks at the moment that the answer is of.
+    var boundTo: String? {
         switch self {
-        case .page, .catchUp: true
-        default: false
+        case .page(let id, _), .catchUp(let id, _, _, _): id
+        default: nil
         }
     }
 

@@ -3,8 +3,9 @@ import Engine
 import JSON
 import Wire
 
-/// A client's list of conversations, kept by the simplest rule there is: the last frame is right.
-/// That holds only because replies and events stand in one order, which is what it checks.
+/// A client's list of conversations, kept by the simplest rule there is: the last event is right, and
+/// so is a reply behind it. That holds only because replies and events stand in one order, which is
+/// what it checks. Of two replies the one that knows more counts.
 struct Listing {
     /// What of an entry is compared with the truth.
     struct Entry: Hashable {
@@ -13,6 +14,8 @@ struct Listing {
         var rev: Int
         var record: Int
         var last: Int
+        /// It came with an event.
+        var isTold = false
     }
 
     private(set) var entries: [String: Entry] = [:]
@@ -30,7 +33,9 @@ struct Listing {
             try require(
                 view["unreadCount"] == nil && view["lastReadSeq"] == nil && view["participants"] == nil,
                 "an event with fields that are one user's own, or with participants")
-            entries[id] = try Entry(view, id, user, oracle)
+            var entry = try Entry(view, id, user, oracle)
+            entry.isTold = true
+            entries[id] = entry
         }
     }
 
@@ -54,12 +59,13 @@ struct Listing {
         try require(view["unreadCount"] != nil, "a reply without the caller's own fields")
         let entry = try Entry(view, id, user, oracle)
         guard isWatched else { return }
-        if let earlier = entries[id], earlier.epoch == entry.epoch {
+        if let earlier = entries[id], earlier.epoch == entry.epoch, earlier.rev > entry.rev {
             try require(
-                entry.rev >= earlier.rev,
+                !earlier.isTold,
                 "a reply as of \(entry.rev), an event before it was as of \(earlier.rev)")
+        } else {
+            entries[id] = entry
         }
-        entries[id] = entry
     }
 
     /// - Throws: `Violation`, if the list is not what the user's list is now.
@@ -73,8 +79,10 @@ struct Listing {
                 return (view.record.id, entry)
             })
         for id in Set(truth.keys).union(entries.keys).sorted() {
+            var entry = entries[id]
+            entry?.isTold = false
             try require(
-                truth[id] == entries[id],
+                truth[id] == entry,
                 "the list has \(entries[id].map { "\($0)" } ?? "no") \(id) at rest,"
                     + " it is \(truth[id].map { "\($0)" } ?? "not there")")
         }
@@ -96,9 +104,9 @@ extension Listing.Entry {
         try require(head == log.head(asOf: head.rev), "a list's head that never was")
         try require(
             record == log.rev(of: 0, asOf: rev), "a list's record is not as of its head")
-        try require(
-            last == log.last(asOf: rev)?.rev ?? 0,
-            "a list's last message has rev \(last), as of \(rev) it is \(log.last(asOf: rev)?.rev ?? 0)")
+        // The last message may be ahead of the head, never behind it.
+        let isTrue = (rev...log.rev).contains { log.last(asOf: $0)?.rev ?? 0 == last }
+        try require(isTrue, "a list's last message has rev \(last), which it was not from \(rev) on")
         try require(
             log.record(asOf: rev).participants.contains(user), "a list with another's conversation")
     }

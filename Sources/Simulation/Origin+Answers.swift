@@ -86,14 +86,28 @@ extension Origin {
                 token: String(commit), complete: false)
         }
         let before = list(of: user, atCommit: since)
+        let present = Set(all.map(\.record.id))
+        // Also what came after the token and went again: who watched meanwhile has it.
+        let removed = conversations.filter { id in
+            !present.contains(id)
+                && logs[id]?.contains { $0.had(user, betweenCommits: since...commit) } ?? false
+        }
         return ConversationChanges(
-            conversations: all.filter { !before.contains($0) },
-            removed: before.map(\.record.id).filter { id in !all.contains { $0.record.id == id } },
+            conversations: all.filter { !before.contains($0) }, removed: removed,
             total: all.count, token: String(commit), complete: true)
     }
 }
 
 extension ModelLog {
+    /// Whether the user took part at any moment between the two commits.
+    fileprivate func had(_ user: String, betweenCommits commits: ClosedRange<Int>) -> Bool {
+        if let ended, ended <= commits.lowerBound { return false }
+        let first = max(rev(atCommit: commits.lowerBound), 1)
+        return stride(from: first, through: rev(atCommit: commits.upperBound), by: 1).contains {
+            record(asOf: $0).participants.contains(user)
+        }
+    }
+
     fileprivate func participants(_ request: ParticipantsRequest, asOf rev: Int) -> ParticipantList {
         let all = record(asOf: rev).participants
         let ordered = request.order == .asc ? all : all.reversed()

@@ -27,6 +27,8 @@ package final class World {
     private var nextSession: SessionID = 0
     /// Answers of the store on their way.
     private var answers: [(due: Int, token: UInt64, result: Result<Answer, RequestError>)] = []
+    /// The moment of the last read: a store never goes back.
+    private var readCommit = 0
     /// Writes on their way to the origin.
     private var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
     /// Outcomes that come later than the events that they caused.
@@ -166,10 +168,16 @@ package final class World {
     /// Answers a read as of some moment: at least the one that the feed has reached, as long as the
     /// question does not say that the engine looks at the moment itself.
     private func read(_ token: UInt64, _ query: Query) {
-        var commit = random.number(feed.position...origin.commit)
+        var commit = random.number(max(feed.position, readCommit)...origin.commit)
         if isCalm || random.chance(50) { commit = origin.commit }
-        if !isCalm, query.isBound, random.chance(scenario.behind) {
-            commit = random.number(max(0, feed.position - 5)...feed.position)
+        readCommit = commit
+        if !isCalm, let conversation = query.boundTo, random.chance(scenario.behind) {
+            // Within the same log: of two epochs nobody can tell which is the later one.
+            let earlier = random.number(max(0, feed.position - 5)...feed.position)
+            let isSame = origin.log(conversation, atCommit: earlier).map {
+                $0.isThere(atCommit: feed.position)
+            }
+            if isSame ?? false { commit = earlier }
         }
         let result = origin.answer(query, atCommit: commit)
         say("read \(token): \(query.line) at commit \(commit)")

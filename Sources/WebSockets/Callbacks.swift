@@ -18,9 +18,15 @@ func socketEvent(
     let id = SocketID(rawValue: UInt64(UInt(bitPattern: opaque)))
     switch reason {
     case LWS_CALLBACK_RAW_RX:
-        server.socketReceived(id, UnsafeRawBufferPointer(start: input, count: count))
+        let bytes = UnsafeRawBufferPointer(start: input, count: count)
+        server.socketReceived(id, bytes.bindMemory(to: UInt8.self).span)
     case LWS_CALLBACK_RAW_WRITEABLE: server.socketDrained(id)
     default: server.socketDestroyed(id)
     }
     return 0
+}
+
+/// A line of the library's log, with its line end.
+func libraryLogged(_ level: Int32, _ line: UnsafePointer<CChar>?) {
+    if let line { LibraryLog.write(String(cString: line)) }
 }

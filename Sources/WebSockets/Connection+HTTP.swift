@@ -1,5 +1,3 @@
-import CWebSockets
-
 /// What a connection knows of the request that it reads or answers.
 struct Exchange {
     /// Counts the requests of a connection, so that an answer finds its own.
@@ -15,9 +13,9 @@ struct Exchange {
 /// The HTTP half of a connection: one request after the other, answered in order. While one is
 /// being answered, at most one read's worth of the next is kept, and then reading stops.
 extension Connection {
-    func receiveHTTP(_ bytes: UnsafeRawBufferPointer) {
+    func receiveHTTP(_ bytes: borrowing Span<UInt8>) {
         if input.isEmpty, phase == .head { firstBytesCame() }
-        input.append(contentsOf: bytes)
+        input.append(copying: bytes)
         switch phase {
         case .answering, .responding: pauseReading(true)
         default: readRequests()
@@ -27,9 +25,8 @@ extension Connection {
     /// A request begins: from here its head has the time that a handshake has.
     private func firstBytesCame() {
         guard exchange.number == 0 else { return setDeadline(server.limits.handshakeTimeout) }
-        // The library gives a connection that has finished its TLS handshake a time of its own, to
-        // be ended by its HTTP role. Ours runs since the socket was accepted.
-        if listener.tls != nil, let handle { lws_set_timeout(handle, NO_PENDING_TIMEOUT, 0) }
+        // Our own time runs since the socket was accepted.
+        if listener.tls != nil { socket?.cancelTimeout() }
     }
 
     /// Reads as many requests as are there and can be answered at once.
@@ -185,5 +182,14 @@ extension Connection {
             body: isBodyless ? [] : response.body)
         guard phase != .dead else { return }
         finish(.lingering)
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(copying bytes: borrowing Span<UInt8>) {
+        let start = count
+        append(contentsOf: repeatElement(0, count: bytes.count))
+        var target = mutableSpan
+        for index in bytes.indices { target[start + index] = bytes[index] }
     }
 }

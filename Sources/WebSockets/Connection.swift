@@ -1,6 +1,3 @@
-import CWebSockets
-import Glibc
-
 /// One accepted socket: first HTTP, then perhaps a WebSocket. Owned by the server's table, touched
 /// on the loop thread. This file holds what both have in common: the phase, the bytes on their way
 /// out, the deadline and the end. Memory: what one request or message may have (`ServerLimits`) on
@@ -30,8 +27,8 @@ final class Connection {
     unowned let server: Server
     let listener: Listener
     let remoteAddress: String
-    /// The library's; nil before adoption and after the end.
-    var handle: OpaquePointer?
+    /// Nil before adoption and after the end.
+    var socket: LibrarySocket?
     var phase = Phase.head
     /// Whether the delegate knows of it as a WebSocket.
     var wasConnected = false
@@ -63,19 +60,19 @@ final class Connection {
 
     // MARK: In
 
-    func receive(_ bytes: UnsafeRawBufferPointer) {
+    func receive(_ bytes: borrowing Span<UInt8>) {
         switch phase {
         case .head, .body, .answering, .responding: receiveHTTP(bytes)
-        case .open, .closing: receiveFrames(bytes.bindMemory(to: UInt8.self).span)
+        case .open, .closing: receiveFrames(bytes)
         case .lingering, .dead: break
         }
     }
 
     /// Stops or goes on reading; what is not read stays with the peer.
     func pauseReading(_ pause: Bool) {
-        guard pause != isReadingPaused, let handle else { return }
+        guard pause != isReadingPaused, let socket else { return }
         isReadingPaused = pause
-        lws_rx_flow_control(handle, pause ? 0 : 1)
+        socket.pauseReading(pause)
     }
 
     // MARK: Out
@@ -120,8 +117,8 @@ final class Connection {
 
     /// The socket can take more.
     func drain() {
-        guard stalledBytes > 0, let handle, phase != .dead else { return }
-        guard lws_partial_buffered(handle) == 0 else { return }
+        guard stalledBytes > 0, let socket, phase != .dead else { return }
+        guard !socket.holdsRemainder else { return }
         stalledBytes = 0
         pushOutput()
         if isBlocked {
@@ -149,16 +146,16 @@ final class Connection {
 
     /// - Returns: how much the library took, nil if the connection is lost.
     private func write(_ buffer: inout SendBuffer) -> Int? {
-        guard let handle, phase != .dead else { return nil }
+        guard let socket, phase != .dead else { return nil }
         var sent = 0
         while sent < buffer.count {
             let count = min(buffer.count - sent, VirtualHost.chunk)
-            guard buffer.write(to: handle, offset: sent, count: count) else {
+            guard socket.write(&buffer, offset: sent, count: count) else {
                 abandon()
                 return nil
             }
             sent += count
-            if lws_partial_buffered(handle) != 0 {
+            if socket.holdsRemainder {
                 stalledBytes = count
                 // While the library holds a remainder it does not read, yet would be woken for
                 // everything that comes in, again and again.
@@ -196,11 +193,10 @@ final class Connection {
     private func enter(_ phase: Phase) {
         if phase == .dead { return abandon() }
         self.phase = phase
-        guard phase == .lingering, let handle else { return }
+        guard phase == .lingering else { return }
         input = []
         pauseReading(false)
-        if let tls = lws_get_ssl(handle) { SSL_shutdown(tls) }
-        shutdown(lws_get_socket_fd(handle), Int32(SHUT_WR))
+        socket?.endWriting()
     }
 
     /// Gives the connection up: it is closed between turns.

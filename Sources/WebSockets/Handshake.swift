@@ -55,13 +55,11 @@ enum Handshake {
         let input = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
         var digest = [UInt8](repeating: 0, count: 20)
         _ = lws_SHA1(input, input.count, &digest)
-        // 20 bytes are 28 characters and the terminator; the library wants room for another four.
-        var text = [CChar](repeating: 0, count: 33)
-        let count = digest.withUnsafeBytes {
-            lws_b64_encode_string(
-                $0.bindMemory(to: CChar.self).baseAddress, Int32($0.count), &text,
-                Int32(text.count))
-        }
-        return String(decoding: text.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        // 20 bytes are 28 characters; the library also wants room for a terminator, and some more.
+        var text = [CChar](repeating: 0, count: 32)
+        let count = lws_b64_encode_string(
+            digest.map { CChar(bitPattern: $0) }, Int32(digest.count), &text, Int32(text.count))
+        return String(
+            decoding: text.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -11,16 +11,11 @@ enum LibraryLog {
         lws_set_log_level(Int32(LLL_ERR | LLL_WARN), libraryLogged)
     }
 
-    fileprivate static func write(_ line: String) {
+    static func write(_ line: String) {
+        var text = Substring(line)
+        while text.last?.isWhitespace == true { text = text.dropLast() }
         // Called outside the lock, so that a log may do what it likes.
         let log = sink.withLock { $0 }
-        log?(line)
+        log?("libwebsockets: \(text)")
     }
-}
-
-private func libraryLogged(_ level: Int32, _ line: UnsafePointer<CChar>?) {
-    guard let line else { return }
-    var text = Substring(String(cString: line))
-    while text.last?.isWhitespace == true { text = text.dropLast() }
-    LibraryLog.write("libwebsockets: \(text)")
 }

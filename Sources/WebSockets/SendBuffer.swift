@@ -38,15 +38,12 @@ package struct SendBuffer: Sendable {
         storage[(Self.headroom + offset)...]
     }
 
-    /// Hands `count` bytes at `offset` to libwebsockets. What the socket does not take at once is
-    /// copied by the library and sent first when there is room.
-    ///
-    /// - Returns: false if the connection is beyond use.
-    mutating func write(to socket: OpaquePointer, offset: Int, count: Int) -> Bool {
+    /// Calls with the bytes from `offset` on, and the headroom (or what was sent) before them.
+    mutating func withBytes<Result>(
+        from offset: Int, _ body: (UnsafeMutablePointer<UInt8>?) -> Result
+    ) -> Result {
         storage.withUnsafeMutableBufferPointer { bytes in
-            guard let base = bytes.baseAddress else { return true }
-            // In the raw role the kind of write makes no difference: the bytes go out as they are.
-            return lws_write(socket, base + Self.headroom + offset, count, LWS_WRITE_HTTP) >= 0
+            body(bytes.baseAddress.map { $0 + Self.headroom + offset })
         }
     }
 }

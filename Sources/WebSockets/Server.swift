@@ -1,4 +1,3 @@
-import CWebSockets
 import Glibc
 
 /// What a server tells the one who runs it. Every call comes on the loop thread, and may call back
@@ -127,8 +126,7 @@ package final class Server: @unchecked Sendable {
     /// slow peer still takes what was sent long ago, and stands still when it has stopped.
     package func acknowledgedBytes(_ socket: SocketID) -> UInt64 {
         loop.preconditionOnLoop()
-        guard let handle = connections[socket]?.handle else { return 0 }
-        return gapless_tcp_bytes_acked(lws_get_socket_fd(handle))
+        return connections[socket]?.socket?.acknowledgedBytes ?? 0
     }
 
     /// Sends what is buffered, then a close frame, and ends the connection when the peer has
@@ -162,14 +160,14 @@ package final class Server: @unchecked Sendable {
             return
         }
         connection.setDeadline(limits.handshakeTimeout)
-        guard let handle = host.adopt(descriptor, as: connection.id) else {
+        if let socket = host.adopt(descriptor, as: connection.id) {
+            connection.socket = socket
+        } else {
             _ = connections.remove(connection.id)
-            return
         }
-        connection.handle = handle
     }
 
-    func socketReceived(_ id: SocketID, _ bytes: UnsafeRawBufferPointer) {
+    func socketReceived(_ id: SocketID, _ bytes: borrowing Span<UInt8>) {
         loop.noteWork()
         connections[id]?.receive(bytes)
     }
@@ -181,7 +179,7 @@ package final class Server: @unchecked Sendable {
 
     func socketDestroyed(_ id: SocketID) {
         guard let connection = connections.remove(id) else { return }
-        connection.handle = nil
+        connection.socket = nil
         guard connection.wasConnected else { return }
         loop.noteWork()
         delegate?.closed(id)
@@ -229,11 +227,7 @@ extension Server: ServiceLoop.Participant {
         guard !doomed.isEmpty else { return false }
         let batch = doomed
         doomed.removeAll(keepingCapacity: true)
-        for id in batch {
-            guard let handle = connections[id]?.handle else { continue }
-            if let tls = lws_get_ssl(handle) { SSL_shutdown(tls) }
-            lws_set_timeout(handle, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_SYNC)
-        }
+        for id in batch { connections[id]?.socket?.close() }
         return true
     }
 

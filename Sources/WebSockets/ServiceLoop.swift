@@ -1,15 +1,13 @@
-import CWebSockets
 import Glibc
 import Synchronization
 
-/// The thread that everything of one gateway happens on. Owns a libev loop and the libwebsockets
-/// context that runs on it, and goes turn by turn: take what is there, call the handlers, and at
-/// the end of a turn in which anything happened let the driver commit and flush. Runs on the thread
-/// that calls `run()`; `post` and `stop` may be called on any thread, all else on the loop's (or,
-/// before `run()`, by whoever sets it up).
+/// The thread that everything of one gateway happens on. Owns the event loop, and goes turn by
+/// turn: take what is there, call the handlers, and at the end of a turn in which anything happened
+/// let the driver commit and flush. Runs on the thread that calls `run()`; `post` and `stop` may be
+/// called on any thread, all else on the loop's (or, before `run()`, by whoever sets it up).
 // Safety: every stored property but `mailbox` and `owner` is touched on the loop thread only, which
-// `preconditionOnLoop` checks at each entry; those two are safe by themselves. (`wake` is set before
-// anybody can post, and taken away after the mailbox has closed.)
+// `preconditionOnLoop` checks at each entry; those two are safe by themselves. (`wake` is set
+// before anybody can post, and taken away after the mailbox has closed.)
 package final class ServiceLoop: @unchecked Sendable {
     /// What has to be done between turns, outside of any C callback.
     protocol Participant: AnyObject {
@@ -27,8 +25,7 @@ package final class ServiceLoop: @unchecked Sendable {
     /// Called with SIGTERM, SIGINT or SIGHUP. Set before `run()`, which then watches for them.
     package var onSignal: ((Int32) -> Void)?
 
-    let events: OpaquePointer
-    let context: OpaquePointer
+    let eventLoop: EventLoop
     private let mailbox = Mailbox()
     /// The thread in `run()`; 0 before and after.
     private let owner = Atomic<UInt>(0)
@@ -48,17 +45,7 @@ package final class ServiceLoop: @unchecked Sendable {
     package init(log: @escaping @Sendable (String) -> Void = { _ in }) throws(WebSocketError) {
         LibraryLog.route(to: log)
         ProcessSettings.prepare()
-        guard let events = ev_loop_new(UInt32(EVFLAG_AUTO)) else {
-            throw WebSocketError(.loop, "creating the event loop: none was given")
-        }
-        guard let context = VirtualHost.makeContext(on: events) else {
-            ev_loop_destroy(events)
-            throw WebSocketError(
-                .loop,
-                "creating the libwebsockets context: refused (is libwebsockets-evlib-ev there?)")
-        }
-        self.events = events
-        self.context = context
+        eventLoop = try EventLoop()
         wake = WakeWatcher(loop: self) { [unowned self] in runJobs() }
         mailbox.open { [unowned self] in wake?.wake() }
     }
@@ -77,7 +64,7 @@ package final class ServiceLoop: @unchecked Sendable {
         precondition(isFirst && !isStopping, "a service loop runs once, on one thread")
         if onSignal != nil { watchSignals() }
         while !isStopping {
-            ev_run(events, Int32(hadWork ? EVRUN_NOWAIT : EVRUN_ONCE))
+            eventLoop.turn(waiting: !hadWork)
             endTurn()
         }
         tearDown()
@@ -153,14 +140,12 @@ package final class ServiceLoop: @unchecked Sendable {
         isStopping = true
         mailbox.close()
         for participant in participants { participant.loopDidEnd() }
-        // Destroys each connection, with its callbacks, and then the virtual hosts.
-        lws_context_destroy(context)
+        eventLoop.destroyContext()
         participants = []
         virtualHosts = []
         watchers = []
         wake = nil
         onTurnEnd = nil
         onSignal = nil
-        ev_loop_destroy(events)
     }
 }

@@ -31,7 +31,7 @@ final class VirtualHost {
         info.protocols = UnsafePointer(protocols)
         info.user = Unmanaged.passUnretained(server).toOpaque()
         if tls != nil { info.options = UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT) }
-        let created = Self.create(on: loop.context, &info, tls)
+        let created = Self.create(on: loop.eventLoop.context, &info, tls)
         guard let created else {
             protocols.deallocate()
             throw WebSocketError(
@@ -50,8 +50,8 @@ final class VirtualHost {
 
     /// Gives a connected socket to the library, which owns it from then on, also if it fails.
     ///
-    /// - Returns: the library's handle, or nil if the socket is already closed again.
-    func adopt(_ descriptor: Int32, as id: SocketID) -> OpaquePointer? {
+    /// - Returns: nil if the socket is already closed again.
+    func adopt(_ descriptor: Int32, as id: SocketID) -> LibrarySocket? {
         var description = lws_adopt_desc_t()
         description.vh = handle
         description.type = lws_adoption_type(
@@ -59,23 +59,7 @@ final class VirtualHost {
         description.fd.sockfd = descriptor
         // The id itself, not a pointer: a callback that comes too late finds nothing.
         description.opaque = UnsafeMutableRawPointer(bitPattern: UInt(id.rawValue))
-        return lws_adopt_descriptor_vhost_via_info(&description)
-    }
-
-    static func makeContext(on events: OpaquePointer) -> OpaquePointer? {
-        var info = lws_context_creation_info()
-        info.port = CONTEXT_PORT_NO_LISTEN
-        info.options =
-            UInt64(LWS_SERVER_OPTION_LIBEV) | UInt64(LWS_SERVER_OPTION_EXPLICIT_VHOSTS)
-            | UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
-        info.pt_serv_buf_size = UInt32(chunk + Int(gapless_lws_pre))
-        // Header tables belong to the library's HTTP role, which no connection here has.
-        info.max_http_header_pool = 1
-        var loops: [UnsafeMutableRawPointer?] = [UnsafeMutableRawPointer(events)]
-        return loops.withUnsafeMutableBufferPointer { loops in
-            info.foreign_loops = loops.baseAddress
-            return lws_create_context(&info)
-        }
+        return lws_adopt_descriptor_vhost_via_info(&description).map { LibrarySocket($0) }
     }
 
     private static func makeProtocols() -> UnsafeMutablePointer<lws_protocols> {

@@ -5,16 +5,18 @@ import CWebSockets
 /// on that thread, before the loop does. libev's callbacks are free functions: a closure written
 /// where the compiler takes it for the main actor's would trap on the loop thread.
 class Watcher {
-    /// Kept beside the loop, because a watcher may be the last thing that a loop lets go.
-    fileprivate let events: OpaquePointer
+    /// Kept alive, because a watcher may be the last thing that a loop lets go.
+    private let eventLoop: EventLoop
     private unowned let loop: ServiceLoop
     private let handler: () -> Void
 
     fileprivate init(loop: ServiceLoop, handler: @escaping () -> Void) {
-        events = loop.events
+        eventLoop = loop.eventLoop
         self.loop = loop
         self.handler = handler
     }
+
+    fileprivate var events: OpaquePointer { eventLoop.events }
 
     fileprivate func fire() {
         loop.noteWork()

@@ -1,7 +1,7 @@
 @testable import Gateway
 import Testing
 
-/// What is derived from the declarations of the keys.
+/// What is derived from the declarations of the keys: texts, and the rules of a reload.
 @Suite struct ConfigurationTextTests {
     private let directory = Result { try TemporaryDirectory() }
 
@@ -48,5 +48,31 @@ import Testing
                 "log.level: \"info\" -> \"debug\"",
             ])
         #expect(next.changes(to: next).isEmpty)
+    }
+
+    @Test func aReloadAppliesOnlyWhatItMay() throws {
+        var next = Configuration()
+        next.log.level = .debug
+        next.limits.connections = 5
+        next.auth.mode = .jwt
+        next.auth.jwt.secretFile = "secret"
+        let reloaded = try Configuration().reloaded(with: next)
+        #expect(reloaded.log.level == .debug)
+        #expect(reloaded.auth.jwt.secretFile == "secret")
+        #expect(reloaded.auth.mode == .open)
+        #expect(reloaded.limits.connections == 20_000)
+        #expect(reloaded.changes(to: next).allSatisfy { $0.needsRestart })
+        #expect(Configuration().changes(to: reloaded).allSatisfy { !$0.needsRestart })
+    }
+
+    @Test func aReloadCantOpenAGatewayThatTakesTokens() throws {
+        var present = Configuration()
+        present.auth.mode = .jwt
+        present.auth.jwt.secretFile = "secret"
+        let running = present
+        let error = #expect(throws: ConfigurationError.self) {
+            try running.reloaded(with: Configuration())
+        }
+        #expect(error?.problems.map(\.key) == ["auth.mode"])
     }
 }

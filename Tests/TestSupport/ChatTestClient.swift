@@ -211,8 +211,10 @@ package final class FrameCache {
             guard a.bytes.count == b.bytes.count else { return false }
             return a.bytes.withUnsafeBytes { first in
                 b.bytes.withUnsafeBytes { second in
-                    first.count == 0
-                        || memcmp(first.baseAddress, second.baseAddress, first.count) == 0
+                    guard let left = first.baseAddress, let right = second.baseAddress else {
+                        return true
+                    }
+                    return memcmp(left, right, first.count) == 0
                 }
             }
         }

@@ -95,6 +95,17 @@ import Wire
         #expect(!changes.complete, "the list is another one too")
     }
 
+    /// The process may not make its files any longer: to SQLite that is a full disk.
+    @Test func aFullDiskRefusesWritesUntilThereIsRoom() async throws {
+        let directory = FileManager.default.temporaryDirectory.path + "/gapless-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        await #expect(processExitsWith: .success) { [directory = directory as String] in
+            try Crammed(directory).run()
+        }
+    }
+
     @Test func manyWritesShareACommitAndADelivery() throws {
         let origin = try Origin(durability: .full)
         try origin.conversation(of: ["a"])
@@ -178,5 +189,72 @@ private struct Victim {
         for _ in 0..<Int.random(in: 1...20) { acknowledged.wait() }
         usleep(UInt32.random(in: 0...20_000))
         kill(getpid(), SIGKILL)
+    }
+}
+
+/// What runs in the process whose files can't grow.
+private struct Crammed {
+    private let embedded: Embedded
+    private let reader: Reader
+    private let results: Results
+
+    /// What came back, from the upstream's thread.
+    private final class Results: Sendable {
+        let outcomes = Mutex<[Result<Outcome, RequestError>]>([])
+        let arrived = DispatchSemaphore(value: 0)
+        let room = DispatchSemaphore(value: 0)
+    }
+
+    init(_ directory: String) throws {
+        let results = Results()
+        self.results = results
+        let store = try Store(Victim.options(directory))
+        embedded = try Embedded(store, onWritable: { if $0 { results.room.signal() } })
+        reader = try Reader(store)
+        embedded.start { outputs in
+            for case .performed(_, let result) in outputs {
+                results.outcomes.withLock { $0.append(result) }
+                results.arrived.signal()
+            }
+        }
+    }
+
+    private func perform(_ operation: Engine.Operation) -> Result<Outcome, RequestError>? {
+        embedded.perform(operation, by: .server, token: 1)
+        results.arrived.wait()
+        return results.outcomes.withLock { $0.popLast() }
+    }
+
+    private func send(_ id: String) -> Result<Outcome, RequestError>? {
+        let content = MessageContent(id: id, body: String(repeating: "x", count: 10_000))
+        return perform(
+            .send(conversation: "c1", [NewMessage(author: "a", content: content)]))
+    }
+
+    /// Files may get no longer than this.
+    private func limit(_ bytes: rlim_t) {
+        var limits = rlimit()
+        getrlimit(__rlimit_resource_t(1), &limits)
+        limits.rlim_cur = bytes
+        setrlimit(__rlimit_resource_t(1), &limits)
+    }
+
+    func run() throws {
+        signal(SIGXFSZ, SIG_IGN)
+        _ = perform(.put(id: "c1", ConversationFields(participants: ["a"])))
+        guard case .success = send("m1") else { exit(10) }
+        limit(4_096)
+        guard case .failure(.originUnavailable) = send("m2") else { exit(11) }
+        guard !embedded.isWritable else { exit(12) }
+        // Reading goes on.
+        guard case .page(let page) = try reader.answer(
+            Query.page(conversation: "c1", PageRequest())), page.messages.map(\.id) == ["m1"]
+        else { exit(13) }
+        limit(.max)
+        results.room.wait()
+        guard embedded.isWritable, case .success(.messages(let sent, true)) = send("m2"),
+            sent.first?.seq == 2
+        else { exit(14) }
+        exit(0)
     }
 }

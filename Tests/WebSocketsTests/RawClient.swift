@@ -1,7 +1,7 @@
 import Glibc
 
-/// A blocking TCP client that sends exactly the bytes it is told, well-formed or not. Every wait has
-/// a limit, after which the test fails and does not hang.
+/// A blocking TCP client that sends exactly the bytes it is told, well-formed or not. Every wait
+/// has a limit, after which the test fails and does not hang.
 final class RawClient {
     struct Failure: Error, CustomStringConvertible {
         var description: String

@@ -101,7 +101,8 @@ import Testing
             server.server.close(socket, code: 3001, reason: "a second close does nothing")
         }
         let frame = try client.receiveFrame()
-        #expect(frame.closeCode == 3000 && frame.payload.dropFirst(2) == ArraySlice("draining".utf8))
+        #expect(frame.closeCode == 3000)
+        #expect(Array(frame.payload.dropFirst(2)) == Array("draining".utf8))
         // What comes before the answer is not handed on any more.
         try client.sendText("too late")
         try client.sendFrame(8, [0x0B, 0xB8])
@@ -186,7 +187,7 @@ import Testing
             (sound.replacing("dGhlIHNhbXBsZSBub25jZQ==", with: "dGhlIHNhbXBsZQ=="), 400),
             (sound.replacing("Sec-WebSocket-Key", with: "Sec-WebSocket-Kez"), 400),
             (sound.replacing("Host:", with: "Hostess:"), 400),
-            (sound.replacing("Upgrade: websocket", with: "Upgrade: websocket\r\nContent-Length: 1"), 400),
+            (sound.replacing("Host:", with: "Content-Length: 1\r\nHost:"), 400),
         ]
         for (text, status) in cases {
             let client = try RawClient(port: server.port)

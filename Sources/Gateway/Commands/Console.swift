@@ -50,13 +50,13 @@ package struct Console: Sendable {
     }
 
     private static func write(_ text: String, to descriptor: Int32) {
-        var bytes = Array(text.utf8)[...]
+        var bytes = Array(text.utf8)
         while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = Glibc.write(descriptor, bytes, bytes.count)
             if count < 0, errno == EINTR { continue }
             // Nobody reads any more, and there is nowhere left to say so.
             guard count > 0 else { return }
-            bytes = bytes.dropFirst(count)
+            bytes.removeFirst(count)
         }
     }
 

@@ -23,4 +23,15 @@ extension Configuration {
                 after: key.isSecret ? "(secret)" : key.literal(next))
         }
     }
+
+    /// This configuration with what a reload applies of `next`; the keys that need a restart stay.
+    /// - Throws: `ConfigurationError` if the two don't go together: a reload can't take away the
+    ///   last key to check tokens with while `auth.mode` stays `jwt`, whatever `next` says.
+    package func reloaded(with next: Configuration) throws(ConfigurationError) -> Configuration {
+        var configuration = self
+        for key in ConfigurationKey.all where key.reloads { key.copy(next, &configuration) }
+        let problems = configuration.contradictions
+        guard problems.isEmpty else { throw ConfigurationError(problems) }
+        return configuration
+    }
 }

@@ -17,6 +17,8 @@ package struct ConfigurationKey: Sendable {
     let literal: @Sendable (Configuration) -> String
     /// Whether two configurations agree on it.
     let agrees: @Sendable (Configuration, Configuration) -> Bool
+    /// Gives the second configuration the first one's value.
+    let copy: @Sendable (Configuration, inout Configuration) -> Void
     /// Whether the value may hold a secret.
     let isSecret: Bool
 
@@ -38,6 +40,7 @@ package struct ConfigurationKey: Sendable {
         }
         literal = { kind.literal($0[keyPath: path]) }
         agrees = { $0[keyPath: path] == $1[keyPath: path] }
+        copy = { $1[keyPath: path] = $0[keyPath: path] }
     }
 
     /// The prefix of each environment variable that is ours.

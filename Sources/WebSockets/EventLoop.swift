@@ -1,0 +1,60 @@
+import CWebSockets
+
+/// The libev loop and the libwebsockets context that runs on it. Owns both C objects; what hangs on
+/// them (watchers, virtual hosts, sockets) must be gone, or go with the context, when it closes.
+final class EventLoop {
+    /// The `ev_loop`, for watchers.
+    let events: OpaquePointer
+    /// The `lws_context`, for virtual hosts.
+    let context: OpaquePointer
+    private var isContextDestroyed = false
+
+    /// - Throws: `WebSocketError` `loop`.
+    init() throws(WebSocketError) {
+        guard let events = ev_loop_new(UInt32(EVFLAG_AUTO)) else {
+            throw WebSocketError(.loop, "creating the event loop: none was given")
+        }
+        guard let context = Self.makeContext(on: events) else {
+            ev_loop_destroy(events)
+            throw WebSocketError(
+                .loop,
+                "creating the libwebsockets context: refused (is libwebsockets-evlib-ev there?)")
+        }
+        self.events = events
+        self.context = context
+    }
+
+    deinit {
+        destroyContext()
+        ev_loop_destroy(events)
+    }
+
+    /// Calls what is ready. With nothing ready it waits, unless told not to.
+    func turn(waiting: Bool) {
+        ev_run(events, Int32(waiting ? EVRUN_ONCE : EVRUN_NOWAIT))
+    }
+
+    /// Destroys each socket, with its callback, and the virtual hosts. The loop itself stays for
+    /// the watchers, which have to be stopped on it.
+    func destroyContext() {
+        guard !isContextDestroyed else { return }
+        isContextDestroyed = true
+        lws_context_destroy(context)
+    }
+
+    private static func makeContext(on events: OpaquePointer) -> OpaquePointer? {
+        var info = lws_context_creation_info()
+        info.port = CONTEXT_PORT_NO_LISTEN
+        info.options =
+            UInt64(LWS_SERVER_OPTION_LIBEV) | UInt64(LWS_SERVER_OPTION_EXPLICIT_VHOSTS)
+            | UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
+        info.pt_serv_buf_size = UInt32(VirtualHost.chunk + Int(gapless_lws_pre))
+        // Header tables belong to the library's HTTP role, which no connection here has.
+        info.max_http_header_pool = 1
+        var loops: [UnsafeMutableRawPointer?] = [UnsafeMutableRawPointer(events)]
+        return loops.withUnsafeMutableBufferPointer { loops in
+            info.foreign_loops = loops.baseAddress
+            return lws_create_context(&info)
+        }
+    }
+}
