@@ -24,8 +24,12 @@ package final class Purge {
 
     package init(_ connection: Connection) throws(CacheError) {
         self.connection = connection
+        // The index holds removed ones alone, and SQLite takes it only if the text says so too.
         next = try connection.prepare(
-            "SELECT cid FROM conversation WHERE removed = 1 ORDER BY touched LIMIT 1")
+            """
+            SELECT cid FROM conversation WHERE removed = 1 AND removed > 0
+            ORDER BY touched LIMIT 1
+            """)
         lowest = try connection.prepare(
             "SELECT seq FROM message WHERE cid = ? ORDER BY seq LIMIT 1")
         deleteMessages = try connection.prepare("DELETE FROM message WHERE cid = ? AND seq < ?")
@@ -34,7 +38,7 @@ package final class Purge {
         finish = try connection.prepare("UPDATE conversation SET removed = 2 WHERE cid = ?")
         forgotten = try connection.prepare(
             """
-            SELECT cid, touched FROM conversation WHERE removed = 2
+            SELECT cid, touched FROM conversation WHERE removed = 2 AND removed > 0
             ORDER BY touched DESC LIMIT 1 OFFSET ?
             """)
         deleteMembers = try connection.prepare("DELETE FROM member WHERE cid = ?")

@@ -25,6 +25,12 @@ package struct VerificationKey: Sendable {
         }
     }
 
+    /// Whether it is a secret shorter than RFC 7518 3.2 asks for: the operator's choice, worth a
+    /// warning.
+    package var isWeak: Bool {
+        if case .secret(let secret) = material { secret.count < MessageCode.length } else { false }
+    }
+
     /// Whether `signature` is this key's over `text`.
     package func verifies(_ signature: [UInt8], of text: [UInt8]) -> Bool {
         switch material {
@@ -37,17 +43,15 @@ package struct VerificationKey: Sendable {
 
     /// The secret of a file: its bytes, without line ends behind them.
     ///
-    /// - Throws: `CryptoError` if it has fewer than 32 bytes, or is a PEM file: a public key taken
-    ///   for a secret would let everybody sign.
+    /// - Throws: `CryptoError` if it has none, or is a PEM file: a public key taken for a secret would
+    ///   let everybody sign.
     package static func secret(ofFile file: [UInt8]) throws(CryptoError) -> [UInt8] {
         let ends: Set<UInt8> = [UInt8(ascii: "\n"), UInt8(ascii: "\r")]
         let secret = Array(file.reversed().drop { ends.contains($0) }.reversed())
         guard !secret.starts(with: "-----BEGIN".utf8) else {
             throw CryptoError("a PEM file where a secret belongs")
         }
-        guard secret.count >= MessageCode.length else {
-            throw CryptoError("a secret of \(secret.count) bytes (at least \(MessageCode.length))")
-        }
+        guard !secret.isEmpty else { throw CryptoError("no secret in it") }
         return secret
     }
 

@@ -19,15 +19,20 @@ extension Engine {
         case .unsubscribeMessages(let conversation):
             inOrder(session, call, conversation) { unsubscribe(session, call, conversation) }
         case .subscribeConversations(let since, let limit):
-            // Watching begins before the store is read: what changes in between comes twice rather
-            // than never, and a value is a value.
-            session.watchesConversations = true
-            listWatchers[session.id] = session
-            ask(.conversationsSince(user: user, token: since, limit: limit), call)
+            inOrder(session, call, Self.ownList) {
+                // Watching begins before the store is read: what changes in between comes twice
+                // rather than never, and a value is a value.
+                session.busy[Self.ownList] = call.id
+                session.watchesConversations = true
+                listWatchers[session.id] = session
+                ask(.conversationsSince(user: user, token: since, limit: limit), call)
+            }
         case .unsubscribeConversations:
-            session.watchesConversations = false
-            listWatchers[session.id] = nil
-            reply(call) { $0.emptyObject() }
+            inOrder(session, call, Self.ownList) {
+                session.watchesConversations = false
+                listWatchers[session.id] = nil
+                reply(call) { $0.emptyObject() }
+            }
         case .fetchConversations(let limit, let cursor):
             ask(.conversations(user: user, limit: limit, cursor: cursor), call)
         case .fetchConversation(let conversation):
@@ -86,8 +91,11 @@ extension Engine {
 
     // MARK: - Subscribing
 
-    /// A subscription and its end, on one connection and for one conversation, happen in the order
-    /// in which they were asked for.
+    /// Stands for the list of conversations where a conversation's id is expected: no id is empty.
+    private static let ownList = ""
+
+    /// A subscription and its end, on one connection and for one conversation or for the list, happen
+    /// in the order in which they were asked for.
     private func inOrder(
         _ session: Session, _ call: Call, _ conversation: String, _ body: () -> Void
     ) {

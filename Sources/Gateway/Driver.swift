@@ -166,12 +166,8 @@ final class Driver {
     /// Takes over what a reload may change: the keys that `configdoc` marks so.
     func adopt(_ credentials: Credentials, _ configuration: Configuration) {
         self.credentials = credentials
-        self.configuration.listen.allowedOrigins = configuration.listen.allowedOrigins
-        self.configuration.auth = configuration.auth
-        self.configuration.drain = configuration.drain
-        self.configuration.health = configuration.health
-        self.configuration.log.level = configuration.log.level
-        log = Log(self.configuration.log)
+        self.configuration = configuration
+        log = Log(configuration.log)
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
     }
 
@@ -190,7 +186,8 @@ final class Driver {
             outboxBytes: figures.outboxBytes, isDraining: engine.isDraining,
             books: figures.books, figures: engine.figures, originFetches: originFetches,
             commits: 0, commitRows: 0, residentBytes: Process.residentBytes(),
-            descriptors: Process.descriptors())
+            descriptors: Process.descriptors(),
+            readyGrace: Double(configuration.health.readyGrace) / 1000)
     }
 }
 

@@ -66,7 +66,13 @@ private final class Service {
         upstream.start { [loop] outputs in loop.post { onLoop.value?.deliver(outputs) } }
     }
 
+    /// Says what is accepted though it should not be.
+    private func warn(of credentials: Credentials) {
+        for weakness in credentials.weaknesses { log.warning("weak key", ["where": weakness]) }
+    }
+
     func run() throws -> Int32 {
+        warn(of: driver.credentials)
         let secure = configuration.listen.tls.certificate != nil
         let host = configuration.listen.public.host
         let port = server.port(of: "public") ?? 0
@@ -118,7 +124,10 @@ private final class Service {
         do {
             let new = try Configuration.load(file: configurationFile, overrides: overrides)
             let changes = driver.configuration.changes(to: new)
-            driver.adopt(try Credentials(new.auth), new)
+            let next = try driver.configuration.reloaded(with: new)
+            let credentials = try Credentials(next.auth)
+            driver.adopt(credentials, next)
+            warn(of: credentials)
             for change in changes { log.info("reloaded", ["change": change.description]) }
             if changes.isEmpty { log.info("reloaded", ["change": "none but the files of auth"]) }
         } catch {

@@ -5,12 +5,17 @@ import Wire
 // What the trace of a run says of the engine's questions and of what it is told, a few words each.
 
 extension Query {
-    /// The conversation, where the engine itself looks at the moment that the answer is of.
+    /// The conversation, where the engine itself looks at the head that the answer is of.
     var boundTo: String? {
         switch self {
         case .page(let id, _), .catchUp(let id, _, _, _): id
         default: nil
         }
+    }
+
+    /// The conversation, where the answer names places of its log and no head.
+    var namesPlacesOf: String? {
+        if case .ids(let id, _) = self { id } else { nil }
     }
 
     var line: String {

@@ -174,10 +174,10 @@ package final class World {
         if !isCalm, let conversation = query.boundTo, random.chance(scenario.behind) {
             // Within the same log: of two epochs nobody can tell which is the later one.
             let earlier = random.number(max(0, feed.position - 5)...feed.position)
-            let isSame = origin.log(conversation, atCommit: earlier).map {
-                $0.isThere(atCommit: feed.position)
-            }
-            if isSame ?? false { commit = earlier }
+            if isSameLog(conversation, earlier, feed.position) { commit = earlier }
+        }
+        if let conversation = query.namesPlacesOf, !isSameLog(conversation, feed.position, commit) {
+            commit = feed.position
         }
         let result = origin.answer(query, atCommit: commit)
         say("read \(token): \(query.line) at commit \(commit)")
@@ -186,6 +186,10 @@ package final class World {
         } else {
             engine.answered(token, result, at: now)
         }
+    }
+
+    private func isSameLog(_ conversation: String, _ earlier: Int, _ later: Int) -> Bool {
+        origin.log(conversation, atCommit: earlier)?.isThere(atCommit: later) ?? false
     }
 
     private func flush(_ session: SessionID) {

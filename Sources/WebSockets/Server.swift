@@ -232,6 +232,9 @@ extension Server: ServiceLoop.Participant {
     }
 
     func loopDidEnd() {
+        // The context takes the connections with it, one by one; while their `closed` is told,
+        // nobody writes to those that are still to come.
+        connections.forEach { $0.phase = .dead }
         acceptors.removeAll()
         deadlineTimer = nil
     }

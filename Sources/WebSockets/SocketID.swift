@@ -43,6 +43,10 @@ struct ConnectionTable {
         return connection
     }
 
+    func forEach(_ body: (Connection) -> Void) {
+        for case let connection? in slots { body(connection) }
+    }
+
     mutating func remove(_ id: SocketID) -> Connection? {
         guard let connection = self[id] else { return nil }
         let slot = Int(id.rawValue & (1 << Self.slotBits - 1))

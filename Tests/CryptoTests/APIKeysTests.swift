@@ -21,7 +21,6 @@ import Testing
 
     @Test(arguments: [
         ("", "no key in it (one key a line)"), (" \n\t\n", "no key in it (one key a line)"),
-        ("\nshort", "line 2: a key of 5 bytes (at least 16)"),
         ("two words of some length", "line 1: a key with spaces or other characters"),
         ("schlüssel-schlüssel", "line 1: a key with spaces or other characters"),
     ])

@@ -51,7 +51,7 @@ import Testing
             path: "Sources/WebSockets/ServiceLoop.swift",
             bad: "// It is fine.\nfinal class A: @unchecked Sendable {}\n",
             good:
-                "// Safety: owns its thread,\n// as said.\nfinal class A: @unchecked Sendable {}\n"),
+                "// Safety: owns it,\n// as said.\nfinal class A: @unchecked Sendable {}\n"),
         Sample(
             testDescription: "unchecked elsewhere", rule: SafetyRules.unchecked,
             bad: "// Safety: says so.\nnonisolated(unsafe) var a = 1\n",

@@ -14,8 +14,21 @@ package enum JSONValue: Sendable, Hashable {
 
     /// - Throws: Foundation's error where `bytes` are not one JSON value.
     package init(parsing bytes: [UInt8]) throws {
-        let value = try JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
+        let data = Self.keepingMarks(Data(bytes))
+        let value = try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
         self.init(foundation: value)
+    }
+
+    /// Foundation drops a byte order mark that a string begins with. It is a character like any
+    /// other, and people send it: as an escape it stays.
+    private static func keepingMarks(_ data: Data) -> Data {
+        let mark = Data([0xEF, 0xBB, 0xBF])
+        guard data.range(of: mark) != nil else { return data }
+        var kept = data
+        while let range = kept.range(of: mark) {
+            kept.replaceSubrange(range, with: Data("\\ufeff".utf8))
+        }
+        return kept
     }
 
     private init(foundation value: Any) {

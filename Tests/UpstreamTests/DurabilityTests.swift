@@ -219,7 +219,7 @@ private struct Crammed {
         }
     }
 
-    private func perform(_ operation: Engine.Operation) -> Result<Outcome, RequestError>? {
+    private func perform(_ operation: Operation) -> Result<Outcome, RequestError>? {
         embedded.perform(operation, by: .server, token: 1)
         results.arrived.wait()
         return results.outcomes.withLock { $0.popLast() }

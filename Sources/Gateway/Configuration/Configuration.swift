@@ -90,7 +90,7 @@ package struct Configuration: Sendable, Equatable {
 
     package struct Limits: Sendable, Equatable {
         package var connections = 20_000
-        package var connectionsPerUser = 100
+        package var connectionsPerUser = 0
         package var subscriptions = 1_000
         package var inboundFrame = 64 << 10
         package var message = 32 << 10
@@ -105,7 +105,7 @@ package struct Configuration: Sendable, Equatable {
 
     package struct Fanout: Sendable, Equatable {
         package var loops = 1
-        package var pacing: Milliseconds = 1
+        package var pacing = 1.0
     }
 
     package struct Drain: Sendable, Equatable {

@@ -21,7 +21,7 @@ extension ConfigurationKey {
                 + " header does not come from a page, and is not held to this."),
         .init(
             "listen.tls.certificate", \.listen.tls.certificate, .optional(.path),
-            "The certificate chain of the public listener, a PEM file. A reload reads it again."),
+            "The certificate chain of the public listener, a PEM file."),
         .init(
             "listen.tls.key", \.listen.tls.key, .optional(.path),
             "The private key of the certificate, a PEM file."),
@@ -37,14 +37,14 @@ extension ConfigurationKey {
             "Allows auth.mode open on every address."),
         .init(
             "auth.api_key_file", \.auth.apiKeyFile, .optional(.path), reloads: true,
-            "The keys of the server API, one a line, at least 16 bytes each; several, so that they"
+            "The keys of the server API, one a line, 16 bytes or more each; several, so that they"
                 + " can be rotated. Without it the server API is closed."),
         .init(
             "auth.jwt.algorithms", \.auth.jwt.algorithms, .list(.choice), reloads: true,
             "The algorithms of tokens. Empty: each one that a key given here is bound to."),
         .init(
             "auth.jwt.secret_file", \.auth.jwt.secretFile, .optional(.path), reloads: true,
-            "The secret of HS256 tokens, at least 32 bytes; line ends behind it are ignored."),
+            "The secret of HS256 tokens, 32 bytes or more; line ends behind it are ignored."),
         .init(
             "auth.jwt.public_key_file", \.auth.jwt.publicKeyFile, .optional(.path), reloads: true,
             "A public key, a PEM file: RSA (RS256), EC P-256 (ES256) or Ed25519 (EdDSA)."),
@@ -150,17 +150,18 @@ extension ConfigurationKey {
             "limits.message", \.limits.message, .size(256...8 * mebi),
             "The largest message, all of its fields together."),
         .init(
-            "limits.reply", \.limits.reply, .size(64 * kibi...64 * mebi),
+            "limits.reply", \.limits.reply, .size(4 * kibi...64 * mebi),
             "The largest reply; a page that would pass it holds fewer messages."),
         .init(
-            "limits.outbox_soft", \.limits.outboxSoft, .size(4 * kibi...1024 * mebi),
+            "limits.outbox_soft", \.limits.outboxSoft, .size(kibi...1024 * mebi),
             "When more than this waits for a slow client, its events become gaps."),
         .init(
-            "limits.outbox_hard", \.limits.outboxHard, .size(64 * kibi...4096 * mebi),
+            "limits.outbox_hard", \.limits.outboxHard, .size(4 * kibi...4096 * mebi),
             "When more than this waits for a slow client, it is closed with 3002."),
         .init(
-            "limits.requests_per_second", \.limits.requestsPerSecond, .count(1...1_000_000),
-            "How many requests a connection may make, on average; twice as many at once."),
+            "limits.requests_per_second", \.limits.requestsPerSecond, .count(0...1_000_000),
+            "How many requests a connection may make, on average; twice as many at once. 0: no"
+                + " limit."),
         .init(
             "limits.connect_timeout", \.limits.connectTimeout, .duration(100...600 * second),
             "How long a new connection may take to make its first request."),
@@ -175,11 +176,11 @@ extension ConfigurationKey {
     private static let fanout: [ConfigurationKey] = [
         .init(
             "fanout.loops", \.fanout.loops, .count(1...64),
-            "How many threads write to sockets."),
+            "How many threads write to sockets. This release has one; more change nothing."),
         .init(
-            "fanout.pacing", \.fanout.pacing, .duration(0...second),
-            "Under load, the least time between two writes to one socket: what arrives meanwhile"
-                + " goes out in one write. 0s: each turn writes."),
+            "fanout.pacing", \.fanout.pacing, .number(0...10),
+            "Under load: after a flush that took d, the next one waits this many times d. This"
+                + " release flushes every turn, whatever stands here."),
     ]
 
     private static let operation: [ConfigurationKey] = [

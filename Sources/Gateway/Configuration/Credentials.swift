@@ -7,6 +7,8 @@ package struct Credentials: Sendable {
     package let verifier: TokenVerifier?
     /// Nil if the server API is closed.
     package let apiKeys: APIKeys?
+    /// What is accepted though it could be guessed, a phrase each, for the log.
+    package let weaknesses: [String]
 
     /// More than the largest key set needs.
     private static let largestFile = 1 << 20
@@ -43,6 +45,14 @@ package struct Credentials: Sendable {
                     "\(algorithm.rawValue), but no key here is bound to it"))
         }
         guard problems.isEmpty else { throw ConfigurationError(problems) }
+        var weaknesses: [String] = []
+        if keys.contains(where: \.isWeak) {
+            weaknesses.append("auth.jwt: a secret of less than 32 bytes")
+        }
+        if let weak = apiKeys?.weakCount, weak > 0 {
+            weaknesses.append("auth.api_key_file: \(weak) keys of less than 16 bytes")
+        }
+        self.weaknesses = weaknesses
         verifier = auth.mode == .open ? nil : TokenVerifier(keys: keys, rules: TokenRules(auth.jwt))
     }
 

@@ -74,6 +74,15 @@ extension ValueKind where Value == Int {
     }
 }
 
+extension ValueKind where Value == Double {
+    static func number(_ range: ClosedRange<Double>) -> ValueKind {
+        ValueKind(
+            accepted: "a number from \(range.lowerBound) to \(range.upperBound)",
+            read: { $0.numeral.flatMap { Double($0) }.flatMap { range.contains($0) ? $0 : nil } },
+            literal: { "\($0)" })
+    }
+}
+
 extension ValueKind where Value == Milliseconds {
     /// - Parameter range: in words, as a file would have them.
     static func duration(_ range: ClosedRange<Milliseconds>) -> ValueKind {

@@ -1,4 +1,8 @@
+import { webcrypto } from 'node:crypto';
 import { Connection } from '../../../Sources/Browser/connection.js';
+
+// Node 18 has what browsers call `crypto` under another name only.
+globalThis.crypto ??= webcrypto;
 
 /** Time that passes only when it is told to. */
 export class Clock {
