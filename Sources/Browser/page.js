@@ -9,6 +9,7 @@ import { newConversation, signIn } from './components/dialogs.js';
 import { element } from './components/dom.js';
 import { forgetToken, knownIdentity, rememberIdentity } from './components/identity.js';
 import { StatusBar } from './components/status.js';
+import { UnsentTexts } from './components/unsent.js';
 import { CloseCode, Connection, Conversation, ConversationList } from './gapless.js';
 
 /** So many conversations keep what they hold, to be resumed instead of read again. */
@@ -33,6 +34,7 @@ const connection = new Connection({
   credentials: ({ expired }) => (expired ? null : identity),
 });
 const list = new ConversationList(connection);
+const unsent = new UnsentTexts();
 
 /** What was open lately, newest last. @type {Map<string, Conversation>} */
 const conversations = new Map();
@@ -40,7 +42,7 @@ const conversations = new Map();
 let shown = null;
 
 const listView = new ConversationListView({
-  connection, list, onSelect: (id) => navigate(id), onCreate: () => create(),
+  connection, list, unsent, onSelect: (id) => navigate(id), onCreate: () => create(),
 });
 const status = new StatusBar({ connection, onUser: () => changeUser() });
 sidebar.append(...listView.elements, status.element);
@@ -74,11 +76,11 @@ function show(id) {
   keep(conversation);
   conversation.open();
   const view = new ConversationView({
-    connection, conversation, list, onBack: () => navigate(null),
+    connection, conversation, list, unsent, onBack: () => navigate(null),
   });
   shown = { conversation, view };
   main.replaceChildren(...view.elements);
-  view.composer.focus();
+  view.enter();
 }
 
 /** @param {Conversation} conversation */

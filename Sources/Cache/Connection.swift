@@ -1,8 +1,8 @@
 import CSQLite
 
-/// One connection to the database file, the only owner of its `sqlite3*`. It belongs to whoever made
-/// it and is used by one thread at a time, so SQLite's own mutexes are off. Statements keep the
-/// handle alive: closing waits for the last of them.
+/// One connection to the database file, the only owner of its `sqlite3*`. It belongs to whoever
+/// made it and is used by one thread at a time, so SQLite's own mutexes are off. Statements keep
+/// the handle alive: closing waits for the last of them.
 package final class Connection {
     /// What the connection may do.
     package enum Access { case readWrite, readOnly }
@@ -11,8 +11,8 @@ package final class Connection {
     private let path: String
 
     /// Opens the file; with `.readWrite` it is made if it is not there.
-    /// - Throws: `CacheError`, if the file can't be opened at all. That it is no database shows only
-    ///   when it is first read.
+    /// - Throws: `CacheError`, if the file can't be opened at all. That it is no database shows
+    ///   only when it is first read.
     package init(path: String, access: Access) throws(CacheError) {
         var opened: OpaquePointer?
         let flags =

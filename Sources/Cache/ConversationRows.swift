@@ -25,7 +25,11 @@ package final class ConversationRows {
             "SELECT \(columns) FROM conversation WHERE id = ? AND removed = 0")
         byNumber = try connection.prepare("SELECT \(columns) FROM conversation WHERE cid = ?")
         record = try connection.prepare(
-            "SELECT title, metadata, unknown, created_at, updated_at FROM conversation WHERE cid = ?")
+            """
+            SELECT title, metadata, unknown, created_at, updated_at
+            FROM conversation WHERE cid = ?
+            """
+        )
         confirmed = try connection.prepare(
             """
             SELECT mark FROM incarnation WHERE cid = ? AND from_rev <= ?

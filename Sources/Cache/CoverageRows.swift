@@ -1,8 +1,8 @@
 import Chat
 
-/// What the cache of another origin holds of a conversation: runs, each as of a rev of its own. Runs
-/// of one rev never touch; runs of different revs may touch but never overlap. Read and written
-/// through one connection, in the transaction of the rows that it speaks of.
+/// What the cache of another origin holds of a conversation: runs, each as of a rev of its own.
+/// Runs of one rev never touch; runs of different revs may touch but never overlap. Read and
+/// written through one connection, in the transaction of the rows that it speaks of.
 package final class CoverageRows {
     /// A run that holds each change up to `asOf`.
     package struct Stored: Sendable, Hashable {
@@ -46,8 +46,8 @@ package final class CoverageRows {
         return try select.all(Self.stored)
     }
 
-    /// Writes that the places from `low` to `high` are held as of `asOf`, whatever was known of them
-    /// before; nothing if `low > high`.
+    /// Writes that the places from `low` to `high` are held as of `asOf`, whatever was known of
+    /// them before; nothing if `low > high`.
     /// - Throws: `CacheError`, if the file can't be written.
     package func hold(_ cid: Int, _ low: Int, _ high: Int, asOf: Int) throws(CacheError) {
         guard low <= high else { return }

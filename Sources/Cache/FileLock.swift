@@ -1,8 +1,8 @@
 import Glibc
 
 /// The claim of one process to a database file: a lock on `<file>.lock`, held for as long as this
-/// object lives. The kernel lets go of it when the process ends, however it ends. SQLite's own locks
-/// would not do: they let a second process in between two transactions.
+/// object lives. The kernel lets go of it when the process ends, however it ends. SQLite's own
+/// locks would not do: they let a second process in between two transactions.
 final class FileLock: Sendable {
     private let descriptor: Int32
 

@@ -43,8 +43,8 @@ package final class MessageRows {
             SELECT seq FROM message WHERE cid = ? AND seq < ? AND deleted = 0
             ORDER BY seq DESC LIMIT 1
             """)
-        // Left to itself SQLite would walk the messages: without statistics it takes the primary key
-        // for the better index.
+        // Left to itself SQLite would walk the messages: without statistics it takes the primary
+        // key for the better index.
         deleted = try connection.prepare(
             """
             SELECT count(*) FROM message INDEXED BY message_deleted
@@ -59,7 +59,7 @@ package final class MessageRows {
             json: row.blob(6))
     }
 
-    /// The rows of a statement up to the one with which `bytes` are passed.
+    /// The rows of a statement whose messages fit into `bytes` together; the first one in any case.
     private static func messages(
         _ statement: borrowing Statement, limit: Int, bytes: Int
     ) throws(CacheError) -> [EncodedMessage] {
@@ -67,9 +67,10 @@ package final class MessageRows {
         var messages: [EncodedMessage] = []
         messages.reserveCapacity(min(limit, 100))
         var taken = 0
-        while taken <= bytes, try statement.step() {
+        while try statement.step() {
             let message = message(statement)
             taken += message.json.count
+            if taken > bytes, !messages.isEmpty { break }
             messages.append(message)
         }
         return messages

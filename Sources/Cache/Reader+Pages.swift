@@ -73,11 +73,14 @@ extension Reader {
 
     private func span(_ log: LogRow, around place: Place, _ limit: Int) throws(CacheError) -> Span {
         let messages = rows.messages
-        let newer = try messages.above(log.cid, place.lower, limit: limit, bytes: bytes)
-        let older = try messages.below(log.cid, place.upper, limit: limit, bytes: bytes)
         // A moment lies between two messages and is none itself.
         let anchor =
             place.lower == place.upper ? try messages.message(log.cid, at: place.lower) : nil
+        // The newer side may take half of the room, the older one what is left of it.
+        let room = bytes - (anchor?.json.count ?? 0)
+        let newer = try messages.above(log.cid, place.lower, limit: limit, bytes: room / 2)
+        let taken = newer.reduce(0) { $0 + $1.json.count }
+        let older = try messages.below(log.cid, place.upper, limit: limit, bytes: room - taken)
         return Span(
             messages: newer.reversed() + (anchor.map { [$0] } ?? []) + older, older: place,
             newer: place)

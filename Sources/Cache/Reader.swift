@@ -9,8 +9,8 @@ import Wire
 /// is; nothing here depends on how long the conversation is.
 package final class Reader {
     let rows: Rows
-    /// What the messages of one answer may take, in bytes; an answer that passes it ends with the
-    /// message that did.
+    /// What the messages of one answer may take, in bytes; an answer holds those that fit, and one
+    /// in any case.
     let bytes: Int
     private let connection: Connection
     private let begin: Statement
@@ -28,8 +28,8 @@ package final class Reader {
     }
 
     /// Answers from the cache.
-    /// - Throws: `RequestError` for a question that has no answer (no such conversation or anchor, a
-    ///   cursor that was not given out here), `CacheError` if the file can't be read.
+    /// - Throws: `RequestError` for a question that has no answer (no such conversation or anchor,
+    ///   a cursor that was not given out here), `CacheError` if the file can't be read.
     package func answer(_ query: Query) throws -> Answer {
         try atOneMoment {
             switch query {

@@ -1,9 +1,10 @@
 import Chat
 import Wire
 
-/// How much of each conversation a cache keeps: `cache.retain_messages`, `cache.retain_age`. What is
-/// trimmed leaves the coverage in the same transaction, so the cache never claims what it threw
-/// away. It is for caches of another origin: the embedded log is the only copy and is never trimmed.
+/// How much of each conversation a cache keeps: `cache.retain_messages`, `cache.retain_age`. What
+/// is trimmed leaves the coverage in the same transaction, so the cache never claims what it threw
+/// away. It is for caches of another origin: the embedded log is the only copy and is never
+/// trimmed.
 package struct Retention: Sendable, Hashable {
     /// The newest messages of a conversation that are kept, 0 for all.
     package var messages: Int

@@ -30,7 +30,8 @@ enum Schema {
         guard isEmpty || application == applicationID else {
             throw CacheError(
                 .otherProgram, doing: "open cache", on: path,
-                seen: "it is a database of another program", detail: "application_id \(application)")
+                seen: "it is a database of another program", detail: "application_id \(application)"
+            )
         }
         guard version <= migrations.count else {
             throw CacheError(

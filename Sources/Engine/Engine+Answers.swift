@@ -42,14 +42,18 @@ extension Engine {
         }
     }
 
-    /// The store has the conversation's last message at least as new as the stream's.
+    /// The store has the conversation's last message at least as new as the stream's. What was read
+    /// before a change that the stream has taken since is asked for once more, by `announce`.
     private func refreshed(_ conversation: String, _ result: Result<Answer, RequestError>) {
-        guard let stream = streams[conversation.id], let state = stream.state,
-            case .success(.loaded(let loaded)) = result, loaded.head.epoch == state.head.epoch
+        guard let stream = streams[conversation.id] else { return }
+        stream.isAskingLast = false
+        guard stream.needsLast, let head = stream.state?.head,
+            case .success(.loaded(let loaded)) = result, loaded.head.epoch == head.epoch
         else { return }
-        // Read before a change that the stream has taken since: asked for once more.
-        stream.needsLast = loaded.head.rev < state.head.rev
-        stream.state?.last = loaded.lastMessage
+        if loaded.head.rev >= head.rev {
+            stream.needsLast = false
+            stream.state?.last = loaded.lastMessage
+        }
         list(stream)
     }
 

@@ -109,14 +109,16 @@ extension Engine {
     private func updateLast(_ type: DeltaType, _ message: EncodedMessage, _ stream: Stream) {
         switch type {
         case .inserted:
-            if !message.isDeleted { stream.state?.last = message }
+            guard !message.isDeleted else { return }
+            stream.state?.last = message
+            stream.needsLast = false
         case .updated:
             if stream.state?.last?.seq == message.seq { stream.state?.last = message }
         case .deleted:
             guard stream.state?.last?.seq == message.seq else { return }
-            // The one before it is the store's to know.
+            // The one before it is the store's to know, and is asked for when somebody is told.
             stream.state?.last = nil
-            if !listWatchers.isEmpty { stream.needsLast = true }
+            stream.needsLast = true
         }
     }
 
@@ -229,8 +231,9 @@ extension Engine {
         guard stream.isListed, let state = stream.state else { return }
         if stream.needsLast {
             // Ask for the conversation again; it is announced when it comes.
-            stream.needsLast = false
             stream.isListed = false
+            guard !stream.isAskingLast else { return }
+            stream.isAskingLast = true
             return act(
                 .read(token: token(for: .refresh(stream.id)), .load(conversation: stream.id)))
         }

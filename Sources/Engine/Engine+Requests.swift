@@ -22,7 +22,7 @@ extension Engine {
             inOrder(session, call, Self.ownList) {
                 // Watching begins before the store is read: what changes in between comes twice
                 // rather than never, and a value is a value.
-                session.busy[Self.ownList] = call.id
+                session.busy[Self.ownList.id] = call.id
                 session.watchesConversations = true
                 listWatchers[session.id] = session
                 ask(.conversationsSince(user: user, token: since, limit: limit), call)
@@ -108,9 +108,13 @@ extension Engine {
 
     /// The call is answered; those that it held up go on.
     func release(_ session: Session, _ call: Call) {
-        guard case .subscribeMessages(let conversation, _, _) = call.request,
-            session.busy[conversation.id] == call.id
-        else { return }
+        let conversation: String
+        switch call.request {
+        case .subscribeMessages(let id, _, _): conversation = id
+        case .subscribeConversations: conversation = Self.ownList
+        default: return
+        }
+        guard session.busy[conversation.id] == call.id else { return }
         session.busy[conversation.id] = nil
         while session.busy[conversation.id] == nil,
             let next = session.held.firstIndex(where: { $0.conversation.id == conversation.id })

@@ -143,7 +143,13 @@ extension Engine {
     /// - Returns: how many there were.
     package func disconnect(user: String, mayComeBack: Bool) -> Int {
         let sessions = sessionsByUser[user.id] ?? []
-        for session in sessions { close(session, mayComeBack ? .draining : .disconnected) }
+        for session in sessions {
+            // Whoever may come back is told when: at once.
+            if mayComeBack {
+                push(session, ServerFrame.goaway(reconnectIn: 0, reason: "disconnected"))
+            }
+            close(session, mayComeBack ? .draining : .disconnected)
+        }
         return sessions.count
     }
 

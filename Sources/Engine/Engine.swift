@@ -57,6 +57,7 @@ package final class Engine {
     private var actions: [Action] = []
     private var dirty: [Session] = []
     private var closes: [(SessionID, CloseCode)] = []
+    private var pressed: [SessionID] = []
     /// Streams with something that waits for the end of the turn.
     var touched: [Stream] = []
 
@@ -106,6 +107,27 @@ package final class Engine {
             session.isDirty = false
             return session.isBlocked || session.outbox.isEmpty ? nil : session.id
         }
+    }
+
+    /// Sessions with more in their outboxes than the soft limit, whose sockets have not been tried
+    /// in this turn.
+    package func takePressedSessions() -> [SessionID] {
+        guard !pressed.isEmpty else { return [] }
+        defer { pressed.removeAll(keepingCapacity: true) }
+        return pressed
+    }
+
+    /// Whether the answer to this question still serves somebody.
+    package func waits(for token: UInt64) -> Bool {
+        guard case .answer(let call) = pending[token] else { return pending[token] != nil }
+        if let session = sessions[call.session], !session.isClosing { return true }
+        pending[token] = nil
+        return false
+    }
+
+    /// Sessions whose sockets did not take all that they were given.
+    package func blockedSessions() -> [SessionID] {
+        sessions.values.filter(\.isBlocked).map(\.id)
     }
 
     /// Connections to close, after their outboxes were sent.
@@ -173,12 +195,13 @@ package final class Engine {
         mark(session)
     }
 
-    /// For frames that are this session's alone and are never shed.
+    /// For frames that are this session's alone and are never shed. What one turn answers is bounded
+    /// by the request rate alone: past the soft limit the session is to be flushed within the turn,
+    /// and one whose socket takes no more is closed at the hard one.
     func push(_ session: Session, _ payload: [UInt8]) {
         push(session, .barrier(Frame(payload)))
-        // Replies of one turn are bounded by the request rate alone; a reader that asks for more
-        // than it takes must not fill the memory before the turn ends.
-        if session.outbox.backlog > limits.outboxHard, session.isBlocked { relieve(session) }
+        guard session.outbox.backlog > limits.outboxSoft else { return }
+        if session.isBlocked { relieve(session) } else { pressed.append(session.id) }
     }
 
     /// For an event that is shared by its receivers.

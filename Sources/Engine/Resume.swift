@@ -21,7 +21,9 @@ package struct Resume: Sendable, Hashable {
     ///   - tail: the latest messages, newest first, without a hole between them.
     ///   - bytes: what the messages may take together; what does not fit is left below.
     package init(latest tail: [EncodedMessage], head: Head, bytes: Int, isReset: Bool = false) {
-        let fitting = Self.prefix(of: tail, within: bytes)
+        // One in any case: what is older than the oldest delta is no gap, so with none at all the
+        // holder would take the latest message for one that it need not have.
+        let fitting = max(Self.prefix(of: tail, within: bytes), min(1, tail.count))
         deltas = tail.prefix(fitting).map { EncodedDelta(.inserted, .cache, $0) }
         covers = Coverage()
         if let newest = tail.first, fitting > 0 {

@@ -50,6 +50,8 @@ final class Stream {
     var isNewToLists = false
     /// The last message was deleted; the store knows the one before it.
     var needsLast = false
+    /// The store is asked for it.
+    var isAskingLast = false
 
     init(id: String, at now: Timestamp) {
         self.id = id
@@ -59,6 +61,7 @@ final class Stream {
     /// The store was asked and everything that waits for the answer can be dropped with it.
     var isIdle: Bool {
         subscribers.isEmpty && waiting.isEmpty && parked.isEmpty && state != nil && !isListed
+            && !isAskingLast
     }
 
     func add(_ session: Session) {

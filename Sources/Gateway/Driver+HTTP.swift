@@ -140,10 +140,13 @@ extension Driver {
                 // Asked for each time, sent only if changed: a new release shows at once.
                 .init("Cache-Control", "no-cache"), .init("X-Content-Type-Options", "nosniff"),
                 .init("X-Frame-Options", "DENY"), .init("Referrer-Policy", "no-referrer"),
+                // The policy of the page itself, and what only a header can say: nobody frames it.
                 .init(
                     "Content-Security-Policy",
-                    "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:; "
-                        + "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"),
+                    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+                        + "connect-src 'self'; base-uri 'none'; form-action 'none'; "
+                        + "require-trusted-types-for 'script'; trusted-types 'none'; "
+                        + "frame-ancestors 'none'"),
             ], body: file.bytes)
         if request.headers["if-none-match"] == file.tag {
             response.status = 304

@@ -25,21 +25,21 @@ extension Driver: ServerDelegate {
     func connected(_ socket: SocketID, _ request: UpgradeRequest) {
         engine.connected(
             socket.rawValue, bearer: Bearer.token(request.headers, query: request.query),
-            at: Self.now())
+            at: now())
     }
 
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {
         engine.received(
-            socket.rawValue, RequestFrame.decode(bytes, isBinary: isBinary), at: Self.now())
+            socket.rawValue, RequestFrame.decode(bytes, isBinary: isBinary), at: now())
     }
 
     func pong(_ socket: SocketID) {
-        engine.ponged(socket.rawValue, at: Self.now())
+        engine.ponged(socket.rawValue, at: now())
     }
 
     func writable(_ socket: SocketID) {
         engine.progressed(
-            socket.rawValue, unsent: server.unsentBytes(socket), at: Self.now())
+            socket.rawValue, unsent: server.unsentBytes(socket), at: now())
     }
 
     func closed(_ socket: SocketID) {

@@ -1,7 +1,6 @@
 import Cache
 import Chat
 import Engine
-import Glibc
 import Upstream
 import WebSockets
 import Wire
@@ -24,6 +23,10 @@ final class Driver {
     /// One write of a socket.
     private static let writeSize = 65_536
     private var buffer = SendBuffer()
+    private var clock = SteadyClock()
+    private var ticks = 0
+    /// Of blocked sockets, the bytes that their peers had acknowledged a second ago.
+    private var acknowledged: [SessionID: UInt64] = [:]
     private var nextToken: UInt64 = Driver.firstToken
     /// Tokens of the server API begin here, those of the engine below.
     private static let firstToken: UInt64 = 1 << 63
@@ -46,7 +49,7 @@ final class Driver {
         self.upstream = upstream
         self.credentials = credentials
         page = configuration.page.enabled ? PageFiles.installed() : nil
-        started = Self.now()
+        started = clock.now()
         engine = Engine(
             limits: Limits(configuration.limits),
             server: ServerIdentity(name: Release.name, version: Release.version),
@@ -54,11 +57,7 @@ final class Driver {
             instance: Self.randomName(), at: started)
     }
 
-    static func now() -> Timestamp {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return Timestamp(milliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
-    }
+    func now() -> Timestamp { clock.now() }
 
     private static func randomName() -> String {
         let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
@@ -70,7 +69,7 @@ final class Driver {
     /// Ends a turn of the loop: decides, asks the store and the upstream, and writes the sockets.
     func endTurn() {
         repeat {
-            engine.endTurn(at: Self.now())
+            engine.endTurn(at: now())
         } while performActions()
         for session in engine.takeDirtySessions() { flush(session) }
         for (session, code) in engine.takeCloses() {
@@ -85,7 +84,10 @@ final class Driver {
         for action in actions {
             switch action {
             case .read(let token, let query):
+                guard engine.waits(for: token) else { continue }
                 engine.answered(token, read(query), at: engine.now)
+                // One turn can ask for more than a socket takes: what is long goes out at once.
+                for session in engine.takePressedSessions() { flush(session) }
             case .perform(let token, let operation, let caller):
                 upstream.perform(operation, by: caller, token: token)
             case .publish(let event):
@@ -122,11 +124,33 @@ final class Driver {
         }
     }
 
+    /// Time has passed; called every 100 ms.
+    func tick() {
+        ticks += 1
+        if ticks % 10 == 0 { noteProgress() }
+        engine.tick(at: now())
+    }
+
+    /// A blocked socket that still takes what was sent long ago is slow, not gone: what its kernel
+    /// acknowledges counts, once a second.
+    private func noteProgress() {
+        let before = acknowledged
+        acknowledged.removeAll(keepingCapacity: true)
+        for session in engine.blockedSessions() {
+            let bytes = server.acknowledgedBytes(SocketID(rawValue: session))
+            acknowledged[session] = bytes
+            if let earlier = before[session], bytes > earlier {
+                engine.progressed(
+                    session, unsent: server.unsentBytes(SocketID(rawValue: session)), at: now())
+            }
+        }
+    }
+
     // MARK: - The upstream
 
     /// What the upstream has to say, on the loop.
     func deliver(_ outputs: [UpstreamOutput]) {
-        let now = Self.now()
+        let now = clock.now()
         for output in outputs {
             switch output {
             case .feed(let event):
@@ -172,7 +196,7 @@ final class Driver {
     }
 
     func snapshot() -> Snapshot {
-        let now = Self.now()
+        let now = clock.now()
         let figures = engine.totals()
         return Snapshot(
             version: Release.version,

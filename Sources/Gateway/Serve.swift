@@ -116,7 +116,7 @@ private final class Service {
             driver.engine.beginDrain(
                 window: driver.configuration.drain.window,
                 deadline: driver.configuration.drain.deadline,
-                at: Driver.now())
+                at: driver.now())
         }
     }
 
@@ -136,7 +136,7 @@ private final class Service {
     }
 
     private func tick() {
-        driver.engine.tick(at: Driver.now())
+        driver.tick()
         if isStopping, driver.engine.isDrained { loop.stop() }
     }
 

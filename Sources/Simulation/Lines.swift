@@ -13,11 +13,6 @@ extension Query {
         }
     }
 
-    /// The conversation, where the answer names places of its log and no head.
-    var namesPlacesOf: String? {
-        if case .ids(let id, _) = self { id } else { nil }
-    }
-
     var line: String {
         switch self {
         case .load(let id): "load \(id)"

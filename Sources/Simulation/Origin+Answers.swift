@@ -5,10 +5,20 @@ import Wire
 
 // The store: every question of the engine, answered as of one commit.
 extension Origin {
-    /// - Parameter commit: the moment of reading, not above the newest commit.
-    package func answer(_ query: Query, atCommit commit: Int) -> Result<Answer, RequestError> {
+    /// - Parameters:
+    ///   - commit: the moment of reading, not above the newest commit.
+    ///   - told: the commit that the feed has reached. A list's token is never ahead of it: who goes
+    ///     away before the feed has told of a change must hear of it by the token.
+    package func answer(
+        _ query: Query, atCommit commit: Int, told: Int
+    ) -> Result<Answer, RequestError> {
         do throws(RequestError) {
-            return .success(try read(query, commit))
+            var answer = try read(query, commit)
+            if case .conversationsSince(var changes) = answer {
+                changes.token = String(min(commit, told))
+                answer = .conversationsSince(changes)
+            }
+            return .success(answer)
         } catch {
             return .failure(error)
         }

@@ -174,22 +174,16 @@ package final class World {
         if !isCalm, let conversation = query.boundTo, random.chance(scenario.behind) {
             // Within the same log: of two epochs nobody can tell which is the later one.
             let earlier = random.number(max(0, feed.position - 5)...feed.position)
-            if isSameLog(conversation, earlier, feed.position) { commit = earlier }
+            let log = origin.log(conversation, atCommit: earlier)
+            if log?.ended == nil { commit = earlier }
         }
-        if let conversation = query.namesPlacesOf, !isSameLog(conversation, feed.position, commit) {
-            commit = feed.position
-        }
-        let result = origin.answer(query, atCommit: commit)
+        let result = origin.answer(query, atCommit: commit, told: feed.position)
         say("read \(token): \(query.line) at commit \(commit)")
         if !isCalm, random.chance(scenario.late) {
             answers.append((turn + random.number(1...scenario.delay), token, result))
         } else {
             engine.answered(token, result, at: now)
         }
-    }
-
-    private func isSameLog(_ conversation: String, _ earlier: Int, _ later: Int) -> Bool {
-        origin.log(conversation, atCommit: earlier)?.isThere(atCommit: later) ?? false
     }
 
     private func flush(_ session: SessionID) {

@@ -158,7 +158,7 @@ extension Connection {
     /// Answers what is not accepted; the connection ends after it, because where the next request
     /// would begin is not known, or the peer is not to be trusted with another.
     private func refuse(_ status: Int, _ reason: String) {
-        var response = HTTPResponse(status: status, text: reason)
+        var response = HTTPResponse(status: status, refusal: reason)
         switch status {
         case 405:
             let methods = HTTPMethod.allCases.map(\.rawValue).joined(separator: ", ")

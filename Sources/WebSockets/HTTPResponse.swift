@@ -23,11 +23,14 @@ package struct HTTPResponse: Sendable, Hashable {
         self.body = body
     }
 
-    /// A short text, for what the server itself refuses.
-    init(status: Int, text: String) {
+    /// What the server itself refuses, in the form that every error of the gateway has
+    /// (`protocol.md` 7). `reason` is a sentence of this program, without quotes and escapes.
+    init(status: Int, refusal reason: String) {
+        let code = status == 413 ? "too_large" : "bad_request"
+        let error = #"{"error":{"code":"\#(code)","message":"\#(reason)","retry":"never"}}"#
         self.init(
-            status: status, headers: [Field("Content-Type", "text/plain; charset=utf-8")],
-            body: Array((text + "\n").utf8))
+            status: status, headers: [Field("Content-Type", "application/json")],
+            body: Array(error.utf8))
     }
 
     /// Whether this status has a body at all (RFC 9110 6.4.1).

@@ -77,7 +77,8 @@ import Testing
     @Test func damageBehindTheSchemaIsFoundByTheCheck() throws {
         do { _ = try scratch.store() }
         var data = try bytes()
-        data.replaceSubrange(4096..<data.count, with: Data(repeating: 0xA5, count: data.count - 4096))
+        let rest = 4096..<data.count
+        data.replaceSubrange(rest, with: Data(repeating: 0xA5, count: rest.count))
         try data.write(to: URL(filePath: scratch.file()))
         #expect(refusal(scratch.options(isChecked: true)) == .damaged)
     }

@@ -153,7 +153,10 @@ extension DefaultGateway {
             try alice.request("addParticipants", ["conversation": .string(id), "users": ["carol"]])
             let record = try bob.nextEvent("conversation")["conversation"]
             #expect(record["participants"] == .null && record["participantCount"] == 3)
-            let listed = try bob.nextEvent("conversations")["deltas"][0]["conversation"]
+            let event = try bob.nextEvent("conversations") {
+                $0["deltas"][0]["conversation"]["id"] == .string(id)
+            }
+            let listed = event["deltas"][0]["conversation"]
             #expect(listed["participants"] == .null && listed["participantCount"] == 3)
         }
     }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A small HTTP/1.1 client over one kept connection; a new one is opened where the server closed
 /// the last. Knows `Content-Length` and `chunked`.
 package final class HTTPConnection {
@@ -138,17 +140,27 @@ package final class HTTPConnection {
     private func take(
         until mark: [UInt8], _ socket: TCPSocket, _ deadline: Deadline
     ) throws -> [UInt8] {
-        var searched = 0
         while true {
-            let last = buffer.count - mark.count
-            if searched <= last {
-                for at in searched...last where buffer[at..<(at + mark.count)] == mark[...] {
-                    defer { buffer.removeFirst(at + mark.count) }
-                    return Array(buffer[..<at])
-                }
-                searched = last + 1
+            if let at = Self.firstPlace(of: mark, in: buffer) {
+                defer { buffer.removeFirst(at + mark.count) }
+                return Array(buffer[..<at])
             }
             try fill(socket, deadline)
+        }
+    }
+
+    private static func firstPlace(of mark: [UInt8], in bytes: [UInt8]) -> Int? {
+        bytes.withUnsafeBytes { all in
+            guard let start = all.baseAddress else { return nil }
+            var at = 0
+            while at + mark.count <= all.count {
+                let rest = all.count - mark.count + 1 - at
+                guard let found = memchr(start + at, Int32(mark[0]), rest) else { return nil }
+                at = UnsafeRawPointer(found) - start
+                if memcmp(found, mark, mark.count) == 0 { return at }
+                at += 1
+            }
+            return nil
         }
     }
 

@@ -93,7 +93,8 @@ import Wire
             let changed = messages.values
                 .filter { have.runs.contains($0.seq) && $0.rev > have.asOf }
                 .sorted { $0.rev > $1.rev }
-            let above = have.runs.runs.filter { $0.low <= head.seq }
+            let above =
+                have.runs.runs.filter { $0.low <= head.seq }
                 .map { min($0.high, head.seq) }.max() ?? 0
             let left = max(0, limit - changed.count)
             return CatchUp(

@@ -11,12 +11,10 @@ import Wire
 
 /// What is left after the process ends in the middle, and after the file is put back.
 @Suite struct DurabilityTests {
-    /// A process that writes as fast as it can and notes what was acknowledged is killed, five times
-    /// over the same file. Whatever it noted is there, and the log has no hole.
+    /// A process that writes as fast as it can and notes what was acknowledged is killed, five
+    /// times over the same file. Whatever it noted is there, and the log has no hole.
     @Test func whatWasAcknowledgedOutlivesAKill() async throws {
-        let directory = FileManager.default.temporaryDirectory.path + "/gapless-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: false)
+        let directory = try Origin.makeDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         for round in 0..<5 {
             await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -66,8 +64,9 @@ import Wire
         }
         try origin.send("lost", by: "a")
         let lost = try origin.head()
-        guard case .conversationsSince(let list) = try origin.reader.answer(
-            .conversationsSince(user: "a", token: nil, limit: 10))
+        guard
+            case .conversationsSince(let list) = try origin.reader.answer(
+                .conversationsSince(user: "a", token: nil, limit: 10))
         else { throw Origin.Lost() }
         try origin.restart { directory in
             try FileManager.default.removeItem(atPath: directory + "/gapless.db")
@@ -89,17 +88,16 @@ import Wire
         #expect(try isConfirmed(backedUp), "up to the backup both are the same log")
         #expect(try !isConfirmed(lost))
         #expect(try isConfirmed(now))
-        guard case .conversationsSince(let changes) = try origin.reader.answer(
-            .conversationsSince(user: "a", token: list.token, limit: 10))
+        guard
+            case .conversationsSince(let changes) = try origin.reader.answer(
+                .conversationsSince(user: "a", token: list.token, limit: 10))
         else { throw Origin.Lost() }
         #expect(!changes.complete, "the list is another one too")
     }
 
     /// The process may not make its files any longer: to SQLite that is a full disk.
     @Test func aFullDiskRefusesWritesUntilThereIsRoom() async throws {
-        let directory = FileManager.default.temporaryDirectory.path + "/gapless-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: false)
+        let directory = try Origin.makeDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         await #expect(processExitsWith: .success) { [directory = directory as String] in
             try Crammed(directory).run()
@@ -133,7 +131,8 @@ import Wire
                 .send(conversation: id, [message]), by: .server, token: UInt64(10_000 + number))
         }
         _ = try origin.ask(.heads([]))
-        for case .performed(let token, let result) in origin.batches.joined() where token >= 10_000 {
+        for case .performed(let token, let result) in origin.batches.joined() where token >= 10_000
+        {
             outputs.withLock { $0 += 1 }
             switch result {
             case .success: #expect(token % 3 != 1)
@@ -142,119 +141,5 @@ import Wire
         }
         #expect(outputs.withLock { $0 } == 300)
         #expect(try origin.head().seq == 200)
-    }
-}
-
-/// What runs in the process that is killed.
-private struct Victim {
-    let directory: String
-    let round: Int
-
-    init(_ directory: String, _ round: Int) {
-        self.directory = directory
-        self.round = round
-    }
-
-    static func options(_ directory: String, isChecked: Bool = false) -> Store.Options {
-        Store.Options(
-            path: directory + "/gapless.db", origin: Embedded.kind, isChecked: isChecked,
-            wait: .seconds(10))
-    }
-
-    func run() throws {
-        let embedded = try Embedded(try Store(Self.options(directory)))
-        let noted = open(directory + "/noted", O_WRONLY | O_CREAT | O_APPEND, 0o644)
-        let acknowledged = DispatchSemaphore(value: 0)
-        let round = round
-        embedded.start { outputs in
-            var lines = ""
-            for case .performed(let token, .success) in outputs where token > 0 {
-                lines += "r\(round)-\(token)\n"
-            }
-            lines.withUTF8 { _ = write(noted, $0.baseAddress, $0.count) }
-            if !lines.isEmpty { acknowledged.signal() }
-        }
-        embedded.perform(
-            .put(id: "c1", ConversationFields(participants: ["a"])), by: .server, token: 0)
-        DispatchQueue.global().async {
-            for token in UInt64(1)... {
-                let content = MessageContent(id: "r\(round)-\(token)", body: "message \(token)")
-                embedded.perform(
-                    .send(conversation: "c1", [NewMessage(author: "a", content: content)]),
-                    by: .server, token: token)
-                if token % 50 == 0 { usleep(1_000) }
-            }
-        }
-        // Some acknowledgements in, at any moment between two instructions.
-        for _ in 0..<Int.random(in: 1...20) { acknowledged.wait() }
-        usleep(UInt32.random(in: 0...20_000))
-        kill(getpid(), SIGKILL)
-    }
-}
-
-/// What runs in the process whose files can't grow.
-private struct Crammed {
-    private let embedded: Embedded
-    private let reader: Reader
-    private let results: Results
-
-    /// What came back, from the upstream's thread.
-    private final class Results: Sendable {
-        let outcomes = Mutex<[Result<Outcome, RequestError>]>([])
-        let arrived = DispatchSemaphore(value: 0)
-        let room = DispatchSemaphore(value: 0)
-    }
-
-    init(_ directory: String) throws {
-        let results = Results()
-        self.results = results
-        let store = try Store(Victim.options(directory))
-        embedded = try Embedded(store, onWritable: { if $0 { results.room.signal() } })
-        reader = try Reader(store)
-        embedded.start { outputs in
-            for case .performed(_, let result) in outputs {
-                results.outcomes.withLock { $0.append(result) }
-                results.arrived.signal()
-            }
-        }
-    }
-
-    private func perform(_ operation: Operation) -> Result<Outcome, RequestError>? {
-        embedded.perform(operation, by: .server, token: 1)
-        results.arrived.wait()
-        return results.outcomes.withLock { $0.popLast() }
-    }
-
-    private func send(_ id: String) -> Result<Outcome, RequestError>? {
-        let content = MessageContent(id: id, body: String(repeating: "x", count: 10_000))
-        return perform(
-            .send(conversation: "c1", [NewMessage(author: "a", content: content)]))
-    }
-
-    /// Files may get no longer than this.
-    private func limit(_ bytes: rlim_t) {
-        var limits = rlimit()
-        getrlimit(__rlimit_resource_t(1), &limits)
-        limits.rlim_cur = bytes
-        setrlimit(__rlimit_resource_t(1), &limits)
-    }
-
-    func run() throws {
-        signal(SIGXFSZ, SIG_IGN)
-        _ = perform(.put(id: "c1", ConversationFields(participants: ["a"])))
-        guard case .success = send("m1") else { exit(10) }
-        limit(4_096)
-        guard case .failure(.originUnavailable) = send("m2") else { exit(11) }
-        guard !embedded.isWritable else { exit(12) }
-        // Reading goes on.
-        guard case .page(let page) = try reader.answer(
-            Query.page(conversation: "c1", PageRequest())), page.messages.map(\.id) == ["m1"]
-        else { exit(13) }
-        limit(.max)
-        results.room.wait()
-        guard embedded.isWritable, case .success(.messages(let sent, true)) = send("m2"),
-            sent.first?.seq == 2
-        else { exit(14) }
-        exit(0)
     }
 }

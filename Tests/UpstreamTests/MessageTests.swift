@@ -15,7 +15,8 @@ import Wire
         _ = origin.events()
     }
 
-    private func edit(_ id: String, _ edit: MessageEdit, by caller: Caller) throws -> EncodedMessage {
+    private func edit(_ id: String, _ edit: MessageEdit, by caller: Caller) throws -> EncodedMessage
+    {
         let outcome = try origin.perform(.edit(conversation: "c1", id: id, edit), by: caller)
         return try #require(outcome.messages().first)
     }

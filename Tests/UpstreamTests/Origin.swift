@@ -10,8 +10,8 @@ import Testing
 import Upstream
 import Wire
 
-/// The embedded upstream in a directory of its own, asked one thing at a time. It can be stopped and
-/// opened again, as another process would.
+/// The embedded upstream in a directory of its own, asked one thing at a time. It can be stopped
+/// and opened again, as another process would.
 final class Origin {
     /// All that is closed when the process ends.
     private struct Process {
@@ -28,12 +28,18 @@ final class Origin {
     private let bytes: Int
 
     init(durability: Store.Durability = .normal, bytes: Int = .max) throws {
-        directory = FileManager.default.temporaryDirectory.path + "/gapless-\(UUID().uuidString)"
+        directory = try Self.makeDirectory()
         self.durability = durability
         self.bytes = bytes
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: false)
         try start()
+    }
+
+    /// A directory that nobody else has.
+    static func makeDirectory() throws -> String {
+        let name = "gapless-\(UUID().uuidString)"
+        let path = FileManager.default.temporaryDirectory.path + "/" + name
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        return path
     }
 
     deinit {
@@ -63,8 +69,13 @@ final class Origin {
         try start()
     }
 
-    var embedded: Embedded { process!.embedded }
-    var reader: Reader { process!.reader }
+    private var opened: Process {
+        guard let process else { preconditionFailure("the origin is asked while it is closed") }
+        return process
+    }
+
+    var embedded: Embedded { opened.embedded }
+    var reader: Reader { opened.reader }
 
     /// The clock of the origin, in milliseconds; it stands still by itself.
     var now: Int64 {
@@ -127,7 +138,8 @@ final class Origin {
 
     @discardableResult
     func send(
-        _ body: String, id: String? = nil, to conversation: String = "c1", by author: String = "alice",
+        _ body: String, id: String? = nil, to conversation: String = "c1",
+        by author: String = "alice",
         as caller: Caller? = nil
     ) throws -> EncodedMessage {
         let message = NewMessage(author: author, content: MessageContent(id: id, body: body))
@@ -137,20 +149,24 @@ final class Origin {
     }
 
     func head(_ conversation: String = "c1") throws -> Head {
-        guard case .loaded(let loaded) = try reader.answer(Query.load(conversation: conversation)) else {
+        guard case .loaded(let loaded) = try reader.answer(Query.load(conversation: conversation))
+        else {
             throw Lost()
         }
         return loaded.head
     }
 
     func view(_ conversation: String = "c1", user: String) throws -> ConversationView {
-        guard case .view(let view) = try reader.answer(.view(conversation: conversation, user: user))
+        guard
+            case .view(let view) = try reader.answer(.view(conversation: conversation, user: user))
         else { throw Lost() }
         return view
     }
 
     func page(_ request: PageRequest, of conversation: String = "c1") throws -> Page {
-        guard case .page(let page) = try reader.answer(Query.page(conversation: conversation, request))
+        guard
+            case .page(let page) = try reader.answer(
+                Query.page(conversation: conversation, request))
         else { throw Lost() }
         return page
     }

@@ -90,7 +90,8 @@ import Wire
         let fields = ConversationFields(admins: ["b"])
         #expect(refusal { try origin.perform(.put(id: "c1", fields)) } == .badRequest)
         #expect(refusal { try origin.perform(.put(id: "c2", fields)) } == .badRequest)
-        #expect(refusal { try origin.perform(.put(id: "c1", fields), by: .user("a")) } == .forbidden)
+        let byUser = refusal { try origin.perform(.put(id: "c1", fields), by: .user("a")) }
+        #expect(byUser == .forbidden)
     }
 
     // MARK: changing
@@ -159,7 +160,8 @@ import Wire
         }
         #expect(try ids(ParticipantsRequest(order: .asc)) == users)
         #expect(try ids(ParticipantsRequest(limit: -3, offset: 5)) == users.reversed())
-        #expect(try ids(ParticipantsRequest(limit: 3, offset: 2, order: .asc)) == ["u2", "u3", "u4"])
+        let middle = ParticipantsRequest(limit: 3, offset: 2, order: .asc)
+        #expect(try ids(middle) == ["u2", "u3", "u4"])
         #expect(try ids(ParticipantsRequest(limit: 3, offset: 9)) == ["u0"])
         #expect(try ids(ParticipantsRequest(limit: 3, offset: 99)).isEmpty)
     }

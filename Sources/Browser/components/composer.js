@@ -48,6 +48,11 @@ export class Composer {
     }, this.note, element('div', { class: 'box' }, this.box, this.send));
   }
 
+  /** What is written and not sent: the text that an edit put aside, while there is one. */
+  get text() { return this.#editing === null ? this.box.value : this.#kept; }
+
+  set text(text) { this.#fill(text); }
+
   /** Puts the cursor into the box, where that does not open a keyboard over the messages. */
   focus() {
     if (matchMedia('(hover: hover)').matches) this.box.focus();

@@ -1,10 +1,12 @@
 import { arrange, element, icon, setAttribute, setText, soon } from './dom.js';
 import { briefTime } from './moments.js';
 import { avatar, conversationName } from './people.js';
+import { isEmote } from './rows.js';
 
 /** @import { Connection } from '../connection.js' */
 /** @import { ConversationList } from '../conversations.js' */
 /** @import { ConversationRecord } from '../types.js' */
+/** @import { UnsentTexts } from './unsent.js' */
 
 const PLUS = 'M10 4.5v11M4.5 10h11';
 /** More of a long list is fetched when its end comes this near, in pixels. */
@@ -17,6 +19,7 @@ const PRELOAD = 600;
 export class ConversationListView {
   #connection;
   #list;
+  #unsent;
   #onSelect;
   /** @type {string | null} */
   #selected = null;
@@ -28,12 +31,14 @@ export class ConversationListView {
    * @param {object} options
    * @param {Connection} options.connection
    * @param {ConversationList} options.list
+   * @param {UnsentTexts} options.unsent
    * @param {(id: string) => void} options.onSelect
    * @param {() => void} options.onCreate
    */
-  constructor({ connection, list, onSelect, onCreate }) {
+  constructor({ connection, list, unsent, onSelect, onCreate }) {
     this.#connection = connection;
     this.#list = list;
+    this.#unsent = unsent;
     this.#onSelect = onSelect;
     this.items = element('ul', { class: 'conversations', role: 'list' });
     this.empty = element('p', { class: 'empty' });
@@ -52,8 +57,7 @@ export class ConversationListView {
         }, icon(PLUS))),
       this.scroller,
     ];
-    list.changed.listen(this.#scheduleDraw);
-    connection.changed.listen(this.#scheduleDraw);
+    for (const { changed } of [list, unsent, connection]) changed.listen(this.#scheduleDraw);
     this.#draw();
   }
 
@@ -87,7 +91,11 @@ export class ConversationListView {
       entry = new Entry(record.id, this.#onSelect);
       this.#entries.set(record.id, entry);
     }
-    entry.draw(record, { user: this.#connection.user, isSelected: record.id === this.#selected });
+    const isSelected = record.id === this.#selected;
+    entry.draw(record, {
+      user: this.#connection.user, isSelected,
+      unsent: isSelected ? '' : this.#unsent.text(record.id),
+    });
     return entry;
   }
 
@@ -140,9 +148,9 @@ class Entry {
 
   /**
    * @param {ConversationRecord} record
-   * @param {{user: string | null, isSelected: boolean}} context
+   * @param {{user: string | null, isSelected: boolean, unsent: string}} context
    */
-  draw(record, { user, isSelected }) {
+  draw(record, { user, isSelected, unsent }) {
     const name = conversationName(record, record.id, user);
     if (name !== this.#name) {
       this.#name = name;
@@ -151,7 +159,8 @@ class Entry {
     }
     const last = record.lastMessage;
     const unread = record.unreadCount ?? 0;
-    setText(this.preview, previewText(last, user));
+    setText(this.preview, unsent === '' ? previewText(last, user) : `Not sent yet: ${unsent}`);
+    setAttribute(this.preview, 'data-unsent', unsent !== '' || undefined);
     setText(this.time, last ? briefTime(last.createdAt) : '');
     setAttribute(this.time, 'datetime', last?.createdAt);
     setText(this.badge, unread > 999 ? '999+' : String(unread));
@@ -169,5 +178,6 @@ class Entry {
 function previewText(last, user) {
   if (!last) return 'No messages yet';
   const said = last.deleted ? 'deleted' : last.body || (last.attachment ? 'Attachment' : '');
+  if (isEmote(last)) return `${last.author} ${said}`;
   return `${last.author === user ? 'You' : last.author}: ${said}`;
 }

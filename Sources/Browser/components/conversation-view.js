@@ -8,6 +8,7 @@ import { conversationName, listNames } from './people.js';
 /** @import { Conversation } from '../conversation.js' */
 /** @import { ConversationList } from '../conversations.js' */
 /** @import { Message } from '../types.js' */
+/** @import { UnsentTexts } from './unsent.js' */
 
 const BACK = 'M12.5 4.5L7 10l5.5 5.5';
 
@@ -19,6 +20,7 @@ export class ConversationView {
   #connection;
   #conversation;
   #list;
+  #unsent;
   #scheduleDraw = soon(() => this.#draw());
   /** @type {(() => void)[]} */
   #stops = [];
@@ -28,12 +30,14 @@ export class ConversationView {
    * @param {Connection} options.connection
    * @param {Conversation} options.conversation
    * @param {ConversationList} options.list
+   * @param {UnsentTexts} options.unsent
    * @param {() => void} options.onBack
    */
-  constructor({ connection, conversation, list, onBack }) {
+  constructor({ connection, conversation, list, unsent, onBack }) {
     this.#connection = connection;
     this.#conversation = conversation;
     this.#list = list;
+    this.#unsent = unsent;
     this.messages = new MessageList({
       conversation, user: connection.user,
       onEdit: (message) => this.composer.edit(message),
@@ -63,8 +67,15 @@ export class ConversationView {
     this.#draw();
   }
 
-  /** Stops following the conversation. */
+  /** It is on the page now, so that a text has a height: writing goes on where it was left. */
+  enter() {
+    this.composer.text = this.#unsent.text(this.#conversation.id);
+    this.composer.focus();
+  }
+
+  /** Stops following the conversation; what is written there and not sent is kept. */
   dispose() {
+    this.#unsent.keep(this.#conversation.id, this.composer.text);
     for (const stop of this.#stops) stop();
     this.messages.dispose();
   }

@@ -2,6 +2,7 @@ import { isFillable } from '../gaps.js';
 import { element, icon } from './dom.js';
 import { clockTime, dayName, fullTime } from './moments.js';
 import { avatar, listNames, tone } from './people.js';
+import { isEmote } from './rows.js';
 import { linkedText } from './text.js';
 
 /** @import { GapItem } from '../items.js' */
@@ -91,22 +92,29 @@ function dividerElement(text, attributes = {}) {
  * @param {string} of.createdAt
  * @param {boolean} of.isOwn
  * @param {boolean} of.isContinued
- * @param {(Node | string | false)[]} of.body
+ * @param {boolean} [of.isAct]  the text goes on behind the author's name: an emote
+ * @param {HTMLElement} of.body
+ * @param {HTMLElement | false} of.more  what stands below it
  * @param {Record<string, *>} [of.attributes]
  */
-function speechElement({ author, name, createdAt, isOwn, isContinued, body, attributes = {} }) {
+function speechElement(of) {
+  const { author, name, createdAt, isOwn, isContinued, isAct, body, more, attributes } = of;
   const when = { datetime: createdAt, title: fullTime(createdAt) };
   const time = element('time', when, clockTime(createdAt));
-  const byline = isContinued ? 'byline visually-hidden' : 'byline';
   const who = element('span', { class: 'author', 'data-tone': tone(author) }, name);
+  const byline = { class: isContinued ? 'byline visually-hidden' : 'byline' };
+  if (isAct) {
+    body.prepend(who, ' ');
+    body.append(' ', time);
+  }
   return element('div', {
     class: 'row message', role: 'article', 'data-own': isOwn || undefined,
-    'data-continued': isContinued || undefined, ...attributes,
+    'data-continued': isContinued || undefined, 'data-emote': isAct || undefined, ...attributes,
   },
   element('div', { class: 'margin' }, isContinued ? time : avatar(name)),
   element('div', { class: 'speech' },
-    element('div', { class: byline }, who, !isContinued && time),
-    ...body));
+    !isAct && element('div', byline, who, !isContinued && time),
+    body, more));
 }
 
 /**
@@ -123,8 +131,8 @@ function messageElement(message, isHeld, isContinued, context) {
     : element('p', { class: 'body' }, ...bodyOf(message), editedAt
       ? element('span', { class: 'edited', title: fullTime(editedAt) }, ' (edited)') : '');
   const speech = speechElement({
-    author, name: context.nameOf(author), createdAt, isOwn, isContinued,
-    body: [body, isOwn && !deleted && actionsElement(message, context)],
+    author, name: context.nameOf(author), createdAt, isOwn, isContinued, isAct: isEmote(message),
+    body, more: isOwn && !deleted && actionsElement(message, context),
     attributes: { 'data-doubtful': !isHeld || undefined },
   });
   speech.dataset.seq = String(message.seq);
@@ -170,7 +178,7 @@ function draftElement({ id, body, createdAt, state, error }, isContinued, contex
   const user = context.user ?? '';
   return speechElement({
     author: user, name: context.nameOf(user), createdAt, isOwn: true, isContinued,
-    body: [element('p', { class: 'body' }, ...linkedText(body), sending), failure],
+    body: element('p', { class: 'body' }, ...linkedText(body), sending), more: failure,
     attributes: { 'data-state': state },
   });
 }

@@ -15,6 +15,13 @@
 const BLOCK = 5 * 60_000;
 
 /**
+ * Whether a message tells what its author does, as in `/me waves`, instead of what they say.
+ *
+ * @param {import('../types.js').Message} message
+ */
+export function isEmote({ metadata, deleted }) { return metadata?.emote === true && !deleted; }
+
+/**
  * @param {Item[]} items  oldest first
  * @param {object} of
  * @param {(moment: string) => string} of.dayOf  names the day of a moment, to compare days with
@@ -48,10 +55,12 @@ export function listRows(items, { dayOf, user, unreadAfter, seenBy = [] }) {
       previous = null;
       rows.push({ kind: 'unread', key: 'unread' });
     }
-    const isContinued = previous !== null && previous.author === author
+    // An emote names its author itself, so it stands alone.
+    const isAlone = item.kind === 'message' && isEmote(item.message);
+    const isContinued = !isAlone && previous !== null && previous.author === author
       && Date.parse(createdAt) - Date.parse(previous.createdAt) < BLOCK;
     rows.push({ kind: 'item', key: item.key, item, isContinued });
-    previous = { author, createdAt };
+    previous = isAlone ? null : { author, createdAt };
   }
   if (seenBy.length > 0) rows.push({ kind: 'seen', key: 'seen', by: seenBy });
   return rows;

@@ -22,8 +22,8 @@ package final class Embedded: Upstream {
     /// - Parameters:
     ///   - bytes: what the messages of one answer may take; `limits.reply`.
     ///   - clock: what time it is.
-    ///   - onWritable: called, on a thread of the upstream's own, when the file can't be written any
-    ///     more, and when it can be again.
+    ///   - onWritable: called, on a thread of the upstream's own, when the file can't be written
+    ///     any more, and when it can be again.
     /// - Throws: `CacheError`, if the file can't be opened.
     package init(
         _ store: Store, bytes: Int = .max,

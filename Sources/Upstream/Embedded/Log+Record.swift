@@ -194,7 +194,8 @@ extension RecordRow {
     /// Whether both say the same, whenever they were written.
     fileprivate func isSame(as other: RecordRow) -> Bool {
         title?.exactID == other.title?.exactID
-            && metadata.canonical() == other.metadata.canonical() && unknown.isSame(as: other.unknown)
+            && metadata.canonical() == other.metadata.canonical()
+            && unknown.isSame(as: other.unknown)
     }
 }
 

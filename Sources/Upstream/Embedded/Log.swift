@@ -4,9 +4,9 @@ import Engine
 import JSON
 import Wire
 
-/// The log of the embedded upstream: what may be written, and what it becomes. It decides by what is
-/// in the file, inside the transaction that writes, and keeps nothing between two jobs but what it
-/// has to say after the commit; so a batch that is rolled back leaves no trace. It lives on the
+/// The log of the embedded upstream: what may be written, and what it becomes. It decides by what
+/// is in the file, inside the transaction that writes, and keeps nothing between two jobs but what
+/// it has to say after the commit; so a batch that is rolled back leaves no trace. It lives on the
 /// writer's queue.
 final class Log: BatchWork {
     enum Job: Sendable {
@@ -70,7 +70,7 @@ final class Log: BatchWork {
             results.append(.performed(token: token, .failure(error)))
         } catch let error as CacheError {
             throw error
-        } catch where connection.totalChanges == before {
+        } catch  where connection.totalChanges == before {
             // A stored message that can't be read again; a matter of that message alone.
             let error = RequestError(.internal, "what is stored can't be read")
             results.append(.performed(token: token, .failure(error)))

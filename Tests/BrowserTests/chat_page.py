@@ -1,0 +1,65 @@
+"""What a person does with the page, and what they see on it."""
+
+from playwright.sync_api import expect
+
+#: Starting again takes the page a backoff of some seconds.
+RETURN = 30_000
+
+
+class ChatPage:
+    """One page of one user. The words here are those of the person in front of it."""
+
+    def __init__(self, page, user):
+        self.page = page
+        self.user = user
+        self.messages = page.locator(".message")
+        self.bodies = page.locator(".message .body")
+        self.box = page.get_by_role("textbox", name="Message")
+        self.light = page.locator(".light")
+        self.notice = page.locator(".notice")
+        self.gaps = page.locator(".gap")
+        self.scroller = page.get_by_role("log")
+        self.title = page.locator(".head h2")
+        self.dialog = page.locator("dialog")
+
+    def say(self, text):
+        self.box.fill(text)
+        self.box.press("Enter")
+
+    def message(self, text):
+        """The message that holds a text."""
+        return self.messages.filter(has_text=text)
+
+    def entry(self, title):
+        """The entry of a conversation in the list."""
+        return self.page.locator(".conversations a").filter(has_text=title)
+
+    def badge(self, title):
+        return self.entry(title).locator(".badge")
+
+    def delete(self, text):
+        self.message(text).hover()
+        self.message(text).get_by_role("button", name="Delete message").click()
+        self.dialog.get_by_role("button", name="Delete").click()
+
+    def places(self):
+        """The seq of each message that is shown, from top to bottom; what is being sent has none."""
+        return self.messages.evaluate_all("rows => rows.map((row) => Number(row.dataset.seq))")
+
+    def scroll_to(self, top):
+        self.scroller.evaluate("(scroller, top) => { scroller.scrollTop = top; }", top)
+
+    # What is waited for.
+
+    def expect_live(self):
+        expect(self.light).to_contain_text("Live", timeout=RETURN)
+
+    def expect_state(self, text):
+        expect(self.light).to_contain_text(text, timeout=RETURN)
+
+    def expect_messages(self, bodies):
+        """These messages are shown, all of them, in this order, each once."""
+        expect(self.bodies).to_have_text(bodies, timeout=RETURN)
+
+    def expect_last(self, text):
+        expect(self.messages.last).to_contain_text(text, timeout=RETURN)

@@ -1,0 +1,53 @@
+import Cache
+import Dispatch
+import Engine
+import Glibc
+import Upstream
+import Wire
+
+/// What runs in the process that is killed.
+struct Victim {
+    let directory: String
+    let round: Int
+
+    init(_ directory: String, _ round: Int) {
+        self.directory = directory
+        self.round = round
+    }
+
+    static func options(_ directory: String, isChecked: Bool = false) -> Store.Options {
+        Store.Options(
+            path: directory + "/gapless.db", origin: Embedded.kind, isChecked: isChecked,
+            wait: .seconds(10))
+    }
+
+    func run() throws {
+        let embedded = try Embedded(try Store(Self.options(directory)))
+        let noted = open(directory + "/noted", O_WRONLY | O_CREAT | O_APPEND, 0o644)
+        let acknowledged = DispatchSemaphore(value: 0)
+        let round = round
+        embedded.start { outputs in
+            var lines = ""
+            for case .performed(let token, .success) in outputs where token > 0 {
+                lines += "r\(round)-\(token)\n"
+            }
+            lines.withUTF8 { _ = write(noted, $0.baseAddress, $0.count) }
+            if !lines.isEmpty { acknowledged.signal() }
+        }
+        embedded.perform(
+            .put(id: "c1", ConversationFields(participants: ["a"])), by: .server, token: 0)
+        DispatchQueue.global().async {
+            for token in UInt64(1)... {
+                let content = MessageContent(id: "r\(round)-\(token)", body: "message \(token)")
+                embedded.perform(
+                    .send(conversation: "c1", [NewMessage(author: "a", content: content)]),
+                    by: .server, token: token)
+                if token % 50 == 0 { usleep(1_000) }
+            }
+        }
+        // Some acknowledgements in, at any moment between two instructions.
+        for _ in 0..<Int.random(in: 1...20) { acknowledged.wait() }
+        usleep(UInt32.random(in: 0...20_000))
+        kill(getpid(), SIGKILL)
+    }
+}
