@@ -10,13 +10,14 @@ STRICT := -Xswiftc -warnings-as-errors
 RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
-.PHONY: help run test build release lint format sanitize clean dependencies
+.PHONY: help run test build release bench lint format sanitize clean dependencies
 
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
 	@echo 'make test      lint, build, all tests; ends with the numbers passed and failed'
 	@echo 'make build     everything, for debugging'
 	@echo 'make release   the program alone, optimised: .build/release/gapless'
+	@echo 'make bench     the load generator against the program; JSON in .build/bench-*.json'
 	@echo 'make lint      style, without changing anything'
 	@echo 'make format    style, put right'
 	@echo 'make sanitize  the gateway tests against a build with the address sanitizer'
@@ -34,6 +35,13 @@ build: dependencies
 
 release: dependencies
 	@$(SWIFT) build $(RELEASE) --product gapless
+
+bench: release
+	@$(SWIFT) build $(RELEASE) --product gapless-bench
+	@for scenario in fanout idle pages resume; do \
+	    .build/release/gapless-bench $$scenario --repeat 5 >.build/bench-$$scenario.json \
+	        || exit 1; \
+	done
 
 lint:
 	@$(SWIFT) format lint --strict --parallel --recursive $(LINTED)

@@ -33,6 +33,9 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CLinux"),
+        // Without pkg-config: it would say -D_FILE_OFFSET_BITS, which is a matter of the compiler.
+        .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
 
         // MARK: the pure core: no clock, thread, file, socket or Foundation
         core("JSON"),
@@ -44,7 +47,7 @@ let package = Package(
         core("Crypto", ["CCrypto", "Chat", "JSON"]),
         core("Cache", ["Engine", "Wire", "Chat", "JSON", "CSQLite"]),
         core("WebSockets", ["CWebSockets"]),
-        core("Upstream", ["Cache", "Crypto", "Engine", "Wire", "Chat", "JSON"]),
+        core("Upstream", ["Cache", "Crypto", "Engine", "Wire", "Chat", "JSON", "CHiredis"]),
         core(
             "Gateway",
             ["Upstream", "Cache", "WebSockets", "Crypto", "Engine", "Wire", "Chat", "JSON", "CCurl"]),
@@ -52,10 +55,15 @@ let package = Package(
         // MARK: the program
         .executableTarget(name: "gapless", dependencies: ["Gateway"], swiftSettings: house),
 
+        // MARK: the load generator, which shares no socket code with what it measures
+        .executableTarget(
+            name: "gapless-bench", dependencies: ["JSON", "CLinux"], swiftSettings: house),
+
         // MARK: tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport"]),
         tests("HouseTests", []),
+        tests("BenchTests", ["gapless-bench", "TestSupport"]),
         tests("GatewayTests", ["TestSupport", "gapless"]),
         tests("WebSocketsTests", ["WebSockets"]),
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
@@ -63,6 +71,11 @@ let package = Package(
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("WireTests", ["Wire", "Chat", "JSON", "TestSupport"]),
         tests("ChatTests", ["Chat", "JSON", "TestSupport"]),
+        tests("GatewayContractTests", ["TestSupport", "gapless"]),
         tests("EngineTests", ["Engine", "Wire", "Chat", "JSON"]),
+        tests("CacheTests", ["Cache", "Wire", "Chat", "JSON", "TestSupport"]),
+        tests(
+            "UpstreamTests",
+            ["Upstream", "Cache", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
     ]
 )

@@ -100,7 +100,7 @@ export class Conversation {
   /** The participants by id, where they are few enough to be fetched. */
   get people() { return this.#participants.people; }
 
-  /** Up to where we have read. */
+  /** Up to where we have read; `null` until that is known. */
   get lastReadSeq() { return this.#participants.marker.seq; }
 
   /** Whether there is history before the oldest message shown. */
@@ -247,7 +247,7 @@ export class Conversation {
     this.#outbox.confirm(result.deltas.map((delta) => delta.message), this.#connection.user);
     this.#setOpen(result.open === true);
     if (result.reset) this.#participants.marker.forget();
-    this.#participants.marker.confirm(result.conversation?.lastReadSeq ?? 0);
+    this.#participants.fetchMarker(result.conversation);
     this.#pages.clear();
     this.#backoff.reset();
     this.#setPhase('live');

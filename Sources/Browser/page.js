@@ -27,11 +27,21 @@ function gatewayAddress() {
 }
 
 let identity = knownIdentity();
+/** What the gateway was last told. */
+let offered = identity;
+
+/** @param {{expired: boolean}} need */
+function credentials({ expired }) {
+  // A token that ran out would run out again.
+  if (expired && identity === offered) return null;
+  offered = identity;
+  return identity;
+}
 
 const connection = new Connection({
   url: gatewayAddress(),
   client: 'gapless-page',
-  credentials: ({ expired }) => (expired ? null : identity),
+  credentials,
 });
 const list = new ConversationList(connection);
 const unsent = new UnsentTexts();

@@ -1,4 +1,5 @@
 import { ReadMarker } from './read-marker.js';
+import { RequestError } from './request-error.js';
 import { TypingReport, Typists } from './typing.js';
 
 /** @import { ConversationRecord, Participant } from './types.js' */
@@ -48,6 +49,27 @@ export class Participants {
       this.#changed();
     };
     await this.#request('fetchParticipants', {}, { cached: take, final: take }).catch(() => {});
+  }
+
+  /**
+   * Learns up to where the user has read, if that is not known yet.
+   *
+   * @param {ConversationRecord | undefined} record  of a reply, which may say so
+   */
+  async fetchMarker(record) {
+    const take = (/** @type {{conversation: ConversationRecord}} */ { conversation }) => {
+      this.marker.confirm(conversation.lastReadSeq ?? 0);
+      this.#changed();
+    };
+    if (record?.lastReadSeq !== undefined) this.marker.confirm(record.lastReadSeq);
+    if (this.marker.seq !== null) return;
+    try {
+      await this.#request('fetchConversation', {}, { cached: take, final: take });
+    } catch (error) {
+      // Not knowing must not keep anybody from reading on.
+      if (!RequestError.is(error, 'disconnected')) this.marker.confirm(0);
+      this.#changed();
+    }
   }
 
   /**

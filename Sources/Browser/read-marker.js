@@ -4,14 +4,15 @@
  */
 export class ReadMarker {
   #send;
-  #seq = 0;
+  /** @type {number | null} */
+  #seq = null;
   #wanted = 0;
   #isBusy = false;
 
   /** @param {(seq: number) => Promise<{lastReadSeq: number}>} send */
   constructor(send) { this.#send = send; }
 
-  /** Everything up to here is read. */
+  /** Everything up to here is read; `null` until the gateway has said so. */
   get seq() { return this.#seq; }
 
   /**
@@ -19,11 +20,11 @@ export class ReadMarker {
    *
    * @param {number} seq
    */
-  confirm(seq) { this.#seq = Math.max(this.#seq, seq); }
+  confirm(seq) { this.#seq = Math.max(this.#seq ?? 0, seq); }
 
   /** Begins again from nothing: the log was recreated. */
   forget() {
-    this.#seq = 0;
+    this.#seq = null;
     this.#wanted = 0;
   }
 
@@ -42,12 +43,12 @@ export class ReadMarker {
     if (this.#isBusy) return;
     this.#isBusy = true;
     try {
-      while (this.#wanted > this.#seq) {
+      while (this.#wanted > (this.#seq ?? 0)) {
         const asked = this.#wanted;
         const { lastReadSeq } = await this.#send(asked);
         this.confirm(lastReadSeq);
         // A gateway that did not move so far would be asked the same for ever.
-        if (this.#seq < asked && this.#wanted === asked) this.#wanted = this.#seq;
+        if (lastReadSeq < asked && this.#wanted === asked) this.#wanted = lastReadSeq;
       }
     } catch {
       // The next message that is read, or the next session, tries again.

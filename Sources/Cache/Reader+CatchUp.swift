@@ -2,7 +2,7 @@ import Chat
 import Engine
 import Wire
 
-// What a holder lacks: by runs, for one who resumes, and by rev, for another cache that follows.
+/// What a holder lacks: by runs, for one who resumes, and by rev, for another cache that follows.
 extension Reader {
     /// How many changes are looked at to find those inside a holder's runs. Looking at one costs
     /// some 100 ns; a holder that is further behind is told that all it holds is outdated.

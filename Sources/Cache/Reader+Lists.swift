@@ -1,7 +1,8 @@
 import Engine
+import JSON
 import Wire
 
-// One user's list of conversations: as it is, and what changed in it.
+/// One user's list of conversations: as it is, and what changed in it.
 extension Reader {
     /// - Throws: `RequestError.badRequest`, if the cursor was not given out here.
     func list(of user: String, limit: Int, cursor: String?) throws -> ConversationList {
@@ -14,10 +15,10 @@ extension Reader {
         }
         // One more than asked for tells whether anything follows.
         let found = try rows.conversations.listed(user, behind: behind, limit: limit + 1)
-        let listed = found.prefix(limit)
+        let listed = try views(found.prefix(limit), user)
         return ConversationList(
-            conversations: try views(listed, user),
-            next: found.count > limit ? listed.last?.text : nil,
+            conversations: listed.views,
+            next: listed.count < found.count ? found[listed.count - 1].text : nil,
             total: try rows.conversations.total(user))
     }
 
@@ -27,8 +28,10 @@ extension Reader {
         if let known = try token.flatMap({ try confirmed($0, list) }) {
             let changed = try rows.conversations.changed(user, since: known.rev)
             let gone = try rows.conversations.gone(user, since: known.rev)
-            if changed.count + gone.count <= limit {
-                let conversations = try views(changed, user)
+            if changed.count + gone.count <= limit,
+                case let listed = try views(changed, user), listed.count == changed.count
+            {
+                let conversations = listed.views
                 // An id that was removed may have been used again for a conversation of this user.
                 let present = Set(conversations.map { Array($0.record.id.utf8) })
                 let removed = Set(gone.map { Array($0.utf8) }).subtracting(present)
@@ -52,15 +55,33 @@ extension Reader {
         return isKnown ? token : nil
     }
 
+    /// The conversations of `places` that fit into the bytes of an answer; the first in any case.
+    /// - Returns: also how many places they stand for, those that are gone meanwhile among them.
     private func views(
-        _ listed: some Sequence<ListCursor>, _ user: String
-    ) throws(CacheError) -> [ConversationView] {
+        _ places: some Collection<ListCursor>, _ user: String
+    ) throws(CacheError) -> (views: [ConversationView], count: Int) {
         var views: [ConversationView] = []
-        for place in listed {
+        var count = 0
+        var taken = 0
+        for place in places {
             if let log = try rows.conversations.log(number: place.cid) {
-                views.append(try rows.view(log, for: user))
+                let view = try rows.view(log, for: user)
+                taken += view.size
+                if taken > bytes, !views.isEmpty { break }
+                views.append(view)
             }
+            count += 1
         }
-        return views
+        return (views, count)
+    }
+}
+
+extension ConversationView {
+    /// About as many bytes as it takes in an answer: what may be long, and room for the rest.
+    fileprivate var size: Int {
+        let listed = record.participants.prefix(Record.listedParticipants) + record.admins
+        return 512 + (lastMessage?.json.count ?? 0) + record.metadata.bytes.count
+            + (record.title?.utf8.count ?? 0) + listed.reduce(0) { $0 + $1.utf8.count + 3 }
+            + record.unknown.reduce(0) { $0 + $1.key.utf8.count + $1.value.bytes.count + 4 }
     }
 }

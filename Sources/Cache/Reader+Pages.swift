@@ -2,7 +2,7 @@ import Chat
 import Engine
 import Wire
 
-// Pages: from where, in which direction, and whether there is more.
+/// Pages: from where, in which direction, and whether there is more.
 extension Reader {
     /// A place that a page is asked from. For a message both bounds are its seq; for a moment they
     /// lie on either side of the place between two messages.

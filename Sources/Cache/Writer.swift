@@ -45,10 +45,9 @@ package struct WriterFigures: Sendable, Hashable {
 /// writer takes all that wait, runs them in one transaction and says so after the commit, in order:
 /// the busier it is, the more jobs share the price of a commit. A failure of the disk fails the
 /// batch, makes `isWritable` false, and is looked into every second until a write succeeds.
+// Safety: `work`, `connection`, its statements and `retryIsDue` are touched on `queue` alone, which
+// is serial and so this type's own thread; the rest is a mutex, an atomic or never changes.
 package final class Writer<Work: BatchWork>: @unchecked Sendable {
-    // Safety: `work`, `connection` and `retryIsDue` are touched on `queue` alone, which is serial
-    // and so this type's own thread; the rest is a mutex or an atomic.
-
     /// How many jobs may wait. At some 30 µs a job it is a third of a second of work; one who asks
     /// for more gets a refusal instead of a wait.
     package static var queueLimit: Int { 10_000 }

@@ -65,7 +65,7 @@ extension Engine {
         case .success(.loaded(let loaded)):
             stream.state = Stream.State(
                 head: loaded.head, record: loaded.record, members: Set(loaded.record.participants.map(\.id)),
-                last: loaded.lastMessage)
+                last: loaded.lastMessage, firstToken: nextToken + 1)
             if stream.isToBeAnnounced {
                 stream.isToBeAnnounced = false
                 list(stream)
@@ -75,6 +75,13 @@ extension Engine {
         case .success:
             preconditionFailure("the store answered a load with something else")
         case .failure(let error):
+            if stream.early.contains(where: \.isBeginning) {
+                // It was created after the store was read.
+                stream.early = []
+                stream.waiting = waiting
+                return act(
+                    .read(token: token(for: .load(conversation)), .load(conversation: conversation)))
+            }
             streams[conversation.id] = nil
             for call in waiting { fail(call, error) }
         }
@@ -89,8 +96,10 @@ extension Engine {
         if state.head.epoch == head.epoch, head.rev == state.head.rev {
             flush(stream)
             conclude(call, answer, stream, state)
-        } else if state.head.epoch == head.epoch, head.rev < state.head.rev {
-            // Read before a change that the stream has taken since.
+        } else if state.head.epoch == head.epoch
+            ? head.rev < state.head.rev : token < state.firstToken
+        {
+            // Read before a change that the stream has taken since, or of the log before this one.
             perform(call)
         } else {
             pending[token] = .answer(call)
@@ -238,6 +247,14 @@ extension Request {
         case .subscribeMessages(let conversation, _, _), .fetchMessages(let conversation, _):
             conversation
         default: nil
+        }
+    }
+
+    /// Whether the answer shows conversations as they are in the list of those who take part.
+    var showsConversations: Bool {
+        switch self {
+        case .subscribeConversations, .fetchConversations, .fetchConversation: true
+        default: false
         }
     }
 

@@ -4,6 +4,13 @@ import Wire
 
 // What the feed tells: it moves the streams and goes to those who watch. Message changes of a turn
 // are gathered per conversation and encoded once, whoever gets them.
+extension FeedEvent {
+    /// Whether a log begins with it.
+    var isBeginning: Bool {
+        if case .record(_, _, _, isNew: true) = self { true } else { false }
+    }
+}
+
 extension Engine {
     /// A batch of the feed, in the order of the logs.
     package func feed(_ events: some Sequence<FeedEvent>, at now: Timestamp) {
@@ -66,7 +73,7 @@ extension Engine {
             if !listWatchers.isEmpty {
                 let stream = self.stream(conversation)
                 stream.isToBeAnnounced = true
-                if case .record(_, _, _, isNew: true) = event { stream.isNewToLists = true }
+                if event.isBeginning { stream.isNewToLists = true }
             }
             return
         }
@@ -76,10 +83,8 @@ extension Engine {
             return
         }
         guard state.head.epoch == head.epoch, state.head.rev < head.rev else {
-            // The stream was loaded ahead of the feed. Whoever was just told that the conversation
-            // has left the list, but is among those who take part now, is told that as well.
-            if case .record = event { list(stream) }
-            return
+            // The stream was loaded ahead of the feed, and nobody was told of what lies between.
+            return list(stream)
         }
         figures.changes += 1
         apply(stream)

@@ -106,8 +106,16 @@ extension Engine {
         }
     }
 
-    /// The call is answered; those that it held up go on.
+    /// The call is answered; what it held up goes on.
     func release(_ session: Session, _ call: Call) {
+        if call.request.showsConversations {
+            session.listReads -= 1
+            if session.listReads == 0 {
+                let held = session.heldListEvents
+                session.heldListEvents = []
+                for event in held { push(session, event) }
+            }
+        }
         let conversation: String
         switch call.request {
         case .subscribeMessages(let id, _, _): conversation = id

@@ -54,6 +54,7 @@ extension Engine {
             return connect(session, call, token: token, user: user)
         }
         guard session.user != nil else { return close(session, .protocolViolation) }
+        if request.showsConversations { session.listReads += 1 }
         perform(call)
     }
 

@@ -53,7 +53,7 @@ package final class Engine {
     var drain: Drain?
     var nextEviction: Timestamp
 
-    private var nextToken: UInt64 = 0
+    private(set) var nextToken: UInt64 = 0
     private var actions: [Action] = []
     private var dirty: [Session] = []
     private var closes: [(SessionID, CloseCode)] = []
@@ -207,6 +207,10 @@ package final class Engine {
     /// For an event that is shared by its receivers.
     func push(_ session: Session, _ event: Broadcast) {
         guard !session.isClosing else { return }
+        if session.listReads > 0, case .conversations = event.kind {
+            session.heldListEvents.removeAll { $0.conversation == event.conversation }
+            return session.heldListEvents.append(event)
+        }
         books.accepted += event.deltas
         push(session, .event(event))
     }
@@ -232,6 +236,7 @@ package final class Engine {
         listWatchers[session.id] = nil
         session.watchesConversations = false
         session.held.removeAll()
+        session.heldListEvents.removeAll()
         if let user = session.user {
             sessionsByUser[user.id]?.removeAll { $0 === session }
             if sessionsByUser[user.id]?.isEmpty == true { sessionsByUser[user.id] = nil }

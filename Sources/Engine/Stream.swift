@@ -28,6 +28,8 @@ final class Stream {
         var members: Set<ID>
         /// The newest message that is not deleted.
         var last: EncodedMessage?
+        /// Questions with this number and later ones were asked of this log.
+        var firstToken: UInt64
     }
 
     struct Subscriber {

@@ -105,8 +105,10 @@ struct OriginRule {
         } else if let colon = name.lastIndex(of: ":") {
             name = name[..<colon]
         }
-        return name == "localhost" || name.hasSuffix(".localhost") || name == "::1"
-            || name.hasPrefix("127.")
+        if name == "localhost" || name.hasSuffix(".localhost") || name == "::1" { return true }
+        // All four numbers: 127.0.0.1.example.org is a name that anybody can point here.
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 }
 

@@ -162,8 +162,11 @@ final class Driver {
                 } else {
                     engine.performed(token, result, at: now)
                 }
-            case .answered(let token, let result):
+            case .answered(let token, _, let result):
                 waiting.removeValue(forKey: token)?.answered(result)
+            case .subscribed, .lapsed, .state:
+                // The embedded upstream, whose feed can't break, needs no coordinator.
+                break
             }
         }
     }

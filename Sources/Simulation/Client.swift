@@ -162,7 +162,9 @@ final class Client {
         try require(told.isReset == isOther, "reset: \(told.isReset), expected \(isOther)")
         let now = holdings[asked.conversation] ?? Holding()
         let isUnbroken = asked.holding.isSubscribed && asked.holding.breaks == now.breaks
-        if let have = asked.have, !isUnbroken { holdings[asked.conversation]?.keep(have) }
+        if let have = asked.have {
+            holdings[asked.conversation]?.prepare(forAnswerTo: have, isUnbroken: isUnbroken)
+        }
         try apply(told, to: asked.conversation, forgets: asked.have == nil, oracle)
         if asked.have == nil || asked.holding.version == now.version {
             let runs = holdings[asked.conversation]?.runs ?? Coverage()

@@ -30,7 +30,7 @@ struct Holding {
     private mutating func forget() {
         let old = self
         self = Holding()
-        (position, version, breaks) = (old.position, old.version, old.breaks)
+        (position, version, breaks) = (old.position, old.version + 1, old.breaks)
     }
 
     /// Takes a frame in.
@@ -94,12 +94,14 @@ struct Holding {
         version += 1
     }
 
-    /// Keeps no more than was said to be held when the subscription was asked for: its answer brings
-    /// what changed in that, and knows nothing of what another answer brought in between.
-    mutating func keep(_ have: Have) {
+    /// Makes ready for the answer to a subscription. It is about what was said to be held when it
+    /// was asked for: that may have been dropped since, and it knows nothing of what another answer
+    /// brought in between, unless a subscription kept that up to date all the time.
+    mutating func prepare(forAnswerTo have: Have, isUnbroken: Bool) {
+        told = told.union(have.runs.subtracting(runs))
+        guard !isUnbroken else { return }
         told = told.union(runs.subtracting(have.runs))
         runs = runs.intersection(have.runs)
-        version += 1
     }
 
     /// Goes back to an earlier `asOf`: to know less is never a lie.

@@ -23,7 +23,7 @@ extension World {
     }
 
     private func comeToRest() throws(Violation) {
-        for _ in 0..<60 {
+        for _ in 0..<1000 {
             try step()
             if isQuiet { return try checkRest() }
         }

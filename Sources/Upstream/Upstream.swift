@@ -2,11 +2,27 @@ import Engine
 import Wire
 
 /// What an upstream hands to the loop. One batch is in the order of the log.
+///
+/// A *generation* is one unbroken feed: what was acknowledged, and read, under the same number
+/// came from the same node with the same history. Numbers of generations only rise; 0 stands for
+/// none, and an answer of generation 0 proves nothing about the feed. (The embedded upstream, whose
+/// feed can't break, has the one generation 1.)
 package enum UpstreamOutput: Sendable {
+    /// A change, or what is none; it belongs to the generation that is under way.
     case feed(FeedEvent)
-    /// The fate of an operation, after the feed events that it caused.
+    /// The fate of an operation. Where feed and writes come the same way, it stands after the feed
+    /// events that it caused; where the feed is a connection of its own, it may come before them.
     case performed(token: UInt64, Result<Outcome, RequestError>)
-    case answered(token: UInt64, Result<HistoryAnswer, RequestError>)
+    /// The answer to a question, and the generation that was under way all the time from the
+    /// question to the answer.
+    case answered(token: UInt64, generation: Int, Result<HistoryAnswer, RequestError>)
+    /// The origin has acknowledged: from here on the feed tells of this conversation.
+    case subscribed(conversation: String, generation: Int)
+    /// Every subscription of that generation has ended, and those that are still wanted are being
+    /// asked for again. Feed events behind this belong to the next one.
+    case lapsed(generation: Int)
+    /// `online` while the feed is live and the history can be asked, otherwise `offline`.
+    case state(UpstreamState)
 }
 
 /// A chat backend as the gateway sees it: a feed of changes, a history to ask, and a door for
@@ -25,9 +41,31 @@ package protocol Upstream: AnyObject, Sendable {
     /// Asks for history; answered by `answered` with the same token.
     func ask(_ query: HistoryQuery, token: UInt64)
 
+    /// Asks for the feed of a conversation; answered by `subscribed`, again in each generation,
+    /// until `unsubscribe`.
+    func subscribe(_ conversation: String)
+
+    /// Nobody watches the conversation any more. Events of it may still come for a moment.
+    func unsubscribe(_ conversation: String)
+
+    /// Somebody took values from `head`, and the log seems to have lost them. If it still is in the
+    /// epoch of `head` and has not (or no longer) the mark of `head` at its rev, it gets a new
+    /// epoch; otherwise nothing happens, so that whoever comes second does no harm. Answered by
+    /// `answered` with the `heads` of this one conversation as they are then.
+    func disown(_ head: Head, conversation: String, token: UInt64)
+
     /// Tells everybody that watches the conversation; may be lost.
     func publish(_ event: FeedEvent)
 
     /// Finishes what was asked for, and stops. Returns when nothing more will be delivered.
     func stop()
+}
+
+/// What an upstream does that can't lose anything.
+extension Upstream {
+    package func unsubscribe(_ conversation: String) {}
+
+    package func disown(_ head: Head, conversation: String, token: UInt64) {
+        ask(.heads([conversation]), token: token)
+    }
 }

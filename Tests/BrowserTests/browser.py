@@ -63,14 +63,19 @@ class BrowserTestCase(unittest.TestCase):
         # One gateway serves many tests, so each talks in conversations of its own.
         self.room = self._testMethodName.removeprefix("test_")
 
+    def run(self, result=None):
+        self.result = result
+        return super().run(result)
+
     def tearDown(self):
-        outcome = self._outcome.result
-        failed = any(test is self for test, _ in outcome.failures + outcome.errors)
+        failed = any(test is self for test, _ in self.result.failures + self.result.errors)
         for number, page in enumerate(self.pages):
             if failed:
                 self.picture(page, f"failed-{self.room}-{number}")
             page.page.context.close()
-        # What a relative of the failure would say is heard there already.
+        # A test that failed may have left it suspended.
+        self.gateway.resume()
+        # After a failure all this would only hide what failed.
         if not failed:
             self.assertEqual([], [
                 text for text in self.complaints

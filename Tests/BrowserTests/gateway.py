@@ -88,6 +88,7 @@ class Gateway:
         self.process.send_signal(signal.SIGSTOP)
 
     def resume(self):
+        """Answers again; does nothing to one that is not suspended."""
         self.process.send_signal(signal.SIGCONT)
 
     def discard(self):

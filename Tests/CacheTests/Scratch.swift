@@ -19,8 +19,10 @@ final class Scratch {
         try Store(options(origin: origin, isChecked: isChecked))
     }
 
+    /// Waits for a file that was just let go of: the tests beside this one start processes, and
+    /// between its fork and its exec such a process holds every lock of this one.
     func options(
-        origin: String = "embedded", isChecked: Bool = false, wait: Duration = .zero
+        origin: String = "embedded", isChecked: Bool = false, wait: Duration = .seconds(30)
     ) -> Store.Options {
         Store.Options(
             path: file(), origin: origin, durability: .normal, isChecked: isChecked, wait: wait)

@@ -32,7 +32,7 @@ import Testing
 
     @Test func aSecondOwnerIsRefusedUntilTheFirstLetsGo() throws {
         var first: Store? = try scratch.store()
-        #expect(refusal(scratch.options()) == .inUse)
+        #expect(refusal(scratch.options(wait: .zero)) == .inUse)
         withExtendedLifetime(first) {}
         first = nil
         #expect(refusal(scratch.options()) == nil)
@@ -54,6 +54,7 @@ import Testing
     @Test func whoeverWaitsGetsTheFileWhenItIsFree() throws {
         let first = Box<Store?>(try scratch.store())
         let options = scratch.options(wait: .seconds(60))
+        #expect(refusal(scratch.options(wait: .zero)) == .inUse)
         Thread.detachNewThread { first.value = nil }
         #expect(refusal(options) == nil)
     }

@@ -50,6 +50,34 @@ extension DefaultGateway {
             #expect(whole["conversations"].column("id").compactMap(\.string) == seen)
         }
 
+        @Test func aListThatIsTooLargeForAReplyComesInParts() throws {
+            let gateway = try LiveGateway.get()
+            let user = LiveGateway.name("user")
+            let body = JSONValue.string(String(repeating: "a", count: 30_000))
+            let client = try gateway.client(user)
+            let token = try client.request("subscribeConversations")["token"]
+            var ids: Set<String> = []
+            for _ in 0..<50 {
+                let id = try gateway.conversation(of: [user])
+                try gateway.api().post(["author": "other", "body": body], to: id)
+                ids.insert(id)
+            }
+            // What changed does not fit either, so the list begins anew.
+            let changes = try client.request("subscribeConversations", ["since": token])
+            #expect(changes.bytes.count <= 1 << 20 && changes["complete"] == false)
+            var seen: [String] = []
+            var params: JSONValue = ["limit": 1000]
+            while true {
+                let part = try client.request("fetchConversations", params)
+                #expect(Shape.conversationList.faults(part) == [])
+                #expect(part.bytes.count <= 1 << 20)
+                seen += part["conversations"].column("id").compactMap(\.string)
+                guard let next = part["next"].string else { break }
+                params["cursor"] = .string(next)
+            }
+            #expect(seen.count == 50 && Set(seen) == ids)
+        }
+
         @Test func anEmptyListIsEmpty() throws {
             let client = try LiveGateway.get().client(LiveGateway.name("user"))
             #expect(try client.request("fetchConversations") == ["conversations": [], "total": 0])

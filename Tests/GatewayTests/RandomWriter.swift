@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 
 /// A backend that writes messages into conversations at random, one call after the other: arrays
@@ -11,6 +12,9 @@ struct RandomWriter {
         /// Of a hundred calls.
         var edits = 15
         var deletes = 5
+        /// Microseconds between two calls: the readers in the test's process, which is built for
+        /// debugging, are to keep up with the program.
+        var pause: UInt32 = 3000
     }
 
     let api: ServerAPI
@@ -94,6 +98,7 @@ extension RandomWriter {
                 while !stop.isOver, made < calls {
                     try writer.write()
                     made += 1
+                    usleep(habit.pause)
                 }
                 return writer.api.truths
             }

@@ -21,7 +21,7 @@ extension LiveGateway {
             let writers = RandomWriter.start(
                 3, port: gateway.port, conversations: Self.conversations, seed: seed)
 
-            let wanted = 600 * LiveGateway.scale
+            let wanted = 1000 * LiveGateway.scale
             let isEnough = try swarm.run(.after(.seconds(120 * LiveGateway.scale))) {
                 for reader in readers { try reader.move() }
                 return readers.reduce(0) { $0 + $1.subscribed } >= wanted

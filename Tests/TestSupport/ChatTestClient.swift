@@ -21,6 +21,7 @@ package final class ChatTestClient {
 
     package private(set) var connection: WebSocketConnection
     package let port: Int
+    private let receiveBuffer: Int?
     package var user = ""
     package private(set) var session = ClientSession()
     /// The events that nobody took yet.
@@ -40,6 +41,7 @@ package final class ChatTestClient {
     /// - Throws: `TestFailure` or `WebSocketConnection.UpgradeRefused`.
     package init(port: Int, receiveBuffer: Int? = nil) throws {
         self.port = port
+        self.receiveBuffer = receiveBuffer
         connection = try WebSocketConnection(port: port, receiveBuffer: receiveBuffer)
     }
 
@@ -55,7 +57,7 @@ package final class ChatTestClient {
     @discardableResult
     package func reconnect() throws -> JSONValue {
         disconnect()
-        connection = try WebSocketConnection(port: port)
+        connection = try WebSocketConnection(port: port, receiveBuffer: receiveBuffer)
         return try connect(user: user)
     }
 
@@ -81,6 +83,10 @@ package final class ChatTestClient {
         session.sent(id: id, method: method, params: params)
         if records { recording.append(.sent(id: id, method: method, params: params)) }
         let frame: JSONValue = ["id": .int(id), "method": .string(method), "params": params]
+        if connection.hasEnded {
+            let code = connection.closeCode.map { "with code \($0)" } ?? "without a code"
+            throw TestFailure("\(user): the gateway has closed the connection \(code)")
+        }
         try connection.send(WebSocketFrame(.text, frame.bytes))
         return id
     }

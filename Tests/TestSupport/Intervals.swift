@@ -70,12 +70,34 @@ package struct Intervals: Sendable, Hashable {
     }
 
     package mutating func formUnion(_ other: Intervals) {
-        for range in other.ranges { insert(range) }
+        // One walk over both: a holder's runs and an answer's covers can be a thousand each.
+        let all = (ranges + other.ranges).sorted { $0.lowerBound < $1.lowerBound }
+        ranges = []
+        for range in all {
+            if let last = ranges.last, range.lowerBound <= last.upperBound + 1 {
+                let high = max(last.upperBound, range.upperBound)
+                ranges[ranges.count - 1] = last.lowerBound...high
+            } else {
+                ranges.append(range)
+            }
+        }
     }
 
     package func subtracting(_ other: Intervals) -> Intervals {
-        var rest = self
-        for range in other.ranges { rest.remove(range) }
+        var rest = Intervals()
+        var next = 0
+        for range in ranges {
+            var low = range.lowerBound
+            while next < other.ranges.count, other.ranges[next].upperBound < low { next += 1 }
+            var at = next
+            while at < other.ranges.count, other.ranges[at].lowerBound <= range.upperBound {
+                let hole = other.ranges[at]
+                if low < hole.lowerBound { rest.ranges.append(low...(hole.lowerBound - 1)) }
+                low = hole.upperBound + 1
+                at += 1
+            }
+            if low <= range.upperBound { rest.ranges.append(low...range.upperBound) }
+        }
         return rest
     }
 }

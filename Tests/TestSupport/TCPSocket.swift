@@ -8,11 +8,16 @@ package final class TCPSocket {
     package private(set) var isAtEnd = false
 
     /// - Parameter receiveBuffer: The kernel's receive buffer in bytes, small for a slow reader.
+    ///   Its segments are small too: by their size the kernel of the other side decides how much
+    ///   it takes ahead, which on the loopback would be some megabytes.
     /// - Throws: `TestFailure` where nobody listens.
     package init(port: Int, receiveBuffer: Int? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw TestFailure("socket: errno \(errno)") }
-        if let receiveBuffer { set(SO_RCVBUF, Int32(receiveBuffer)) }
+        if let receiveBuffer {
+            set(SO_RCVBUF, Int32(receiveBuffer))
+            set(TCP_MAXSEG, 536, at: Int32(IPPROTO_TCP))
+        }
         var address = Self.loopback(port: port)
         let length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let outcome = withUnsafePointer(to: &address) {
@@ -25,9 +30,7 @@ package final class TCPSocket {
             throw TestFailure("connect to port \(port): errno \(errno)")
         }
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-        var on: Int32 = 1
-        setsockopt(
-            descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        set(TCP_NODELAY, 1, at: Int32(IPPROTO_TCP))
     }
 
     deinit { close(descriptor) }
@@ -40,10 +43,9 @@ package final class TCPSocket {
         return address
     }
 
-    private func set(_ option: Int32, _ value: Int32) {
+    private func set(_ option: Int32, _ value: Int32, at level: Int32 = SOL_SOCKET) {
         var value = value
-        setsockopt(
-            descriptor, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// Closing answers with a reset instead of a FIN: the peer that fell off the network.

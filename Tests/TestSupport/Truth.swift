@@ -13,6 +13,8 @@ package struct Truth: Sendable {
         package private(set) var headRev = 0
         package private(set) var headSeq = 0
 
+        package init() {}
+
         mutating func learn(slot: Int, rev: Int, _ value: JSONValue) throws {
             headRev = max(headRev, rev)
             headSeq = max(headSeq, slot)

@@ -51,7 +51,7 @@ final class Origin {
         let store = try Store(
             Store.Options(
                 path: directory + "/gapless.db", origin: Embedded.kind, durability: durability,
-                isChecked: true))
+                isChecked: true, wait: .seconds(30)))
         let embedded = try Embedded(store, bytes: bytes, clock: { [clock] in clock.now })
         process = Process(
             store: store, embedded: embedded, reader: try Reader(store, bytes: bytes))
@@ -99,7 +99,7 @@ final class Origin {
     func ask(_ query: HistoryQuery) throws -> HistoryAnswer {
         let token = outputs.token()
         embedded.ask(query, token: token)
-        guard case .answered(_, let result) = try outputs.wait(for: token) else { throw Lost() }
+        guard case .answered(_, _, let result) = try outputs.wait(for: token) else { throw Lost() }
         return try result.get()
     }
 
@@ -244,8 +244,9 @@ private final class Outputs: Sendable {
             for output in outputs {
                 switch output {
                 case .feed(let event): state.events.append(event)
-                case .performed(let token, _), .answered(let token, _):
+                case .performed(let token, _), .answered(let token, _, _):
                     state.answers[token] = output
+                case .subscribed, .lapsed, .state: break
                 }
             }
         }

@@ -50,6 +50,7 @@ export class ConversationListView {
     /** What to put on the page. */
     this.elements = [
       element('header', { class: 'sidebar-head' },
+        element('img', { class: 'mark', src: 'icon.svg', alt: '' }),
         element('h1', {}, 'Gapless'),
         element('button', {
           type: 'button', class: 'round', title: 'New conversation',

@@ -94,7 +94,7 @@ export class ConversationView {
     this.notice.hidden = notice === '';
     setText(this.notice, notice);
     this.composer.setEnabled(conversation.phase !== 'ended');
-    this.#list.markRead(conversation.id, conversation.lastReadSeq);
+    this.#list.markRead(conversation.id, conversation.lastReadSeq ?? 0);
   }
 
   /** What is in doubt about this conversation; an empty text for nothing. */

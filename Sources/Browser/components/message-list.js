@@ -117,7 +117,7 @@ export class MessageList {
     const { items } = conversation;
     const last = items.findLast((item) => item.kind === 'message');
     this.#newest = last?.kind === 'message' ? last.message.seq : 0;
-    if (!this.#isPlaced && conversation.phase === 'live') this.#markUnread();
+    if (!this.#isPlaced && this.#isReady) this.#markUnread();
     const rows = listRows(items, {
       dayOf, user: this.#context.user, unreadAfter: this.#unreadAfter,
       seenBy: this.#seenBy(items.at(-1)),
@@ -131,9 +131,15 @@ export class MessageList {
     this.#scrolled();
   }
 
+  /** Whether it is known what to show first: the messages, and up to where they were read. */
+  get #isReady() {
+    const { phase, lastReadSeq } = this.#conversation;
+    return phase === 'live' && lastReadSeq !== null;
+  }
+
   /** Where reading goes on: a line above the first unread message, and the view there. */
   #markUnread() {
-    const read = this.#conversation.lastReadSeq;
+    const read = this.#conversation.lastReadSeq ?? 0;
     this.#unreadAfter = read > 0 && read < this.#newest ? read : null;
   }
 
@@ -142,7 +148,7 @@ export class MessageList {
    */
   #place(anchor) {
     if (!this.#isPlaced && this.#rows.size > 0) {
-      this.#isPlaced = this.#conversation.phase === 'live';
+      this.#isPlaced = this.#isReady;
       this.scrollToEnd();
       const unread = this.#rows.get('unread')?.row;
       if (unread && this.scroller.scrollTop > unread.offsetTop - 80) {
@@ -237,7 +243,7 @@ export class MessageList {
         seq = Math.max(seq, Number(/** @type {HTMLElement} */ (row).dataset.seq ?? 0));
       }
     }
-    if (seq > this.#conversation.lastReadSeq) this.#conversation.markRead(seq);
+    if (seq > (this.#conversation.lastReadSeq ?? 0)) this.#conversation.markRead(seq);
   }
 
   /** @param {Gap} gap */

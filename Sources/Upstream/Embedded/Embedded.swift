@@ -15,6 +15,9 @@ package final class Embedded: Upstream {
     package static let kind = "embedded"
     package var kind: String { Self.kind }
 
+    /// The one generation of a feed that can't break.
+    static let generation = 1
+
     private let writer: Writer<Log>
     private let outlet: Outlet
 
@@ -50,7 +53,14 @@ package final class Embedded: Upstream {
     }
 
     package func ask(_ query: HistoryQuery, token: UInt64) {
-        submit(.ask(query, token: token)) { .answered(token: token, .failure($0)) }
+        submit(.ask(query, token: token)) {
+            .answered(token: token, generation: Embedded.generation, .failure($0))
+        }
+    }
+
+    /// The feed is there for every conversation, all the time.
+    package func subscribe(_ conversation: String) {
+        outlet.deliver([.subscribed(conversation: conversation, generation: Embedded.generation)])
     }
 
     package func publish(_ event: FeedEvent) { outlet.deliver([.feed(event)]) }

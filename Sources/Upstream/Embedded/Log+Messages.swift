@@ -5,7 +5,8 @@ import Engine
 import JSON
 import Wire
 
-// Messages: sent once, however often they are sent; edited by their author; deleted to a tombstone.
+/// Messages: sent once, however often they are sent; edited by their author; deleted to a
+/// tombstone.
 extension Log {
     /// What becomes of one message of a call.
     private enum Fate {

@@ -3,8 +3,8 @@ import Chat
 import Engine
 import Wire
 
-// Who may do what: `protocol.md` 3. For one who does not take part, nothing is there at all; the
-// server API may do everything.
+/// Who may do what: `protocol.md` 3. For one who does not take part, nothing is there at all; the
+/// server API may do everything.
 extension Log {
     /// A conversation, opened for somebody who may see it.
     struct Access {

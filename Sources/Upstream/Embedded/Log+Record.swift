@@ -5,7 +5,7 @@ import Engine
 import JSON
 import Wire
 
-// Slot 0: title, metadata, participants and admins. Whatever one call changes of it is one change.
+/// Slot 0: title, metadata, participants and admins. Whatever one call changes of it is one change.
 extension Log {
     // MARK: creating
 
@@ -49,7 +49,10 @@ extension Log {
             change.promote = rulers
             change.demote = admins.without(rulers)
         }
-        return try self.change(Access(log: log, user: nil, isAdmin: true), change)
+        let outcome = try self.change(Access(log: log, user: nil, isAdmin: true), change)
+        // New is what the call names: the conversation, not who joined it.
+        guard case .conversation(let view, _) = outcome else { return outcome }
+        return .conversation(view, isNew: false)
     }
 
     /// Who takes part in a new conversation.

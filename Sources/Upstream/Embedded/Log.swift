@@ -102,7 +102,8 @@ final class Log: BatchWork {
         results.removeAll(keepingCapacity: true)
         var outputs = outputs
         for case .ask(let query, let token) in jobs {
-            outputs.append(.answered(token: token, answer(query)))
+            outputs.append(
+                .answered(token: token, generation: Embedded.generation, answer(query)))
         }
         outlet.deliver(outputs)
     }

@@ -192,6 +192,19 @@ test('upstream trouble opens a conversation, and the frames say when it closes',
   assert.equal(conversation.isOpen, false);
 });
 
+test('up to where was read is asked for where the subscription does not say it', async () => {
+  const { socket, conversation } = await subscribed(1, 3);
+  assert.equal(conversation.lastReadSeq, null);
+  const record = { id: 'c1', lastReadSeq: 2, unreadCount: 1 };
+  socket.reply(socket.take('fetchConversation'), { conversation: record });
+  assert.equal(conversation.lastReadSeq, 2);
+  socket.frame({ event: 'reset', conversation: 'c1', head: { ...head(0), epoch: 'e2' } });
+  assert.equal(conversation.lastReadSeq, null);
+  socket.reply(socket.take('subscribeMessages'), answer(1, 1, { conversation: record }));
+  assert.equal(conversation.lastReadSeq, 2);
+  assert.throws(() => socket.take('fetchConversation'));
+});
+
 test('a read marker moves forward only, and the farthest wish is what is sent', async () => {
   const { socket, conversation } = await subscribed(1, 9);
   conversation.markRead(3);

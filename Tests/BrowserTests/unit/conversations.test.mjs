@@ -50,11 +50,11 @@ test("others' messages are counted, one's own is read", async () => {
 });
 
 test('what an event can not tell is asked, and the answer counts', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const timers = t.mock.method(globalThis, 'setTimeout', () => 0);
   const { socket, list } = await listed([record('a', 5, { unreadCount: 2, lastReadSeq: 3 })]);
   socket.frame(event(['updated', record('a', 5, { rev: 9 })]));
   assert.equal(list.unreadCount, 2);
-  t.mock.timers.tick(1000);
+  for (const { arguments: [action] } of timers.mock.calls) action();
   const request = socket.take('fetchConversation');
   assert.equal(request.params.conversation, 'a');
   socket.reply(request, {

@@ -26,6 +26,15 @@ test('messages of one author within five minutes are one block', () => {
   assert.deepEqual(outline(rowsOf(items)), ['day', 1, '+2', 3, 4]);
 });
 
+test('what somebody does stands alone, for it names them itself', () => {
+  const act = { message: { ...value(2, 'bob', at(0)).message, metadata: { emote: true } } };
+  const deleted = { message: { ...act.message, id: 'm5', seq: 5, deleted: true } };
+  const said = [1, 3, 4].map((seq) => value(seq, 'bob', at(0)));
+  const values = [said[0], act, ...said.slice(1), deleted];
+  const items = listItems({ values, gaps: [], drafts: [], user: 'alice' });
+  assert.deepEqual(outline(rowsOf(items)), ['day', 1, 2, 3, '+4', '+5']);
+});
+
 test('days, gaps and the line above what is unread end a block', () => {
   const values = [
     value(1, 'bob', at(0)), value(2, 'bob', at(1)), value(6, 'bob', at(2)),

@@ -1,0 +1,303 @@
+import Dispatch
+import Synchronization
+import Wire
+
+/// The connection through which commands go: pipelined, all that wait at once, replies in order. It
+/// owns a thread that connects, and connects again; jobs come from any thread into a bounded queue,
+/// and each ends within the deadline, with its replies or with an error that says whether it may
+/// have been done. What a job does next is called on the link's thread.
+final class CommandLink: @unchecked Sendable {
+    // Safety: `waiting` is a mutex, `wakeup`, `standing`, `master` and what `let` holds are
+    // Sendable; the rest is touched on `queue` alone, which is serial and so the link's own thread.
+
+    typealias Completion = @Sendable (Result<[RedisReply], RequestError>) -> Void
+
+    /// How many jobs may wait or be on their way. At some 30 µs each it is a third of a second of
+    /// a server's work; one who asks for more gets a refusal instead of a wait.
+    static let jobLimit = 10_000
+
+    /// How much may wait to be written, so that what waits is still ours to refuse.
+    private static let outputLimit = 1 << 20
+
+    /// How many times within the deadline the server is asked who it is.
+    static let pulses = 4
+
+    private struct Job {
+        var commands: [RedisCommand]
+        var deadline: ContinuousClock.Instant
+        var replies: [RedisReply] = []
+        var then: Completion
+    }
+
+    private struct Waiting {
+        var jobs = Fifo<Job>()
+        /// Jobs that wait and jobs that are on their way.
+        var count = 0
+        var isStopped = false
+        /// The thread has left, and will do nothing more.
+        var isFinished = false
+    }
+
+    private let options: RedisOptions
+    private let master: any MasterSource
+    private let standing: Standing
+    private let notice: @Sendable (RedisNotice) -> Void
+    /// Called when the link comes up, goes down, or finds another identity.
+    private let changed: @Sendable () -> Void
+    private let queue = DispatchQueue(label: "gapless.redis.commands", qos: .userInitiated)
+    private let wakeup = Wakeup()
+    private let waiting = Mutex(Waiting())
+
+    private var onTheirWay = Fifo<Job>()
+    private var backoff: Backoff
+    /// What the connection speaks to, and the last id that lay beside the data.
+    private var identity: RedisIdentity?
+    private var origin: String?
+    /// Why the connection is of no use, if a reply said so.
+    private var verdict: RedisError?
+
+    init(
+        _ options: RedisOptions, master: any MasterSource, standing: Standing,
+        notice: @escaping @Sendable (RedisNotice) -> Void, changed: @escaping @Sendable () -> Void
+    ) {
+        self.options = options
+        self.master = master
+        self.standing = standing
+        self.notice = notice
+        self.changed = changed
+        backoff = Backoff(base: options.backoffBase, limit: options.backoffMax)
+    }
+
+    func start() { queue.async { self.run() } }
+
+    /// Does what waits, as far as the deadline allows, and returns.
+    func stop() {
+        waiting.withLock { $0.isStopped = true }
+        wakeup.wake()
+        queue.sync {}
+    }
+
+    /// Sends commands together; from any thread, without waiting. `then` gets one reply for each.
+    func send(_ commands: [RedisCommand], then: @escaping Completion) {
+        let job = Job(commands: commands, deadline: .now + options.deadline, then: then)
+        guard !commands.isEmpty else { return then(.success([])) }
+        let isTaken = waiting.withLock { waiting in
+            guard waiting.count < Self.jobLimit, !waiting.isFinished else { return false }
+            waiting.jobs.append(job)
+            waiting.count += 1
+            return true
+        }
+        guard isTaken else { return then(.failure(.tooManyWaiting)) }
+        wakeup.wake()
+    }
+
+    // MARK: on the thread
+
+    private var isStopped: Bool { waiting.withLock { $0.isStopped } }
+
+    private var isIdle: Bool { waiting.withLock { $0.count == 0 } }
+
+    private func run() {
+        var nextTry = ContinuousClock.now
+        while !(isStopped && isIdle) {
+            let now = ContinuousClock.now
+            if now >= nextTry {
+                do throws(RedisError) {
+                    try serve()
+                } catch {
+                    lost(error)
+                }
+                nextTry = .now + backoff.failed()
+            } else {
+                expire(now)
+                _ = Wakeup.poll(nil, writing: false, wakeup, until: min(nextTry, nextDeadline))
+                // What waits when we stop has its deadline, but nobody waits for a server to come.
+                if isStopped { expire(.now + options.deadline) }
+            }
+        }
+        waiting.withLock { $0.isFinished = true }
+        expire(.now + options.deadline)
+    }
+
+    private var nextDeadline: ContinuousClock.Instant {
+        waiting.withLock { $0.jobs.first?.deadline } ?? .now + options.deadline
+    }
+
+    /// Refuses what has waited for too long and was never sent.
+    private func expire(_ now: ContinuousClock.Instant) {
+        let expired = waiting.withLock { waiting in
+            var expired: [Job] = []
+            // Deadlines rise, since all jobs have the same time.
+            while let job = waiting.jobs.first, job.deadline <= now {
+                expired.append(job)
+                _ = waiting.jobs.popFirst()
+            }
+            return expired
+        }
+        for job in expired { finish(job, .failure(.originUnavailable)) }
+    }
+
+    private func finish(_ job: Job, _ result: Result<[RedisReply], RequestError>) {
+        waiting.withLock { $0.count -= 1 }
+        job.then(result)
+    }
+
+    /// The connection is gone, and with it the fate of what was on its way.
+    private func lost(_ error: RedisError) {
+        standing.commandsClosed()
+        changed()
+        if standing.note("commands", error.description) {
+            notice(RedisNotice(.error, error.description))
+        }
+        identity = nil
+        while let job = onTheirWay.popFirst() { finish(job, .failure(.fateUnknown)) }
+    }
+
+    /// Connects and works until the connection breaks.
+    /// - Throws: `RedisError`, with what broke it.
+    private func serve() throws(RedisError) {
+        guard let address = master.master(at: .now) else { throw .noMaster }
+        let session = try RedisSession(options, at: address, scripts: RedisScript.allCases)
+        opened(session)
+        let connection = session.connection
+        var nextPulse = ContinuousClock.now
+        while !(isStopped && isIdle) {
+            let now = ContinuousClock.now
+            expire(now)
+            guard master.master(at: now) == address else { throw .noMaster }
+            if now >= nextPulse {
+                pulse(session)
+                nextPulse = now + options.deadline / Self.pulses
+            }
+            take(for: session)
+            try connection.flush()
+            let ready = Wakeup.poll(
+                connection.descriptor, writing: connection.hasOutput, wakeup,
+                until: min(nextPulse, onTheirWay.first?.deadline ?? nextPulse))
+            if ready.isReadable {
+                for reply in try connection.receive() { received(reply, session) }
+            }
+            if let verdict { throw verdict }
+            if let late = onTheirWay.first, late.deadline <= .now {
+                throw RedisError(
+                    .deadline, doing: "ask", on: "\(address)", seen: "no reply in time",
+                    detail: "\(options.deadline)")
+            }
+        }
+    }
+
+    private func opened(_ session: RedisSession) {
+        if session.evicts {
+            notice(
+                RedisNotice(
+                    .warning, "Redis throws data away when its memory is full "
+                        + "(maxmemory-policy; needed: noeviction)"))
+        }
+        verdict = nil
+        found(session.identity)
+        if standing.note("commands", nil) {
+            notice(RedisNotice(.info, "commands go to Redis at \(session.connection.address)"))
+        }
+        backoff.succeeded()
+    }
+
+    private func found(_ identity: RedisIdentity) {
+        guard identity != self.identity else { return }
+        if let origin, !origin.isEmpty, origin != identity.origin {
+            notice(RedisNotice(.error, "Redis has lost its data (another id lies beside it)"))
+        }
+        origin = identity.origin
+        self.identity = identity
+        standing.commandsOpened(identity)
+        changed()
+    }
+
+    /// Moves what waits to the connection, as far as it takes it.
+    private func take(for session: RedisSession) {
+        while session.connection.outputCount < Self.outputLimit {
+            guard let job = waiting.withLock({ $0.jobs.popFirst() }) else { return }
+            append(job, to: session)
+        }
+    }
+
+    private func append(_ job: Job, to session: RedisSession) {
+        for command in job.commands {
+            session.connection.append(command, digests: session.digests)
+        }
+        onTheirWay.append(job)
+    }
+
+    private func received(_ reply: RedisReply, _ session: RedisSession) {
+        let isWhole = onTheirWay.withFirst { job in
+            job.replies.append(reply)
+            return job.replies.count == job.commands.count
+        }
+        guard let isWhole else {
+            verdict = RedisError(
+                .malformed, doing: "read from", on: "\(session.connection.address)",
+                seen: "a reply to nothing", detail: "RESP2")
+            return
+        }
+        guard isWhole, let job = onTheirWay.popFirst() else { return }
+        if job.replies.contains(where: { $0.errorCode == "NOSCRIPT" }) {
+            return repeatWithScripts(job, session)
+        }
+        // A master that became a replica: what it refused was not done, and the rest is in vain.
+        if job.replies.contains(where: { $0.errorCode == "READONLY" }) { verdict = .noMaster }
+        finish(job, .success(job.replies))
+    }
+
+    /// Somebody flushed the scripts. What was refused was not done, and goes again, as a whole.
+    private func repeatWithScripts(_ job: Job, _ session: RedisSession) {
+        let refused = job.replies.indices.filter { job.replies[$0].errorCode == "NOSCRIPT" }
+        let again = Job(
+            commands: refused.map { job.commands[$0] }, deadline: job.deadline,
+            then: { result in
+                self.finish(
+                    job,
+                    result.map { replies in
+                        var all = job.replies
+                        for (at, reply) in zip(refused, replies) { all[at] = reply }
+                        return all
+                    })
+            })
+        waiting.withLock { $0.count += 1 }
+        for command in again.commands { session.connection.append(command) }
+        onTheirWay.append(again)
+    }
+
+    /// Asks the server who it is: that the connection is alive, that it is the master still, and
+    /// that the data is the same.
+    private func pulse(_ session: RedisSession) {
+        let origin = Array("\(options.prefix)origin".utf8)
+        let commands: [RedisCommand] = [
+            .words("INFO", "replication"), .words([Array("GET".utf8), origin]),
+        ]
+        waiting.withLock { $0.count += 1 }
+        let process = session.identity.process
+        let job = Job(commands: commands, deadline: .now + options.deadline) { result in
+            guard case .success(let replies) = result else { return }
+            let info = RedisInfo(replies[0])
+            guard info["role"] == "master" else { return self.verdict = .noMaster }
+            self.found(
+                RedisIdentity(
+                    process: process, replication: info["master_replid"] ?? "",
+                    origin: replies[1].string ?? ""))
+        }
+        append(job, to: session)
+    }
+}
+
+extension RedisError {
+    static let noMaster = RedisError(
+        .notMaster, doing: "use", on: "Redis", seen: "no master that counts",
+        detail: "a majority of the sentinels must name it")
+}
+
+extension RequestError {
+    static let tooManyWaiting = RequestError(
+        .originUnavailable, "the origin has too many requests waiting", retry: .later)
+    /// It may have been done: whoever sends it again, with the same id, learns.
+    static let fateUnknown = RequestError(
+        .originUnavailable, "the connection to the origin broke before it answered", retry: .now)
+}

@@ -1,0 +1,30 @@
+/// A queue: in at the back, out at the front, both in constant time on average. A value without a
+/// limit of its own; its owner has one.
+struct Fifo<Element> {
+    /// The next one out is the last.
+    private var front: [Element] = []
+    private var back: [Element] = []
+
+    var isEmpty: Bool { front.isEmpty && back.isEmpty }
+
+    var first: Element? { front.last ?? back.first }
+
+    mutating func append(_ element: Element) { back.append(element) }
+
+    mutating func popFirst() -> Element? {
+        turn()
+        return front.popLast()
+    }
+
+    /// Changes the first one, if there is one.
+    mutating func withFirst<Value>(_ body: (inout Element) -> Value) -> Value? {
+        turn()
+        return front.isEmpty ? nil : body(&front[front.count - 1])
+    }
+
+    private mutating func turn() {
+        guard front.isEmpty else { return }
+        front = back.reversed()
+        back.removeAll(keepingCapacity: true)
+    }
+}

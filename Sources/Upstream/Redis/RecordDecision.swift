@@ -1,0 +1,148 @@
+import Chat
+import Crypto
+import Engine
+import JSON
+import Wire
+
+/// What a change of slot 0 comes to, upon a view of the conversation or for a new one: all that the
+/// writing script needs. A value; there is none where nothing would change.
+struct RecordDecision: Sendable {
+    private let epoch: String
+    private let recordRev: String
+    private let title: String?
+    private let metadata: RawJSON
+    private let unknown: [JSONMember]
+    private let users: [String]
+    private let admins: [String]
+    /// Those whose entry is written: user, joined (empty: now), fields.
+    private let written: [(user: String, joined: String, fields: [UInt8])]
+    private let leaving: [String]
+    /// Stands for the people of a distinct conversation.
+    private let people: String
+
+    /// Those who were not there before.
+    let joining: [String]
+    /// Whether somebody joined, or the conversation itself is new.
+    let isNew: Bool
+
+    /// A change of a conversation that is there.
+    /// - Throws: `bad_request`, if somebody is to be admin who does not take part.
+    init?(_ change: RecordChange, upon view: RedisView) throws(RequestError) {
+        let members = MembershipChange(change, users: view.users, admins: view.admins)
+        guard members.strangers.isEmpty else { throw .strangersCannotRule }
+        title = change.title ?? view.title
+        metadata = change.metadata ?? view.metadata
+        unknown = view.unknown.setting(change.unknown)
+        let described = members.described.compactMap { participant in
+            view.member(participant.user)?.described(by: participant)
+        }
+        let isSame =
+            title?.exactID == view.title?.exactID && unknown.isSame(as: view.unknown)
+            && metadata.canonical() == view.metadata.canonical()
+        guard !members.isEmpty || !described.isEmpty || !isSame else { return nil }
+        epoch = view.head.epoch
+        recordRev = String(view.recordRev)
+        joining = members.joining.map(\.user)
+        leaving = members.leaving
+        isNew = !joining.isEmpty
+        people = ""
+        let gone = Set(leaving.map(\.exactID))
+        users = view.users.filter { !gone.contains($0.exactID) } + joining
+        var ruling = Set(view.admins.map(\.exactID)).subtracting(gone)
+        for user in members.demoting { ruling.remove(user.exactID) }
+        for user in members.promoting { ruling.insert(user.exactID) }
+        admins = users.filter { ruling.contains($0.exactID) }
+        // Whoever only becomes admin or ceases to be keeps place and fields.
+        var present: [[UInt8]: RedisMember] = [:]
+        for user in members.promoting + members.demoting {
+            if let member = view.member(user) { present[user.exactID] = member }
+        }
+        for member in described { present[member.user.exactID] = member }
+        written =
+            view.users.filter { !gone.contains($0.exactID) }.compactMap { user in
+                present[user.exactID].map { ($0.user, $0.joined, $0.fields) }
+            } + members.joining.map(Self.joined)
+    }
+
+    /// A new conversation.
+    init(_ fields: ConversationFields, members: MembershipChange, people: String?) {
+        title = fields.title ?? nil
+        metadata = fields.metadata ?? .emptyObject
+        unknown = fields.unknown
+        epoch = ""
+        recordRev = ""
+        users = members.joining.map(\.user)
+        let ruling = Set(members.promoting.map(\.exactID))
+        admins = users.filter { ruling.contains($0.exactID) }
+        written = members.joining.map(Self.joined)
+        leaving = []
+        joining = users
+        isNew = true
+        self.people = people ?? ""
+    }
+
+    private static func joined(
+        _ participant: NewParticipant
+    ) -> (user: String, joined: String, fields: [UInt8]) {
+        let fields = RedisMember.fields(
+            name: participant.name, metadata: participant.metadata, unknown: participant.unknown)
+        return (participant.user, "", fields)
+    }
+
+    /// The arguments of the script `record`, behind those that every telling script has.
+    func arguments(viewer: String?) -> [[UInt8]] {
+        let stored = [UInt8](object: unknown)
+        // An empty title is one too.
+        let titled = title.map { Array("=\($0)".utf8) } ?? []
+        let described = RedisEvent.describe(
+            title: titled, metadata: metadata, unknown: stored, users: users, admins: admins,
+            removed: leaving)
+        let ruling = Set(admins.map(\.exactID))
+        var arguments = [epoch, recordRev, Random.hex(8)].map { Array($0.utf8) }
+        arguments += [Random.bytes(8), Array((viewer ?? "").utf8), titled, metadata.bytes, stored]
+        arguments += [Array(String(admins.count).utf8), Array(people.utf8), described]
+        arguments.append(Array(String(written.count).utf8))
+        for member in written {
+            let isAdmin = ruling.contains(member.user.exactID)
+            arguments += [
+                Array(member.user.utf8), Array((isAdmin ? "1" : "0").utf8),
+                Array(member.joined.utf8), member.fields,
+            ]
+        }
+        return arguments + leaving.map { Array($0.utf8) }
+    }
+}
+
+extension RedisMember {
+    fileprivate var fields: [UInt8] {
+        Self.fields(name: name, metadata: metadata, unknown: unknown)
+    }
+
+    /// The member with the fields that came; nil if nothing of it is new.
+    fileprivate func described(by participant: NewParticipant) -> RedisMember? {
+        var member = self
+        if let name = participant.name { member.name = name }
+        if let metadata = participant.metadata { member.metadata = metadata }
+        member.unknown = unknown.setting(participant.unknown)
+        let isSame =
+            member.name?.exactID == name?.exactID && member.unknown.isSame(as: unknown)
+            && member.metadata?.canonical() == metadata?.canonical()
+        return isSame ? nil : member
+    }
+}
+
+extension [UInt8] {
+    /// The text of an object with these members.
+    init(object members: [JSONMember]) {
+        var json = JSONWriter()
+        json.beginObject()
+        for member in members { json.member(member) }
+        json.endObject()
+        self = json.bytes
+    }
+}
+
+extension RequestError {
+    static let strangersCannotRule = RequestError.badRequest(
+        "admins: not a participant (accepted: those who take part in the conversation)")
+}

@@ -1,0 +1,133 @@
+import Chat
+import Crypto
+import Engine
+import Wire
+
+// New conversations, and the distinct one of some people.
+extension Redis {
+    func create(_ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call) {
+        var fields = fields
+        if let caller = call.user {
+            fields.participants = [caller] + (fields.participants ?? [])
+            fields.admins = [caller] + (fields.admins ?? [])
+        }
+        do throws(RequestError) {
+            let members = try Self.membership(of: fields)
+            let id = id ?? newID()
+            guard isDistinct else {
+                let decided = RecordDecision(fields, members: members, people: nil)
+                return write(decided, of: id, call) { self.finish(call, $0) }
+            }
+            let users = members.joining.map(\.user)
+            let people = Self.people(users)
+            let wish = Wish(
+                id: id, people: people, users: Set(users.map(\.exactID)),
+                decided: RecordDecision(fields, members: members, people: people))
+            claim(wish, seen: "", call)
+        } catch {
+            finish(call, .failure(error))
+        }
+    }
+
+    func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call) {
+        do throws(RequestError) {
+            let members = try Self.membership(of: fields)
+            write(RecordDecision(fields, members: members, people: nil), of: id, call) { result in
+                // Somebody else put it meanwhile: then it is to be changed.
+                if case .failure(.conversationTaken) = result {
+                    return self.put(id, fields, call)
+                }
+                self.finish(call, result)
+            }
+        } catch {
+            finish(call, .failure(error))
+        }
+    }
+
+    /// Who takes part in a new conversation.
+    private static func membership(
+        of fields: ConversationFields
+    ) throws(RequestError) -> MembershipChange {
+        let change = RecordChange(
+            join: (fields.participants ?? []).map { NewParticipant(user: $0) },
+            promote: fields.admins ?? [])
+        let members = MembershipChange(change, users: [], admins: [])
+        guard members.strangers.isEmpty else { throw .strangersCannotRule }
+        return members
+    }
+
+    // MARK: distinct ones
+
+    /// A distinct conversation that somebody wants to exist.
+    private struct Wish: Sendable {
+        let id: String
+        /// Stands for the people.
+        let people: String
+        let users: Set<[UInt8]>
+        let decided: RecordDecision
+        var tries = 0
+    }
+
+    /// What stands for these people, in whatever order.
+    private static func people(_ users: [String]) -> String {
+        // No id holds a control character, so the line's end parts them.
+        let lines = users.map(\.exactID).sorted { $0.lexicographicallyPrecedes($1) }
+        let hash = SHA256.hash(Array(lines.joined(separator: [0x0A]))).prefix(16)
+        return Hexadecimal.text(Array(hash))
+    }
+
+    /// Agrees with everybody else upon the id that the distinct conversation has, before it is
+    /// there: the people's key lies in another slot, and so in no transaction with it. Whoever dies
+    /// between claiming and creating leaves an id under which the next one creates it.
+    private func claim(_ wish: Wish, seen: String, _ call: Call) {
+        guard wish.tries < Self.tryLimit else { return finish(call, .failure(.stale)) }
+        var wish = wish
+        wish.tries += 1
+        let present = [Array(seen.utf8), Array(wish.id.utf8)]
+        let key = keys.distinct(wish.people)
+        commands.send([.script(.claim, keys: [key], arguments: present)]) { [wish] result in
+            switch result.flatMap({ self.read($0[0], .claim, wish.id) }) {
+            case .failure(let error): self.finish(call, .failure(error))
+            case .success(let answer): self.settle(wish, on: answer[1].string ?? wish.id, call)
+            }
+        }
+    }
+
+    /// Creates the distinct conversation under the id that was agreed upon, or takes the one that
+    /// is there.
+    private func settle(_ wish: Wish, on id: String, _ call: Call) {
+        write(wish.decided, of: id, call) { result in
+            guard case .failure(.conversationTaken) = result else {
+                return self.finish(call, result)
+            }
+            // To the server API it is there whoever takes part; the people are looked at below.
+            let viewer = Call(caller: .server, token: call.token)
+            self.view(id, for: viewer) { result in
+                switch result {
+                case .success(let view) where Set(view.users.map(\.exactID)) == wish.users:
+                    self.showAgain(id, call)
+                case .success where id.isSameID(wish.id):
+                    // The id that was asked for belongs to another conversation.
+                    self.release(wish.people, from: id)
+                    self.finish(call, .failure(.conversationTaken))
+                case .success, .failure(.noConversation): self.claim(wish, seen: id, call)
+                case .failure(let error): self.finish(call, .failure(error))
+                }
+            }
+        }
+    }
+
+    /// Answers with a conversation that was there already.
+    private func showAgain(_ id: String, _ call: Call) {
+        view(id, for: call) { result in
+            self.finish(call, result.map { .conversation($0.shown, isNew: false) })
+        }
+    }
+
+    /// The distinct conversation of these people is not `id` any more.
+    func release(_ people: String, from id: String) {
+        let key = keys.distinct(people)
+        // Should it fail, the next one to claim finds out.
+        commands.send([.script(.claim, keys: [key], arguments: [Array(id.utf8), []])]) { _ in }
+    }
+}

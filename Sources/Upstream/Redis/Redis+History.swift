@@ -1,0 +1,152 @@
+import Chat
+import Engine
+import Wire
+
+// The reading half: every question but the lists is one script, and so one moment.
+extension Redis {
+    package func ask(_ query: HistoryQuery, token: UInt64) {
+        let generation = standing.generation
+        let answer: @Sendable (Result<HistoryAnswer, RequestError>) -> Void = { result in
+            self.answer(token, generation: generation, result)
+        }
+        switch query {
+        case .conversation(let id):
+            view(id, for: Call(caller: .server, token: token)) { result in
+                answer(result.map { .conversation($0.shown) })
+            }
+        case .conversations(let user, let limit, let cursor):
+            list(of: user, limit: limit, cursor: cursor) { answer($0.map { .conversations($0) }) }
+        case .message(let id, let message):
+            run(.message, of: id, [Array(message.utf8)]) { result in
+                answer(
+                    result.flatMap { found in
+                        if found.word == "missing" { return .failure(.noMessage) }
+                        return EncodedMessage(found[1], of: id)
+                            .map { .success(.message($0)) } ?? .failure(.unreadable)
+                    })
+            }
+        case .page(let id, let request): page(id, request, then: answer)
+        case .changes(let id, let since, let mark, let limit):
+            changes(id, since: since, mark: mark, limit: limit, then: answer)
+        case .heads(let ids): heads(ids, then: answer)
+        case .participants(let id, let request): participants(id, request, then: answer)
+        }
+    }
+
+    private func page(
+        _ id: String, _ request: PageRequest,
+        then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
+    ) {
+        guard request.around == nil || (request.before == nil && request.after == nil) else {
+            let text = "around: not accepted together with before or after"
+            return answer(.failure(.badRequest(text)))
+        }
+        let order = request.order
+        var texts = [String(options.bytes), String(request.limit), order.rawValue]
+        for anchor in [request.before, request.after, request.around] {
+            switch anchor {
+            case nil: texts += ["", ""]
+            case .seq(let seq): texts += ["seq", String(seq)]
+            case .id(let id): texts += ["id", id]
+            case .time(let moment): texts += ["time", String(moment.milliseconds)]
+            }
+        }
+        run(.page, of: id, texts.map { Array($0.utf8) }) { result in
+            answer(
+                result.flatMap { read in
+                    if read.word == "missing" {
+                        let text = "\(read[1].string ?? "anchor"): no such message in this conversation"
+                        return .failure(RequestError(.notFound, text))
+                    }
+                    guard let head = Head(read[1]),
+                        let messages = Self.messages(read[2], of: id)
+                    else { return .failure(.unreadable) }
+                    return .success(
+                        .page(
+                            Page(
+                                messages: order == .desc ? messages : messages.reversed(),
+                                hasMoreBefore: read[3].int == 1, hasMoreAfter: read[4].int == 1,
+                                head: head)))
+                })
+        }
+    }
+
+    private static func messages(_ reply: RedisReply, of id: String) -> [EncodedMessage]? {
+        let messages = reply.elements.compactMap { EncodedMessage($0, of: id) }
+        return messages.count == reply.elements.count ? messages : nil
+    }
+
+    private func changes(
+        _ id: String, since: Int, mark: String?, limit: Int,
+        then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
+    ) {
+        let texts = [String(options.bytes), String(limit), String(since), mark == nil ? "0" : "1"]
+        // A mark that is none of ours is one that the log has not.
+        let bytes = mark.map { Hexadecimal.bytes($0) ?? Array($0.utf8) } ?? []
+        run(.changes, of: id, texts.map { Array($0.utf8) } + [bytes]) { result in
+            answer(
+                result.flatMap { read in
+                    if read.word == "conflict" {
+                        let text = "since: this log has no such change"
+                        return .failure(RequestError(.conflict, text))
+                    }
+                    guard let head = Head(read[1]), let upTo = read[4].int,
+                        let messages = Self.messages(read[2], of: id)
+                    else { return .failure(.unreadable) }
+                    let record = RedisView(read[3].elements, of: id)?.record
+                    return .success(
+                        .changes(
+                            Changes(
+                                messages: messages, record: record, head: head, upTo: upTo,
+                                more: read[5].int == 1)))
+                })
+        }
+    }
+
+    private func heads(
+        _ ids: [String],
+        then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
+    ) {
+        commands.send(ids.map { command(.head, of: $0, []) }) { result in
+            answer(
+                result.flatMap { replies in
+                    var heads: [String: Head] = [:]
+                    for (id, reply) in zip(ids, replies) {
+                        switch self.read(reply, .head, id) {
+                        case .success(let read): heads[id] = Head(read[1])
+                        case .failure(.noConversation): continue
+                        case .failure(let error): return .failure(error)
+                        }
+                    }
+                    return .success(.heads(heads))
+                })
+        }
+    }
+
+    private func participants(
+        _ id: String, _ request: ParticipantsRequest,
+        then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
+    ) {
+        run(.people, of: id, []) { result in
+            answer(
+                result.map { read in
+                    let reads = read[2].elements
+                    var places: [[UInt8]: Int] = [:]
+                    for at in stride(from: 0, to: reads.count - reads.count % 2, by: 2) {
+                        places[reads[at].bytes ?? []] = reads[at + 1].int
+                    }
+                    let members = RedisMember.all(read[1])
+                    let ordered = request.order == .asc ? members : members.reversed()
+                    let page =
+                        request.limit > 0
+                        ? Array(ordered.dropFirst(max(0, request.offset)).prefix(request.limit))
+                        : ordered
+                    let objects = page.map { member in
+                        member.json(lastReadSeq: places[member.user.exactID] ?? 0)
+                    }
+                    return .participants(
+                        ParticipantList(participants: objects, total: members.count))
+                })
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import Chat
+import Crypto
+import Engine
+import JSON
+import Wire
+
+// Messages: sent once, however often they are sent; edited by their author; deleted to a tombstone.
+extension Redis {
+    func send(_ messages: [NewMessage], to conversation: String, _ call: Call) {
+        guard !messages.isEmpty else {
+            let text = "messages: empty (accepted: at least one message)"
+            return finish(call, .failure(.badRequest(text)))
+        }
+        if let user = call.user, !messages.allSatisfy({ $0.author.isSameID(user) }) {
+            return finish(call, .failure(RequestError(.forbidden, "author: only oneself")))
+        }
+        var arguments = [Array((call.user ?? "").utf8), Array(String(options.retain).utf8)]
+        for message in messages {
+            let id = message.content.id
+            arguments.append(Array((id ?? newID()).utf8))
+            arguments.append(Array((id == nil ? "0" : "1").utf8))
+            arguments.append(Array(message.author.utf8))
+            arguments.append(RedisSlot.hash(message.content))
+            arguments.append(Random.bytes(8))
+            arguments.append(RedisSlot.stored(message.content))
+        }
+        run(.append, of: conversation, arguments) { result in
+            self.finish(
+                call,
+                result.flatMap { answer in
+                    answer.word == "taken"
+                        ? .failure(.idTaken) : Self.outcome(answer, conversation)
+                })
+        }
+    }
+
+    /// The messages that `append` and `replace` answer with.
+    private static func outcome(
+        _ answer: Answer, _ conversation: String
+    ) -> Result<Outcome, RequestError> {
+        var messages: [EncodedMessage] = []
+        for reply in answer[3].elements {
+            guard let message = EncodedMessage(reply, of: conversation) else {
+                return .failure(.unreadable)
+            }
+            messages.append(message)
+        }
+        return .success(.messages(messages, isNew: answer[2].int != 0))
+    }
+
+    // MARK: changing one
+
+    /// What decides over a change of a message: what the message is, and who asks.
+    private struct Seen {
+        var head: Head
+        var recordRev: Int
+        var isAdmin: Bool
+        var seq: Int
+        var slot: RedisSlot
+    }
+
+    /// What a message is to become.
+    private struct Replacement {
+        var kind: String
+        var content: [UInt8]
+    }
+
+    func edit(_ id: String, _ edit: MessageEdit, of conversation: String, _ call: Call) {
+        replace(id, of: conversation, call) { (seen: Seen) throws(RequestError) in
+            if let user = call.user, !user.isSameID(seen.slot.author) {
+                throw RequestError(.forbidden, "id: only its author may edit a message")
+            }
+            guard !seen.slot.isDeleted else {
+                throw RequestError(.conflict, "id: the message is deleted")
+            }
+            var before = seen.slot.content
+            // What was left out is the same as an object with nothing in it.
+            before.metadata = before.metadata ?? .emptyObject
+            var after = before
+            if let body = edit.body { after.body = body }
+            if let metadata = edit.metadata { after.metadata = metadata }
+            after.unknown = after.unknown.setting(edit.unknown)
+            guard after.canonical() != before.canonical() else { return nil }
+            return Replacement(kind: "u", content: RedisSlot.stored(after))
+        }
+    }
+
+    func delete(_ id: String, of conversation: String, _ call: Call) {
+        replace(id, of: conversation, call) { (seen: Seen) throws(RequestError) in
+            let isAuthor = call.user?.isSameID(seen.slot.author) ?? true
+            guard isAuthor || seen.isAdmin else {
+                throw RequestError(
+                    .forbidden, "id: only its author or an admin may delete a message")
+            }
+            return seen.slot.isDeleted ? nil : Replacement(kind: "d", content: [])
+        }
+    }
+
+    /// Looks at a message, decides, and writes what was decided, unless it has changed meanwhile:
+    /// then all of it again.
+    private func replace(
+        _ id: String, of conversation: String, _ call: Call, tries: Int = 0,
+        decide: @escaping @Sendable (Seen) throws(RequestError) -> Replacement?
+    ) {
+        let caller = Array((call.user ?? "").utf8)
+        run(.look, of: conversation, [caller, Array(id.utf8)]) { result in
+            do throws(RequestError) {
+                let seen = try Self.seen(try result.get(), call)
+                guard let replacement = try decide(seen) else {
+                    let message = seen.slot.encoded(conversation: conversation, seq: seen.seq)
+                    return self.finish(call, .success(.messages([message], isNew: false)))
+                }
+                self.write(replacement, seen, conversation, call) {
+                    guard tries < Self.tryLimit else {
+                        return self.finish(call, .failure(.fateUnknown))
+                    }
+                    self.replace(id, of: conversation, call, tries: tries + 1, decide: decide)
+                }
+            } catch {
+                self.finish(call, .failure(error))
+            }
+        }
+    }
+
+    private static func seen(_ answer: Answer, _ call: Call) throws(RequestError) -> Seen {
+        guard let head = Head(answer[1]), let recordRev = answer[2].int else {
+            throw .unreadable
+        }
+        let member = call.user.flatMap { user in
+            answer[3].bytes.flatMap { RedisMember(user, $0) }
+        }
+        if call.user != nil, member == nil { throw .noConversation }
+        guard let seq = answer[4].int, seq > 0 else { throw .noMessage }
+        guard let slot = answer[5].bytes.flatMap({ RedisSlot($0) }) else { throw .unreadable }
+        return Seen(
+            head: head, recordRev: recordRev, isAdmin: member?.isAdmin ?? true, seq: seq,
+            slot: slot)
+    }
+
+    private func write(
+        _ replacement: Replacement, _ seen: Seen, _ conversation: String, _ call: Call,
+        stale: @escaping @Sendable () -> Void
+    ) {
+        let texts = [
+            seen.slot.id, seen.head.epoch, String(seen.recordRev), String(seen.slot.rev),
+            replacement.kind,
+        ]
+        let bytes = [Random.bytes(8), Array(seen.slot.author.utf8), replacement.content]
+        run(.replace, of: conversation, texts.map { Array($0.utf8) } + bytes) { result in
+            if case .success(let answer) = result, answer.word == "stale" { return stale() }
+            self.finish(call, result.flatMap { Self.outcome($0, conversation) })
+        }
+    }
+
+    // MARK: reading
+
+    func markRead(_ seq: Int, of conversation: String, _ call: Call) {
+        guard let user = call.user else { return finish(call, .failure(.needsUser)) }
+        guard seq >= 0 else {
+            // The upper end is known where the conversation is.
+            return finish(call, .failure(.badRequest("seq: \(seq) is out of range (accepted: 0 up)")))
+        }
+        run(.read, of: conversation, [Array(user.utf8), Array(String(seq).utf8)]) { result in
+            self.finish(
+                call,
+                result.flatMap { answer in
+                    if answer.word == "range" {
+                        let text = "seq: \(seq) is out of range (0…\(answer[1].int ?? 0))"
+                        return .failure(.badRequest(text))
+                    }
+                    let reading = answer[1].elements.compactMap(\.int)
+                    guard reading.count == 2 else { return .failure(.unreadable) }
+                    return .success(
+                        .read(ReaderState(lastReadSeq: reading[0], unreadCount: reading[1])))
+                })
+        }
+    }
+}
+
+extension RequestError {
+    static let idTaken = RequestError(
+        .conflict, "id: taken by another message of this conversation")
+    static let needsUser = RequestError.badRequest(
+        "user: missing (accepted: a call of a user, the server API has no place in a conversation)")
+}

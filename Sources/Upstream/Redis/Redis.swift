@@ -1,0 +1,212 @@
+import Chat
+import Crypto
+import Engine
+import Synchronization
+import Wire
+
+/// Redis as the upstream: it orders, keeps and distributes the logs, and any number of gateways
+/// share it. What a log is there is written at `RedisScript`; what may be written is decided either
+/// in the script that writes or here, upon what a script has read, and then the writing script looks
+/// whether that still stands. Numbering is dense; the feed loses nothing while its link lives, and
+/// a dead link is noticed within `RedisOptions.deadline`. An acknowledged write can be lost when
+/// Redis itself loses it, which the marks of the log tell. Any thread may call it.
+package final class Redis: Upstream {
+    /// The word of the configuration.
+    package static let kind = "redis"
+    package var kind: String { Self.kind }
+
+    /// How often a decision is made anew because somebody else was faster. Changes of one record or
+    /// one message are rare; who loses that often meets a fault.
+    static let tryLimit = 32
+
+    let options: RedisOptions
+    let keys: RedisKeys
+    let commands: CommandLink
+    let standing = Standing()
+    private let feed: FeedLink
+    private let master: any MasterSource
+    private let outlet = Outlet()
+    private let notice: @Sendable (RedisNotice) -> Void
+    private let identifiers = Mutex(IdentifierSource())
+
+    /// - Parameter notice: called with lines for the log, on threads of the upstream's own.
+    package init(
+        _ options: RedisOptions, notice: @escaping @Sendable (RedisNotice) -> Void = { _ in }
+    ) {
+        self.options = options
+        self.notice = notice
+        keys = RedisKeys(options)
+        let master: any MasterSource =
+            options.sentinels.isEmpty
+            ? FixedMaster(address: options.address) : Sentinels(options, notice: notice)
+        self.master = master
+        let feed = FeedLink(
+            options, master: master, standing: standing, notice: notice,
+            deliver: { [outlet] in outlet.deliver($0) })
+        self.feed = feed
+        commands = CommandLink(
+            options, master: master, standing: standing, notice: notice,
+            changed: { feed.look() })
+    }
+
+    package func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {
+        outlet.open(deliver)
+        master.start()
+        commands.start()
+        feed.start()
+    }
+
+    package func stop() {
+        commands.stop()
+        feed.stop()
+        master.stop()
+        outlet.close()
+    }
+
+    /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
+    package var trouble: String? { standing.trouble }
+
+    // MARK: the feed
+
+    package func subscribe(_ conversation: String) { feed.want(conversation, true) }
+
+    package func unsubscribe(_ conversation: String) { feed.want(conversation, false) }
+
+    package func publish(_ event: FeedEvent) {
+        // All else is told by the script that writes it.
+        guard case .typing(let conversation, let user, let state, let at) = event else { return }
+        let told = RedisEvent.typing(user, state, at: at)
+        let words = [Array(Self.publishing.utf8), keys.channel(of: conversation), told]
+        commands.send([.words(words)]) { _ in }
+    }
+
+    /// The command with which an event is told.
+    static let publishing = "PUBLISH"
+
+    // MARK: writes
+
+    /// An operation on its way.
+    struct Call: Sendable {
+        let caller: Caller
+        let token: UInt64
+
+        /// The user who asks, nil for the server API.
+        var user: String? {
+            if case .user(let user) = caller { user } else { nil }
+        }
+    }
+
+    package func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
+        let call = Call(caller: caller, token: token)
+        switch operation {
+        case .send(let id, let messages): send(messages, to: id, call)
+        case .edit(let id, let message, let edit): self.edit(message, edit, of: id, call)
+        case .delete(let id, let message): delete(message, of: id, call)
+        case .create(let id, let fields, let isDistinct):
+            create(id, fields, isDistinct: isDistinct, call)
+        case .put(let id, let fields): put(id, fields, call)
+        case .deleteConversation(let id): deleteConversation(id, call)
+        case .leave(let id): leave(id, call)
+        case .markRead(let id, let seq): markRead(seq, of: id, call)
+        case .update, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
+            changeRecord(operation, call)
+        }
+    }
+
+    func finish(_ call: Call, _ result: Result<Outcome, RequestError>) {
+        outlet.deliver([.performed(token: call.token, result)])
+    }
+
+    func answer(_ token: UInt64, generation: Int, _ result: Result<HistoryAnswer, RequestError>) {
+        // What was asked in one generation and answered in another was read in no certain one.
+        let proven = generation == standing.generation ? generation : 0
+        outlet.deliver([.answered(token: token, generation: proven, result)])
+    }
+
+    func newID() -> String { identifiers.withLock { $0.next(at: Embedded.systemTime()) } }
+
+    package func disown(_ head: Head, conversation: String, token: UInt64) {
+        let generation = standing.generation
+        // A mark that is none of ours is one that the log has not.
+        let mark = Hexadecimal.bytes(head.mark) ?? Array(head.mark.utf8)
+        let texts = [head.epoch, String(head.rev)].map { Array($0.utf8) }
+        run(.disown, of: conversation, texts + [mark, Array(Random.hex(8).utf8)]) { result in
+            let heads = result.flatMap { answer -> Result<HistoryAnswer, RequestError> in
+                guard let head = Head(answer[1]) else { return .failure(.unreadable) }
+                return .success(.heads([conversation: head]))
+            }
+            self.answer(token, generation: generation, heads)
+        }
+    }
+
+    // MARK: scripts
+
+    /// What a script said: a word, and what comes with it.
+    struct Answer {
+        let word: String
+        let parts: [RedisReply]
+
+        subscript(at: Int) -> RedisReply { at < parts.count ? parts[at] : .none }
+    }
+
+    /// Runs a script of one conversation; what comes next is called on the link's thread.
+    func run(
+        _ script: RedisScript, of conversation: String, _ arguments: [[UInt8]],
+        then: @escaping @Sendable (Result<Answer, RequestError>) -> Void
+    ) {
+        commands.send([command(script, of: conversation, arguments)]) { result in
+            then(result.flatMap { self.read($0[0], script, conversation) })
+        }
+    }
+
+    func command(
+        _ script: RedisScript, of conversation: String, _ arguments: [[UInt8]]
+    ) -> RedisCommand {
+        var all = arguments
+        if script.tells {
+            all = [Array(Self.publishing.utf8), keys.channel(of: conversation)] + arguments
+        }
+        return .script(script, keys: keys.keys(of: conversation), arguments: all)
+    }
+
+    /// What a reply comes to, for all that is the same whatever was asked.
+    func read(
+        _ reply: RedisReply, _ script: RedisScript, _ conversation: String
+    ) -> Result<Answer, RequestError> {
+        if let code = reply.errorCode { return .failure(refusal(code, script)) }
+        let answer = Answer(word: reply.elements.first?.string ?? "", parts: reply.elements)
+        switch answer.word {
+        case "absent": return .failure(.noConversation)
+        case "type", "damaged":
+            let part = answer[1].string?.split(separator: ":").last ?? "key"
+            say(.error, "conversation \(conversation): its \(part) in Redis can't be used"
+                    + " (\(answer.word == "type" ? "a value of another type" : "a part is missing"))")
+            return .failure(.unreadable)
+        default:
+            if script.isWrite { _ = standing.note("writes", nil) }
+            return .success(answer)
+        }
+    }
+
+    private func refusal(_ code: String, _ script: RedisScript) -> RequestError {
+        let text = "run \(script.rawValue) on Redis: refused (\(code))"
+        switch code {
+        case "OOM", "MISCONF", "NOREPLICAS", "READONLY", "LOADING", "BUSY", "MASTERDOWN",
+            "CLUSTERDOWN", "TRYAGAIN", "NOPERM", "NOAUTH":
+            say(.error, text)
+            return .originUnavailable
+        default:
+            say(.error, text)
+            return .unreadable
+        }
+    }
+
+    /// Says it to the log, but not the same again.
+    private func say(_ level: RedisNotice.Level, _ text: String) {
+        if standing.note("writes", text) { notice(RedisNotice(level, text)) }
+    }
+}
+
+extension RequestError {
+    static let unreadable = RequestError(.internal, "what is stored can't be read")
+}

@@ -1,0 +1,41 @@
+/// A command on its way to a server: the words of it, or one of our scripts with its keys and
+/// arguments, which the link sends by the digest that the server gave it.
+enum RedisCommand: Sendable {
+    case words([[UInt8]])
+    case script(RedisScript, keys: [[UInt8]], arguments: [[UInt8]])
+
+    static func words(_ words: String...) -> RedisCommand { .words(words.map { Array($0.utf8) }) }
+
+    /// Appends the command in the server's protocol (RESP).
+    /// - Parameter digests: what the server calls each script.
+    func append(to output: inout [UInt8], digests: [RedisScript: [UInt8]]) {
+        switch self {
+        case .words(let words):
+            Self.append(words.count, to: &output)
+            for word in words { Self.append(word, to: &output) }
+        case .script(let script, let keys, let arguments):
+            Self.append(3 + keys.count + arguments.count, to: &output)
+            // A script that was not loaded yet goes as a whole.
+            if let digest = digests[script] {
+                Self.append(Array("EVALSHA".utf8), to: &output)
+                Self.append(digest, to: &output)
+            } else {
+                Self.append(Array("EVAL".utf8), to: &output)
+                Self.append(Array(script.text.utf8), to: &output)
+            }
+            Self.append(Array(String(keys.count).utf8), to: &output)
+            for word in keys { Self.append(word, to: &output) }
+            for word in arguments { Self.append(word, to: &output) }
+        }
+    }
+
+    private static func append(_ count: Int, to output: inout [UInt8]) {
+        output.append(contentsOf: "*\(count)\r\n".utf8)
+    }
+
+    private static func append(_ word: [UInt8], to output: inout [UInt8]) {
+        output.append(contentsOf: "$\(word.count)\r\n".utf8)
+        output.append(contentsOf: word)
+        output.append(contentsOf: "\r\n".utf8)
+    }
+}

@@ -1,0 +1,135 @@
+import Chat
+import Engine
+import JSON
+import Wire
+
+/// What goes over a channel: parts with their lengths (`5:hello`), which a script can put together
+/// and which need no escapes. One event is one write, with all the changes that it made.
+enum RedisEvent {
+    // MARK: writing
+
+    /// Parts, as the scripts pack them.
+    static func pack(_ parts: [[UInt8]]) -> [UInt8] {
+        var packed: [UInt8] = []
+        for part in parts {
+            packed.append(contentsOf: "\(part.count):".utf8)
+            packed.append(contentsOf: part)
+        }
+        return packed
+    }
+
+    static func pack(_ texts: [String]) -> [UInt8] { pack(texts.map { Array($0.utf8) }) }
+
+    /// What a record's event says beyond the numbers, which the script knows.
+    static func describe(
+        title: [UInt8], metadata: RawJSON, unknown: [UInt8], users: [String], admins: [String],
+        removed: [String]
+    ) -> [UInt8] {
+        pack([title, metadata.bytes, unknown, pack(users), pack(admins), pack(removed)])
+    }
+
+    /// Somebody types: told, not written.
+    static func typing(_ user: String, _ state: TypingState, at: Timestamp) -> [UInt8] {
+        pack(["typing", user, state.rawValue, String(at.milliseconds)])
+    }
+
+    // MARK: reading
+
+    /// What an event tells; nil if it is none that this gateway knows.
+    static func decode(_ event: [UInt8], of conversation: String) -> [FeedEvent]? {
+        var parts = Parts(event)
+        switch parts.text() {
+        case "messages": return messages(&parts, conversation)
+        case "record": return record(&parts, conversation).map { [$0] }
+        case "deleted":
+            guard let epoch = parts.text() else { return nil }
+            return [
+                .deleted(conversation: conversation, epoch: epoch, participants: parts.texts())
+            ]
+        case "read":
+            guard let user = parts.text(), let seq = parts.int() else { return nil }
+            return [.read(conversation: conversation, user: user, seq: seq)]
+        case "typing":
+            guard let user = parts.text(), let state = parts.text().flatMap(TypingState.init),
+                let at = parts.int()
+            else { return nil }
+            return [
+                .typing(
+                    conversation: conversation, user: user, state,
+                    at: Timestamp(milliseconds: Int64(at)))
+            ]
+        default: return nil
+        }
+    }
+
+    private static func messages(_ parts: inout Parts, _ conversation: String) -> [FeedEvent]? {
+        guard let epoch = parts.text(), let floor = parts.int(), let newest = parts.int() else {
+            return nil
+        }
+        var events: [FeedEvent] = []
+        while let kind = parts.text() {
+            guard let seq = parts.int(), let mark = parts.part(),
+                let slot = parts.part().flatMap({ RedisSlot($0) })
+            else { return nil }
+            let type: DeltaType = kind == "i" ? .inserted : kind == "d" ? .deleted : .updated
+            let head = Head(
+                epoch: epoch, seq: type == .inserted ? seq : newest, rev: slot.rev,
+                mark: Hexadecimal.text(Array(mark)), floor: floor)
+            let message = slot.encoded(conversation: conversation, seq: seq)
+            events.append(.message(conversation: conversation, type, message, head: head))
+        }
+        return events
+    }
+
+    private static func record(_ parts: inout Parts, _ conversation: String) -> FeedEvent? {
+        guard let epoch = parts.text(), let floor = parts.int(), let seq = parts.int(),
+            let rev = parts.int(), let mark = parts.part(), let isNew = parts.text(),
+            let created = parts.int(), let updated = parts.int(), let title = parts.part(),
+            let metadata = parts.part(), let unknown = parts.part(), let users = parts.part(),
+            let admins = parts.part(), let removed = parts.part(),
+            let members = try? JSONObject(Array(unknown)).members
+        else { return nil }
+        func texts(_ packed: ArraySlice<UInt8>) -> [String] {
+            var parts = Parts(Array(packed))
+            return parts.texts()
+        }
+        let record = Record(
+            id: conversation,
+            title: title.isEmpty ? nil : String(decoding: title.dropFirst(), as: UTF8.self),
+            participants: texts(users), admins: texts(admins),
+            metadata: RawJSON(unchecked: Array(metadata)),
+            createdAt: Timestamp(milliseconds: Int64(created)),
+            updatedAt: Timestamp(milliseconds: Int64(updated)), rev: rev, unknown: members)
+        let head = Head(
+            epoch: epoch, seq: seq, rev: rev, mark: Hexadecimal.text(Array(mark)), floor: floor)
+        return .record(record, head: head, removed: texts(removed), isNew: isNew == "1")
+    }
+
+    /// Reads parts from the front; each call takes one, or nothing where there is none.
+    private struct Parts {
+        private let bytes: [UInt8]
+        private var at = 0
+
+        init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+        mutating func part() -> ArraySlice<UInt8>? {
+            guard let colon = bytes[at...].firstIndex(of: UInt8(ascii: ":")),
+                let count = Int(String(decoding: bytes[at..<colon], as: UTF8.self)), count >= 0,
+                count < bytes.count - colon
+            else { return nil }
+            at = colon + 1 + count
+            return bytes[(colon + 1)..<at]
+        }
+
+        mutating func text() -> String? { part().map { String(decoding: $0, as: UTF8.self) } }
+
+        mutating func int() -> Int? { text().flatMap { Int($0) } }
+
+        /// All that are left.
+        mutating func texts() -> [String] {
+            var texts: [String] = []
+            while let text = text() { texts.append(text) }
+            return texts
+        }
+    }
+}

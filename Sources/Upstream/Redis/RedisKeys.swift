@@ -1,0 +1,63 @@
+/// The names of keys and channels. All keys of a conversation lie in one hash slot, because its id
+/// stands in braces; a channel's name has the database too, since channels are the same in all.
+struct RedisKeys: Sendable {
+    private static let parts = [
+        "meta", "marks", "messages", "changes", "ids", "members", "reads", "deleted",
+    ].map { Array(":\($0)".utf8) }
+
+    private let prefix: [UInt8]
+    private let ending: [UInt8]
+
+    init(_ options: RedisOptions) {
+        prefix = Array(options.prefix.utf8)
+        ending = Array(":feed/\(options.database)".utf8)
+    }
+
+    /// The keys of a conversation, in the order in which every script takes them.
+    func keys(of conversation: String) -> [[UInt8]] {
+        let name = name(of: conversation)
+        return Self.parts.map { name + $0 }
+    }
+
+    /// Where the changes of a conversation are told.
+    func channel(of conversation: String) -> [UInt8] { name(of: conversation) + ending }
+
+    /// The list of a user's conversations.
+    func list(of user: String) -> [UInt8] { prefix + Array("user:".utf8) + Array(user.utf8) }
+
+    /// Which conversation is the distinct one of the people that `hash` stands for.
+    func distinct(_ hash: String) -> [UInt8] { prefix + Array("distinct:\(hash)".utf8) }
+
+    /// A brace in an id would end the part that decides over the slot.
+    private func name(of conversation: String) -> [UInt8] {
+        var name = prefix
+        name.append(UInt8(ascii: "{"))
+        for byte in conversation.utf8 {
+            switch byte {
+            case UInt8(ascii: "}"): name.append(contentsOf: "%7D".utf8)
+            case UInt8(ascii: "%"): name.append(contentsOf: "%25".utf8)
+            default: name.append(byte)
+            }
+        }
+        name.append(UInt8(ascii: "}"))
+        return name
+    }
+
+    /// The conversation of a channel that `channel(of:)` named.
+    func conversation(ofChannel channel: [UInt8]) -> String? {
+        guard channel.starts(with: prefix), channel.count >= prefix.count + ending.count + 2 else {
+            return nil
+        }
+        var id: [UInt8] = []
+        var rest = channel[(prefix.count + 1)..<(channel.count - ending.count - 1)]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                id.append(byte)
+                continue
+            }
+            id.append(UInt8(ascii: rest.starts(with: "7D".utf8) ? "}" : "%"))
+            rest = rest.dropFirst(2)
+        }
+        return String(decoding: id, as: UTF8.self)
+    }
+}

@@ -1,0 +1,126 @@
+/// Where Redis is, and how it is used: what the configuration says under `upstream.redis` and
+/// `sync`. A value that is made once at start.
+package struct RedisOptions: Sendable {
+    /// Where a server or a sentinel listens.
+    package struct Address: Sendable, Hashable, CustomStringConvertible {
+        package var host: String
+        package var port: Int
+
+        package init(host: String, port: Int) {
+            self.host = host
+            self.port = port
+        }
+
+        package var description: String {
+            host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+        }
+    }
+
+    /// The server; with sentinels, only the rest of the URL counts.
+    package var address: Address
+    package var user: String?
+    package var password: String?
+    package var database: Int
+    /// The sentinels that know the master; empty: the server of the URL is asked itself.
+    package var sentinels: [Address] = []
+    /// The name under which the sentinels know the master.
+    package var master = "mymaster"
+    /// What the name of each key and channel begins with.
+    package var prefix = "gapless:"
+    /// How many messages of a conversation are kept; 0: all.
+    package var retain = 0
+    /// What the messages of one answer may take; `limits.reply`.
+    package var bytes = 1 << 20
+    /// The first wait before a new try to connect; it doubles with each further one.
+    package var backoffBase = Duration.milliseconds(100)
+    /// The longest wait before a new try to connect.
+    package var backoffMax = Duration.seconds(30)
+    /// Within this time a dead link is noticed, and a question is answered or refused: long against
+    /// a pause of the server (a fork, a slow command), short against what people wait for.
+    package var deadline = Duration.seconds(2)
+
+    /// Reads `redis://[user:password@]host:port/db`; port and db may be left out.
+    /// - Throws: `RedisError.url`, if it is another one. The message never holds the URL, which may
+    ///   carry a password.
+    package init(url: String) throws(RedisError) {
+        guard let schemeEnd = Self.end(of: "://", in: Array(url.utf8)) else {
+            throw Self.refused("no scheme")
+        }
+        let bytes = Array(url.utf8)
+        switch String(decoding: bytes[..<schemeEnd.start], as: UTF8.self) {
+        case "redis": break
+        case "rediss": throw Self.refused("TLS, which the client library of this build has not")
+        default: throw Self.refused("another scheme")
+        }
+        var rest = bytes[schemeEnd.end...]
+        database = 0
+        if let slash = rest.firstIndex(of: UInt8(ascii: "/")) {
+            let text = String(decoding: rest[(slash + 1)...], as: UTF8.self)
+            guard text.isEmpty || Int(text).map({ (0...65_535).contains($0) }) == true else {
+                throw Self.refused("a database that is no number")
+            }
+            database = Int(text) ?? 0
+            rest = rest[..<slash]
+        }
+        if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
+            let parts = rest[..<at].split(
+                separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+            let texts = parts.map { Self.unescaped($0) }
+            user = texts.first.flatMap { $0.isEmpty ? nil : $0 }
+            password = texts.count > 1 ? texts[1] : nil
+            guard password != nil else { throw Self.refused("a user without a password") }
+            rest = rest[(at + 1)...]
+        }
+        guard let address = Self.address(rest) else { throw Self.refused("no host and port") }
+        self.address = address
+    }
+
+    private static func end(of text: String, in bytes: [UInt8]) -> (start: Int, end: Int)? {
+        let wanted = Array(text.utf8)
+        guard bytes.count >= wanted.count else { return nil }
+        for start in 0...bytes.count - wanted.count
+        where bytes[start..<start + wanted.count].elementsEqual(wanted) {
+            return (start, start + wanted.count)
+        }
+        return nil
+    }
+
+    /// `host`, `host:port` or `[::1]:port`.
+    private static func address(_ bytes: ArraySlice<UInt8>) -> Address? {
+        var host = bytes
+        var port = 6379
+        let bracket = bytes.lastIndex(of: UInt8(ascii: "]")) ?? bytes.startIndex
+        if let colon = bytes.lastIndex(of: UInt8(ascii: ":")), colon >= bracket {
+            guard let number = Int(String(decoding: bytes[(colon + 1)...], as: UTF8.self)),
+                (1...65_535).contains(number)
+            else { return nil }
+            port = number
+            host = bytes[..<colon]
+        }
+        let name = String(decoding: host, as: UTF8.self)
+        let bare = name.hasPrefix("[") && name.hasSuffix("]") ? name.dropFirst().dropLast() : name[...]
+        return bare.isEmpty ? nil : Address(host: String(bare), port: port)
+    }
+
+    /// Without the escapes of a URL; what is no escape stays.
+    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
+        var result: [UInt8] = []
+        var rest = bytes
+        while let byte = rest.popFirst() {
+            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+            if byte == UInt8(ascii: "%"), digits.utf8.count == 2, let value = UInt8(digits, radix: 16) {
+                result.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func refused(_ seen: String) -> RedisError {
+        RedisError(
+            .url, doing: "read", on: "upstream.redis.url", seen: seen,
+            detail: "accepted: redis://[user:password@]host:port/db")
+    }
+}

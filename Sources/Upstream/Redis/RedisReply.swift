@@ -1,0 +1,41 @@
+/// One reply of a server, as a value. Our scripts answer in arrays whose first element is a word;
+/// an `error` is the server's own and may repeat what it was sent, so that only its first word, the
+/// code, is ever shown.
+enum RedisReply: Sendable, Hashable {
+    case text([UInt8])
+    case integer(Int)
+    case array([RedisReply])
+    case none
+    case error(String)
+
+    /// Bytes, of a text or of a number as one.
+    var bytes: [UInt8]? {
+        switch self {
+        case .text(let bytes): bytes
+        case .integer(let number): Array(String(number).utf8)
+        default: nil
+        }
+    }
+
+    var string: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+
+    /// A number, also one that was stored as text.
+    var int: Int? {
+        switch self {
+        case .integer(let number): number
+        case .text(let bytes): Int(String(decoding: bytes, as: UTF8.self))
+        default: nil
+        }
+    }
+
+    /// The elements of an array; of anything else, none.
+    var elements: [RedisReply] {
+        if case .array(let elements) = self { elements } else { [] }
+    }
+
+    /// The code of an error: `NOSCRIPT`, `OOM`, …
+    var errorCode: String? {
+        guard case .error(let text) = self else { return nil }
+        return String(text.prefix { $0 != " " })
+    }
+}

@@ -1,0 +1,160 @@
+/// The scripts that read, each one moment of one log.
+extension RedisScript {
+    /// What decides over an edit or a deletion. Arguments: caller (may be empty), id.
+    static let lookBody = """
+        local log = open()
+        if not log then return {'absent'} end
+        local member = ARGV[1] ~= '' and redis.call('HGET', MEMBERS, ARGV[1])
+        local known = redis.call('HGET', IDS, ARGV[2])
+        local slot = known and known:match('^%d+')
+        local value = slot and redis.call('HGET', MESSAGES, slot)
+        return {'done', head(log), log.record, member, slot and tonumber(slot) or 0, value or false}
+        """
+
+    /// Arguments: viewer (may be empty).
+    static let viewBody = """
+        local log = open()
+        if not log then return {'absent'} end
+        return show(log, ARGV[1])
+        """
+
+    static let headBody = """
+        local log = open()
+        if not log then return {'absent'} end
+        return {'done', head(log)}
+        """
+
+    /// Where a conversation stands in a user's list. Arguments: user.
+    static let listedBody = """
+        local log = open()
+        if not log or redis.call('HEXISTS', MEMBERS, ARGV[1]) == 0 then return {'absent'} end
+        return {'done', log.activity}
+        """
+
+    static let peopleBody = """
+        if not open() then return {'absent'} end
+        return {'done', redis.call('HGETALL', MEMBERS), redis.call('HGETALL', READS)}
+        """
+
+    /// Arguments: id.
+    static let messageBody = """
+        if not open() then return {'absent'} end
+        local known = redis.call('HGET', IDS, ARGV[1])
+        if not known then return {'missing', 'id'} end
+        local slot = known:match('^%d+')
+        return {'done', {tonumber(slot), redis.call('HGET', MESSAGES, slot)}}
+        """
+
+    /// Arguments: bytes, limit, since, whether there is a mark, mark. The slots that changed above
+    /// `since`, smallest rev first, the record in its place as a view.
+    static let changesBody = """
+        local bytes, limit, since = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+        local log = open()
+        if not log then return {'absent'} end
+        local isKnown = since <= log.rev
+        if ARGV[4] == '1' then isKnown = has(log, since, ARGV[5]) end
+        if not isKnown then return {'conflict'} end
+        local slots = redis.call(
+          'ZRANGEBYSCORE', CHANGES, '(' .. int(since), '+inf', 'WITHSCORES', 'LIMIT', 0, limit + 1)
+        local messages, record, taken, more, upTo = {}, {}, 0, false, since
+        for at = 1, #slots, 2 do
+          if at > 2 * limit or taken > bytes then
+            more = true
+            break
+          end
+          upTo = tonumber(slots[at + 1])
+          if slots[at] == '0' then
+            record = show(log, '')
+          else
+            local value = redis.call('HGET', MESSAGES, slots[at])
+            if not value then return {'damaged', MESSAGES} end
+            taken = taken + #value
+            messages[#messages + 1] = {tonumber(slots[at]), value}
+          end
+        end
+        return {'done', head(log), messages, record, more and upTo or log.rev, more and 1 or 0}
+        """
+
+    /// Arguments: bytes, limit, order, then for `before`, `after` and `around` the kind of anchor
+    /// (empty: none) and the anchor. Answers with the messages newest first.
+    static let pageBody = """
+        local bytes, limit, order = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+        local log = open()
+        if not log then return {'absent'} end
+
+        -- The places right below and right above which a page continues; for a message both are
+        -- its own. Messages are in the order of their moments, so halving finds one.
+        local function place(kind, anchor)
+          if kind == 'seq' then return tonumber(anchor), tonumber(anchor) end
+          if kind == 'id' then
+            local known = redis.call('HGET', IDS, anchor)
+            local seq = known and tonumber(known:match('^%d+'))
+            return seq, seq
+          end
+          local moment, low, high = tonumber(anchor), log.floor - 1, log.seq + 1
+          while low + 1 < high do
+            local middle = math.floor((low + high) / 2)
+            local value = redis.call('HGET', MESSAGES, int(middle)) or ''
+            local created = tonumber(value:match('^%d+\\t(%d+)'))
+            if created and created < moment then low = middle else high = middle end
+          end
+          return high - 1, high
+        end
+
+        local function walk(from, to, step)
+          local found, taken = {}, 0
+          while #found < limit and taken <= bytes and (to - from) * step >= 0 do
+            local value = redis.call('HGET', MESSAGES, int(from))
+            if value then
+              found[#found + 1] = {from, value}
+              taken = taken + #value
+            end
+            from = from + step
+          end
+          return found
+        end
+        local function below(upper, lower)
+          return walk(math.min(upper - 1, log.seq), math.max(lower + 1, log.floor), -1)
+        end
+        local function above(lower, upper)
+          return walk(math.max(lower + 1, log.floor), math.min(upper - 1, log.seq), 1)
+        end
+        local function reversed(list)
+          local result = {}
+          for at = #list, 1, -1 do result[#result + 1] = list[at] end
+          return result
+        end
+
+        local lower, upper = {}, {}
+        for at, name in ipairs({'before', 'after', 'around'}) do
+          local kind, anchor = ARGV[2 + at * 2], ARGV[3 + at * 2]
+          if kind ~= '' then
+            lower[name], upper[name] = place(kind, anchor)
+            if not lower[name] then return {'missing', name} end
+          end
+        end
+        local page, older, newer
+        if upper.around then
+          page = reversed(above(lower.around, math.huge))
+          if lower.around == upper.around then
+            local value = redis.call('HGET', MESSAGES, int(lower.around))
+            if value then page[#page + 1] = {lower.around, value} end
+          end
+          for _, message in ipairs(below(upper.around, 0)) do page[#page + 1] = message end
+          older, newer = upper.around, lower.around
+        elseif upper.before and (order == 'desc' or not upper.after) then
+          page = below(upper.before, lower.after or 0)
+          older, newer = upper[upper.after and 'after' or 'before'], lower.before
+        elseif upper.after then
+          page = reversed(above(lower.after, upper.before or math.huge))
+          older, newer = upper.after, lower[upper.before and 'before' or 'after']
+        else
+          page = below(math.huge, 0)
+          older, newer = 0, math.huge
+        end
+        if #page > 0 then older, newer = page[#page][1], page[1][1] end
+        local moreBefore = math.min(older - 1, log.seq) >= log.floor
+        local moreAfter = math.max(newer + 1, log.floor) <= log.seq
+        return {'done', head(log), page, moreBefore and 1 or 0, moreAfter and 1 or 0}
+        """
+}

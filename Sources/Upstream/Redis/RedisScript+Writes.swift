@@ -1,0 +1,245 @@
+/// The scripts that write. The first two arguments of those that tell the feed are the command that
+/// publishes and the channel. `stale` is the answer to one who decided upon what is not so any more.
+extension RedisScript {
+    /// Arguments: caller (empty: the server API), retain, then for each message its id, whether the
+    /// author gave it, author, hash, mark and content. All is decided before the first is written.
+    static let appendBody = """
+        local caller, retain, size = ARGV[3], tonumber(ARGV[4]), 6
+        local log = open()
+        if not log or (caller ~= '' and redis.call('HEXISTS', MEMBERS, caller) == 0) then
+          return {'absent'}
+        end
+        if not isWhole(log) then return {'damaged', META} end
+        local fates, earlier, count = {}, {}, (#ARGV - 4) / size
+        for n = 1, count do
+          local id, given, author, hash = unpack(ARGV, 5 + (n - 1) * size, 8 + (n - 1) * size)
+          if given == '1' then
+            local known = redis.call('HGET', IDS, id)
+            if known then
+              local place, first, by = known:match('^(%d+)\\t(%x+)\\t(.*)$')
+              if first ~= hash or by ~= author then return {'taken'} end
+              fates[n] = {known = place}
+            elseif earlier[id] then
+              local same = earlier[id]
+              if same.hash ~= hash or same.author ~= author then return {'taken'} end
+              fates[n] = {again = same.at}
+            else
+              earlier[id] = {at = n, hash = hash, author = author}
+            end
+          end
+        end
+        local time, sent, told, new = math.max(now(), log.activity), {}, {}, 0
+        for n = 1, count do
+          local id, _, author, hash, mark, content =
+            unpack(ARGV, 5 + (n - 1) * size, 10 + (n - 1) * size)
+          if not fates[n] then
+            log.seq = log.seq + 1
+            local slot = int(log.seq)
+            advance(log, slot, mark)
+            local value = table.concat(
+              {int(log.rev), int(time), '', '0', id, author, content}, '\\t')
+            redis.call('HSET', MESSAGES, slot, value)
+            redis.call('HSET', IDS, id, slot .. '\\t' .. hash .. '\\t' .. author)
+            redis.call('HSET', READS, author, slot)
+            log.last, new = log.seq, new + 1
+            sent[n], told[new] = {log.seq, value}, pack('i', slot, mark, value)
+          elseif fates[n].known then
+            local place = fates[n].known
+            sent[n] = {tonumber(place), redis.call('HGET', MESSAGES, place)}
+          else
+            sent[n] = sent[fates[n].again]
+          end
+        end
+        if new > 0 then
+          log.activity = time
+          trim(log, retain)
+          save(log)
+          publish(pack('messages', log.epoch, log.floor, log.seq) .. table.concat(told))
+        end
+        return {'done', head(log), new, sent}
+        """
+
+    /// Takes away what lies below what is retained, a bounded part at a time, so that a log that was
+    /// long before a limit was set does not hold up everybody. Marks go too, far behind the messages.
+    static let trimming = """
+        local function trim(log, retain)
+          if retain == 0 then return end
+          local floor = math.min(log.seq - retain + 1, log.floor + 2000)
+          while log.floor < floor do
+            local slot = int(log.floor)
+            local value = redis.call('HGET', MESSAGES, slot)
+            local id = value and value:match('^%d+\\t%d+\\t%d*\\t%d\\t([^\\t]*)\\t')
+            if id then redis.call('HDEL', IDS, id) end
+            redis.call('HDEL', MESSAGES, slot)
+            redis.call('ZREM', CHANGES, slot)
+            redis.call('ZREM', DELETED, slot)
+            log.floor = log.floor + 1
+          end
+          if log.last < log.floor then log.last = 0 end
+          local kept, limit = log.rev - log.base, math.max(65536, 4 * retain)
+          if kept > 2 * limit then
+            redis.call('SET', MARKS, redis.call('GETRANGE', MARKS, (kept - limit) * 8, -1))
+            log.base = log.rev - limit
+          end
+        end
+
+        """
+
+    /// Arguments: id, epoch, rev of the record and of the message that were decided upon, `u` or
+    /// `d`, mark, author, content.
+    static let replaceBody = """
+        local id, epoch, record, seen, kind, mark, author, content = unpack(ARGV, 3)
+        local log = open()
+        if not log or log.epoch ~= epoch or int(log.record) ~= record then return {'stale'} end
+        local known = redis.call('HGET', IDS, id)
+        if not known then return {'stale'} end
+        local slot = known:match('^%d+')
+        local value = redis.call('HGET', MESSAGES, slot) or ''
+        local rev, created, edited = value:match('^(%d+)\\t(%d+)\\t(%d*)\\t')
+        if rev ~= seen then return {'stale'} end
+        if not isWhole(log) then return {'damaged', META} end
+        advance(log, slot, mark)
+        local place, isDeleted = tonumber(slot), '0'
+        if kind == 'u' then
+          edited = int(math.max(now(), tonumber(created)))
+        else
+          isDeleted = '1'
+          redis.call('ZADD', DELETED, slot, slot)
+          if log.last == place then
+            local last = place - 1
+            while last >= log.floor and redis.call('ZSCORE', DELETED, int(last)) do
+              last = last - 1
+            end
+            log.last = last >= log.floor and last or 0
+          end
+        end
+        value = table.concat(
+          {int(log.rev), created, edited, isDeleted, id, author, content}, '\\t')
+        redis.call('HSET', MESSAGES, slot, value)
+        save(log)
+        publish(
+          pack('messages', log.epoch, log.floor, log.seq) .. pack(kind, slot, mark, value))
+        return {'done', head(log), 0, {{place, value}}}
+        """
+
+    /// Arguments: epoch and rev of the record that were decided upon (both empty: the conversation
+    /// must not be there), new epoch, mark, viewer, title with a `=` before it (empty: none),
+    /// metadata, unknown fields, how many admins there are after it, hash of the people of a
+    /// distinct one, the same for the feed, number of those who are written; for each of these user,
+    /// whether admin, when joined (empty: now, behind all), fields; then those who leave.
+    static let recordBody = """
+        local epoch, record, newEpoch, mark, viewer, title, metadata, unknown, admins, distinct,
+          described, written = unpack(ARGV, 3, 14)
+        local log, isNew = open(), '0'
+        if epoch == '' then
+          if log then return {'taken'} end
+          -- What a conversation without its meta left behind is nobody's.
+          for at = 2, #KEYS do redis.call('UNLINK', KEYS[at]) end
+          log = {
+            epoch = newEpoch, seq = 0, rev = 0, floor = 1, activity = 0, last = 0, record = 0,
+            base = 0}
+          isNew = '1'
+        elseif not log or log.epoch ~= epoch or int(log.record) ~= record then
+          return {'stale'}
+        elseif not isWhole(log) then
+          return {'damaged', META}
+        end
+        local times = redis.call('HMGET', META, 'createdAt', 'updatedAt', 'places')
+        local updated = math.max(now(), tonumber(times[2]) or 0)
+        local created, places = tonumber(times[1]) or updated, tonumber(times[3]) or 0
+        advance(log, '0', mark)
+        log.record, log.activity = log.rev, math.max(updated, log.activity)
+        local at = 15
+        -- First, since whoever leaves may come back with the same call.
+        for leaving = at + 4 * tonumber(written), #ARGV do
+          redis.call('HDEL', MEMBERS, ARGV[leaving])
+        end
+        for _ = 1, tonumber(written) do
+          local user, isAdmin, joined, fields = unpack(ARGV, at, at + 3)
+          at = at + 4
+          if joined == '' then
+            places = places + 1
+            joined = int(places) .. '\\t' .. int(updated)
+          end
+          redis.call(
+            'HSET', MEMBERS, user,
+            isAdmin .. '\\t' .. joined .. '\\t' .. int(updated) .. '\\t' .. fields)
+        end
+        save(log)
+        redis.call(
+          'HSET', META, 'createdAt', int(created), 'updatedAt', int(updated), 'places',
+          int(places), 'metadata', metadata, 'unknown', unknown, 'admins', admins)
+        if distinct ~= '' then redis.call('HSET', META, 'distinct', distinct) end
+        if title == '' then
+          redis.call('HDEL', META, 'title')
+        else
+          redis.call('HSET', META, 'title', title:sub(2))
+        end
+        publish(
+          pack(
+            'record', log.epoch, log.floor, log.seq, log.rev, mark, isNew, created, updated)
+          .. described)
+        return show(log, viewer)
+        """
+
+    /// Arguments: epoch and rev of the record that were decided upon, participants for the feed.
+    static let removeBody = """
+        local epoch, record, described = unpack(ARGV, 3)
+        local log = open()
+        if not log or log.epoch ~= epoch or int(log.record) ~= record then return {'stale'} end
+        local distinct = redis.call('HGET', META, 'distinct')
+        for _, key in ipairs(KEYS) do redis.call('UNLINK', key) end
+        publish(pack('deleted', log.epoch) .. described)
+        return {'done', distinct}
+        """
+
+    /// Arguments: user, seq.
+    static let readBody = """
+        local user, seq = ARGV[3], tonumber(ARGV[4])
+        local log = open()
+        if not log or redis.call('HEXISTS', MEMBERS, user) == 0 then return {'absent'} end
+        if seq > log.seq then return {'range', log.seq} end
+        if seq > (tonumber(redis.call('HGET', READS, user)) or 0) then
+          redis.call('HSET', READS, user, int(seq))
+          publish(pack('read', user, seq))
+        end
+        return {'done', reading(log, user)}
+        """
+
+    /// Arguments: epoch, rev and mark that somebody saw, new epoch.
+    static let disownBody = """
+        local epoch, rev, mark, newEpoch = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+        local log = open()
+        if not log then return {'absent'} end
+        if log.epoch == epoch and not has(log, rev, mark) then
+          log.epoch = newEpoch
+          redis.call('HSET', META, 'epoch', newEpoch)
+        end
+        return {'done', head(log)}
+        """
+
+    /// Takes a conversation off a user's list, unless the entry is not the one that was seen. Key:
+    /// the list. Arguments: conversation, the moment in the entry.
+    static let forgetBody = """
+        if redis.call('ZSCORE', KEYS[1], ARGV[1]) == ARGV[2] then
+          redis.call('ZREM', KEYS[1], ARGV[1])
+        end
+        return {'done'}
+        """
+
+    /// Names the conversation that is the distinct one of some people, unless it is another than
+    /// the one that was seen (empty: none). Key: the people's. Arguments: the one seen, the new one
+    /// (empty: none). Answers with the one that it is then.
+    static let claimBody = """
+        local present = redis.call('GET', KEYS[1]) or ''
+        if present == ARGV[1] then
+          present = ARGV[2]
+          if present == '' then
+            redis.call('DEL', KEYS[1])
+          else
+            redis.call('SET', KEYS[1], present)
+          end
+        end
+        return {'done', present}
+        """
+}

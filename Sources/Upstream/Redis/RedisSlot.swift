@@ -1,0 +1,112 @@
+import Chat
+import Crypto
+import JSON
+import Wire
+
+/// One slot of a log as it lies in Redis: the numbers that scripts look at, parted by tabs (no id
+/// holds one), and behind them the content as one JSON object. The message object of the protocol
+/// is made of it by whoever reads it, so that scripts need not know its shape.
+struct RedisSlot {
+    var rev: Int
+    var createdAt: Timestamp
+    var editedAt: Timestamp?
+    var isDeleted: Bool
+    var id: String
+    var author: String
+    var content: MessageContent
+
+    /// Reads `rev ⇥ createdAt ⇥ editedAt ⇥ deleted ⇥ id ⇥ author ⇥ content`.
+    init?(_ value: some Collection<UInt8>) {
+        let parts = value.split(
+            separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
+        guard parts.count == 7 else { return nil }
+        let texts = parts.prefix(6).map { String(decoding: $0, as: UTF8.self) }
+        guard let rev = Int(texts[0]), let created = Int64(texts[1]) else { return nil }
+        self.rev = rev
+        createdAt = Timestamp(milliseconds: created)
+        editedAt = Int64(texts[2]).map(Timestamp.init(milliseconds:))
+        isDeleted = texts[3] == "1"
+        id = texts[4]
+        author = texts[5]
+        guard !isDeleted else {
+            content = MessageContent()
+            return
+        }
+        guard let content = Self.content(Array(parts[6])) else { return nil }
+        self.content = content
+    }
+
+    /// The message that the slot at `seq` holds.
+    func encoded(conversation: String, seq: Int) -> EncodedMessage {
+        EncodedMessage.encode(
+            id: id, conversation: conversation, seq: seq, rev: rev, author: author,
+            body: content.body, attachment: content.attachment, metadata: content.metadata,
+            createdAt: createdAt, editedAt: editedAt, deleted: isDeleted, unknown: content.unknown)
+    }
+
+    // MARK: content
+
+    /// The content as it is stored.
+    static func stored(_ content: MessageContent) -> [UInt8] {
+        var json = JSONWriter(capacity: 64 + (content.body?.utf8.count ?? 0))
+        json.beginObject()
+        if let body = content.body { json.member("body", string: body) }
+        if let attachment = content.attachment { json.member("attachment", raw: attachment) }
+        if let metadata = content.metadata { json.member("metadata", raw: metadata) }
+        if !content.unknown.isEmpty { json.member("unknown", members: content.unknown) }
+        json.endObject()
+        return json.bytes
+    }
+
+    private static func content(_ stored: [UInt8]) -> MessageContent? {
+        guard let object = try? JSONObject(stored) else { return nil }
+        return MessageContent(
+            body: object["body"]?.string, attachment: object["attachment"],
+            metadata: object["metadata"], unknown: object["unknown"]?.object?.members ?? [])
+    }
+
+    /// Stands for what an author sends: half of SHA-256, so that nobody finds two contents that
+    /// share it.
+    static func hash(_ content: MessageContent) -> [UInt8] {
+        Array(Hexadecimal.text(Array(SHA256.hash(content.canonical()).prefix(16))).utf8)
+    }
+}
+
+/// Bytes as twice as many digits: marks and hashes in texts.
+enum Hexadecimal {
+    static func text(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// The bytes of a text that `text(_:)` wrote; nil for any other.
+    static func bytes(_ text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count % 2 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        for at in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(digits[at]), let low = value(digits[at + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}
+
+extension JSONWriter {
+    /// A member with an object of these members.
+    mutating func member(_ name: String, members: [JSONMember]) {
+        key(name)
+        beginObject()
+        for member in members { self.member(member) }
+        endObject()
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+
+/// Ends the waiting of a thread that is in `poll`, from any other thread. The descriptor lives as
+/// long as the object; being woken twice before one looks is being woken once.
+final class Wakeup: Sendable {
+    /// The ends of a pipe that never blocks: one to read, one to write.
+    private let ends: (read: Int32, write: Int32)
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        let made = pipe(&ends)
+        precondition(made == 0, "the process has no descriptor left")
+        for end in ends {
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        self.ends = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(ends.read)
+        close(ends.write)
+    }
+
+    func wake() {
+        var byte: UInt8 = 0
+        // A full pipe wakes as well as one byte.
+        _ = write(ends.write, &byte, 1)
+    }
+
+    private func clear() {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        while read(ends.read, &bytes, bytes.count) == bytes.count {}
+    }
+
+    /// Waits until there is something to do or the moment has come.
+    /// - Parameter wakeup: nil for one whom nobody wakes.
+    static func poll(
+        _ connection: Int32?, writing: Bool, _ wakeup: Wakeup?,
+        until moment: ContinuousClock.Instant
+    ) -> (isReadable: Bool, isWritable: Bool) {
+        // A negative descriptor is one that `poll` leaves alone.
+        let interest = Int16(POLLIN) | (writing ? Int16(POLLOUT) : 0)
+        var watched = [
+            pollfd(fd: connection ?? -1, events: interest, revents: 0),
+            pollfd(fd: wakeup?.ends.read ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
+        let left = moment - ContinuousClock.now
+        let (seconds, attoseconds) = left.components
+        // Rounded up, so that one who waits for a deadline wakes behind it.
+        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1
+        _ = Glibc.poll(&watched, 2, left > .zero ? Int32(clamping: milliseconds) : 0)
+        if watched[1].revents != 0 { wakeup?.clear() }
+        let isReadable = watched[0].revents & ~Int16(POLLOUT) != 0
+        return (isReadable, watched[0].revents & Int16(POLLOUT) != 0)
+    }
+}

@@ -1,0 +1,57 @@
+/// Reads the `messages` events of one conversation. All subscribers get the same bytes: whoever is
+/// first has them parsed, the others only compared, by their memory and not by their word. So a
+/// delivery is checked to the last byte at the price of a comparison.
+struct DeltaLedger {
+    /// One inserted message: its place in the log, and the number that its sender gave it.
+    struct Delta: Sendable {
+        let seq: Int
+        let message: Int
+    }
+
+    private struct Entry {
+        var bytes: [UInt8] = []
+        var deltas: [Delta] = []
+    }
+
+    /// More than subscribers can be apart while the gateway sheds nothing. A power of two.
+    private static let size = 4096
+    /// By the seq of the first delta.
+    private var entries = [Entry](repeating: Entry(), count: size)
+    private static let event = Pattern("{\"event\":\"messages\"")
+    private static let inserted = Pattern("\"type\":\"inserted\"")
+    private static let id = Pattern("\"id\":\"\(Self.prefix)")
+    private static let seq = Pattern("\"seq\":")
+
+    /// What the ids of messages begin with; the number follows.
+    static let prefix = "bench-"
+
+    /// The deltas in a payload; nil for anything that is no `messages` event.
+    /// - Parameter seq: what the reader's next message has to be.
+    mutating func deltas(in payload: Span<UInt8>, expecting seq: Int) -> [Delta]? {
+        let place = seq & (Self.size - 1)
+        if Bytes.areEqual(payload, entries[place].bytes) { return entries[place].deltas }
+        guard Bytes.find(Self.event, in: payload.extracting(first: Self.event.count)) == 0 else {
+            return nil
+        }
+        let deltas = Self.parse(payload)
+        if deltas.first?.seq == seq {
+            entries[place] = Entry(bytes: Bytes.copy(payload), deltas: deltas)
+        }
+        return deltas
+    }
+
+    private static func parse(_ payload: Span<UInt8>) -> [Delta] {
+        var deltas: [Delta] = []
+        var at = 0
+        while let type = Bytes.find(inserted, in: payload, from: at) {
+            at = type + inserted.count
+            guard let id = Bytes.find(id, in: payload, from: at),
+                let message = Bytes.number(in: payload, at: id + Self.id.count),
+                let mark = Bytes.find(seq, in: payload, from: id),
+                let seq = Bytes.number(in: payload, at: mark + Self.seq.count)
+            else { break }
+            deltas.append(Delta(seq: seq, message: message))
+        }
+        return deltas
+    }
+}

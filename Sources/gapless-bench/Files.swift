@@ -1,0 +1,30 @@
+import Glibc
+
+/// Small files, read whole: those of `/proc` above all, which have no size.
+enum Files {
+    /// The text, or nil if the file can't be read.
+    static func text(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return count == 0 ? String(decoding: text, as: UTF8.self) : nil }
+            text += buffer[..<count]
+        }
+    }
+
+    /// - Throws: `BenchError.failure`
+    static func write(_ text: String, to path: String) throws(BenchError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .failure("writing \(path): errno \(errno)") }
+        defer { close(descriptor) }
+        let bytes = Array(text.utf8)
+        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw .failure("writing \(path): errno \(errno)")
+        }
+    }
+}

@@ -1,0 +1,55 @@
+/// The framing of RFC 6455, as far as a load generator needs it: where the frames of the gateway
+/// end, and text frames of its own. Fragments never come, as the gateway sends none.
+struct Frame {
+    enum Opcode {
+        static let text: UInt8 = 1
+        static let close: UInt8 = 8
+        static let ping: UInt8 = 9
+        static let pong: UInt8 = 10
+    }
+
+    let opcode: UInt8
+    let payload: Range<Int>
+
+    /// The frame that begins at `start`; nil while its end has not come.
+    init?(in bytes: Span<UInt8>, at start: Int) {
+        guard bytes.count - start >= 2 else { return nil }
+        opcode = bytes[start] & 0x0F
+        var length = Int(bytes[start + 1] & 0x7F)
+        var low = start + 2
+        let extra = length == 126 ? 2 : length == 127 ? 8 : 0
+        if extra > 0 {
+            guard bytes.count - low >= extra else { return nil }
+            length = 0
+            for _ in 0..<extra {
+                length = length << 8 | Int(bytes[low])
+                low += 1
+            }
+        }
+        guard bytes.count - low >= length else { return nil }
+        payload = low..<(low + length)
+    }
+
+    /// Any mask will do: it protects proxies, and there is none.
+    private static let mask: [UInt8] = [0x37, 0xFA, 0x21, 0x3D]
+
+    /// A frame as a client sends it.
+    static func masked(_ opcode: UInt8, _ payload: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(payload.count + 14)
+        bytes.append(0x80 | opcode)
+        let count = payload.count
+        switch count {
+        case ..<126: bytes.append(0x80 | UInt8(count))
+        case ..<65536: bytes += [0x80 | 126, UInt8(count >> 8), UInt8(count & 0xFF)]
+        default:
+            bytes.append(0x80 | 127)
+            for shift in (0..<8).reversed() {
+                bytes.append(UInt8(truncatingIfNeeded: count >> (8 * shift)))
+            }
+        }
+        bytes += mask
+        for index in 0..<count { bytes.append(payload[index] ^ mask[index & 3]) }
+        return bytes
+    }
+}

@@ -1,0 +1,38 @@
+/// Latencies of any size, each kept to within 1.6 %: 64 buckets for each doubling. Recording
+/// is a few instructions, as there is one for each delivery.
+struct Histogram: Sendable {
+    private static let bits = 6
+    private var counts = [Int](repeating: 0, count: 58 << 6)
+    private(set) var count = 0
+    private(set) var largest: Nanoseconds = 0
+
+    mutating func record(_ value: Nanoseconds) {
+        let value = max(0, value)
+        counts[Self.bucket(of: value)] += 1
+        count += 1
+        largest = max(largest, value)
+    }
+
+    /// The value that the given part of all values does not pass; 0 without values.
+    func quantile(_ part: Double) -> Nanoseconds {
+        let rank = Int((part * Double(count)).rounded(.up))
+        var seen = 0
+        for bucket in counts.indices where counts[bucket] > 0 {
+            seen += counts[bucket]
+            if seen >= rank { return min(Self.top(of: bucket), largest) }
+        }
+        return 0
+    }
+
+    private static func bucket(of value: Int) -> Int {
+        let exponent = max(0, Int.bitWidth - value.leadingZeroBitCount - bits - 1)
+        return exponent << bits + value >> exponent
+    }
+
+    /// The largest value of a bucket. The first doubling has buckets of its own below `1 << bits`,
+    /// each further one those above it.
+    private static func top(of bucket: Int) -> Int {
+        let exponent = max(0, bucket >> bits - 1)
+        return (bucket - exponent << bits) << exponent | (1 << exponent - 1)
+    }
+}

@@ -1,0 +1,26 @@
+import Glibc
+import Synchronization
+
+/// Ctrl-C and SIGTERM. They only raise a mark; whoever waits looks at it and gives up in order, so
+/// that the gateway and its files go with the generator.
+enum Interruption {
+    private static let mark = Atomic<Bool>(false)
+
+    static func prepare() {
+        // Made before a signal can come: a handler must not be the first to touch it.
+        mark.store(false, ordering: .relaxed)
+        signal(SIGINT, raiseInterruption)
+        signal(SIGTERM, raiseInterruption)
+        // A peer that is gone is an error of the write, and not a signal.
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    fileprivate static func raise() { mark.store(true, ordering: .relaxed) }
+
+    /// - Throws: `BenchError.failure` once a signal has come.
+    static func check() throws(BenchError) {
+        if mark.load(ordering: .relaxed) { throw .failure("interrupted") }
+    }
+}
+
+private func raiseInterruption(_ signal: Int32) { Interruption.raise() }

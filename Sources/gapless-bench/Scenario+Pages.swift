@@ -1,0 +1,140 @@
+import JSON
+
+/// `pages`: whether history costs the same wherever it is read. A long conversation is walked once
+/// from its end to its beginning, each message counted; then stretches of it are read again and
+/// again at three places, one request at a time.
+extension Scenario {
+    static let pages = Scenario(
+        name: "pages", summary: "cost of a page at both ends of a long conversation",
+        options: [
+            .init(name: "messages", value: "N", help: "in the conversation (100000)"),
+            .init(name: "limit", value: "N", help: "messages of a page (100)"),
+            .init(name: "stretch", value: "PAGES", help: "pages of a place (50)"),
+            .init(name: "rounds", value: "N", help: "how often each is read (20)"),
+            .init(name: "body", value: "BYTES", help: "length of a message's text (40)"),
+        ]
+    ) { options throws(BenchError) in
+        let messages = try options.int("messages", default: 100_000, in: 10...10_000_000)
+        let limit = try options.int("limit", default: 100, in: 1...1000)
+        let stretch = try options.int("stretch", default: 50, in: 1...100_000)
+        let rounds = try options.int("rounds", default: 20, in: 1...100_000)
+        let body = try options.int("body", default: 40, in: 1...16_384)
+        guard stretch * limit <= messages else {
+            throw .usage("--stretch: \(stretch) pages of \(limit) are more than the conversation")
+        }
+        let parameters = [
+            ("messages", messages), ("limit", limit), ("stretch", stretch), ("rounds", rounds),
+            ("bodyBytes", body),
+        ]
+        return [
+            Case(name: "M=\(messages) limit \(limit)", parameters: parameters) {
+                gateway throws(BenchError) in
+                let swarm = try Swarm(port: gateway.port)
+                let api = try gateway.api()
+                try api.create("bench", participants: ["reader"])
+                try api.post(messages, to: "bench", body: String(repeating: "x", count: body))
+                let reader = try PageReader(swarm, limit: limit)
+                return try trial(
+                    messages, limit, stretch: stretch, rounds: rounds, reader, gateway)
+            }
+        ]
+    }
+
+    private static func trial(
+        _ messages: Int, _ limit: Int, stretch: Int, rounds: Int, _ reader: PageReader,
+        _ gateway: GatewayProcess
+    ) throws(BenchError) -> Trial {
+        var trial = Trial()
+        let walk = try reader.walk(from: messages + 1, pages: (messages + limit - 1) / limit)
+        trial.add("walkTime", Clock.seconds(walk.time), "s")
+        if walk.messages != messages {
+            trial.faults.append("\(walk.messages) messages walked of \(messages)")
+        }
+        let span = stretch * limit
+        let places = [
+            ("newest", messages + 1), ("middle", (messages + span) / 2 + 1), ("oldest", span + 1),
+        ]
+        var latencies = [Histogram](repeating: Histogram(), count: places.count)
+        var seconds = [Double](repeating: 0, count: places.count)
+        // In turn, so that what else happens on the machine meets all places alike.
+        for _ in 0..<rounds {
+            for (index, place) in places.enumerated() {
+                swap(&reader.latencies, &latencies[index])
+                let meter = try UsageMeter(gateway)
+                _ = try reader.walk(from: place.1, pages: stretch)
+                seconds[index] += try meter.read().gatewaySeconds
+                swap(&reader.latencies, &latencies[index])
+            }
+        }
+        for (index, place) in places.enumerated() {
+            let cost = seconds[index] * 1e6 / Double(rounds * stretch)
+            trial.add("\(place.0)CPUPerPage", cost, "µs")
+            trial.add(latencies: latencies[index], place.0)
+        }
+        let medians = latencies.map { Double($0.quantile(0.5)) }
+        trial.add("oldestToNewestCPU", seconds[2] / seconds[0], "")
+        trial.add("oldestToNewestP50", medians[2] / medians[0], "")
+        trial.faults += try gateway.faults()
+        return trial
+    }
+}
+
+/// The one client that reads pages, each when the one before has come.
+private final class PageReader: FrameReceiver {
+    private let swarm: Swarm
+    private let limit: Int
+    private var request = 10
+    private var answer: [UInt8]?
+    var latencies = Histogram()
+
+    init(_ swarm: Swarm, limit: Int) throws(BenchError) {
+        self.swarm = swarm
+        self.limit = limit
+        let all = try swarm.open(1)
+        try swarm.connect(all) { _ in "reader" }
+    }
+
+    /// Reads pages backwards, the next before the oldest message of the one before.
+    /// - Returns: how many messages they held, and the time of the requests alone.
+    /// - Throws: `BenchError.failure`, for messages that do not follow each other too.
+    func walk(
+        from start: Int, pages: Int
+    ) throws(BenchError) -> (messages: Int, time: Nanoseconds) {
+        var before = start
+        var time = 0
+        for _ in 0..<pages {
+            let (page, span) = try read(before: before)
+            time += span
+            let seqs = (try? JSONObject(page))?["result"]?.object?["messages"]?.array?
+                .compactMap { $0.object?["seq"]?.int }
+            guard let seqs, seqs == Array(((before - seqs.count)..<before).reversed()) else {
+                throw .failure("reading the page before \(before): not the messages below it")
+            }
+            before -= seqs.count
+        }
+        return (start - before, time)
+    }
+
+    private func read(before: Int) throws(BenchError) -> ([UInt8], Nanoseconds) {
+        request += 1
+        answer = nil
+        let bytes = Request.fetchMessages(
+            id: request, conversation: "bench", before: before, limit: limit)
+        let start = Clock.now()
+        try swarm.send(bytes, to: swarm.clients[0])
+        let deadline = start + Swarm.patience
+        while swarm.now < deadline {
+            try swarm.turn(for: self, until: deadline)
+            guard let answer else { continue }
+            let span = swarm.now - start
+            latencies.record(span)
+            return (answer, span)
+        }
+        throw .failure("reading the page before \(before): no answer in time")
+    }
+
+    func received(_ payload: Span<UInt8>, on client: Client) throws(BenchError) {
+        guard let reply = try Reply(payload), reply.isFinal, reply.id == request else { return }
+        answer = Bytes.copy(payload)
+    }
+}

@@ -1,0 +1,79 @@
+/// What every scenario begins with: many connections, and a request on each of them.
+extension Swarm {
+    /// How many connections or requests wait for their answer at once: enough to keep the gateway
+    /// busy, well below the backlog of its listener.
+    static let width = 128
+
+    /// How long anything may take that is not measured.
+    static let patience: Nanoseconds = 120 * Clock.second
+
+    /// Opens as many further connections, and waits until all are upgraded.
+    /// - Returns: their places.
+    /// - Throws: `BenchError.failure`
+    @discardableResult
+    func open(_ count: Int) throws(BenchError) -> Range<Int> {
+        let first = clients.count
+        let opening = Opening()
+        let deadline = Clock.now() + Self.patience
+        while opening.count < count {
+            while clients.count - first < min(count, opening.count + Self.width) { try add() }
+            try turn(for: opening, until: deadline)
+            guard now < deadline else {
+                throw .failure("opening \(count) connections: \(opening.count) after two minutes")
+            }
+        }
+        return first..<(first + count)
+    }
+
+    /// Sends a request on each of the clients and waits until all are answered.
+    /// - Parameter answer: told each answer; it has been seen to be no error.
+    /// - Throws: `BenchError.failure`, for an answer that is an error too.
+    func ask(
+        _ clients: Range<Int>, _ request: (Client) -> [UInt8],
+        answer: @escaping (Client, Span<UInt8>) throws(BenchError) -> Void = { _, _ in }
+    ) throws(BenchError) {
+        let asking = Asking(answer)
+        let deadline = Clock.now() + Self.patience
+        var next = clients.lowerBound
+        while asking.count < clients.count {
+            while next < clients.upperBound,
+                next - clients.lowerBound - asking.count < Self.width
+            {
+                try send(request(self.clients[next]), to: self.clients[next])
+                next += 1
+            }
+            try turn(for: asking, until: deadline)
+            guard now < deadline else {
+                throw .failure("asking \(clients.count) clients: \(asking.count) answered in time")
+            }
+        }
+    }
+
+    /// Makes the first request on each of the clients.
+    /// - Throws: `BenchError.failure`
+    func connect(_ clients: Range<Int>, as user: (Int) -> String) throws(BenchError) {
+        try ask(clients) { Request.connect(id: 1, user: user($0.index)) }
+    }
+}
+
+private final class Opening: FrameReceiver {
+    private(set) var count = 0
+
+    func opened(_ client: Client) { count += 1 }
+    func received(_ payload: Span<UInt8>, on client: Client) {}
+}
+
+private final class Asking: FrameReceiver {
+    private let answer: (Client, Span<UInt8>) throws(BenchError) -> Void
+    private(set) var count = 0
+
+    init(_ answer: @escaping (Client, Span<UInt8>) throws(BenchError) -> Void) {
+        self.answer = answer
+    }
+
+    func received(_ payload: Span<UInt8>, on client: Client) throws(BenchError) {
+        guard let reply = try Reply(payload), reply.isFinal else { return }
+        count += 1
+        try answer(client, payload)
+    }
+}

@@ -1,0 +1,68 @@
+/// What one run of a case came to: its figures, what was wrong with it, and what a reader of the
+/// figures has to know.
+struct Trial: Sendable {
+    /// One number, named for the JSON report, with its unit.
+    struct Figure: Sendable {
+        let name: String
+        let unit: String
+        let value: Double
+    }
+
+    private(set) var figures: [Figure] = []
+    /// A trial with any is bad, whatever its figures say.
+    var faults: [String] = []
+    var notes: [String] = []
+
+    mutating func add(_ name: String, _ value: Double, _ unit: String) {
+        figures.append(Figure(name: name, unit: unit, value: value))
+    }
+
+    /// The usual figures of a distribution, in microseconds.
+    mutating func add(latencies: Histogram, _ name: String = "latency") {
+        let thousand = 1000.0
+        add("\(name)P50", Double(latencies.quantile(0.5)) / thousand, "µs")
+        add("\(name)P99", Double(latencies.quantile(0.99)) / thousand, "µs")
+        add("\(name)Max", Double(latencies.largest) / thousand, "µs")
+    }
+
+    /// What both processes used in a span of time; says so where the generator was the limit.
+    mutating func add(_ usage: Usage) {
+        add("gatewayCPU", usage.gatewaySeconds / usage.wallSeconds, "cores")
+        let own = usage.generatorSeconds / usage.wallSeconds
+        add("generatorCPU", own, "cores")
+        if own >= 0.95 { notes.append("the generator used its core to 95 % or more") }
+    }
+}
+
+/// CPU seconds of the gateway and of the generator between two moments.
+struct Usage: Sendable {
+    let wallSeconds: Double
+    let gatewaySeconds: Double
+    let generatorSeconds: Double
+}
+
+/// Begins to count at its making.
+struct UsageMeter {
+    private let gateway: GatewayProcess
+    private let start: Nanoseconds
+    private let gatewayCPU: Double
+    private let generatorCPU: Double
+
+    /// - Throws: `BenchError.failure`
+    init(_ gateway: GatewayProcess) throws(BenchError) {
+        self.gateway = gateway
+        gatewayCPU = try gateway.figures().cpuSeconds
+        generatorCPU = Machine.ownCPUSeconds()
+        start = Clock.now()
+    }
+
+    /// What was used since.
+    /// - Throws: `BenchError.failure`
+    func read() throws(BenchError) -> Usage {
+        let wall = Clock.now() - start
+        return Usage(
+            wallSeconds: Clock.seconds(wall),
+            gatewaySeconds: try gateway.figures().cpuSeconds - gatewayCPU,
+            generatorSeconds: Machine.ownCPUSeconds() - generatorCPU)
+    }
+}

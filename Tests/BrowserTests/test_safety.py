@@ -1,0 +1,173 @@
+"""What others write, and how they are called, stays text; the page's policy holds."""
+
+import base64
+import hashlib
+import hmac
+import json
+import pathlib
+import re
+import tempfile
+import time
+import unittest
+
+from browser import BrowserTestCase
+from gateway import REPOSITORY, path
+from playwright.sync_api import expect
+
+#: Each would set `window.hit`, or leave an element, if it became more than text anywhere.
+ATTACKS = [
+    "<img src=x onerror='window.hit = 1'>",
+    "<script>window.hit = 2</script>",
+    "\"'><svg onload=window.hit=3>",
+    "</p></div><iframe srcdoc='<script>parent.hit = 4</script>'></iframe>",
+    "<style>* { display: none }</style>",
+    "javascript:window.hit=5",
+    "https://example.org/\"onmouseover=\"window.hit=6",
+    "{{constructor.constructor('window.hit=7')()}} ${window.hit=8}",
+    "&lt;b&gt;entities&lt;/b&gt; &amp; <b>tags</b>",
+]
+FOREIGN = "#main img, li img, iframe, #main script, #main style, #main b, #sidebar b, [onload], [onmouseover]"
+INDEX = REPOSITORY / "Sources/Browser/index.html"
+
+
+class SafetyTests(BrowserTestCase):
+    def assert_untouched(self, page):
+        self.assertIsNone(page.page.evaluate("window.hit ?? null"))
+        self.assertEqual(0, page.page.locator(FOREIGN).count())
+
+    def test_what_a_person_writes_is_shown_as_they_wrote_it(self):
+        alice, bob = self.open_room("alice", "bob")
+        for attack in ATTACKS:
+            alice.say(attack)
+        for page in (alice, bob):
+            page.expect_messages(ATTACKS)
+            for row in page.messages.all():
+                row.hover()
+            self.assert_untouched(page)
+        self.picture(bob, "attacks")
+
+    def test_titles_names_and_identifiers_are_shown_as_they_are(self):
+        for number, attack in enumerate(ATTACKS[:3]):
+            conversation = f"{number} {attack}"
+            self.gateway.converse(conversation, "mallory", attack, title=attack)
+            self.gateway.say(conversation, attack, "Hello")
+            with self.subTest(attack):
+                page = self.open(attack, conversation)
+                expect(page.title).to_have_text(attack)
+                expect(page.page.locator(".who")).to_have_text(attack)
+                expect(page.messages.locator(".author")).to_have_text([attack])
+                expect(page.entry(attack)).to_contain_text("You: Hello")
+                page.box.press_sequentially("…")
+                self.assert_untouched(page)
+                page.page.context.close()
+                self.pages.remove(page)
+
+    def test_only_web_addresses_become_links_and_tell_the_target_nothing(self):
+        alice, = self.open_room("alice")
+        alice.say("See https://example.org/a?b=c. Not ftp://example.org javascript:alert(1) data:x")
+        link = alice.messages.locator(".body a")
+        expect(link).to_have_count(1)
+        expect(link).to_have_attribute("href", "https://example.org/a?b=c")
+        expect(link).to_have_attribute("rel", "noopener noreferrer nofollow")
+        expect(link).to_have_attribute("target", "_blank")
+
+    def test_the_policy_of_the_gateway_is_that_of_the_page_and_forbids_framing(self):
+        page = re.search(r'Content-Security-Policy" content="([^"]*)"', INDEX.read_text())[1]
+        for file in ("/", "/page.js", "/page.css"):
+            headers = self.gateway.headers(file)
+            self.assertEqual(f"{page}; frame-ancestors 'none'", headers["content-security-policy"])
+            self.assertEqual("nosniff", headers["x-content-type-options"])
+            self.assertEqual("no-referrer", headers["referrer-policy"])
+
+    def test_the_policy_refuses_what_an_injection_would_need(self):
+        alice, = self.open_room("alice")
+        self.expected = ("Content Security Policy", "TrustedHTML", "TrustedScript")
+        refused = alice.page.evaluate("""async () => {
+          const seen = [];
+          addEventListener('securitypolicyviolation', (event) => {
+            seen.push(event.effectiveDirective);
+          });
+          const attempts = [
+            () => { document.body.innerHTML += '<b>x</b>'; },
+            () => { eval('window.hit = 1'); },
+            () => { document.body.setAttribute('onclick', 'window.hit = 2'); },
+            () => { document.body.setAttribute('style', 'display: none'); },
+            () => {
+              const image = document.createElement('img');
+              image.src = 'https://example.org/x.png';
+              document.body.append(image);
+            },
+            () => fetch('https://example.org/').catch(() => {}),
+          ];
+          // What a debugger evaluates itself may do more than a page.
+          await new Promise((resolve) => { setTimeout(resolve); });
+          for (const attempt of attempts) {
+            try { await attempt(); } catch { /* some of them throw as well */ }
+          }
+          await new Promise((resolve) => { setTimeout(resolve, 100); });
+          return seen;
+        }""")
+        self.assertLessEqual(
+            {"require-trusted-types-for", "style-src-attr", "img-src", "connect-src"}, set(refused))
+        alice.title.click()
+        self.assertIsNone(alice.page.evaluate("window.hit ?? null"))
+        self.assertTrue(alice.box.is_visible())
+
+
+class TokenTests(BrowserTestCase):
+    """The page in front of a gateway that asks for tokens."""
+
+    SECRET = "a secret of the browser tests, long enough"
+
+    @classmethod
+    def setUpClass(cls):
+        file = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()), "secret")
+        file.write_text(cls.SECRET)
+        cls.settings = {"auth__mode": "jwt", "auth__jwt__secret_file": str(file)}
+        super().setUpClass()
+
+    def token(self, user, lifetime=3600):
+        """A token for a user, as a backend would sign it."""
+        claims = {"sub": user, "exp": int(time.time()) + lifetime}
+        parts = [_base64(json.dumps(part).encode()) for part in ({"alg": "HS256"}, claims)]
+        signed = ".".join(parts)
+        code = hmac.digest(self.SECRET.encode(), signed.encode(), hashlib.sha256)
+        return f"{signed}.{_base64(code)}"
+
+    def test_a_token_in_the_address_is_used_and_taken_out_of_it(self):
+        self.gateway.call("PUT", path("room"), {"title": "Room", "participants": ["alice"]})
+        token = self.token("alice")
+        page = self.open(None)
+        page.page.goto(f"http://{self.gateway.address}/?token={token}&conversation=room")
+        page.expect_live()
+        expect(page.page.locator(".who")).to_have_text("alice")
+        self.assertNotIn("token", page.page.url)
+        self.assertIn("conversation=room", page.page.url)
+        stored = page.page.evaluate("JSON.stringify({...localStorage}) + document.cookie")
+        self.assertNotIn(token, stored)
+        page.say("By token")
+        page.expect_messages(["By token"])
+        page.page.reload()
+        page.expect_messages(["By token"])
+        self.assertNotIn(token, self.gateway.log.read_text())
+
+    def test_a_refused_token_is_asked_for_again(self):
+        page = self.open(None)
+        page.page.goto(f"http://{self.gateway.address}/?token={self.token('alice', -3600)}")
+        expect(page.dialog).to_contain_text("the token expired")
+        page.dialog.get_by_label("Token").fill("nonsense")
+        page.dialog.get_by_label("Token").press("Enter")
+        expect(page.dialog).to_contain_text("the token was refused")
+        self.picture(page, "token")
+        page.dialog.get_by_label("Token").fill(self.token("bob"))
+        page.dialog.get_by_label("Token").press("Enter")
+        page.expect_live()
+        expect(page.page.locator(".who")).to_have_text("bob")
+
+
+def _base64(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,200 @@
+import TestSupport
+import Testing
+
+/// `limits.*` of `protocol.md` 8, each small, on gateways of their own: what passes them is refused
+/// by name, or closed with the code of the table in 2.
+@Suite struct LimitTests {
+    @Suite(
+        .gateway([
+            "limits.inbound_frame": "4KiB", "limits.message": "1KiB", "limits.reply": "64KiB",
+            "limits.subscriptions": "3",
+        ]))
+    struct Sizes {
+        @Test func connectNamesTheLimits() throws {
+            let client = try ChatTestClient(port: LiveGateway.get().port)
+            let limits = try client.connect(user: "alice")["limits"]
+            #expect(limits["inbound_frame"] == 4096 && limits["message"] == 1024)
+            #expect(limits["reply"] == 65_536 && limits["subscriptions"] == 3)
+        }
+
+        @Test(arguments: [(4096, nil), (4097, 1009), (100_000, 1009)] as [(Int, UInt16?)])
+        func aFrameAboveTheLimitCloses(size: Int, code: UInt16?) throws {
+            let exchange = try FrameExchange(connectedTo: LiveGateway.get().port)
+            let request = #"{"id":5,"method":"unsubscribeConversations"}"#
+            let padding = [UInt8](repeating: 0x20, count: size - request.utf8.count)
+            try exchange.connection.send(WebSocketFrame(.text, Array(request.utf8) + padding))
+            if let code {
+                #expect(try exchange.connection.waitForClose() == code)
+            } else {
+                #expect(try exchange.reply()["result"] == [:])
+            }
+        }
+
+        @Test func aFragmentedMessageAboveTheLimitCloses() throws {
+            let exchange = try FrameExchange(connectedTo: LiveGateway.get().port)
+            let piece = [UInt8](repeating: 0x20, count: 2000)
+            try exchange.connection.send(WebSocketFrame(.text, piece, isFinal: false))
+            try exchange.connection.send(WebSocketFrame(.continuation, piece, isFinal: false))
+            try exchange.connection.send(WebSocketFrame(.continuation, piece))
+            #expect(try exchange.connection.waitForClose() == 1009)
+        }
+
+        @Test func aMessageAboveTheLimitIsTooLarge() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["alice"])
+            let client = try gateway.client("alice")
+            func send(_ content: JSONValue) throws -> String {
+                var params = content
+                params["conversation"] = .string(id)
+                return try client.code("sendMessage", params)
+            }
+            let text = JSONValue.string(String(repeating: "ü", count: 512))
+            let long = JSONValue.string(String(repeating: "ü", count: 513))
+            #expect(try send(["body": text]) == "ok")
+            #expect(try send(["body": long]) == "too_large")
+            #expect(try send(["body": "b", "metadata": ["m": text]]) == "too_large")
+            #expect(try send(["body": "b", "attachment": ["a": text]]) == "too_large")
+            #expect(try send(["body": "b", "extra": text]) == "too_large")
+            let answer = try gateway.api().http.send(
+                "POST", "/v1/conversations/\(id)/messages", json: ["author": "alice", "body": long])
+            #expect(answer.status == 413 && answer.json["error"]["code"] == "too_large")
+        }
+
+        @Test func aReplyAboveTheLimitHoldsFewerMessages() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["alice"])
+            let body = JSONValue.string(String(repeating: "a", count: 1000))
+            try gateway.api().post(
+                (0..<300).map { _ in ["author": "alice", "body": body] }, to: id)
+            let client = try gateway.client("alice")
+            let page = try client.request(
+                "fetchMessages", ["conversation": .string(id), "limit": 300])
+            let count = page["messages"].seqs.count
+            #expect(page.bytes.count <= 65_536 && count >= 20)
+            #expect(page["messages"].seqs == (1...300).reversed().prefix(count).map { $0 })
+            #expect(page["hasMore"] == ["before": true, "after": false])
+            // What a subscription leaves out for its size is fetched by the gap's own ends.
+            let answer = try client.request(
+                "subscribeMessages",
+                [
+                    "conversation": .string(id), "limit": 300,
+                    "have": ["head": page["head"], "asOf": 2, "runs": [[1, 40]]],
+                ])
+            #expect(answer.bytes.count <= 65_536)
+            #expect(answer["gaps"].array?.isEmpty == false)
+            #expect(Shape.subscription.faults(answer) == [])
+            let gap = answer["gaps"][0]
+            let filled = try client.request(
+                "fetchMessages",
+                [
+                    "conversation": .string(id), "after": gap["after"], "before": gap["before"],
+                    "order": "asc", "limit": 1000,
+                ])
+            #expect(filled["messages"].seqs.first == (gap["after"].int ?? 0) + 1)
+        }
+
+        @Test func subscriptionsAreCounted() throws {
+            let gateway = try LiveGateway.get()
+            let ids = try (0..<4).map { _ in try gateway.conversation(of: ["alice"]) }
+            let client = try gateway.client("alice")
+            func subscribe(_ id: String) throws -> String {
+                try client.code("subscribeMessages", ["conversation": .string(id)])
+            }
+            for id in ids.prefix(3) { #expect(try subscribe(id) == "ok") }
+            #expect(try subscribe(ids[3]) == "too_large")
+            // A resync is no further one, and one that ended makes room.
+            #expect(try subscribe(ids[0]) == "ok")
+            try client.request("unsubscribeMessages", ["conversation": .string(ids[1])])
+            #expect(try subscribe(ids[3]) == "ok")
+        }
+    }
+
+    @Suite(.gateway(["limits.requests_per_second": "5"]))
+    struct Rate {
+        @Test func aBurstOfTwiceTheRatePassesAndThenItIsLimited() throws {
+            let client = try LiveGateway.get().client("alice")
+            let ids = try (0..<30).map { _ in try client.send("unsubscribeConversations") }
+            var refused: [ChatTestClient.RequestFailed] = []
+            for id in ids {
+                do {
+                    _ = try client.result(of: id)
+                } catch let error as ChatTestClient.RequestFailed { refused.append(error) }
+            }
+            // `connect` was one of the ten; the machine may have taken time enough for a few more.
+            #expect(refused.count >= 10 && refused.count <= 21)
+            for error in refused {
+                #expect(error.code == "rate_limited" && error.retry == "later")
+                #expect((1...1000).contains(error.after ?? 0))
+            }
+            let passes = try Deadline.standard.poll {
+                try client.code("unsubscribeConversations") == "ok"
+            }
+            #expect(passes)
+        }
+
+        @Test func theLimitIsOfTheConnection() throws {
+            let gateway = try LiveGateway.get()
+            let first = try gateway.client("alice")
+            for _ in 0..<30 { try first.send("unsubscribeConversations") }
+            #expect(try gateway.client("alice").code("unsubscribeConversations") == "ok")
+        }
+    }
+
+    @Suite(.gateway(["limits.connections": "3", "limits.connections_per_user": "2"]), .serialized)
+    struct Connections {
+        @Test func oneTooManyIsClosedWith3004AndMayComeBackLater() throws {
+            let gateway = try LiveGateway.get()
+            var clients = try ["alice", "bob", "carol"].map { try gateway.client($0) }
+            let extra = try WebSocketConnection(port: gateway.port)
+            #expect(try extra.waitForClose() == 3004)
+            for client in clients { try client.settle() }
+            clients.removeLast()
+            let returned = Deadline.standard.poll {
+                (try? gateway.client("dave").code("unsubscribeConversations")) == "ok"
+            }
+            #expect(returned)
+        }
+
+        @Test func oneTooManyOfAUserIsClosedWith3004() throws {
+            let gateway = try LiveGateway.get()
+            var clients: [ChatTestClient] = []
+            let isThere = Deadline.standard.poll {
+                (try? clients.append(gateway.client("alice"))) != nil && clients.count == 2
+            }
+            #expect(isThere)
+            let third = try WebSocketConnection(port: gateway.port)
+            try third.send(text: #"{"id":1,"method":"connect","params":{"user":"alice"}}"#)
+            #expect(try third.waitForClose() == 3004)
+            for client in clients { try client.settle() }
+        }
+    }
+
+    @Suite(
+        .gateway([
+            "limits.connect_timeout": "200ms", "limits.ping_interval": "1s",
+            "limits.pong_timeout": "1s",
+        ]))
+    struct Times {
+        @Test func whoDoesNotSayConnectIsClosedWith3501() throws {
+            let port = try LiveGateway.get().port
+            #expect(try WebSocketConnection(port: port).waitForClose() == 3501)
+            // A frame that is no request is none either.
+            let talker = try WebSocketConnection(port: port)
+            try talker.send(text: "nonsense")
+            #expect(try talker.waitForClose() == 3501)
+        }
+
+        @Test func silenceIsBrokenByAPingEvent() throws {
+            let client = try ChatTestClient(port: LiveGateway.get().port)
+            #expect(try client.connect(user: "alice")["pingInterval"] == 1)
+            for _ in 0..<2 { #expect(try client.nextEvent("ping") == ["event": "ping"]) }
+            #expect(!client.connection.hasEnded)
+        }
+
+        @Test func whoAnswersNoPingIsClosedWith3003() throws {
+            let exchange = try FrameExchange(connectedTo: LiveGateway.get().port)
+            exchange.connection.answersPings = false
+            #expect(try exchange.connection.waitForClose() == 3003)
+        }
+    }
+}

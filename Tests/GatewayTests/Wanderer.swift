@@ -1,0 +1,115 @@
+import TestSupport
+
+/// A client that does whatever a client may do, at random: subscribes and resumes, reads pages,
+/// types, marks as read, drops its connection; a slow one also stops reading for a while.
+final class Wanderer {
+    let client: ChatTestClient
+    let isSlow: Bool
+    /// Things done.
+    private(set) var moves = 0
+    /// Gaps that it got for being slow.
+    private(set) var slowGaps = 0
+    private var random: SplitMix64
+    private var asked: Set<Int> = []
+    /// How many messages there are; tells it for how long it has rested.
+    var poured = 0
+    private var restsUntil = 0
+
+    init(_ client: ChatTestClient, isSlow: Bool, seed: UInt64) {
+        self.client = client
+        self.isSlow = isSlow
+        random = SplitMix64(seed: seed)
+        client.onFrame = { [unowned self] in try took($0) }
+    }
+
+    /// It reads nothing for now.
+    var isResting: Bool { poured < restsUntil }
+
+    /// Does something, if it waits for little.
+    ///
+    /// - Throws: what the client throws.
+    func move() throws {
+        guard !isResting, asked.count < 3, random.happens(30),
+            let id = LiveGateway.RecordedRun.conversations.randomElement(using: &random)
+        else { return }
+        moves += 1
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<30: try subscribe(id)
+        case 30..<36: try ask("unsubscribeMessages", ["conversation": .string(id)])
+        case 36..<70: try fetch(id)
+        case 70..<80:
+            try ask("typing", ["conversation": .string(id), "state": "begin"])
+        case 80..<88:
+            let seq = client.holder(id).head["seq"].int ?? 0
+            try ask("markRead", ["conversation": .string(id), "seq": .int(seq)])
+        case 88..<90:
+            asked = []
+            try client.reconnect()
+        default:
+            if isSlow { restsUntil = poured + Int.random(in: 30...400, using: &random) }
+        }
+    }
+
+    /// Leaves the conversation, unless it is not in it.
+    ///
+    /// - Returns: Whether it was.
+    /// - Throws: `TestFailure` where no answer comes.
+    func leave(_ id: String) throws -> Bool {
+        do {
+            try client.request("leaveConversation", ["conversation": .string(id)])
+            return true
+        } catch let error as ChatTestClient.RequestFailed where error.code == "not_found" {
+            return false
+        }
+    }
+
+    /// Reads on and waits for all that it asked for.
+    ///
+    /// - Throws: `TestFailure` where an answer does not come.
+    func settle() throws {
+        restsUntil = 0
+        guard try client.wait(until: { _ in asked.isEmpty }) else {
+            throw TestFailure("\(client.user): \(asked.count) answers did not come")
+        }
+    }
+
+    private func subscribe(_ id: String) throws {
+        var params = client.subscription(id, limit: Int.random(in: 1...60, using: &random))
+        if random.happens(10) { params["have"] = .null }
+        try ask("subscribeMessages", params)
+    }
+
+    /// A piece of what it lacks, if it lacks anything, or a page anywhere.
+    private func fetch(_ id: String) throws {
+        let limit = JSONValue.int(Int.random(in: 1...40, using: &random))
+        var params: JSONValue = ["conversation": .string(id), "limit": limit]
+        let holder = client.holder(id)
+        if random.happens(60), let gap = holder.missing().ranges.randomElement(using: &random) {
+            params["after"] = .int(gap.lowerBound - 1)
+            params["before"] = .int(gap.upperBound + 1)
+        } else if random.happens(70) {
+            let top = holder.head["seq"].int ?? 0
+            let anchor = ["before", "after", "around"].randomElement(using: &random) ?? "around"
+            params[anchor] = .int(Int.random(in: 1...(top + 1), using: &random))
+        }
+        if random.happens(50) { params["order"] = "asc" }
+        try ask("fetchMessages", params)
+    }
+
+    private func ask(_ method: String, _ params: JSONValue) throws {
+        asked.insert(try client.send(method, params))
+    }
+
+    private func took(_ frame: JSONValue) throws {
+        for gap in frame["gaps"].array ?? [] where gap["cause"] == "slow" { slowGaps += 1 }
+        guard let id = frame["id"].int, asked.contains(id), frame["cached"].bool != true else {
+            return
+        }
+        asked.remove(id)
+        // It may have been taken out of the conversation meanwhile.
+        let code = frame["error"]["code"].string
+        guard code == nil || code == "not_found" else {
+            throw TestFailure("\(client.user): \(frame["error"])")
+        }
+    }
+}
