@@ -42,6 +42,7 @@ let package = Package(
         core("Chat", ["JSON"]),
         core("Wire", ["Chat", "JSON"]),
         core("Engine", ["Wire", "Chat", "JSON"]),
+        core("Simulation", ["Engine", "Wire", "Chat", "JSON"]),
 
         // MARK: the shell: what owns threads, files and sockets
         core("Crypto", ["CCrypto", "Chat", "JSON"]),
@@ -72,7 +73,11 @@ let package = Package(
         tests("WireTests", ["Wire", "Chat", "JSON", "TestSupport"]),
         tests("ChatTests", ["Chat", "JSON", "TestSupport"]),
         tests("GatewayContractTests", ["TestSupport", "gapless"]),
-        tests("EngineTests", ["Engine", "Wire", "Chat", "JSON"]),
+        tests("EngineTests", ["Simulation", "Engine", "Wire", "Chat", "JSON"]),
+        tests("SimulationTests", ["Simulation", "Engine", "Wire", "Chat", "JSON"]),
+        tests(
+            "RedisTests",
+            ["Upstream", "Cache", "Crypto", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
         tests("CacheTests", ["Cache", "Wire", "Chat", "JSON", "TestSupport"]),
         tests(
             "UpstreamTests",

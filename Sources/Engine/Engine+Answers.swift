@@ -208,7 +208,13 @@ extension Engine {
         _ call: Call, _ resume: Resume, _ stream: Stream, _ state: Stream.State, ids: [Int: String]
     ) {
         guard let session = sessions[call.session] else { return }
-        if session.subscription(to: stream) == nil { stream.add(session) }
+        if session.subscription(to: stream) == nil {
+            // Others that were asked for with this one may have come first.
+            guard session.subscriptions.count < limits.subscriptions else {
+                return fail(call, tooManySubscriptions)
+            }
+            stream.add(session)
+        }
         reply(call) { $0.resume(resume, state.head, state.record, ids) }
     }
 

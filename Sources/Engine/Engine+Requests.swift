@@ -30,6 +30,7 @@ extension Engine {
         case .unsubscribeConversations:
             inOrder(session, call, Self.ownList) {
                 session.watchesConversations = false
+                session.heldListEvents = []
                 listWatchers[session.id] = nil
                 reply(call) { $0.emptyObject() }
             }
@@ -138,9 +139,7 @@ extension Engine {
         guard let (stream, _) = admit(call, conversation) else { return }
         let isNew = session.subscription(to: stream) == nil
         guard !isNew || session.subscriptions.count < limits.subscriptions else {
-            return fail(
-                call,
-                RequestError(.tooLarge, "at most \(limits.subscriptions) subscriptions a connection"))
+            return fail(call, tooManySubscriptions)
         }
         if let have {
             ask(
@@ -149,6 +148,10 @@ extension Engine {
         } else {
             ask(.page(conversation: conversation, PageRequest(limit: limit)), call)
         }
+    }
+
+    var tooManySubscriptions: RequestError {
+        RequestError(.tooLarge, "at most \(limits.subscriptions) subscriptions a connection")
     }
 
     private func unsubscribe(_ session: Session, _ call: Call, _ conversation: String) {

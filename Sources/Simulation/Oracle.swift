@@ -178,7 +178,8 @@ struct Oracle {
         guard let position = holding.position else { return }
         let highest = log.highest(asOf: position)
         let accounted = holding.accounted
-        let low = accounted.first ?? 1
+        // What lies below the oldest run is not there to be missed.
+        let low = holding.runs.first ?? max(1, highest)
         try require(
             accounted.contains(low, highest),
             "held \(holding.runs), told missing \(holding.told), of \(highest) places")

@@ -48,12 +48,12 @@ package struct Socket {
 }
 
 /// What a frame of the gateway is, read from its RFC 6455 header.
-enum ReceivedFrame {
+package enum ReceivedFrame {
     case text([UInt8])
     case ping
 
     /// - Throws: `Violation`, if header and payload are not those of one whole server frame.
-    init(_ bytes: [UInt8]) throws(Violation) {
+    package init(_ bytes: [UInt8]) throws(Violation) {
         try require(bytes.count >= 2, "a frame of \(bytes.count) bytes")
         var header = 2
         var count = Int(bytes[1])

@@ -18,7 +18,7 @@ PHONE = {
     "viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True,
     "device_scale_factor": 2,
 }
-#: Chromium says so itself when a socket can't be opened: news in a test that takes the gateway away.
+#: Chromium says so itself when a socket can't be opened: no news where a test stops the gateway.
 UNREACHABLE = "WebSocket connection to"
 
 _running = {}

@@ -43,7 +43,7 @@ class ChatPage:
         self.dialog.get_by_role("button", name="Delete").click()
 
     def places(self):
-        """The seq of each message that is shown, from top to bottom; what is being sent has none."""
+        """The seq of each message, from top to bottom; what is still being sent has none."""
         return self.messages.evaluate_all("rows => rows.map((row) => Number(row.dataset.seq))")
 
     def scroll_to(self, top):

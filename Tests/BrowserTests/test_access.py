@@ -4,6 +4,7 @@ import re
 import unittest
 
 from browser import DESK, PHONE, BrowserTestCase
+from gateway import path
 from playwright.sync_api import expect
 
 #: Texts of at least this contrast can be read by most people with weak sight (WCAG 2, AA).
@@ -118,6 +119,16 @@ class AccessTests(BrowserTestCase):
         self.tab_to(alice, "^Delete$")
         keys.press("Enter")
         bob.expect_messages(["This message was deleted"])
+
+    def test_the_focus_stays_where_it_is_when_its_message_changes(self):
+        alice, = self.open_room("alice")
+        alice.say("One")
+        alice.expect_messages(["One"])
+        listed = self.gateway.call("GET", path(self.room, "messages"))["messages"]
+        alice.message("One").get_by_role("button", name="Delete message").focus()
+        self.gateway.call("PATCH", path(self.room, "messages", listed[0]["id"]), {"body": "Two"})
+        alice.expect_messages(["Two (edited)"])
+        self.assertEqual("Delete message", self.focused(alice))
 
     def test_every_control_has_a_name_and_the_regions_have_roles(self):
         self.fill_room()

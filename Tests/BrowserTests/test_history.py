@@ -3,6 +3,7 @@
 import unittest
 
 from browser import BrowserTestCase
+from gateway import path
 from playwright.sync_api import expect
 
 LENGTH = 350
@@ -105,12 +106,11 @@ class HistoryTests(BrowserTestCase):
         alice = self.open("alice", self.room)
         expect(alice.messages).to_have_count(100)
         self.walk_back(alice)
-        listed = self.gateway.call(
-            "GET", f"/v1/conversations/{self.room}/messages?limit=1&after=9&order=asc")
+        messages = path(self.room, "messages")
+        listed = self.gateway.call("GET", f"{messages}?limit=1&after=9&order=asc")
         edited = listed["messages"][0]
         self.assertEqual("Part 10", edited["body"])
-        self.gateway.call(
-            "PATCH", f"/v1/conversations/{self.room}/messages/{edited['id']}", {"body": "Part ten"})
+        self.gateway.call("PATCH", f"{messages}/{edited['id']}", {"body": "Part ten"})
         expect(alice.bodies.nth(9)).to_have_text("Part ten (edited)")
         expect(alice.messages).to_have_count(150)
 

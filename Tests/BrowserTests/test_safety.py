@@ -26,7 +26,9 @@ ATTACKS = [
     "{{constructor.constructor('window.hit=7')()}} ${window.hit=8}",
     "&lt;b&gt;entities&lt;/b&gt; &amp; <b>tags</b>",
 ]
-FOREIGN = "#main img, li img, iframe, #main script, #main style, #main b, #sidebar b, [onload], [onmouseover]"
+FOREIGN = (
+    "#main img, li img, iframe, #main script, #main style, #main b, #sidebar b, [onload], "
+    "[onmouseover]")
 INDEX = REPOSITORY / "Sources/Browser/index.html"
 
 
@@ -41,8 +43,7 @@ class SafetyTests(BrowserTestCase):
             alice.say(attack)
         for page in (alice, bob):
             page.expect_messages(ATTACKS)
-            for row in page.messages.all():
-                row.hover()
+            page.message("onmouseover").hover()
             self.assert_untouched(page)
         self.picture(bob, "attacks")
 

@@ -3,6 +3,7 @@
 import unittest
 
 from browser import BrowserTestCase
+from gateway import path
 from playwright.sync_api import expect
 
 
@@ -151,7 +152,7 @@ class TalkingTests(BrowserTestCase):
         alice, bob = self.open_room("alice", "bob")
         alice.say("Before")
         bob.expect_messages(["Before"])
-        self.gateway.call("DELETE", f"/v1/conversations/{self.room}/participants/bob")
+        self.gateway.call("DELETE", path(self.room, "participants", "bob"))
         expect(bob.notice).to_have_text("You take no part in this conversation any more.")
         expect(bob.box).to_be_disabled()
         expect(bob.messages).to_have_count(0)

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Simulation
 import Testing
 import Wire
 
@@ -26,7 +27,7 @@ import Wire
     }
 
     static func firstRev(_ seq: Int, _ log: ModelLog) -> Int {
-        (log.changes.firstIndex { $0.seq == seq } ?? 0) + 1
+        (log.changes.firstIndex { $0.slot == seq } ?? 0) + 1
     }
 
     static func step(_ log: inout ModelLog, _ random: inout SplitMix64) {

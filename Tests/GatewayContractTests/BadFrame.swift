@@ -12,7 +12,9 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
     /// Sent as it is instead of `text`.
     var frame: WebSocketFrame?
 
-    var testDescription: String { frame == nil ? text : "\(field), \(frame?.payload.count ?? 0) bytes" }
+    var testDescription: String {
+        frame == nil ? text : "\(field), \(frame?.payload.count ?? 0) bytes"
+    }
 
     init(_ text: String, id: Int = 5, code: String = "bad_request", _ field: String) {
         self.text = text
@@ -117,7 +119,9 @@ extension BadFrame {
             "after"),
         .init("fetchMessages", #"{"conversation":"@","around":""}"#, "around"),
         .init("fetchMessages", #"{"conversation":"@","around":1,"before":2}"#, "around"),
-        .init("fetchMessages", #"{"conversation":"@","before":"no-such-id"}"#, code: "not_found", "before"),
+        .init(
+            "fetchMessages", #"{"conversation":"@","before":"no-such-id"}"#, code: "not_found",
+            "before"),
         .init("fetchMessages", #"{"conversation":"elsewhere"}"#, code: "not_found", "conversation"),
         .init("fetchConversation", "{}", "conversation"),
         .init("fetchConversations", #"{"limit":0}"#, "limit"),
@@ -173,7 +177,8 @@ extension BadFrame {
         .init("editMessage", #"{"conversation":"@","body":"b"}"#, "id"),
         .init("editMessage", #"{"conversation":"@","id":"m1","body":{}}"#, "body"),
         .init("editMessage", #"{"conversation":"@","id":"m1","metadata":7}"#, "metadata"),
-        .init("editMessage", #"{"conversation":"@","id":"none","body":"b"}"#, code: "not_found", "id"),
+        .init(
+            "editMessage", #"{"conversation":"@","id":"no","body":"b"}"#, code: "not_found", "id"),
         .init("deleteMessage", #"{"conversation":"@"}"#, "id"),
         .init("deleteMessage", #"{"conversation":"@","id":7}"#, "id"),
         .init("deleteMessage", #"{"conversation":"@","id":"none"}"#, code: "not_found", "id"),

@@ -91,11 +91,14 @@ import Testing
     @Test(arguments: [
         Refused(setting: "limits.conections=5", words: ["limits.conections", "unknown key"]),
         Refused(setting: "nonsense=5", words: ["nonsense", "unknown key"]),
-        Refused(setting: "limits.connections=many", words: ["limits.connections", "many", "accepted"]),
+        Refused(
+            setting: "limits.connections=many", words: ["limits.connections", "many", "accepted"]),
         Refused(setting: "limits.connections=-1", words: ["limits.connections", "-1", "accepted"]),
-        Refused(setting: "limits.inbound_frame=64", words: ["limits.inbound_frame", "64", "accepted"]),
+        Refused(
+            setting: "limits.inbound_frame=64", words: ["limits.inbound_frame", "64", "accepted"]),
         Refused(setting: "limits.inbound_frame=64Kb", words: ["limits.inbound_frame", "accepted"]),
-        Refused(setting: "limits.ping_interval=5x", words: ["limits.ping_interval", "5x", "accepted"]),
+        Refused(
+            setting: "limits.ping_interval=5x", words: ["limits.ping_interval", "5x", "accepted"]),
         Refused(setting: "listen.public=here", words: ["listen.public", "here", "accepted"]),
         Refused(setting: "listen.public=127.0.0.1:70000", words: ["listen.public", "70000"]),
         Refused(setting: "auth.mode=closed", words: ["auth.mode", "closed", "open", "jwt"]),
@@ -103,9 +106,12 @@ import Testing
         Refused(setting: "upstream.kind=kafka", words: ["upstream.kind", "kafka", "embedded"]),
         Refused(setting: "page.enabled=maybe", words: ["page.enabled", "maybe", "accepted"]),
         Refused(setting: "log.level=loud", words: ["log.level", "loud", "accepted"]),
-        Refused(setting: "auth.api_key_file=/nowhere/keys", words: ["auth.api_key_file", "/nowhere/keys"]),
+        Refused(
+            setting: "auth.api_key_file=/nowhere/keys",
+            words: ["auth.api_key_file", "/nowhere/keys"]),
         Refused(setting: "cache.path=/nowhere/at/all.db", words: ["/nowhere/at/all.db"]),
-        Refused(setting: "listen.public=0.0.0.0:0", words: ["auth.mode", "open", "auth.allow_insecure"]),
+        Refused(
+            setting: "listen.public=0.0.0.0:0", words: ["auth.mode", "auth.allow_insecure"]),
     ])
     func aBadSettingStopsTheStartWith1(_ refused: Refused) throws {
         let run = try CommandRun(
@@ -142,7 +148,8 @@ import Testing
         for line in [
             "limits.connections: 31", "limits.subscriptions: 22", "limits.message: \"13KiB\"",
         ] { #expect(run.output.contains(line), "\(run.output)") }
-        #expect(run.output.contains("https://a.example") && run.output.contains("https://b.example"))
+        #expect(
+            run.output.contains("https://a.example") && run.output.contains("https://b.example"))
     }
 
     @Test func openModeOnAnOpenAddressMustBeAllowed() throws {

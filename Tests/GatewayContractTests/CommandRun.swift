@@ -26,7 +26,8 @@ struct CommandRun {
                 .joined(separator: directory.path)
         }
         let log = directory.appendingPathComponent("output")
-        let words = environment.map { "\($0.key)=\(placed($0.value))" }
+        let words =
+            environment.map { "\($0.key)=\(placed($0.value))" }
             + [try GatewayProcess.binary()] + arguments.map(placed)
         let child = try ChildProcess(
             "/usr/bin/env", ["--chdir=\(directory.path)"] + words, log: log.path)

@@ -12,6 +12,8 @@ extension DefaultGateway {
             #expect(Shape.welcome.faults(result) == [])
             #expect(result["user"] == "née Ünïcode")
             #expect(result["pingInterval"] == 25)
+            #expect(result["limits"]["requests_per_second"] == 200)
+            #expect(result["limits"]["reply"] == 1_048_576)
             #expect(result["upstream"]["state"] == "online")
             let other = try ChatTestClient(port: gateway.port).connect(user: "née Ünïcode")
             #expect(other["session"] != result["session"])
@@ -31,7 +33,8 @@ extension DefaultGateway {
                 .first { $0.hasPrefix(line) }.map { String($0.dropFirst(line.count)) }
             #expect(named == taken)
             let exchange = FrameExchange(connection)
-            #expect(try exchange.ask(#"{"id":1,"method":"connect","params":{"user":"a"}}"#)["id"] == 1)
+            #expect(
+                try exchange.ask(#"{"id":1,"method":"connect","params":{"user":"a"}}"#)["id"] == 1)
         }
 
         @Test(arguments: [
@@ -62,8 +65,9 @@ extension DefaultGateway {
                 #expect(try client.code("connect", params) == "bad_request", "\(params)")
             }
             let longest = String(repeating: "ü", count: 127) + "u"
-            #expect(try client.request("connect", ["user": .string(longest)])["user"]
-                == .string(longest))
+            #expect(
+                try client.request("connect", ["user": .string(longest)])["user"]
+                    == .string(longest))
         }
 
         @Test func aSecondConnectIsABadRequest() throws {

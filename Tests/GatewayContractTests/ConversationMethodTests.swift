@@ -36,7 +36,8 @@ extension DefaultGateway {
         @Test func anIdIsGivenWhereNoneIsNamedAndRefusedWhereItIsTaken() throws {
             let gateway = try LiveGateway.get()
             let client = try gateway.client("alice")
-            let made = try client.request("createConversation", ["participants": []])["conversation"]
+            let made = try client.request("createConversation", ["participants": []])[
+                "conversation"]
             #expect(Shape.conversation.faults(made) == [])
             #expect(made["participants"] == ["alice"] && made["title"] == .null)
             let again: JSONValue = ["id": made["id"], "participants": []]
@@ -53,7 +54,8 @@ extension DefaultGateway {
             ) throws -> JSONValue {
                 try caller.request(
                     "createConversation",
-                    ["participants": .strings(others), "distinct": .bool(distinct)])["conversation"][
+                    ["participants": .strings(others), "distinct": .bool(distinct)])[
+                        "conversation"][
                         "id"]
             }
             let first = try create(client, [users[1]])
@@ -74,9 +76,10 @@ extension DefaultGateway {
                 var params = fields
                 params["conversation"] = .string(id)
                 let conversation = try client.request("updateConversation", params)["conversation"]
-                #expect(Shape.conversation.without().faults(conversation).filter {
-                    !$0.contains("color")
-                } == [])
+                #expect(
+                    Shape.conversation.without().faults(conversation).filter {
+                        !$0.contains("color")
+                    } == [])
                 return conversation
             }
             let titled = try update(["title": "One", "metadata": ["a": 1], "color": 7])
@@ -232,8 +235,9 @@ extension DefaultGateway {
             #expect(try mark(0) == ["lastReadSeq": 0, "unreadCount": 9])
             #expect(try mark(4) == ["lastReadSeq": 4, "unreadCount": 5])
             #expect(try mark(2) == ["lastReadSeq": 4, "unreadCount": 5])
-            #expect(try bob.code("markRead", ["conversation": .string(id), "seq": 11])
-                == "bad_request")
+            #expect(
+                try bob.code("markRead", ["conversation": .string(id), "seq": 11])
+                    == "bad_request")
             try bob.request("sendMessage", ["conversation": .string(id), "body": "b"])
             #expect(try state(bob) == [11, 0])
             #expect(try state(alice) == [10, 1])

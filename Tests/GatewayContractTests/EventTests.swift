@@ -47,7 +47,8 @@ extension DefaultGateway {
         @Test func anArrayOfMessagesIsAsManyChanges() throws {
             let gateway = try LiveGateway.get()
             let (id, _, bob) = try pair(gateway)
-            try gateway.api().post((0..<10).map { ["author": "alice", "body": .int($0).text] }, to: id)
+            try gateway.api().post(
+                (0..<10).map { ["author": "alice", "body": .int($0).text] }, to: id)
             var seqs: [Int] = []
             var position: JSONValue = 1
             while seqs.count < 10 {
@@ -100,7 +101,8 @@ extension DefaultGateway {
             #expect(event["user"] == "bob" && event["seq"] == 3)
             // Back, or to where it is, is no move.
             for seq in [3, 1] {
-                let same = try bob.request("markRead", ["conversation": .string(id), "seq": .int(seq)])
+                let same = try bob.request(
+                    "markRead", ["conversation": .string(id), "seq": .int(seq)])
                 #expect(same["lastReadSeq"] == 3)
             }
             try alice.settle()

@@ -18,6 +18,11 @@ final class FrameExchange {
         guard answer["error"].isNull else { throw TestFailure("connect: \(answer)") }
     }
 
+    /// The text of a request, its params as they are.
+    static func request(_ method: String, _ params: String, id: String = "5") -> String {
+        #"{"id":\#(id),"method":"\#(method)","params":\#(params)}"#
+    }
+
     /// The next frame that is a reply.
     ///
     /// - Throws: `TestFailure` where none comes, or the connection ends.

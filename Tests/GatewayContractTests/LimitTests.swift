@@ -169,6 +169,26 @@ import Testing
         }
     }
 
+    @Suite(.gateway(["limits.reply": "64KiB", "limits.outbox_hard": "512KiB"]))
+    struct Outbox {
+        @Test func whoAsksForMoreThanItReadsIsClosedWith3002AndNobodyElseWaits() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["alice"])
+            let body = JSONValue.string(String(repeating: "a", count: 1000))
+            try gateway.api().post((0..<60).map { _ in ["author": "alice", "body": body] }, to: id)
+            let greedy = try ChatTestClient(port: gateway.port, receiveBuffer: 65_536)
+            try greedy.connect(user: "alice")
+            let params: JSONValue = ["conversation": .string(id)]
+            // Replies are never shed. The kernel takes some megabytes of them, then they queue.
+            for _ in 0..<390 { try greedy.send("fetchMessages", params) }
+            let other = try gateway.client("alice")
+            #expect(try other.code("fetchMessages", params) == "ok")
+            #expect(try greedy.wait { $0.connection.hasEnded })
+            #expect(greedy.connection.closeCode == 3002)
+            #expect(try other.code("fetchMessages", params) == "ok")
+        }
+    }
+
     @Suite(
         .gateway([
             "limits.connect_timeout": "200ms", "limits.ping_interval": "1s",

@@ -77,7 +77,8 @@ struct GatewayTrait: SuiteTrait, TestScoping {
         let process = try GatewayProcess(settings: settings)
         let gateway = LiveGateway(port: process.port, internalPort: process.internalPort)
         try await LiveGateway.$current.withValue(gateway) { try await function() }
-        #expect(process.isRunning, "the gateway is gone; its log ends:\n\(process.log.suffix(2000))")
+        #expect(
+            process.isRunning, "the gateway is gone; its log ends:\n\(process.log.suffix(2000))")
         let health = try process.health().json
         #expect(health["accounting"]["error"] == 0, "the books of the gateway do not balance")
         #expect(!process.log.contains(Self.secretWord), "the log holds what a user typed")

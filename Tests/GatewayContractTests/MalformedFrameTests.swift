@@ -36,7 +36,8 @@ extension DefaultGateway {
             let id = try gateway.conversation(of: ["alice"])
             let exchange = try FrameExchange(connectedTo: gateway.port)
             // A write waits for the disk, so the second request meets the first under way.
-            let send = #"{"id":5,"method":"sendMessage","params":{"conversation":"\#(id)","body":"b"}}"#
+            let send =
+                #"{"id":5,"method":"sendMessage","params":{"conversation":"\#(id)","body":"b"}}"#
             let again = #"{"id":5,"method":"unsubscribeConversations"}"#
             let both = [send, again].flatMap { WebSocketFrame(.text, Array($0.utf8)).encoded() }
             try exchange.connection.send(raw: both)
@@ -52,13 +53,16 @@ extension DefaultGateway {
             let secret = GatewayTrait.secretWord
             for frame in [
                 #"{"id":5,"method":"\#(secret)"}"#, secret, #"{"id":"\#(secret)"}"#,
-                #"{"id":5,"method":"fetchMessages","params":{"conversation":"\#(secret)"}}"#,
-                #"{"id":5,"method":"fetchMessages","params":{"conversation":"c","order":"\#(secret)"}}"#,
-                #"{"id":5,"method":"fetchMessages","params":{"conversation":"c","before":{"time":"\#(secret)"}}}"#,
-                #"{"id":5,"method":"typing","params":{"conversation":"c","state":"\#(secret)"}}"#,
-                #"{"id":5,"method":"fetchConversations","params":{"cursor":"\#(secret)"}}"#,
-                #"{"id":5,"method":"refresh","params":{"token":"\#(secret)"}}"#,
-            ] {
+            ]
+                + [
+                    ("fetchMessages", #"{"conversation":"\#(secret)"}"#),
+                    ("fetchMessages", #"{"conversation":"c","order":"\#(secret)"}"#),
+                    ("fetchMessages", #"{"conversation":"c","before":{"time":"\#(secret)"}}"#),
+                    ("typing", #"{"conversation":"c","state":"\#(secret)"}"#),
+                    ("fetchConversations", #"{"cursor":"\#(secret)"}"#),
+                    ("refresh", #"{"token":"\#(secret)"}"#),
+                ].map({ FrameExchange.request($0, $1) })
+            {
                 let answer = try exchange.ask(frame)
                 #expect(answer["error"].object != nil && !answer.description.contains(secret))
             }
@@ -126,7 +130,8 @@ extension DefaultGateway {
         @Test func theLargestFrameIsTakenWholeOrInFragments() throws {
             let exchange = try FrameExchange(connectedTo: LiveGateway.get().port)
             let request = #"{"id":5,"method":"unsubscribeConversations"}"#
-            let padded = Array(request.utf8) + [UInt8](repeating: 0x20, count: 65_536 - request.utf8.count)
+            let padded =
+                Array(request.utf8) + [UInt8](repeating: 0x20, count: 65_536 - request.utf8.count)
             #expect(try exchange.ask(WebSocketFrame(.text, padded))["id"] == 5)
             let middle = padded.count / 2
             try exchange.connection.send(

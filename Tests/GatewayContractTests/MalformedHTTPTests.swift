@@ -31,7 +31,8 @@ extension DefaultGateway {
             .init("PUT", "@", "{"), .init("PUT", "@", "[]"), .init("PUT", "@", "7"),
             .init("PUT", "@", "null"), .init("PUT", "@", #"{"title":7}"#),
             .init("PUT", "@", #"{"participants":"alice"}"#),
-            .init("PUT", "@", #"{"participants":[7]}"#), .init("PUT", "@", #"{"participants":[""]}"#),
+            .init("PUT", "@", #"{"participants":[7]}"#),
+            .init("PUT", "@", #"{"participants":[""]}"#),
             .init("PUT", "@", #"{"participants":["a\u0001"]}"#),
             .init("PUT", "@", #"{"admins":{}}"#), .init("PUT", "@", #"{"admins":["stranger"]}"#),
             .init("PUT", "@", #"{"metadata":[]}"#), .init("PUT", "@", #"{"title":"\ud800"}"#),
@@ -83,24 +84,30 @@ extension DefaultGateway {
             .init("GET", "@/changes?since=-1"), .init("GET", "@/changes?since=1.5"),
             .init("GET", "@/changes?since=99", "", 409, "conflict"),
             .init("POST", "/v1/heads"), .init("POST", "/v1/heads", "{}"),
-            .init("POST", "/v1/heads", #"{"ids":"c"}"#), .init("POST", "/v1/heads", #"{"ids":[7]}"#),
+            .init("POST", "/v1/heads", #"{"ids":"c"}"#),
+            .init("POST", "/v1/heads", #"{"ids":[7]}"#),
             .init("POST", "/v1/heads", #"{"ids":[""]}"#), .init("POST", "/v1/heads", "[]"),
         ]
 
-        static let notThere: [Bad] = [
-            "/v1", "/v1/", "/v1/nothing", "/v1/conversations/none", "/v1/conversations/none/messages",
-            "/v1/conversations/none/changes", "/v1/conversations/none/participants",
-            "/v1/conversations/none/boundaries", "@/nothing", "@/messages/none", "@/messages/m1/x",
-            "@//messages", "@/messages?before=id:none", "/v2/conversations", "/health", "/metrics",
-            "/v1/users/alice", "/v1/heads/x",
-        ].map { .init("GET", $0, "", 404, "not_found") } + [
-            .init("PATCH", "@/messages/none", #"{"body":"b"}"#, 404, "not_found"),
-            .init("DELETE", "@/messages/none", "", 404, "not_found"),
-            .init("DELETE", "/v1/conversations/none", "", 404, "not_found"),
-            .init("POST", "/v1/conversations/none/messages", #"{"author":"a","body":"b"}"#, 404,
-                "not_found"),
-            .init("PUT", "/v1/conversations/none/participants/a", "{}", 404, "not_found"),
-        ]
+        static let notThere: [Bad] =
+            [
+                "/v1", "/v1/", "/v1/nothing", "/v1/conversations/none",
+                "/v1/conversations/none/messages",
+                "/v1/conversations/none/changes", "/v1/conversations/none/participants",
+                "/v1/conversations/none/boundaries", "@/nothing", "@/messages/none",
+                "@/messages/m1/x",
+                "@//messages", "@/messages?before=id:none", "/v2/conversations", "/health",
+                "/metrics",
+                "/v1/users/alice", "/v1/heads/x",
+            ].map { .init("GET", $0, "", 404, "not_found") } + [
+                .init("PATCH", "@/messages/none", #"{"body":"b"}"#, 404, "not_found"),
+                .init("DELETE", "@/messages/none", "", 404, "not_found"),
+                .init("DELETE", "/v1/conversations/none", "", 404, "not_found"),
+                .init(
+                    "POST", "/v1/conversations/none/messages", #"{"author":"a","body":"b"}"#, 404,
+                    "not_found"),
+                .init("PUT", "/v1/conversations/none/participants/a", "{}", 404, "not_found"),
+            ]
 
         static let otherMethods: [Bad] = [
             ("POST", "@"), ("PATCH", "@"), ("POST", "/v1/conversations"), ("PUT", "@/messages"),
@@ -121,7 +128,8 @@ extension DefaultGateway {
             let id = try gateway.conversation(of: ["alice"], messages: 2)
             let api = gateway.api()
             let before = try api.conversation(id)
-            let path = bad.path.hasPrefix("@")
+            let path =
+                bad.path.hasPrefix("@")
                 ? "/v1/conversations/\(id)\(bad.path.dropFirst())" : bad.path
             let answer = try api.http.send(bad.method, path, body: Array(bad.body.utf8))
             #expect(answer.status == bad.status)

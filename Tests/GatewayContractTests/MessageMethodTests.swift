@@ -43,9 +43,10 @@ extension DefaultGateway {
             #expect(ids.count == 20)
         }
 
-        @Test(arguments: [
-            ["body": "b"], ["body": ""], ["attachment": ["a": 1]], ["metadata": ["m": 1]],
-        ] as [JSONValue])
+        @Test(
+            arguments: [
+                ["body": "b"], ["body": ""], ["attachment": ["a": 1]], ["metadata": ["m": 1]],
+            ] as [JSONValue])
         func anyPartOfTheContentIsEnough(content: JSONValue) throws {
             let gateway = try LiveGateway.get()
             let id = try gateway.conversation(of: ["alice"])
@@ -157,6 +158,7 @@ extension DefaultGateway {
             #expect(metadata["body"] == "two" && metadata["metadata"] == ["n": 2])
             // What is so already is no change.
             #expect(try edit(["body": "two", "metadata": ["n": 2]]) == metadata)
+            #expect(try edit([:]) == metadata)
             #expect(metadata["rev"] == 4)
         }
 
@@ -216,8 +218,8 @@ extension DefaultGateway {
                 ("", true, false), (#","before":101"#, true, false), (#","after":0"#, false, true),
                 (#","around":50"#, true, true), (#","before":90,"after":3"#, true, true),
             ] {
-                try exchange.connection.send(
-                    text: #"{"id":9,"method":"fetchMessages","params":{"conversation":"\#(id)"\#(anchor)}}"#)
+                let params = #"{"conversation":"\#(id)"\#(anchor)}"#
+                try exchange.connection.send(text: FrameExchange.request("fetchMessages", params))
                 guard case .text(let bytes)? = try exchange.connection.receive() else {
                     throw TestFailure("no reply")
                 }

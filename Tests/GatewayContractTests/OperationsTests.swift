@@ -88,13 +88,15 @@ extension DefaultGateway {
             for line in response.text.split(separator: "\n") {
                 if line.hasPrefix("# TYPE ") {
                     let words = line.split(separator: " ")
-                    #expect(words.count == 4 && ["gauge", "counter", "histogram"].contains(words[3]))
+                    #expect(
+                        words.count == 4 && ["gauge", "counter", "histogram"].contains(words[3]))
                     typed.insert(String(words[2]))
                 } else if !line.hasPrefix("#") {
                     let name = line.prefix { $0 != " " && $0 != "{" }
                     #expect(typed.contains(String(name)), "\(name) has no type")
                     #expect(name.hasPrefix("gapless_") || name.hasPrefix("process_"))
-                    #expect(line.split(separator: " ").last.flatMap { Double($0) } != nil, "\(line)")
+                    #expect(
+                        line.split(separator: " ").last.flatMap { Double($0) } != nil, "\(line)")
                 }
             }
             for kind in ["range", "changes", "heads", "conversation", "participants"] {
@@ -109,17 +111,19 @@ extension DefaultGateway {
             }
         }
 
-        @Test(arguments: [
-            (nil, nil, 101), ("http://$", nil, 101), ("HTTP://$", nil, 101),
-            ("https://evil.example", nil, 403), ("null", nil, 403), ("http://127.0.0.1", nil, 403),
-            ("http://$.evil.example", nil, 403), ("http://evil.example/$", nil, 403),
-            ("", nil, 403), (nil, "localhost:$", 101), (nil, "LOCALHOST", 101),
-            (nil, "[::1]:$", 101), (nil, "127.0.0.1", 101), (nil, "127.1.2.3:$", 101),
-            (nil, "evil.example", 403), (nil, "evil.example:$", 403),
-            (nil, "127.0.0.1.evil.example", 403), (nil, "localhost.evil.example:$", 403),
-            ("http://evil.example", "evil.example", 403),
-            ("http://localhost:$", "localhost:$", 101),
-        ] as [(String?, String?, Int)])
+        @Test(
+            arguments: [
+                (nil, nil, 101), ("http://$", nil, 101), ("HTTP://$", nil, 101),
+                ("https://evil.example", nil, 403), ("null", nil, 403),
+                ("http://127.0.0.1", nil, 403),
+                ("http://$.evil.example", nil, 403), ("http://evil.example/$", nil, 403),
+                ("", nil, 403), (nil, "localhost:$", 101), (nil, "LOCALHOST", 101),
+                (nil, "[::1]:$", 101), (nil, "127.0.0.1", 101), (nil, "127.1.2.3:$", 101),
+                (nil, "evil.example", 403), (nil, "evil.example:$", 403),
+                (nil, "127.0.0.1.evil.example", 403), (nil, "localhost.evil.example:$", 403),
+                ("http://evil.example", "evil.example", 403),
+                ("http://localhost:$", "localhost:$", 101),
+            ] as [(String?, String?, Int)])
         func anUpgradeGoesByOriginAndHost(origin: String?, host: String?, status: Int) throws {
             let port = try LiveGateway.get().port
             func filled(_ text: String, _ mark: String) -> String {
@@ -141,7 +145,8 @@ extension DefaultGateway {
         @Test func aBadHandshakeIsRefused() throws {
             let port = try LiveGateway.get().port
             for (headers, statuses) in [
-                (["Sec-WebSocket-Version": "8"], [400, 426]), (["Sec-WebSocket-Key": "short"], [400]),
+                (["Sec-WebSocket-Version": "8"], [400, 426]),
+                (["Sec-WebSocket-Key": "short"], [400]),
                 (["Upgrade": "h2c"], [400, 426]), (["Connection": "close"], [400, 426]),
             ] {
                 let refusal = #expect(throws: WebSocketConnection.UpgradeRefused.self) {

@@ -61,7 +61,8 @@ extension DefaultGateway {
             let id = try gateway.conversation(of: ["alice", "bob"])
             let stranger = try gateway.client("mallory")
             #expect(
-                try stranger.code("subscribeMessages", ["conversation": .string(id)]) == "not_found")
+                try stranger.code("subscribeMessages", ["conversation": .string(id)]) == "not_found"
+            )
             try stranger.request("subscribeConversations")
             let alice = try gateway.client("alice")
             try alice.request("sendMessage", ["conversation": .string(id), "body": "b"])
@@ -127,7 +128,8 @@ extension DefaultGateway {
                 ("addParticipants", ["users": ["carol"]], "ok"),
                 ("removeParticipants", ["users": ["carol"]], "ok"),
                 ("deleteConversation", [:], "forbidden"),
-                ("deleteMessage", ["id": "x"], "forbidden"), ("addAdmins", ["users": ["bob"]], "ok"),
+                ("deleteMessage", ["id": "x"], "forbidden"),
+                ("addAdmins", ["users": ["bob"]], "ok"),
                 ("deleteMessage", ["id": "x"], "ok"), ("removeAdmins", ["users": ["bob"]], "ok"),
             ]
             try gateway.api().post(["id": "x", "author": "alice", "body": "b"], to: id)
@@ -136,6 +138,17 @@ extension DefaultGateway {
                 params["conversation"] = .string(id)
                 #expect(try bob.code(method, params) == code, "\(method)")
             }
+        }
+
+        @Test func whoRemovesNobodyButOneselfLeaves() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["admin", "bob"], admins: ["admin"])
+            let bob = try gateway.client("bob")
+            try bob.subscribe(id)
+            let params: JSONValue = ["conversation": .string(id), "users": ["bob"]]
+            #expect(try bob.code("removeParticipants", params) == "ok")
+            #expect(try bob.nextEvent("unsubscribed")["reason"] == "removed")
+            #expect(try bob.code("removeParticipants", params) == "not_found")
         }
 
         @Test func oneMaySendInOnesOwnNameOnly() throws {

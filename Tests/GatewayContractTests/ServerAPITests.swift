@@ -86,15 +86,19 @@ extension DefaultGateway {
             let again = try call(api, "PUT", "\(path)/bob")
             #expect(again.status == 200 && again.json["conversation"]["rev"] == 2)
             let list = try call(api, "GET", path)
-            #expect(list.status == 200 && Shape.participantList.with(
-                ["participants": .any]).faults(list.json) == [])
+            #expect(
+                list.status == 200
+                    && Shape.participantList.with(
+                        ["participants": .any]).faults(list.json) == []
+            )
             let bob = list.json["participants"][0]
             let shape = Shape.participant.with([
                 "name": .exactly("Bob"), "metadata": .exactly(["m": 1]), "badge": .exactly(7),
             ])
             #expect(shape.faults(bob) == [])
             #expect(Shape.participant.faults(list.json["participants"][1]) == [])
-            let part = try call(api, "GET", path + "?limit=1&offset=1&order=asc&order_by=created_at")
+            let part = try call(
+                api, "GET", path + "?limit=1&offset=1&order=asc&order_by=created_at")
             #expect(part.json["participants"].column("id") == ["bob"])
             #expect(part.json["total"] == 2 && part.json["limit"] == 1 && part.json["offset"] == 1)
             let all = try call(api, "GET", path + "?limit=0&offset=1")
@@ -157,9 +161,10 @@ extension DefaultGateway {
             #expect(gaps.status == 200 && gaps.json["gaps"] == [])
         }
 
-        @Test(arguments: [
-            (nil, 3502), ([:], 3502), (["reconnect": false], 3502), (["reconnect": true], 3000),
-        ] as [(JSONValue?, UInt16)])
+        @Test(
+            arguments: [
+                (nil, 3502), ([:], 3502), (["reconnect": false], 3502), (["reconnect": true], 3000),
+            ] as [(JSONValue?, UInt16)])
         func disconnectClosesThatUsersConnections(body: JSONValue?, code: UInt16) throws {
             let gateway = try LiveGateway.get()
             let user = LiveGateway.name("us/er")

@@ -71,8 +71,16 @@ extension DefaultGateway {
                 ([good, taken], 409), ([taken, good], 409), ([good, bad], 400),
                 ([good, ["author": "alice"]], 400), ([good, 7], 400),
                 (.array(Array(repeating: good, count: 1001)), 413),
-                ([good, ["author": "alice", "body": .string(String(repeating: "a", count: 40_000))]],
-                    413),
+                (
+                    [
+                        good,
+                        [
+                            "author": "alice",
+                            "body": .string(String(repeating: "a", count: 40_000)),
+                        ],
+                    ],
+                    413
+                ),
             ]
             for (body, status) in rows {
                 let answer = try send(api, "POST", path(id), body)
@@ -170,10 +178,12 @@ extension DefaultGateway {
             #expect(page["messages"].column("id") == ["m3", "m4"])
             #expect(page["hasMore"] == ["before": true, "after": true])
             #expect(Shape.head.faults(page["head"]) == [])
-            #expect(try api.page(id, "before=time:2999-01-01T00:00:00Z")["messages"].seqs.count == 5)
+            #expect(
+                try api.page(id, "before=time:2999-01-01T00:00:00Z")["messages"].seqs.count == 5)
             #expect(
                 try api.page(id, "after=time:2001-01-01T00:00:00%2B02:00&limit=1&order=asc")[
-                    "messages"].seqs == [1])
+                    "messages"
+                ].seqs == [1])
         }
 
         @Test func whatTheBackendWritesReachesTheClients() throws {

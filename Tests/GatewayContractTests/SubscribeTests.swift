@@ -25,8 +25,9 @@ extension DefaultGateway {
                 let answer = try client.request("subscribeMessages", params)
                 #expect(Shape.subscription.faults(answer) == [])
                 let deltas = answer["deltas"]
-                #expect(deltas.column("message").compactMap { $0["seq"].int }
-                    == (low...120).reversed())
+                #expect(
+                    deltas.column("message").compactMap { $0["seq"].int }
+                        == (low...120).reversed())
                 #expect(Set(deltas.column("type")) == ["inserted"])
                 #expect(answer["covers"] == [[.int(low), 120]])
                 // What is older is not a gap.
@@ -61,14 +62,16 @@ extension DefaultGateway {
             try api.edit("m3", in: id, ["body": "edited"])
             try api.delete("m9", in: id)
             try api.edit("m15", in: id, ["body": "not held"])
-            try api.post([["author": "alice", "body": "21"], ["author": "alice", "body": "22"]], to: id)
+            try api.post(
+                [["author": "alice", "body": "21"], ["author": "alice", "body": "22"]], to: id)
             let answer = try client.request(
                 "subscribeMessages",
                 ["conversation": .string(id), "have": have(head, [[2, 5], [8, 10]])])
             #expect(Shape.subscription.faults(answer) == [])
             let deltas = answer["deltas"].array ?? []
-            #expect(deltas.compactMap { $0["message"]["seq"].int }
-                == [9, 3] + (11...22).reversed())
+            #expect(
+                deltas.compactMap { $0["message"]["seq"].int }
+                    == [9, 3] + (11...22).reversed())
             #expect(deltas.prefix(2).map { $0["type"] } == ["deleted", "updated"])
             #expect(Set(deltas.dropFirst(2).map { $0["type"] }) == ["inserted"])
             #expect(Shape.tombstone.faults(deltas[0]["message"]) == [])
@@ -140,7 +143,10 @@ extension DefaultGateway {
             for wrong in [otherEpoch, above, otherMark] {
                 let answer = try client.request(
                     "subscribeMessages",
-                    ["conversation": .string(id), "have": have(wrong, asOf: 5, [[1, 4]]), "limit": 3])
+                    [
+                        "conversation": .string(id), "have": have(wrong, asOf: 5, [[1, 4]]),
+                        "limit": 3,
+                    ])
                 #expect(Shape.subscription.faults(answer) == [])
                 #expect(answer["reset"] == true && answer["gaps"] == [])
                 #expect(answer["covers"] == [[8, 10]] && answer["head"] == head)
@@ -177,7 +183,8 @@ extension DefaultGateway {
             for number in 4...6 {
                 try api.post(["author": "alice", "body": "b"], to: id)
                 let event = try client.nextEvent("messages")
-                #expect(event["prev"] == position && event["covers"] == [[.int(number), .int(number)]])
+                #expect(
+                    event["prev"] == position && event["covers"] == [[.int(number), .int(number)]])
                 position = event["asOf"]
             }
             let resync = try client.subscribe(id)
@@ -214,15 +221,21 @@ extension DefaultGateway {
             #expect(whole["gaps"] == [])
             let part = try client.request(
                 "findBoundaries",
-                ["conversation": .string(id), "have": have(whole["head"], [[1, 2], [5, 5], [7, 8]])])
+                [
+                    "conversation": .string(id),
+                    "have": have(whole["head"], [[1, 2], [5, 5], [7, 8]]),
+                ])
             #expect(Shape.boundaries.faults(part) == [])
-            #expect(part["boundaries"].column("newest").compactMap { $0["id"].string }
-                == ["m8", "m5", "m2"])
-            #expect(part["boundaries"].column("oldest").compactMap { $0["id"].string }
-                == ["m7", "m5", "m1"])
+            #expect(
+                part["boundaries"].column("newest").compactMap { $0["id"].string }
+                    == ["m8", "m5", "m2"])
+            #expect(
+                part["boundaries"].column("oldest").compactMap { $0["id"].string }
+                    == ["m7", "m5", "m1"])
             let gaps = part["gaps"].array ?? []
-            #expect(gaps.map { [$0["after"], $0["before"], $0["missing"]] as JSONValue }
-                == [[2, 5, 2], [5, 7, 1], [8, 11, 2]])
+            #expect(
+                gaps.map { [$0["after"], $0["before"], $0["missing"]] as JSONValue }
+                    == [[2, 5, 2], [5, 7, 1], [8, 11, 2]])
         }
 
         @Test func aConversationDeletedAndCreatedAgainIsAnotherLog() throws {

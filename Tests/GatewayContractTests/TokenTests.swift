@@ -108,11 +108,14 @@ import Testing
         let parts = good.split(separator: ".").map(String.init)
         for text in [
             "", ".", "..", parts[0], "\(parts[0]).\(parts[1])", "\(parts[0]).\(parts[1]).",
-            good + "=", good + ".", good + ".x", " " + good, good + "\n", "\(parts[0])==.\(parts[1]).\(parts[2])",
+            good + "=", good + ".", good + ".x", " " + good, good + "\n",
+            "\(parts[0])==.\(parts[1]).\(parts[2])",
             "\(parts[0]).\(parts[1]).\(parts[2].dropLast())", String(repeating: "a", count: 20_000),
             "\(TestToken.base64(Array("[]".utf8))).\(parts[1]).\(parts[2])",
         ] {
-            #expect(try outcome(gateway, params: ["token": .string(text)]) == "3500", "\(text.prefix(40))")
+            #expect(
+                try outcome(gateway, params: ["token": .string(text)]) == "3500",
+                "\(text.prefix(40))")
         }
         #expect(try outcome(gateway, params: ["token": .string(good)]) == "alice")
         let notText: JSONValue = ["id": 1, "method": "connect", "params": ["token": 7]]
@@ -146,7 +149,9 @@ import Testing
     @Test func aTokenThatRunsOutWhileConnectedClosesWith3001UnlessRefreshed() throws {
         let gateway = try gateway(["auth.jwt.leeway": "0s"])
         let short = TestToken(user: "alice", expiresIn: 2)
-        let (kept, lost) = (try ChatTestClient(port: gateway.port), try ChatTestClient(port: gateway.port))
+        let (kept, lost) = (
+            try ChatTestClient(port: gateway.port), try ChatTestClient(port: gateway.port)
+        )
         try kept.connect(user: "alice", token: short.text)
         try lost.connect(user: "alice", token: short.text)
         try kept.request("refresh", ["token": .string(TestToken(user: "alice").text)])
@@ -181,8 +186,9 @@ import Testing
         let gateway = try gateway()
         let client = try ChatTestClient(port: gateway.port)
         try client.connect(user: "alice", token: TestToken(user: "alice").text)
-        let id = try client.request("createConversation", ["participants": ["bob"]])["conversation"][
-            "id"]
+        let id = try client.request("createConversation", ["participants": ["bob"]])[
+            "conversation"][
+                "id"]
         let stranger = try ChatTestClient(port: gateway.port)
         try stranger.connect(user: "eve", token: TestToken(user: "eve").text)
         #expect(try stranger.code("fetchMessages", ["conversation": id]) == "not_found")

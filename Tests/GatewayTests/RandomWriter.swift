@@ -116,13 +116,17 @@ extension ServerAPI {
         _ writers: [Background<[String: Truth]>], _ conversations: [String]
     ) throws -> [String: Truth] {
         for writer in writers { writer.end() }
-        var gathered: [String: Truth] = [:]
         let told = try writers.map { try $0.join() }
-        for conversation in conversations {
-            var truth = try learnChanges(of: conversation)
-            for part in told { try part[conversation].map { try truth.learn($0) } }
-            gathered[conversation] = truth
-        }
-        return gathered
+        return try Dictionary(
+            uniqueKeysWithValues: conversations.map { ($0, try truth(of: $0, toldTo: told)) })
+    }
+
+    /// What the log has now, and what its writers were told that it had.
+    ///
+    /// - Throws: `TestFailure` where the two contradict each other.
+    func truth(of conversation: String, toldTo writers: [[String: Truth]]) throws -> Truth {
+        var truth = try learnChanges(of: conversation)
+        for told in writers { try told[conversation].map { try truth.learn($0) } }
+        return truth
     }
 }

@@ -68,6 +68,29 @@ export function arrange(parent, wanted) {
 }
 
 /**
+ * Gives `target` the attributes and children of `source`. The focus stays on the control of the
+ * same name: on another one the next key would do something that nobody meant.
+ *
+ * @param {HTMLElement} target
+ * @param {HTMLElement} source
+ */
+export function adopt(target, source) {
+  const focused = document.activeElement;
+  const name = focused && target.contains(focused) ? nameOf(focused) : null;
+  for (const { name } of [...target.attributes]) {
+    if (!source.hasAttribute(name)) target.removeAttribute(name);
+  }
+  for (const { name, value } of source.attributes) setAttribute(target, name, value);
+  target.replaceChildren(...source.childNodes);
+  if (name === null) return;
+  const controls = /** @type {NodeListOf<HTMLElement>} */ (target.querySelectorAll('a, button'));
+  [...controls].find((control) => nameOf(control) === name)?.focus();
+}
+
+/** @param {Element} control */
+function nameOf(control) { return control.getAttribute('aria-label') ?? control.textContent; }
+
+/**
  * Makes a function that runs `action` once, soon, however often it is called until then: before the
  * next frame, or within a quarter of a second while the page is hidden and has no frames.
  *

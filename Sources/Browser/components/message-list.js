@@ -1,4 +1,4 @@
-import { arrange, element, setAttribute, setText, soon } from './dom.js';
+import { adopt, arrange, element, setAttribute, setText, soon } from './dom.js';
 import { rowElement, rowSignature } from './message-row.js';
 import { dayOf } from './moments.js';
 import { listRows } from './rows.js';
@@ -286,20 +286,4 @@ function* rowsFrom({ children }, top) {
     if (bottom <= top) low = middle + 1; else high = middle;
   }
   for (let at = low; at < children.length; at += 1) yield children[at];
-}
-
-/**
- * Gives `target` the attributes and children of `source`, and keeps the focus inside.
- *
- * @param {HTMLElement} target
- * @param {HTMLElement} source
- */
-function adopt(target, source) {
-  const hasFocus = target.contains(document.activeElement);
-  for (const { name } of [...target.attributes]) {
-    if (!source.hasAttribute(name)) target.removeAttribute(name);
-  }
-  for (const { name, value } of source.attributes) setAttribute(target, name, value);
-  target.replaceChildren(...source.childNodes);
-  if (hasFocus) target.querySelector('button')?.focus();
 }

@@ -104,7 +104,8 @@ extension Redis {
             let viewer = Call(caller: .server, token: call.token)
             self.view(id, for: viewer) { result in
                 switch result {
-                case .success(let view) where Set(view.users.map(\.exactID)) == wish.users:
+                case .success(let view)
+                where view.people == wish.people && Set(view.users.map(\.exactID)) == wish.users:
                     self.showAgain(id, call)
                 case .success where id.isSameID(wish.id):
                     // The id that was asked for belongs to another conversation.

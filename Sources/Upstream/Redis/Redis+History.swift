@@ -37,10 +37,6 @@ extension Redis {
         _ id: String, _ request: PageRequest,
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
-        guard request.around == nil || (request.before == nil && request.after == nil) else {
-            let text = "around: not accepted together with before or after"
-            return answer(.failure(.badRequest(text)))
-        }
         let order = request.order
         var texts = [String(options.bytes), String(request.limit), order.rawValue]
         for anchor in [request.before, request.after, request.around] {
@@ -57,6 +53,10 @@ extension Redis {
                     if read.word == "missing" {
                         let text = "\(read[1].string ?? "anchor"): no such message in this conversation"
                         return .failure(RequestError(.notFound, text))
+                    }
+                    if read.word == "crossed" {
+                        let text = "around: not accepted together with before or after"
+                        return .failure(.badRequest(text))
                     }
                     guard let head = Head(read[1]),
                         let messages = Self.messages(read[2], of: id)

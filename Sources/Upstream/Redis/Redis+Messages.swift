@@ -9,10 +9,11 @@ extension Redis {
     func send(_ messages: [NewMessage], to conversation: String, _ call: Call) {
         guard !messages.isEmpty else {
             let text = "messages: empty (accepted: at least one message)"
-            return finish(call, .failure(.badRequest(text)))
+            return refuse(conversation, call, .badRequest(text))
         }
         if let user = call.user, !messages.allSatisfy({ $0.author.isSameID(user) }) {
-            return finish(call, .failure(RequestError(.forbidden, "author: only oneself")))
+            let error = RequestError(.forbidden, "author: only oneself")
+            return refuse(conversation, call, error)
         }
         var arguments = [Array((call.user ?? "").utf8), Array(String(options.retain).utf8)]
         for message in messages {
@@ -31,6 +32,17 @@ extension Redis {
                     answer.word == "taken"
                         ? .failure(.idTaken) : Self.outcome(answer, conversation)
                 })
+        }
+    }
+
+    /// Refuses what no conversation would take, but only to those for whom it is there.
+    func refuse(_ conversation: String, _ call: Call, _ error: RequestError) {
+        run(.look, of: conversation, [Array((call.user ?? "").utf8), []]) { result in
+            let answer = result.flatMap { answer -> Result<Outcome, RequestError> in
+                let isThere = call.user == nil || answer[3] != .none
+                return .failure(isThere ? error : .noConversation)
+            }
+            self.finish(call, answer)
         }
     }
 
@@ -155,11 +167,7 @@ extension Redis {
     // MARK: reading
 
     func markRead(_ seq: Int, of conversation: String, _ call: Call) {
-        guard let user = call.user else { return finish(call, .failure(.needsUser)) }
-        guard seq >= 0 else {
-            // The upper end is known where the conversation is.
-            return finish(call, .failure(.badRequest("seq: \(seq) is out of range (accepted: 0 up)")))
-        }
+        guard let user = call.user else { return refuse(conversation, call, .needsUser) }
         run(.read, of: conversation, [Array(user.utf8), Array(String(seq).utf8)]) { result in
             self.finish(
                 call,

@@ -45,7 +45,7 @@ extension Redis {
     }
 
     func leave(_ id: String, _ call: Call) {
-        guard let user = call.user else { return finish(call, .failure(.needsUser)) }
+        guard let user = call.user else { return refuse(id, call, .needsUser) }
         change(id, call, answer: { _ in .done }) { _ in RecordChange(leave: [user]) }
     }
 
@@ -56,6 +56,11 @@ extension Redis {
         }
         change(
             id, call, absent: { self.insertPut(id, fields, call) },
+            // Whoever puts one asks whether the conversation is new, not whether somebody joined.
+            answer: { outcome in
+                guard case .conversation(let view, _) = outcome else { return outcome }
+                return .conversation(view, isNew: false)
+            },
             decide: { view in
                 var change = RecordChange(
                     title: fields.title, metadata: fields.metadata, unknown: fields.unknown)

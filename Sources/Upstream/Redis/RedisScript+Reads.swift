@@ -128,6 +128,9 @@ extension RedisScript {
         local lower, upper = {}, {}
         for at, name in ipairs({'before', 'after', 'around'}) do
           local kind, anchor = ARGV[2 + at * 2], ARGV[3 + at * 2]
+          if kind ~= '' and name == 'around' and (lower.before or lower.after) then
+            return {'crossed'}
+          end
           if kind ~= '' then
             lower[name], upper[name] = place(kind, anchor)
             if not lower[name] then return {'missing', name} end

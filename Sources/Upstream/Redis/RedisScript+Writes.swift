@@ -198,7 +198,7 @@ extension RedisScript {
         local user, seq = ARGV[3], tonumber(ARGV[4])
         local log = open()
         if not log or redis.call('HEXISTS', MEMBERS, user) == 0 then return {'absent'} end
-        if seq > log.seq then return {'range', log.seq} end
+        if seq < 0 or seq > log.seq then return {'range', log.seq} end
         if seq > (tonumber(redis.call('HGET', READS, user)) or 0) then
           redis.call('HSET', READS, user, int(seq))
           publish(pack('read', user, seq))

@@ -159,10 +159,9 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
             reader = reading(log, user)
           end
           local found = redis.call(
-            'HMGET', META, 'title', 'metadata', 'unknown', 'createdAt', 'updatedAt')
+            'HMGET', META, 'title', 'metadata', 'unknown', 'createdAt', 'updatedAt', 'distinct')
           return {
-            'done', head(log), log.record, found, redis.call('HGETALL', MEMBERS), last, reader,
-            log.activity}
+            'done', head(log), log.record, found, redis.call('HGETALL', MEMBERS), last, reader}
         end
 
         """

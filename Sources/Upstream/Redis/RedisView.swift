@@ -18,17 +18,18 @@ struct RedisView {
     let members: [RedisMember]
     let last: EncodedMessage?
     let reader: ReaderState?
-    let activity: Int64
+    /// For a conversation that was created as the only one of some people, what stands for them.
+    let people: String?
 
     init?(_ parts: [RedisReply], of id: String) {
-        guard parts.count == 8, let head = Head(parts[1]), let recordRev = parts[2].int else {
+        guard parts.count == 7, let head = Head(parts[1]), let recordRev = parts[2].int else {
             return nil
         }
         self.id = id
         self.head = head
         self.recordRev = recordRev
         let fields = parts[3].elements
-        guard fields.count == 5, let created = fields[3].int, let updated = fields[4].int else {
+        guard fields.count == 6, let created = fields[3].int, let updated = fields[4].int else {
             return nil
         }
         title = fields[0].string
@@ -43,7 +44,7 @@ struct RedisView {
             reading.count == 2
             ? ReaderState(
                 lastReadSeq: reading[0].int ?? 0, unreadCount: reading[1].int ?? 0) : nil
-        activity = Int64(parts[7].int ?? 0)
+        people = fields[5].string
     }
 
     var users: [String] { members.map(\.user) }

@@ -1,0 +1,292 @@
+import Chat
+import Engine
+import JSON
+import Simulation
+import Testing
+import Wire
+
+/// What a connection may do and what becomes of it: `protocol.md` 2.
+@Suite struct EngineTests {
+    // MARK: - Connecting
+
+    @Test(arguments: [
+        #"{"id":1,"method":"fetchConversations"}"#, #"{"id":1,"method":"noSuchMethod"}"#,
+    ])
+    func aRequestBeforeConnectCloses(_ text: String) {
+        let rig = Rig()
+        let session = rig.open()
+        rig.receive(session, text)
+        rig.turn()
+        #expect(rig.closes[session] == .protocolViolation)
+    }
+
+    @Test func anIllFormedFrameBeforeConnectIsAnsweredAndNothingElse() {
+        let rig = Rig()
+        let session = rig.open()
+        rig.receive(session, "{")
+        rig.receive(session, "{}", isBinary: true)
+        rig.turn()
+        #expect(rig.take(session).map(\.id) == [0, 0])
+        #expect(rig.closes.isEmpty)
+        rig.send(session, 1, "connect", #""user":"ann""#)
+        #expect(rig.take(session).first?.result?["user"]?.string == "ann")
+    }
+
+    @Test func whoSaysNothingIsClosedWhenTheTimeIsOver() {
+        var limits = Limits()
+        limits.connectTimeout = 10_000
+        let rig = Rig(limits)
+        let silent = rig.open()
+        let connected = rig.connect("ann")
+        rig.pass(9)
+        #expect(rig.closes.isEmpty)
+        rig.pass(2)
+        #expect(rig.closes == [silent: .protocolViolation])
+        rig.pass(60)
+        #expect(rig.closes[connected] == nil)
+    }
+
+    @Test func connectingTwiceIsRefusedAndChangesNothing() {
+        let rig = Rig()
+        let session = rig.connect("ann")
+        rig.send(session, 2, "connect", #""user":"ben""#)
+        #expect(rig.take(session).map(\.errorCode) == ["bad_request"])
+        rig.create("c1", ["ann"])
+        rig.send(session, 3, "fetchConversation", #""conversation":"c1""#)
+        #expect(rig.take(session).last?.result != nil)
+        #expect(rig.closes.isEmpty)
+    }
+
+    @Test func theConnectionLimitsClose() {
+        var limits = Limits()
+        limits.connections = 3
+        limits.connectionsPerUser = 2
+        let rig = Rig(limits)
+        let first = rig.connect("ann")
+        _ = rig.connect("ann")
+        let third = rig.connect("ann")
+        #expect(rig.closes == [third: .connectionLimit])
+        rig.engine.closed(third)
+        rig.engine.closed(first)
+        _ = rig.connect("ann")
+        _ = rig.connect("ben")
+        let fourth = rig.open()
+        #expect(rig.closes == [third: .connectionLimit, fourth: .connectionLimit])
+    }
+
+    // MARK: - Tokens
+
+    @Test func anExpiredTokenClosesDifferentlyFromARefusedOne() {
+        let rig = Rig()
+        rig.now.milliseconds += 60_000
+        let expired = rig.open()
+        rig.send(expired, 1, "connect", #""token":"ann 40""#)
+        let refused = rig.open()
+        rig.send(refused, 1, "connect", #""token":"forged""#)
+        #expect(rig.closes == [expired: .tokenExpired, refused: .tokenRefused])
+        #expect(rig.take(expired).map(\.errorCode) == ["unauthorized"])
+        #expect(rig.take(refused).map(\.errorCode) == ["unauthorized"])
+    }
+
+    @Test func theTokenOfTheUpgradeCountsUnlessParamsBringOne() {
+        let rig = Rig()
+        let bare = rig.open(bearer: "ann 1000")
+        rig.send(bare, 1, "connect")
+        #expect(rig.take(bare).first?.result?["user"]?.string == "ann")
+        let other = rig.open(bearer: "ann 1000")
+        rig.send(other, 1, "connect", #""token":"ben 1000""#)
+        #expect(rig.take(other).first?.result?["user"]?.string == "ben")
+    }
+
+    @Test func theConnectionEndsWithItsTokenAndNotBeforeTheLeewayIsOver() {
+        let rig = Rig()
+        let session = rig.open()
+        rig.send(session, 1, "connect", #""token":"ann 40""#)
+        rig.pass(49)
+        #expect(rig.closes.isEmpty)
+        rig.pass(2)
+        #expect(rig.closes == [session: .tokenExpired])
+    }
+
+    @Test func refreshingProlongsForTheSameUserAlone() {
+        let rig = Rig()
+        let session = rig.open()
+        rig.send(session, 1, "connect", #""token":"ann 40""#)
+        _ = rig.take(session)
+        rig.send(
+            session, (2, "refresh", #""token":"ben 900""#), (3, "refresh", #""token":"forged""#),
+            (4, "refresh", #""token":"ann -20""#))
+        #expect(rig.take(session).map(\.errorCode) == ["forbidden", "unauthorized", "unauthorized"])
+        #expect(rig.closes.isEmpty)
+        rig.send(session, 5, "refresh", #""token":"ann 100""#)
+        let expires = Timestamp(milliseconds: Doorkeeper.start.milliseconds + 100_000)
+        #expect(rig.take(session).first?.result?["expiresAt"]?.string == expires.description)
+        rig.pass(109)
+        #expect(rig.closes.isEmpty)
+        rig.pass(2)
+        #expect(rig.closes == [session: .tokenExpired])
+    }
+
+    // MARK: - Requests
+
+    @Test func anIDInUseIsRefusedAndTheFirstRequestIsStillAnswered() {
+        let rig = Rig()
+        rig.create()
+        let session = rig.connect("ann")
+        rig.isHoldingReads = true
+        rig.send(
+            session, (7, "fetchMessages", #""conversation":"c1""#),
+            (7, "fetchMessages", #""conversation":"c1""#))
+        #expect(rig.take(session).map { [$0.id, 0] } == [[0, 0]])
+        rig.isHoldingReads = false
+        rig.answerReads()
+        #expect(rig.take(session).map(\.id) == [7])
+        rig.send(session, 7, "fetchMessages", #""conversation":"c1""#)
+        #expect(rig.take(session).map(\.id) == [7])
+    }
+
+    @Test func aClientMayAskForSoMuchASecondAndHearsWhenItMayAgain() {
+        var limits = Limits()
+        limits.requestsPerSecond = 2
+        let rig = Rig(limits)
+        let session = rig.connect("ann")
+        // Twice as many at once, one of which was `connect`.
+        for id in 2...5 { rig.send(session, id, "unsubscribeConversations") }
+        let frames = rig.take(session)
+        #expect(frames.map(\.errorCode) == [nil, nil, nil, "rate_limited"])
+        let error = frames.last?["error"]?.object
+        #expect(error?["retry"]?.string == "later")
+        #expect(error?["after"]?.int == 500)
+        #expect(frames.last?.id == 5)
+        rig.now.milliseconds += 499
+        rig.send(session, 6, "unsubscribeConversations")
+        #expect(rig.take(session).map(\.errorCode) == ["rate_limited"])
+        rig.now.milliseconds += 1
+        rig.send(session, 7, "unsubscribeConversations")
+        #expect(rig.take(session).map(\.errorCode) == [nil])
+        #expect(rig.closes.isEmpty)
+    }
+
+    // MARK: - Time
+
+    @Test func whoHearsNothingIsPinged() {
+        var limits = Limits()
+        limits.pingInterval = 25_000
+        let rig = Rig(limits)
+        rig.create("c1", ["ann"])
+        let idle = rig.connect("ann")
+        let busy = rig.connect("ann")
+        rig.send(busy, 2, "subscribeMessages", #""conversation":"c1""#)
+        _ = rig.take(busy)
+        for _ in 0..<10 {
+            rig.pass(10)
+            rig.say("hello")
+        }
+        // A WebSocket ping goes to everybody and is something that was sent.
+        #expect(rig.pings[idle] ?? 0 >= 3)
+        #expect(rig.pings[busy] ?? 0 >= 3)
+        #expect(rig.take(busy).allSatisfy { $0.event == "messages" })
+        #expect(rig.closes.isEmpty)
+    }
+
+    @Test func noPongInTimeClosesUnlessTheSocketTakesBytes() {
+        var limits = Limits()
+        limits.pingInterval = 25_000
+        limits.pongTimeout = 30_000
+        let rig = Rig(limits)
+        let gone = rig.connect("ann")
+        let slow = rig.connect("ben")
+        let fine = rig.connect("cat")
+        for _ in 0..<12 {
+            rig.pass(10, answeringPings: false)
+            rig.engine.ponged(fine, at: rig.now)
+            rig.engine.progressed(slow, unsent: 10, at: rig.now)
+        }
+        #expect(rig.closes == [gone: .noPong])
+        #expect(rig.engine.totals().books.error == 0)
+    }
+
+    @Test func drainingGivesEachItsOwnSlotAndTakesNobodyNew() {
+        let rig = Rig()
+        let sessions = (0..<5).map { rig.connect("user\($0)") }
+        rig.engine.beginDrain(window: 10_000, deadline: 30_000, at: rig.now)
+        rig.turn()
+        let slots = sessions.map { rig.take($0).first?["reconnectIn"]?.int ?? -1 }
+        #expect(slots == [0, 2000, 4000, 6000, 8000])
+        let late = rig.open()
+        #expect(rig.closes == [late: .draining])
+        rig.pass(5)
+        #expect(Set(rig.closes.keys) == Set([late] + sessions.prefix(3)))
+        #expect(!rig.engine.isDrained)
+        rig.pass(4)
+        #expect(rig.closes.count == 6 && rig.closes.values.allSatisfy { $0 == .draining })
+        for session in sessions + [late] { rig.engine.closed(session) }
+        #expect(rig.engine.isDrained)
+    }
+
+    @Test func aDrainEndsAtItsDeadlineWhoeverIsLeft() {
+        let rig = Rig()
+        _ = rig.connect("ann")
+        rig.engine.beginDrain(window: 1000, deadline: 5000, at: rig.now)
+        rig.pass(4)
+        #expect(!rig.engine.isDrained)
+        rig.pass(1)
+        #expect(rig.engine.isDrained)
+    }
+
+    @Test func theServerAPIDisconnectsAUser() {
+        let rig = Rig()
+        let ann = rig.connect("ann")
+        let ben = rig.connect("ben")
+        let other = rig.connect("ben")
+        #expect(rig.engine.disconnect(user: "ben", mayComeBack: false) == 2)
+        #expect(rig.engine.disconnect(user: "ann", mayComeBack: true) == 1)
+        rig.turn()
+        #expect(
+            rig.closes == [ann: .draining, ben: .disconnected, other: .disconnected])
+    }
+
+    // MARK: - Slow readers
+
+    @Test func aStalledReaderIsToldOfAGapAndNobodyElseNotices() {
+        var limits = Limits()
+        limits.outboxSoft = 2000
+        let rig = Rig(limits)
+        rig.create()
+        let slow = rig.connect("ann")
+        let fast = rig.connect("ben")
+        for session in [slow, fast] {
+            rig.send(session, 2, "subscribeMessages", #""conversation":"c1""#)
+            _ = rig.take(session)
+        }
+        rig.blocked = [slow]
+        for _ in 0..<20 { rig.say("hello") }
+        #expect(rig.take(fast).map(\.seqs) == (1...20).map { [$0] })
+        // The first event went out into the socket, the others wait.
+        #expect(rig.take(slow).map(\.seqs) == [[1]])
+        rig.blocked = []
+        rig.engine.progressed(slow, unsent: 0, at: rig.now)
+        rig.turn()
+        let frames = rig.take(slow)
+        #expect(frames.first?.event == "gap")
+        #expect(frames.first?["prev"]?.int == 2)
+        #expect(rig.closes.isEmpty)
+        let books = rig.engine.totals().books
+        #expect(books.error == 0 && books.coalesced > 0 && books.queued == 0)
+    }
+
+    @Test func aReaderOverTheHardLimitIsClosed() {
+        var limits = Limits()
+        limits.outboxSoft = 500
+        limits.outboxHard = 3000
+        let rig = Rig(limits)
+        rig.create()
+        let session = rig.connect("ann")
+        rig.blocked = [session]
+        for id in 2...30 where rig.closes.isEmpty {
+            rig.send(session, id, "fetchConversation", #""conversation":"c1""#)
+        }
+        #expect(rig.closes == [session: .outboxOverflow])
+        #expect(rig.engine.totals().books.error == 0)
+    }
+}

@@ -1,0 +1,212 @@
+import Chat
+import Engine
+import JSON
+import Simulation
+import Wire
+
+/// The engine with an origin beside it and nothing in between: what is written is told at once, a
+/// read is answered at once or when the test says so. Time passes when the test says so.
+final class Rig {
+    let engine: Engine
+    var origin = Origin()
+    var now = Timestamp(milliseconds: 1_700_000_000_000)
+    /// What each session was sent, oldest first, since it was looked at last.
+    private var frames: [SessionID: [JSONObject]] = [:]
+    /// How many WebSocket pings each session was sent.
+    private(set) var pings: [SessionID: Int] = [:]
+    private(set) var closes: [SessionID: CloseCode] = [:]
+    /// Sessions whose sockets take nothing.
+    var blocked: Set<SessionID> = []
+    /// The store answers when it is let: `answerReads`.
+    var isHoldingReads = false
+    private var reads: [(token: UInt64, query: Query)] = []
+    private var last: SessionID = 0
+
+    init(_ limits: Limits = Limits()) {
+        engine = Engine(
+            limits: limits, server: ServerIdentity(name: "gapless", version: "0"),
+            authenticator: Doorkeeper(), instance: "rig", at: now)
+    }
+
+    // MARK: - Sessions
+
+    /// A connection that has said nothing yet.
+    func open(bearer: String? = nil) -> SessionID {
+        last += 1
+        engine.connected(last, bearer: bearer, at: now)
+        turn()
+        return last
+    }
+
+    /// A connection that was let in.
+    func connect(_ user: String) -> SessionID {
+        let session = open()
+        send(session, 1, "connect", #""user":"\#(user)""#)
+        _ = take(session)
+        return session
+    }
+
+    /// Sends requests in one turn.
+    func send(_ session: SessionID, _ requests: (id: Int, method: String, params: String)...) {
+        for request in requests {
+            let text =
+                #"{"id":\#(request.id),"method":"\#(request.method)","params":{\#(request.params)}}"#
+            receive(session, text)
+        }
+        turn()
+    }
+
+    func send(_ session: SessionID, _ id: Int, _ method: String, _ params: String = "") {
+        send(session, (id, method, params))
+    }
+
+    func receive(_ session: SessionID, _ text: String, isBinary: Bool = false) {
+        engine.received(
+            session, RequestFrame.decode(Array(text.utf8), isBinary: isBinary), at: now)
+    }
+
+    /// What the session was sent since the last time.
+    func take(_ session: SessionID) -> [JSONObject] { frames.removeValue(forKey: session) ?? [] }
+
+    // MARK: - The world around it
+
+    /// Writes to the origin, and has the feed tell of it.
+    @discardableResult
+    func write(_ operations: Operation..., by caller: Caller = .server) -> [FeedEvent] {
+        let events = operations.flatMap { origin.perform($0, by: caller).events }
+        engine.feed(events, at: now)
+        turn()
+        return events
+    }
+
+    /// Writes to the origin without a word to the gateway.
+    func writeUntold(_ operations: Operation...) -> [FeedEvent] {
+        operations.flatMap { origin.perform($0, by: .server).events }
+    }
+
+    func tell(_ events: [FeedEvent]) {
+        engine.feed(events, at: now)
+        turn()
+    }
+
+    func say(_ bodies: String..., to conversation: String = "c1", by author: String = "ann") {
+        write(
+            .send(
+                conversation: conversation,
+                bodies.map { NewMessage(author: author, content: MessageContent(body: $0)) }))
+    }
+
+    func create(_ conversation: String = "c1", _ users: [String] = ["ann", "ben"]) {
+        write(.put(id: conversation, .init(participants: users)))
+    }
+
+    /// Lets time pass, a second at a time, every session's pongs coming in unless it is blocked.
+    func pass(_ seconds: Int, answeringPings: Bool = true) {
+        for _ in 0..<seconds {
+            now.milliseconds += 1000
+            engine.tick(at: now)
+            turn()
+            guard answeringPings else { continue }
+            for session in pings.keys where !blocked.contains(session) {
+                engine.ponged(session, at: now)
+            }
+        }
+    }
+
+    // MARK: - The turn
+
+    func turn() {
+        repeat { engine.endTurn(at: now) } while perform()
+        for session in engine.takeDirtySessions() { flush(session) }
+        for (session, code) in engine.takeCloses() { closes[session] = code }
+    }
+
+    private func perform() -> Bool {
+        let actions = engine.takeActions()
+        for action in actions {
+            switch action {
+            case .read(let token, let query):
+                if isHoldingReads { reads.append((token, query)) } else { answer(token, query) }
+            case .perform(let token, let operation, let caller):
+                let performed = origin.perform(operation, by: caller)
+                engine.feed(performed.events, at: now)
+                engine.performed(token, performed.result, at: now)
+            case .publish(let event):
+                engine.feed(CollectionOfOne(event), at: now)
+            }
+        }
+        return !actions.isEmpty
+    }
+
+    private func answer(_ token: UInt64, _ query: Query) {
+        let moment = origin.commit
+        engine.answered(token, origin.answer(query, atCommit: moment, told: moment), at: now)
+    }
+
+    /// Answers the reads that were held, as of now.
+    func answerReads() {
+        let due = reads
+        reads = []
+        for read in due { answer(read.token, read.query) }
+        turn()
+    }
+
+    /// Looks the held reads up now and answers them when the closure has run.
+    func answerReads(after body: () -> Void) {
+        let answers = reads.map {
+            ($0.token, origin.answer($0.query, atCommit: origin.commit, told: origin.commit))
+        }
+        reads = []
+        body()
+        for (token, result) in answers { engine.answered(token, result, at: now) }
+        turn()
+    }
+
+    private func flush(_ session: SessionID) {
+        var bytes = 0
+        _ = engine.take(session, .max) { frame in
+            bytes += frame.count
+            switch try? ReceivedFrame(frame) {
+            case .ping: pings[session, default: 0] += 1
+            case .text(let payload):
+                if let object = try? JSONObject(payload) {
+                    frames[session, default: []].append(object)
+                }
+            case nil: break
+            }
+        }
+        if blocked.contains(session) { engine.blocked(session, unsent: bytes) }
+    }
+}
+
+/// Lets in whoever gives a user, or a token that names one: `user SECONDS`, where the token's life
+/// ends that many seconds after the beginning; its leeway is ten more.
+struct Doorkeeper: Authenticator {
+    static let start = Timestamp(milliseconds: 1_700_000_000_000)
+
+    func identify(token: String?, user: String?, at now: Timestamp) -> Result<Identity, Refusal> {
+        guard let token else {
+            guard let user else { return .failure(.request(.badRequest("params.user: missing"))) }
+            return .success(Identity(user: user))
+        }
+        let parts = token.split(separator: " ")
+        guard parts.count == 2, let seconds = Int64(parts[1]) else {
+            return .failure(.refused("signature"))
+        }
+        let end = Timestamp(milliseconds: Self.start.milliseconds + seconds * 1000)
+        let deadline = Timestamp(milliseconds: end.milliseconds + 10_000)
+        guard now < deadline else { return .failure(.expired) }
+        return .success(Identity(user: String(parts[0]), expires: end, deadline: deadline))
+    }
+}
+
+extension JSONObject {
+    var event: String? { self["event"]?.string }
+    var id: Int? { self["id"]?.int }
+    var result: JSONObject? { self["result"]?.object }
+    var errorCode: String? { self["error"]?.object?["code"]?.string }
+    /// The places of the deltas of a `messages` event.
+    var seqs: [Int] {
+        (self["deltas"]?.array ?? []).compactMap { $0.object?["message"]?.object?["seq"]?.int }
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `protocol.md` 8, signals: SIGHUP reads the configuration again and says what changed, SIGTERM
+/// drains, a second one stops at once.
+@Suite struct SignalTests {
+    /// A gateway whose API keys stand in a file that the test writes.
+    private func gateway(keys: String, config: String = "{}") throws -> GatewayProcess {
+        let gateway = try GatewayProcess(starts: false)
+        try write(keys, "keys", gateway)
+        gateway.settings["auth.api_key_file"] = file("keys", gateway).path
+        try gateway.start()
+        return gateway
+    }
+
+    private func file(_ name: String, _ gateway: GatewayProcess) -> URL {
+        gateway.directory.appendingPathComponent(name)
+    }
+
+    private func write(_ text: String, _ name: String, _ gateway: GatewayProcess) throws {
+        try Data(text.utf8).write(to: file(name, gateway))
+    }
+
+    private func status(_ gateway: GatewayProcess, key: String) throws -> Int {
+        try HTTPConnection(port: gateway.port)
+            .send("GET", "/v1/gaps", headers: ["X-API-Key": key]).status
+    }
+
+    @Test func everyLineOfTheKeyFileIsAKeyAndAReloadTakesTheNewOnes() throws {
+        let gateway = try gateway(keys: "first-key-of-the-tests\r\n\nsecond-key-of-the-tests\n")
+        for (key, expected) in [
+            ("first-key-of-the-tests", 200), ("second-key-of-the-tests", 200), ("third", 401),
+            ("first-key-of-the-tests\nsecond-key-of-the-tests", 400),
+        ] { #expect(try status(gateway, key: key) == expected, "\(key)") }
+        let client = try gateway.client("alice")
+        try write("third-key-of-the-tests\n", "keys", gateway)
+        gateway.signal(SIGHUP)
+        let isTaken = try Deadline.standard.poll {
+            try status(gateway, key: "third-key-of-the-tests") == 200
+        }
+        #expect(isTaken)
+        #expect(try status(gateway, key: "first-key-of-the-tests") == 401)
+        #expect(try client.code("unsubscribeConversations") == "ok")
+        #expect(gateway.log.contains("reloaded") && !gateway.log.contains("third-key"))
+    }
+
+    @Test func anInvalidFileKeepsTheOldConfiguration() throws {
+        let gateway = try gateway(keys: "first-key-of-the-tests\n")
+        try FileManager.default.removeItem(at: file("keys", gateway))
+        gateway.signal(SIGHUP)
+        #expect(Deadline.standard.poll { gateway.log.contains("reload failed") })
+        #expect(try status(gateway, key: "first-key-of-the-tests") == 200)
+        #expect(try gateway.health("/health/ready").status == 200)
+    }
+
+    @Test func withoutAKeyFileTheServerAPIIsClosed() throws {
+        let gateway = try GatewayProcess(starts: false)
+        gateway.settings["auth.api_key_file"] = nil
+        try gateway.start()
+        for key in ["", "key", GatewayProcess.apiKey] {
+            #expect(try status(gateway, key: key) == 401)
+        }
+    }
+
+    @Test func aDrainTellsEachClientWhenToComeBack() throws {
+        let gateway = try GatewayProcess(settings: ["drain.window": "4s", "drain.deadline": "20s"])
+        let clients = try (0..<4).map { try gateway.client("user\($0)") }
+        gateway.signal(SIGTERM)
+        for client in clients {
+            let event = try client.nextEvent("goaway")
+            #expect(Shape.goawayEvent.faults(event) == [])
+        }
+        // Until the exit it is not ready, and alive.
+        #expect(try gateway.health("/health/ready").status == 503)
+        #expect(try gateway.health("/readyz").status == 503)
+        #expect(try gateway.health("/health/live").status == 200)
+        #expect(try gateway.health().json["draining"] == true)
+        let refusal = #expect(throws: WebSocketConnection.UpgradeRefused.self) {
+            try WebSocketConnection(port: gateway.port)
+        }
+        #expect(refusal?.status == 503)
+        for client in clients {
+            #expect(try client.wait { $0.connection.hasEnded })
+            #expect(client.connection.closeCode == 3000)
+        }
+        #expect(try gateway.waitForExit() == 0)
+    }
+
+    @Test func aDrainIsServedToItsEnd() throws {
+        let gateway = try GatewayProcess(settings: ["drain.window": "2s"])
+        let id = LiveGateway.name("c")
+        let (first, last) = (try gateway.client("alice"), try gateway.client("alice"))
+        try first.request(
+            "createConversation", ["id": .string(id), "participants": []])
+        gateway.signal(SIGINT)
+        let slots = try [first, last].map {
+            try $0.nextEvent("goaway")["reconnectIn"].int ?? -1
+        }
+        #expect(Set(slots).count == 2 && slots.allSatisfy { (0...2000).contains($0) })
+        // Whoever is still connected is still answered.
+        #expect(try last.code("sendMessage", ["conversation": .string(id), "body": "b"]) == "ok")
+        #expect(try gateway.waitForExit() == 0)
+        try gateway.start()
+        #expect(try gateway.client("alice").subscribe(id)["head"]["seq"] == 1)
+    }
+
+    @Test func aSecondSignalStopsAtOnce() throws {
+        let gateway = try GatewayProcess(settings: ["drain.window": "60s", "drain.deadline": "60s"])
+        let clients = try (0..<2).map { try gateway.client("user\($0)") }
+        gateway.signal(SIGTERM)
+        for client in clients { _ = try client.nextEvent("goaway") }
+        gateway.signal(SIGTERM)
+        #expect(try gateway.waitForExit(.after(.seconds(30))) == 0)
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension LiveGateway {
+    /// A file belongs to one process, and a file that is not what it should be stops the start
+    /// with a sentence.
+    @Suite struct Ownership {
+        @Test func theSecondProcessOnAFileIsRefused() throws {
+            let first = try GatewayProcess()
+            let client = try first.client("alice")
+            try client.request("createConversation", ["id": "ops", "participants": ["alice"]])
+            let path = try #require(first.settings["cache.path"])
+            let second = try GatewayProcess(settings: ["cache.path": path], starts: false)
+            try second.start(waits: false)
+            #expect(try second.waitForExit() == 1)
+            let lines = second.log.split(separator: "\n")
+            #expect(lines.contains { $0.contains(path) && $0.contains("another process") })
+
+            // The first one was not disturbed, and when it is gone the second one may.
+            let sent = try client.request(
+                "sendMessage", ["conversation": "ops", "id": "m1", "body": "still here"])
+            #expect(sent["message"]["seq"] == 1)
+            first.kill()
+            try second.start()
+            let page = try second.client("alice").walkBack("ops") { 10 }
+            #expect(page.map { $0["id"] } == ["m1"])
+        }
+
+        @Test func aFileThatIsNoneOfOursStopsTheStart() throws {
+            let gateway = try GatewayProcess(starts: false)
+            let file = gateway.directory.appendingPathComponent("gapless.db")
+            try Data(repeating: 0x5A, count: 8192).write(to: file)
+            try expectRefusal(gateway, naming: file.path)
+            #expect(try Data(contentsOf: file).allSatisfy { $0 == 0x5A }, "it was written to")
+        }
+
+        @Test func aFileOfANewerVersionStopsTheStart() throws {
+            let gateway = try GatewayProcess()
+            let file = gateway.directory.appendingPathComponent("gapless.db")
+            #expect(try gateway.terminate() == 0)
+            // SQLite keeps the version of a schema in bytes 60 to 63 of the file.
+            var bytes = try Data(contentsOf: file)
+            bytes.replaceSubrange(60..<64, with: [0, 0, 0xFF, 0xFF])
+            try bytes.write(to: file)
+            try expectRefusal(gateway, naming: file.path)
+        }
+
+        @Test func aDirectoryThatIsNotThereStopsTheStart() throws {
+            let path = "/nonexistent/gapless.db"
+            let gateway = try GatewayProcess(settings: ["cache.path": path], starts: false)
+            try expectRefusal(gateway, naming: path)
+        }
+
+        private func expectRefusal(_ gateway: GatewayProcess, naming path: String) throws {
+            let before = gateway.log.count
+            try gateway.start(waits: false)
+            #expect(try gateway.waitForExit() == 1)
+            let said = gateway.log.dropFirst(before)
+            #expect(said.contains(path), "\(said)")
+            #expect(said.split(separator: "\n").count == 1, "\(said)")
+        }
+    }
+}

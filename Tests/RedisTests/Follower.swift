@@ -1,0 +1,112 @@
+import Chat
+import Engine
+import TestSupport
+import Testing
+import Wire
+
+@testable import Upstream
+
+/// A coordinator in small: it subscribes, waits for the acknowledgement, reads what changed since
+/// the change up to which it knows the log without a break, and lays live events on top, which
+/// raise that change only one by one. After a lapse it begins at the same change again.
+final class Follower {
+    private let subject: Subject
+    private let conversation: String
+    private var slots: [Int: EncodedMessage] = [:]
+    /// Up to which change the log is known without a break, and its mark.
+    private var position = 0
+    private var mark = ""
+    private var epoch: String?
+    /// How many outputs were looked at.
+    private var looked = 0
+    private(set) var generation = 0
+    private(set) var fetches = 0
+
+    init(_ subject: Subject, _ conversation: String) throws {
+        self.subject = subject
+        self.conversation = conversation
+        subject.upstream.subscribe(conversation)
+        try catchUp()
+    }
+
+    /// Looks at all that was delivered until it stands, in a live generation, at the present head.
+    func catchUp() throws {
+        let isDone = try Deadline.standard.poll {
+            for output in subject.outputs.all.dropFirst(looked) {
+                looked += 1
+                try take(output)
+            }
+            guard generation > 0 else { return false }
+            let asked = try? subject.askProven(.heads([conversation]))
+            guard case .heads(let heads) = asked?.answer, let head = heads[conversation] else {
+                return false
+            }
+            return asked?.generation == generation && head.rev == position && head.mark == mark
+        }
+        if !isDone {
+            throw TestFailure("generation \(generation), change \(position): did not catch up")
+        }
+    }
+
+    private func take(_ output: UpstreamOutput) throws {
+        switch output {
+        case .subscribed(conversation, let generation): try fetch(in: generation)
+        case .lapsed(generation): generation = 0
+        case .feed(let event): apply(event)
+        default: break
+        }
+    }
+
+    /// The chain of changes from the position; live events that came meanwhile are behind it.
+    private func fetch(in generation: Int) throws {
+        while true {
+            let query = HistoryQuery.changes(
+                conversation: conversation, since: position, mark: mark.isEmpty ? nil : mark,
+                limit: 7)
+            fetches += 1
+            // A link that broke again brings another acknowledgement.
+            guard let asked = try? subject.askProven(query), case .changes(let read) = asked.answer,
+                asked.generation == generation
+            else { return }
+            if let epoch, epoch != read.head.epoch { throw TestFailure("another epoch") }
+            epoch = read.head.epoch
+            for message in read.messages { hold(message) }
+            position = read.upTo
+            guard read.more else {
+                mark = read.head.mark
+                self.generation = generation
+                return
+            }
+            // Only the log's end has a mark here; the last page brings it.
+            mark = ""
+        }
+    }
+
+    private func apply(_ event: FeedEvent) {
+        switch event {
+        case .message(conversation, _, let message, let head):
+            hold(message)
+            raise(to: head)
+        case .record(let record, let head, _, _) where record.id == conversation: raise(to: head)
+        default: break
+        }
+    }
+
+    private func raise(to head: Head) {
+        guard generation > 0, head.rev == position + 1 else { return }
+        position = head.rev
+        mark = head.mark
+    }
+
+    private func hold(_ message: EncodedMessage) {
+        guard slots[message.seq].map({ $0.rev < message.rev }) ?? true else { return }
+        slots[message.seq] = message
+    }
+
+    /// Holds what the origin has, every slot of it.
+    func expectWhole(as origin: Subject) throws {
+        let page = try origin.page(PageRequest(limit: 1000, order: .asc), of: conversation)
+        #expect(slots.values.sorted { $0.seq < $1.seq } == page.messages)
+        #expect(page.messages.count == page.head.seq)
+    }
+}

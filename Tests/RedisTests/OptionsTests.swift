@@ -1,0 +1,36 @@
+import Testing
+
+@testable import Upstream
+
+/// The URL of `upstream.redis.url`, and the names of keys.
+@Suite struct OptionsTests {
+    @Test func theUrlIsReadWithAllItsParts() throws {
+        let whole = try RedisOptions(url: "redis://me:p%40ss%3A@example.org:7000/3")
+        #expect(whole.address == .init(host: "example.org", port: 7000))
+        #expect(whole.user == "me" && whole.password == "p@ss:" && whole.database == 3)
+        let short = try RedisOptions(url: "redis://localhost")
+        #expect(short.address == .init(host: "localhost", port: 6379))
+        #expect(short.user == nil && short.password == nil && short.database == 0)
+        let six = try RedisOptions(url: "redis://:secret@[::1]:6380/")
+        #expect(six.address == .init(host: "::1", port: 6380) && six.password == "secret")
+    }
+
+    @Test(arguments: [
+        "rediss://me:secret@localhost", "http://secret", "localhost:6379", "redis://",
+        "redis://:secret@/1", "redis://secret@localhost", "redis://localhost:0",
+        "redis://localhost:secret", "redis://localhost/secret",
+    ])
+    func anotherUrlIsRefusedWithoutBeingShown(_ url: String) {
+        let error = #expect(throws: RedisError.self) { try RedisOptions(url: url) }
+        #expect(error?.code == .url)
+        #expect(error?.description.contains("secret") == false)
+    }
+
+    @Test(arguments: ["c1", "a}b", "}", "{", "%", "%7D", "100%25}", "é"])
+    func aChannelNamesItsConversation(_ id: String) throws {
+        let keys = RedisKeys(try RedisOptions(url: "redis://localhost/5"))
+        #expect(keys.conversation(ofChannel: keys.channel(of: id)) == id)
+        let tag = keys.keys(of: id)[0].split(separator: UInt8(ascii: "}"))
+        #expect(tag.count == 2, "one brace closes, and it parts the id from the rest")
+    }
+}

@@ -1,0 +1,122 @@
+import Chat
+import Engine
+import JSON
+import TestSupport
+import Wire
+
+/// Writes and questions of every kind, at random but the same from the same seed: over few users,
+/// conversations and ids, so that they meet.
+struct RandomOperations {
+    private var random: SplitMix64
+    private let users = ["alice", "bob", "carol", "dave"]
+    let conversations = ["c1", "c2", "c}%{"]
+
+    init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+    private mutating func number(_ range: ClosedRange<Int>) -> Int {
+        Int.random(in: range, using: &random)
+    }
+
+    private mutating func chance(_ percent: Int) -> Bool { number(1...100) <= percent }
+
+    private mutating func user() -> String { users[number(0...users.count - 1)] }
+
+    private mutating func some() -> [String] {
+        (0..<number(0...2)).map { _ in user() }
+    }
+
+    private mutating func message() -> String { "m\(number(1...12))" }
+
+    mutating func conversation() -> String { conversations[number(0...conversations.count - 1)] }
+
+    mutating func caller() -> Caller { chance(30) ? .server : .user(user()) }
+
+    private mutating func members() -> [JSONMember] {
+        chance(80) ? [] : [JSONMember(key: "x\(number(1...2))", value: RawJSON(int: number(1...2)))]
+    }
+
+    private mutating func metadata() -> RawJSON? {
+        guard chance(30) else { return nil }
+        return RawJSON(unchecked: Array("{\"k\":\(number(1...2))}".utf8))
+    }
+
+    private mutating func content() -> MessageContent {
+        MessageContent(
+            id: chance(60) ? message() : nil, body: chance(95) ? "b\t\"\(number(1...2))\\é" : nil,
+            attachment: chance(10) ? .true : nil, metadata: metadata(), unknown: members())
+    }
+
+    private mutating func fields() -> ConversationFields {
+        let participants = chance(50) ? some() + [user()] : nil
+        let admins = chance(20) ? (participants?.first).map { [$0] } ?? some() : nil
+        return ConversationFields(
+            title: chance(30) ? .some(chance(70) ? "t\(number(1...2))" : nil) : .none,
+            metadata: metadata(), participants: participants, admins: admins, unknown: members())
+    }
+
+    /// - Parameter caller: Who will ask for it.
+    mutating func operation(by caller: Caller) -> Operation {
+        let id = conversation()
+        switch number(1...100) {
+        case ...40:
+            let author = if case .user(let user) = caller, chance(95) { user } else { user() }
+            let messages = (0..<(chance(80) ? 1 : number(0...4))).map { _ in
+                NewMessage(author: author, content: content())
+            }
+            return .send(conversation: id, messages)
+        case ...52:
+            let body: String?? = chance(80) ? .some(chance(90) ? "e\(number(1...2))" : nil) : .none
+            let edit = MessageEdit(body: body, metadata: metadata(), unknown: members())
+            return .edit(conversation: id, id: message(), edit)
+        case ...60: return .delete(conversation: id, id: message())
+        case ...66: return .put(id: id, fields())
+        case ...70: return .update(conversation: id, fields())
+        case ...75:
+            let joining = some().map { user in
+                NewParticipant(
+                    user: user, name: chance(30) ? "n\(number(1...2))" : nil, metadata: metadata(),
+                    unknown: members())
+            }
+            return .addParticipants(conversation: id, joining)
+        case ...78: return .removeParticipants(conversation: id, some())
+        case ...81: return .addAdmins(conversation: id, some())
+        case ...84: return .removeAdmins(conversation: id, some())
+        case ...86: return .leave(id)
+        case ...94: return .markRead(conversation: id, seq: number(-1...12))
+        case ...96: return .deleteConversation(id)
+        default:
+            let name = chance(50) ? id : nil
+            return .create(id: name, fields(), distinct: chance(50))
+        }
+    }
+
+    private mutating func anchor(_ percent: Int) -> Anchor? {
+        guard chance(percent) else { return nil }
+        return chance(70) ? .seq(number(0...14)) : chance(80)
+            ? .id(message()) : .time(Timestamp(milliseconds: chance(50) ? 0 : 1 << 45))
+    }
+
+    mutating func query() -> HistoryQuery {
+        let id = conversation()
+        switch number(1...100) {
+        case ...50:
+            return .page(
+                conversation: id,
+                PageRequest(
+                    before: anchor(40), after: anchor(40), around: anchor(15),
+                    limit: number(1...6), order: chance(50) ? .desc : .asc))
+        case ...75:
+            return .changes(
+                conversation: id, since: number(0...20), mark: chance(10) ? "00" : nil,
+                limit: number(1...6))
+        case ...82: return .conversation(id)
+        case ...88: return .message(conversation: id, id: message())
+        case ...92: return .heads(conversations)
+        case ...96:
+            let request = ParticipantsRequest(
+                limit: number(-1...2), offset: number(0...2), order: chance(50) ? .desc : .asc)
+            return .participants(conversation: id, request)
+        default: return .conversations(user: user(), limit: number(1...3), cursor: nil)
+        }
+    }
+}

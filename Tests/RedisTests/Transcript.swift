@@ -1,0 +1,106 @@
+import Chat
+import Engine
+import JSON
+import Wire
+
+@testable import Upstream
+
+/// What an upstream said, as text that is the same for two upstreams that mean the same: without
+/// times, marks, epochs, and ids that nobody chose. (The tests choose ids that begin with `m` or
+/// `c`; generated ones begin with a digit.)
+enum Transcript {
+    static func line(_ result: Result<Outcome, any Error>) -> String {
+        switch result {
+        case .failure(let error): refusal(error)
+        case .success(.messages(let messages, let isNew)):
+            "messages \(messages.map(line)) new \(isNew)"
+        case .success(.conversation(let view, let isNew)): "\(line(view)) new \(isNew)"
+        case .success(.read(let reader)): line(reader)
+        case .success(.done): "done"
+        }
+    }
+
+    static func line(_ result: Result<HistoryAnswer, any Error>) -> String {
+        switch result {
+        case .failure(let error): refusal(error)
+        case .success(.conversation(let view)): line(view)
+        case .success(.conversations(let list)):
+            "list \(list.conversations.map(line)) more \(list.next != nil) of \(list.total)"
+        case .success(.message(let message)): line(message)
+        case .success(.page(let page)):
+            "page \(page.messages.map(line)) \(page.hasMoreBefore) \(page.hasMoreAfter)"
+                + " \(line(page.head))"
+        case .success(.changes(let changes)):
+            "changes \(changes.messages.map(line)) \(changes.record.map(line) ?? "-")"
+                + " \(line(changes.head)) up to \(changes.upTo) more \(changes.more)"
+        case .success(.heads(let heads)):
+            "heads \(heads.sorted { $0.key < $1.key }.map { "\(name($0.key)) \(line($0.value))" })"
+        case .success(.participants(let list)):
+            "participants \(list.participants.map(participant)) of \(list.total)"
+        }
+    }
+
+    static func line(_ event: FeedEvent) -> String {
+        switch event {
+        case .message(let conversation, let type, let message, let head):
+            "\(name(conversation)): \(type) \(line(message)) \(line(head))"
+        case .record(let record, let head, let removed, let isNew):
+            "record \(line(record)) \(line(head)) removed \(removed) new \(isNew)"
+        case .deleted(let conversation, _, let participants):
+            "deleted \(name(conversation)) \(participants)"
+        case .read(let conversation, let user, let seq): "read \(name(conversation)) \(user) \(seq)"
+        case .typing(let conversation, let user, let state, _):
+            "typing \(name(conversation)) \(user) \(state)"
+        }
+    }
+
+    private static func refusal(_ error: any Error) -> String {
+        guard let error = error as? RequestError else { return "failed \(error)" }
+        return "refused \(error.code) \(error.message) \(error.retry)"
+    }
+
+    private static func name(_ id: String) -> String {
+        id.first?.isNumber == true ? "(generated)" : id
+    }
+
+    private static func line(_ message: EncodedMessage) -> String {
+        guard let read = try? EncodedMessage.decode(json: message.json) else { return "unreadable" }
+        let content = MessageContent(
+            body: read.body, attachment: read.attachment, metadata: read.metadata,
+            unknown: read.unknown)
+        let isSound =
+            message.seq == read.seq && message.rev == read.rev && message.id == read.id
+            && message.author == read.author && message.isDeleted == read.isDeleted
+        return "\(message.seq)@\(message.rev) \(name(message.id)) by \(message.author)"
+            + " \(String(decoding: content.canonical(), as: UTF8.self))"
+            + " edited \(read.editedAt != nil) deleted \(message.isDeleted) sound \(isSound)"
+    }
+
+    private static func line(_ head: Head) -> String {
+        "head \(head.seq)@\(head.rev) from \(head.floor)"
+    }
+
+    private static func line(_ reader: ReaderState) -> String {
+        "read \(reader.lastReadSeq) unread \(reader.unreadCount)"
+    }
+
+    private static func line(_ record: Record) -> String {
+        let unknown = record.unknown.map { "\($0.key)=\(text($0.value.canonical()))" }.sorted()
+        return "\(name(record.id)) '\(record.title ?? "-")' \(record.participants) \(record.admins)"
+            + " \(text(record.metadata.canonical())) \(unknown) @\(record.rev)"
+    }
+
+    private static func line(_ view: ConversationView) -> String {
+        "\(line(view.record)) last \(view.lastMessage.map(line) ?? "-") \(line(view.head))"
+            + " \(view.reader.map(line) ?? "-")"
+    }
+
+    private static func participant(_ json: [UInt8]) -> String {
+        guard let participant = try? Participant(json) else { return "unreadable" }
+        let metadata = text(participant.metadata.canonical())
+        return "\(participant.id) '\(participant.name ?? "-")' \(participant.lastReadSeq ?? -1)"
+            + " \(metadata) \(participant.unknown.map(\.key).sorted())"
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+}
