@@ -26,7 +26,8 @@ let package = Package(
     ],
     targets: [
         // MARK: C libraries, each a module map and a shim
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(
             name: "CWebSockets", pkgConfig: "libwebsockets",
             providers: [.apt(["libwebsockets-dev", "libwebsockets-evlib-ev", "libev-dev"])]),
@@ -51,7 +52,10 @@ let package = Package(
         core("Upstream", ["Cache", "Crypto", "Engine", "Wire", "Chat", "JSON", "CHiredis"]),
         core(
             "Gateway",
-            ["Upstream", "Cache", "WebSockets", "Crypto", "Engine", "Wire", "Chat", "JSON", "CCurl"]),
+            [
+                "Upstream", "Cache", "WebSockets", "Crypto", "Engine", "Wire", "Chat", "JSON",
+                "CCurl",
+            ]),
 
         // MARK: the program
         .executableTarget(name: "gapless", dependencies: ["Gateway"], swiftSettings: house),

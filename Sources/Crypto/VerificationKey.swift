@@ -43,7 +43,8 @@ package struct VerificationKey: Sendable {
 
     /// The secret of a file: its bytes, without line ends behind them.
     ///
-    /// - Throws: `CryptoError` if it has none, or is a PEM file: a public key taken for a secret would
+    /// - Throws: `CryptoError` if it has none, or is a PEM file: a public key taken for a secret
+    /// would
     ///   let everybody sign.
     package static func secret(ofFile file: [UInt8]) throws(CryptoError) -> [UInt8] {
         let ends: Set<UInt8> = [UInt8(ascii: "\n"), UInt8(ascii: "\r")]

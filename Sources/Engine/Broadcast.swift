@@ -9,7 +9,8 @@ package final class Broadcast: Sendable {
     package enum Kind: Sendable {
         /// A part of a conversation's stream, from change `prev` to change `asOf`. `touched` holds
         /// every place that its deltas or its `covers` name; `record` says that slot 0 changed.
-        case stream(prev: Int, asOf: Int, touched: Coverage, deltas: Int, record: Record?, head: Head)
+        case stream(
+            prev: Int, asOf: Int, touched: Coverage, deltas: Int, record: Record?, head: Head)
         /// Dropped first.
         case typing
         /// Of these only the latest of each key counts.

@@ -2,14 +2,17 @@ import Chat
 import JSON
 import Wire
 
-// What the store and the upstream answer, and how it becomes replies.
-//
-// A reply about messages stands at the stream's position, so that the next event continues exactly
-// from there. The store is read at a moment of its own: it may be ahead of the stream, whose changes
-// of that moment are on their way; then the answer is parked until the stream has reached it.
+/// What the store and the upstream answer, and how it becomes replies.
+///
+/// A reply about messages stands at the stream's position, so that the next event continues exactly
+/// from there. The store is read at a moment of its own: it may be ahead of the stream, whose
+/// changes of that moment are on their way; then the answer is parked until the stream has reached
+/// it.
 extension Engine {
     /// The store answered a read.
-    package func answered(_ token: UInt64, _ result: Result<Answer, RequestError>, at now: Timestamp) {
+    package func answered(
+        _ token: UInt64, _ result: Result<Answer, RequestError>, at now: Timestamp
+    ) {
         self.now = now
         switch pending.removeValue(forKey: token) {
         case .load(let conversation):
@@ -33,7 +36,9 @@ extension Engine {
     }
 
     /// The upstream did a write, or refused it.
-    package func performed(_ token: UInt64, _ result: Result<Outcome, RequestError>, at now: Timestamp) {
+    package func performed(
+        _ token: UInt64, _ result: Result<Outcome, RequestError>, at now: Timestamp
+    ) {
         self.now = now
         guard case .write(let call) = pending.removeValue(forKey: token) else { return }
         switch result {
@@ -64,7 +69,8 @@ extension Engine {
         switch result {
         case .success(.loaded(let loaded)):
             stream.state = Stream.State(
-                head: loaded.head, record: loaded.record, members: Set(loaded.record.participants.map(\.id)),
+                head: loaded.head, record: loaded.record,
+                members: Set(loaded.record.participants.map(\.id)),
                 last: loaded.lastMessage, firstToken: nextToken + 1)
             if stream.isToBeAnnounced {
                 stream.isToBeAnnounced = false
@@ -80,7 +86,8 @@ extension Engine {
                 stream.early = []
                 stream.waiting = waiting
                 return act(
-                    .read(token: token(for: .load(conversation)), .load(conversation: conversation)))
+                    .read(token: token(for: .load(conversation)), .load(conversation: conversation))
+                )
             }
             streams[conversation.id] = nil
             for call in waiting { fail(call, error) }
@@ -162,8 +169,11 @@ extension Engine {
         }
         let held = boundariesAsked(have, state)
         let all = Coverage.closed(max(1, state.head.floor), state.head.seq)
-        let missing = have == nil ? Coverage() : held.union(above(held, in: all)).holes
-            .union(above(held, in: all))
+        let missing =
+            have == nil
+            ? Coverage()
+            : held.union(above(held, in: all)).holes
+                .union(above(held, in: all))
         let gaps = missing.runs.map {
             Gap(
                 after: $0.low - 1, before: $0.high + 1, missing: $0.count, cause: .cold, since: now)

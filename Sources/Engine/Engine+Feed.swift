@@ -2,8 +2,8 @@ import Chat
 import JSON
 import Wire
 
-// What the feed tells: it moves the streams and goes to those who watch. Message changes of a turn
-// are gathered per conversation and encoded once, whoever gets them.
+/// What the feed tells: it moves the streams and goes to those who watch. Message changes of a turn
+/// are gathered per conversation and encoded once, whoever gets them.
 extension FeedEvent {
     /// Whether a log begins with it.
     var isBeginning: Bool {
@@ -32,7 +32,8 @@ extension Engine {
             guard let stream = streams[conversation.id], !stream.subscribers.isEmpty else { return }
             send(
                 Broadcast(
-                    ServerFrame.typing(conversation: conversation, user: user, state: state, at: at),
+                    ServerFrame.typing(
+                        conversation: conversation, user: user, state: state, at: at),
                     .typing, conversation: conversation), to: stream)
         }
     }
@@ -136,7 +137,8 @@ extension Engine {
         stream.state?.record = record
         stream.state?.members = Set(record.participants.map(\.id))
         for user in removed {
-            for session in sessionsByUser[user.id] ?? [] where session.subscription(to: stream) != nil {
+            for session in sessionsByUser[user.id] ?? []
+            where session.subscription(to: stream) != nil {
                 stream.remove(session)
                 push(session, ServerFrame.unsubscribed(conversation: stream.id, reason: .removed))
             }

@@ -2,8 +2,8 @@ import Chat
 import JSON
 import Wire
 
-// What a connected client asks for. A request that needs the store or the origin becomes an action
-// and waits in `pending`; one about a conversation that is not in memory waits for it to be loaded.
+/// What a connected client asks for. A request that needs the store or the origin becomes an action
+/// and waits in `pending`; one about a conversation that is not in memory waits for it to be loaded.
 extension Engine {
     func perform(_ call: Call) {
         guard let session = sessions[call.session], let user = session.user else { return }
@@ -95,8 +95,8 @@ extension Engine {
     /// Stands for the list of conversations where a conversation's id is expected: no id is empty.
     private static let ownList = ""
 
-    /// A subscription and its end, on one connection and for one conversation or for the list, happen
-    /// in the order in which they were asked for.
+    /// A subscription and its end, on one connection and for one conversation or for the list,
+    /// happen in the order in which they were asked for.
     private func inOrder(
         _ session: Session, _ call: Call, _ conversation: String, _ body: () -> Void
     ) {
@@ -143,7 +143,8 @@ extension Engine {
         }
         if let have {
             ask(
-                .catchUp(conversation: conversation, have: have, limit: limit, bytes: limits.replyBytes),
+                .catchUp(
+                    conversation: conversation, have: have, limit: limit, bytes: limits.replyBytes),
                 call)
         } else {
             ask(.page(conversation: conversation, PageRequest(limit: limit)), call)

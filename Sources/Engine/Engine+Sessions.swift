@@ -2,7 +2,7 @@ import Chat
 import JSON
 import Wire
 
-// The life of a connection: it comes, says who it is, is looked at now and then, and goes.
+/// The life of a connection: it comes, says who it is, is looked at now and then, and goes.
 extension Engine {
     /// A WebSocket was accepted.
     /// - Parameter bearer: a token from the header or the query of the upgrade.
@@ -46,7 +46,8 @@ extension Engine {
             request = value
         }
         guard session.inFlight.insert(frame.id).inserted else {
-            return refuse(session, 0, .badRequest("id: \(frame.id) is in use, give each request its own"))
+            return refuse(
+                session, 0, .badRequest("id: \(frame.id) is in use, give each request its own"))
         }
         let call = Call(
             session: id, id: frame.id, request: request, takesCached: frame.takesCached)
@@ -219,7 +220,9 @@ extension Engine {
         nextEviction = now.adding(5000)
         guard streams.count > limits.idleStreams else { return }
         let idle = streams.values.filter(\.isIdle).sorted { $0.lastUsed < $1.lastUsed }
-        for stream in idle.prefix(streams.count - limits.idleStreams) { streams[stream.id.id] = nil }
+        for stream in idle.prefix(streams.count - limits.idleStreams) {
+            streams[stream.id.id] = nil
+        }
     }
 
     private func welcome(_ session: Session, _ user: String, _ json: inout JSONWriter) {

@@ -136,7 +136,8 @@ package final class Engine {
         return closes
     }
 
-    /// Hands the session's oldest frames to `write`, about `limit` bytes, as one write of its socket.
+    /// Hands the session's oldest frames to `write`, about `limit` bytes, as one write of its
+    /// socket.
     /// - Returns: whether more is queued.
     package func take(_ id: SessionID, _ limit: Int, _ write: ([UInt8]) -> Void) -> Bool {
         guard let session = sessions[id] else { return false }
@@ -195,9 +196,9 @@ package final class Engine {
         mark(session)
     }
 
-    /// For frames that are this session's alone and are never shed. What one turn answers is bounded
-    /// by the request rate alone: past the soft limit the session is to be flushed within the turn,
-    /// and one whose socket takes no more is closed at the hard one.
+    /// For frames that are this session's alone and are never shed. What one turn answers is
+    /// bounded by the request rate alone: past the soft limit the session is to be flushed within
+    /// the turn, and one whose socket takes no more is closed at the hard one.
     func push(_ session: Session, _ payload: [UInt8]) {
         push(session, .barrier(Frame(payload)))
         guard session.outbox.backlog > limits.outboxSoft else { return }
@@ -287,5 +288,7 @@ extension Engine {
     }
 
     /// In which state the upstream is, and since when.
-    package var upstream: (state: UpstreamState, since: Timestamp) { (upstreamState, upstreamSince) }
+    package var upstream: (state: UpstreamState, since: Timestamp) {
+        (upstreamState, upstreamSince)
+    }
 }

@@ -158,7 +158,7 @@ extension Outbox {
         switch event.kind {
         case .stream: true
         case .typing: false
-        case .read(let user): 
+        case .read(let user):
             seen.insert("r\(user.utf8.count):\(user)\(event.conversation.text)".id).inserted
         case .conversations: seen.insert("c\(event.conversation.text)".id).inserted
         case .upstream: seen.insert("u".id).inserted
@@ -193,8 +193,10 @@ extension Outbox {
                 open = kept.count
                 kept.append(item)
             case .event(let event) where event.conversation == conversation:
-                guard case .stream(let prev, let asOf, let touched, let deltas, let record, let head) =
-                    event.kind
+                guard
+                    case .stream(
+                        let prev, let asOf, let touched, let deltas, let record, let head) =
+                        event.kind
                 else {
                     kept.append(item)
                     continue
@@ -233,7 +235,9 @@ extension Outbox.Span {
         var frames: [Frame] = []
         if let record {
             frames.append(
-                Frame(ServerFrame.conversation(record, prev: prev, asOf: prev, head: head, open: false)))
+                Frame(
+                    ServerFrame.conversation(
+                        record, prev: prev, asOf: prev, head: head, open: false)))
         }
         let gaps = touched.runs.map {
             Gap(

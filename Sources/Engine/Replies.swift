@@ -2,7 +2,7 @@ import Chat
 import JSON
 import Wire
 
-// The results of the methods, as `protocol.md` 3 writes them.
+/// The results of the methods, as `protocol.md` 3 writes them.
 extension JSONWriter {
     package mutating func emptyObject() {
         beginObject()

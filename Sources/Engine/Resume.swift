@@ -72,7 +72,9 @@ package struct Resume: Sendable, Hashable {
         gaps = Self.gaps(missing, .limit, now) + Self.gaps(cold, .cold, now)
         if let first = have.runs.first, first < head.floor {
             gaps.append(
-                Gap(after: 0, before: head.floor, missing: head.floor - 1, cause: .trimmed, since: now))
+                Gap(
+                    after: 0, before: head.floor, missing: head.floor - 1, cause: .trimmed,
+                    since: now))
         }
         gaps.sort { $0.after < $1.after }
         asOf = head.rev
@@ -82,12 +84,16 @@ package struct Resume: Sendable, Hashable {
 
     private static func gaps(_ coverage: Coverage, _ cause: GapCause, _ since: Timestamp) -> [Gap] {
         coverage.runs.map {
-            Gap(after: $0.low - 1, before: $0.high + 1, missing: $0.count, cause: cause, since: since)
+            Gap(
+                after: $0.low - 1, before: $0.high + 1, missing: $0.count, cause: cause,
+                since: since)
         }
     }
 
     /// How many of the messages fit into `bytes`.
-    private static func prefix(of messages: some Collection<EncodedMessage>, within bytes: Int) -> Int {
+    private static func prefix(of messages: some Collection<EncodedMessage>, within bytes: Int)
+        -> Int
+    {
         var left = bytes
         var count = 0
         for message in messages {

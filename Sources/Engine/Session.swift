@@ -21,8 +21,8 @@ final class Session {
     var watchesConversations = false
     /// Requests under way whose answers show conversations.
     var listReads = 0
-    /// What the list's watcher is to be told after those answers, so that none of them is older than
-    /// an event before it; the latest for each conversation.
+    /// What the list's watcher is to be told after those answers, so that none of them is older
+    /// than an event before it; the latest for each conversation.
     var heldListEvents: [Broadcast] = []
     /// Ids of requests that are not answered yet.
     var inFlight: Set<Int> = []

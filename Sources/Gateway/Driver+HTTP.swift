@@ -7,7 +7,7 @@ import Upstream
 import WebSockets
 import Wire
 
-// The HTTP side: health and metrics inside, the server API and the page outside.
+/// The HTTP side: health and metrics inside, the server API and the page outside.
 extension Driver {
     // MARK: - Inside
 
@@ -45,8 +45,10 @@ extension Driver {
             var response = HTTPResponse.error(
                 .badRequest("this path speaks WebSocket: an upgrade is needed"))
             response.status = request.method == .get ? 426 : 405
-            response.headers.append(.init(request.method == .get ? "Upgrade" : "Allow",
-                request.method == .get ? "websocket" : "GET"))
+            response.headers.append(
+                .init(
+                    request.method == .get ? "Upgrade" : "Allow",
+                    request.method == .get ? "websocket" : "GET"))
             return responder.respond(response)
         }
         guard mayUseAPI(request.headers) else {
@@ -102,7 +104,8 @@ extension Driver {
             guard case .loaded(let loaded) = try reader.answer(.load(conversation: conversation))
             else { return .error(RequestError(.internal, "the cache can't be read")) }
             let head = loaded.head
-            let held = head.seq >= max(1, head.floor)
+            let held =
+                head.seq >= max(1, head.floor)
                 ? Coverage(max(1, head.floor), head.seq) : Coverage()
             guard
                 case .ids(let ids) = try reader.answer(

@@ -3,7 +3,7 @@ import Engine
 import WebSockets
 import Wire
 
-// What sockets do becomes calls of the engine.
+/// What sockets do becomes calls of the engine.
 extension Driver: ServerDelegate {
     func upgrade(_ request: UpgradeRequest) -> UpgradeDecision {
         guard request.listener == "public", request.path == "/v1/ws" else {

@@ -19,7 +19,8 @@ struct PageFiles: Sendable {
     private static let types = [
         "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
         "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml", "png": "image/png",
-        "json": "application/json", "ico": "image/x-icon", "webmanifest": "application/manifest+json",
+        "json": "application/json", "ico": "image/x-icon",
+        "webmanifest": "application/manifest+json",
     ]
 
     /// The files below the directory; types that a page does not need are left out.
@@ -46,7 +47,9 @@ struct PageFiles: Sendable {
 
     subscript(path: String) -> File? { files[path] }
 
-    private static func read(_ directory: String, _ prefix: String, into files: inout [String: File]) {
+    private static func read(
+        _ directory: String, _ prefix: String, into files: inout [String: File]
+    ) {
         guard let handle = opendir(directory) else { return }
         defer { closedir(handle) }
         while let entry = readdir(handle) {

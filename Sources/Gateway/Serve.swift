@@ -49,9 +49,11 @@ private final class Service {
         let reader = try Reader(store, bytes: bytes)
         loop = try ServiceLoop { message in log.warning("libwebsockets", ["message": message]) }
         let onLoop = LoopBox<Driver>()
-        upstream = try Embedded(store, bytes: bytes, onWritable: { [loop] isWritable in
-            loop.post { onLoop.value?.wroteCache(isWritable) }
-        })
+        upstream = try Embedded(
+            store, bytes: bytes,
+            onWritable: { [loop] isWritable in
+                loop.post { onLoop.value?.wroteCache(isWritable) }
+            })
         server = try Server(
             loop: loop, listeners: Self.listeners(configuration),
             limits: ServerLimits(configuration.limits))

@@ -35,7 +35,8 @@ struct TokenAuthenticator: Authenticator {
             return .failure(
                 .request(
                     .badRequest(
-                        "params.user: 1–255 bytes of UTF-8 without control characters are accepted")))
+                        "params.user: 1–255 bytes of UTF-8 without control characters are accepted")
+                ))
         }
         return .success(Identity(user: user))
     }

@@ -2,7 +2,7 @@ import Chat
 import JSON
 import Wire
 
-// What a client asks for, as the bytes of its frames.
+/// What a client asks for, as the bytes of its frames.
 extension Client {
     func connect() -> [UInt8] {
         request("connect", .connect) { [user] in $0.member("user", string: user) }

@@ -137,18 +137,18 @@ final class Client {
         case .boundaries(let conversation, let have):
             try takeBoundaries(conversation, have, result, oracle)
         case .watch:
-            try list.begin(result, user, oracle)
+            try list.begin(result, request: id, user, oracle)
         case .unwatch:
             list.isWatched = false
         case .list:
             for view in try result.required("conversations").elements("conversations") {
-                try list.show(view, user, oracle)
+                try list.show(view, request: id, user, oracle)
             }
         case .view(let conversation):
             let view = try result.required("conversation")
-            let id = try view.members("conversation")["id"]?.string
-            try require(id == conversation, "another conversation than was asked for")
-            try list.show(view, user, oracle)
+            let shown = try view.members("conversation")["id"]?.string
+            try require(shown == conversation, "another conversation than was asked for")
+            try list.show(view, request: id, user, oracle)
         case .other:
             break
         }
@@ -199,7 +199,8 @@ final class Client {
         // they may be that one's, until the client hears of it.
         guard log.ended == nil else { return }
         let all = head.seq > 0 ? Coverage(1, head.seq) : Coverage()
-        let held = have.map { $0.head.epoch == head.epoch ? $0.runs.intersection(all) : Coverage() }
+        let held =
+            have.map { $0.head.epoch == head.epoch ? $0.runs.intersection(all) : Coverage() }
             ?? all
         let boundaries = try Told.boundaries(result)
         let named = boundaries.map { Coverage.Run($0.oldest.seq, $0.newest.seq) }

@@ -36,7 +36,9 @@ struct Holding {
     /// Takes a frame in.
     /// - Parameter forgets: it answers a subscription that was asked for without `have`.
     mutating func apply(_ frame: Told, forgets: Bool = false) {
-        if frame.isReset || forgets || head.map({ $0.epoch != frame.head.epoch }) ?? false { forget() }
+        if frame.isReset || forgets || head.map({ $0.epoch != frame.head.epoch }) ?? false {
+            forget()
+        }
         let isFirst = head == nil
         for value in frame.values + (frame.record.map { [$0] } ?? []) {
             revs[value.slot] = max(revs[value.slot] ?? 0, value.rev)

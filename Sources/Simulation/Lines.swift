@@ -2,8 +2,7 @@ import Engine
 import JSON
 import Wire
 
-// What the trace of a run says of the engine's questions and of what it is told, a few words each.
-
+/// What the trace of a run says of the engine's questions and of what it is told, a few words each.
 extension Query {
     /// The conversation, where the engine itself looks at the head that the answer is of.
     var boundTo: String? {

@@ -3,9 +3,9 @@ import Engine
 import JSON
 import Wire
 
-/// A client's list of conversations, kept by the simplest rule there is: the last event is right, and
-/// so is a reply behind it. That holds only because replies and events stand in one order, which is
-/// what it checks. Of two replies the one that knows more counts.
+/// A client's list of conversations, kept by the simplest rule there is: the last event is right,
+/// and so is a reply behind it. That holds only because replies and events stand in one order,
+/// which is what it checks. Of two replies the one that knows more counts.
 struct Listing {
     /// What of an entry is compared with the truth.
     struct Entry: Hashable {
@@ -22,6 +22,8 @@ struct Listing {
     /// What to ask with the next time.
     private(set) var token: String?
     var isWatched = false
+    /// The request that the list began with.
+    private var first = 0
 
     /// An event's delta.
     mutating func apply(_ delta: JSONObject, _ user: String, _ oracle: Oracle) throws(Violation) {
@@ -31,7 +33,8 @@ struct Listing {
             entries[id] = nil
         } else {
             try require(
-                view["unreadCount"] == nil && view["lastReadSeq"] == nil && view["participants"] == nil,
+                view["unreadCount"] == nil && view["lastReadSeq"] == nil
+                    && view["participants"] == nil,
                 "an event with fields that are one user's own, or with participants")
             var entry = try Entry(view, id, user, oracle)
             entry.isTold = true
@@ -40,25 +43,31 @@ struct Listing {
     }
 
     /// The answer of `subscribeConversations`.
-    mutating func begin(_ result: JSONObject, _ user: String, _ oracle: Oracle) throws(Violation) {
+    mutating func begin(
+        _ result: JSONObject, request: Int, _ user: String, _ oracle: Oracle
+    ) throws(Violation) {
         isWatched = true
+        first = request
         token = result["token"]?.string
         if result["complete"]?.bool != true { entries = [:] }
         for view in try result.required("conversations").elements("conversations") {
-            try show(view, user, oracle)
+            try show(view, request: request, user, oracle)
         }
         for id in try result.required("removed").elements("removed") {
             entries[id.string ?? ""] = nil
         }
     }
 
-    /// A conversation in a reply. Whoever does not watch the list has none to keep.
-    mutating func show(_ json: RawJSON, _ user: String, _ oracle: Oracle) throws(Violation) {
+    /// A conversation in a reply. Whoever does not watch the list has none to keep, and what was
+    /// asked for before the list began may be older than it.
+    mutating func show(
+        _ json: RawJSON, request: Int, _ user: String, _ oracle: Oracle
+    ) throws(Violation) {
         let view = try json.members("conversation")
         guard let id = view["id"]?.string else { throw Violation("a conversation without an id") }
         try require(view["unreadCount"] != nil, "a reply without the caller's own fields")
         let entry = try Entry(view, id, user, oracle)
-        guard isWatched else { return }
+        guard isWatched, request >= first else { return }
         if let earlier = entries[id], earlier.epoch == entry.epoch, earlier.rev > entry.rev {
             try require(
                 !earlier.isTold,
@@ -106,7 +115,8 @@ extension Listing.Entry {
             record == log.rev(of: 0, asOf: rev), "a list's record is not as of its head")
         // The last message may be ahead of the head, never behind it.
         let isTrue = (rev...log.rev).contains { log.last(asOf: $0)?.rev ?? 0 == last }
-        try require(isTrue, "a list's last message has rev \(last), which it was not from \(rev) on")
+        try require(
+            isTrue, "a list's last message has rev \(last), which it was not from \(rev) on")
         try require(
             log.record(asOf: rev).participants.contains(user), "a list with another's conversation")
     }

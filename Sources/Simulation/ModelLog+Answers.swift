@@ -2,7 +2,7 @@ import Chat
 import Engine
 import Wire
 
-// What a store answers about one log, as of one of its changes, found by looking at everything.
+/// What a store answers about one log, as of one of its changes, found by looking at everything.
 extension ModelLog {
     package func load(asOf rev: Int) -> Loaded {
         Loaded(record: record(asOf: rev), head: head(asOf: rev), lastMessage: last(asOf: rev))
@@ -17,7 +17,9 @@ extension ModelLog {
     }
 
     /// What a holder lacks.
-    package func catchUp(_ have: Have, limit: Int, bytes: Int = 1 << 20, asOf: Int? = nil) -> CatchUp {
+    package func catchUp(_ have: Have, limit: Int, bytes: Int = 1 << 20, asOf: Int? = nil)
+        -> CatchUp
+    {
         let rev = asOf ?? self.rev
         let highest = highest(asOf: rev)
         let isConfirmed =

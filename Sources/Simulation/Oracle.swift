@@ -16,7 +16,8 @@ struct Oracle {
         guard let log = origin.log(conversation, epoch: frame.head.epoch) else {
             throw Violation("epoch \(frame.head.epoch) never was")
         }
-        try require(frame.head == log.head(asOf: frame.head.rev), "a head that never was: \(frame.head)")
+        try require(
+            frame.head == log.head(asOf: frame.head.rev), "a head that never was: \(frame.head)")
         try require(frame.asOf <= frame.head.rev, "asOf \(frame.asOf) above head \(frame.head.rev)")
         try require(!frame.isOpen, "open, though the feed is whole")
         try checkValues(frame, log)
@@ -84,7 +85,8 @@ struct Oracle {
             try require(
                 gap.after >= 0 && places > 0 && gap.before <= frame.head.seq + 1,
                 "a gap from \(gap.after) to \(gap.before)")
-            try require(gap.missing == places, "a gap that counts \(gap.missing ?? -1) of \(places)")
+            try require(
+                gap.missing == places, "a gap that counts \(gap.missing ?? -1) of \(places)")
             let causes: [GapCause] = frame.source == .gap ? [.slow] : [.limit, .cold]
             try require(causes.contains(gap.cause), "a gap of cause \(gap.cause.rawValue)")
         }
@@ -105,7 +107,8 @@ struct Oracle {
         if frame.source == .page {
             if let position = before.position {
                 try require(
-                    frame.asOf == position, "a page as of \(frame.asOf), the stream is at \(position)")
+                    frame.asOf == position,
+                    "a page as of \(frame.asOf), the stream is at \(position)")
             }
             for value in frame.values {
                 try require(
@@ -124,7 +127,8 @@ struct Oracle {
             throw Violation("an event without a subscription, or without prev")
         }
         try require(
-            before.head?.epoch == frame.head.epoch, "an event of another epoch than the subscription's")
+            before.head?.epoch == frame.head.epoch,
+            "an event of another epoch than the subscription's")
         try require(prev == position, "prev \(prev), the frame before was as of \(position)")
         try require(prev <= frame.asOf, "asOf went back from \(prev) to \(frame.asOf)")
         try checkSpan(frame, log, prev)
@@ -172,7 +176,8 @@ struct Oracle {
                 guard let rev = holding.revs[slot] else {
                     throw Violation("slot \(slot) is held without a value")
                 }
-                try require(rev >= due, "slot \(slot) has rev \(rev), \(due) is due at \(holding.asOf)")
+                try require(
+                    rev >= due, "slot \(slot) has rev \(rev), \(due) is due at \(holding.asOf)")
             }
         }
         guard let position = holding.position else { return }

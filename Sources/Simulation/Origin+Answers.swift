@@ -3,11 +3,12 @@ import Engine
 import JSON
 import Wire
 
-// The store: every question of the engine, answered as of one commit.
+/// The store: every question of the engine, answered as of one commit.
 extension Origin {
     /// - Parameters:
     ///   - commit: the moment of reading, not above the newest commit.
-    ///   - told: the commit that the feed has reached. A list's token is never ahead of it: who goes
+    ///   - told: the commit that the feed has reached. A list's token is never ahead of it: who
+    ///   goes
     ///     away before the feed has told of a change must hear of it by the token.
     package func answer(
         _ query: Query, atCommit commit: Int, told: Int
@@ -50,7 +51,9 @@ extension Origin {
         }
     }
 
-    private func moment(_ id: String, _ commit: Int) throws(RequestError) -> (log: ModelLog, rev: Int) {
+    private func moment(_ id: String, _ commit: Int) throws(RequestError) -> (
+        log: ModelLog, rev: Int
+    ) {
         guard let log = log(id, atCommit: commit) else { throw .noConversation }
         return (log, log.rev(atCommit: commit))
     }
@@ -67,7 +70,8 @@ extension Origin {
     /// The user's conversations right after the commit, by id.
     package func list(of user: String, atCommit commit: Int? = nil) -> [ConversationView] {
         let commit = commit ?? self.commit
-        return conversations
+        return
+            conversations
             .compactMap { log($0, atCommit: commit) }
             .map { view($0, user, atCommit: commit) }
             .filter { $0.reader != nil }
@@ -77,7 +81,9 @@ extension Origin {
         of user: String, limit: Int, cursor: String?, _ commit: Int
     ) throws(RequestError) -> ConversationList {
         let all = list(of: user, atCommit: commit)
-        guard let start = Int(cursor ?? "0"), start >= 0 else { throw .badRequest("cursor: no cursor") }
+        guard let start = Int(cursor ?? "0"), start >= 0 else {
+            throw .badRequest("cursor: no cursor")
+        }
         let listed = all.dropFirst(start).prefix(limit)
         let end = start + listed.count
         return ConversationList(
@@ -118,10 +124,12 @@ extension ModelLog {
         }
     }
 
-    fileprivate func participants(_ request: ParticipantsRequest, asOf rev: Int) -> ParticipantList {
+    fileprivate func participants(_ request: ParticipantsRequest, asOf rev: Int) -> ParticipantList
+    {
         let all = record(asOf: rev).participants
         let ordered = request.order == .asc ? all : all.reversed()
-        let chosen = request.limit <= 0
+        let chosen =
+            request.limit <= 0
             ? ordered[...] : ordered.dropFirst(request.offset).prefix(request.limit)
         return ParticipantList(
             participants: chosen.map { user in

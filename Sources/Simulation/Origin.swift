@@ -47,7 +47,8 @@ package struct Origin {
         events = []
         commit += 1
         do throws(RequestError) {
-            return Performed(result: .success(try outcome(of: operation, by: caller)), events: events)
+            return Performed(
+                result: .success(try outcome(of: operation, by: caller)), events: events)
         } catch {
             return Performed(result: .failure(error))
         }
@@ -244,7 +245,8 @@ package struct Origin {
         put(log)
         events.append(
             .deleted(
-                conversation: log.conversation, epoch: log.epoch, participants: record.participants))
+                conversation: log.conversation, epoch: log.epoch, participants: record.participants)
+        )
         return .done
     }
 

@@ -94,7 +94,8 @@ struct Told {
 
     /// The places that the gaps take out.
     var missing: Coverage {
-        Coverage(gaps.filter { $0.after + 1 < $0.before }.map { .init($0.after + 1, $0.before - 1) })
+        Coverage(
+            gaps.filter { $0.after + 1 < $0.before }.map { .init($0.after + 1, $0.before - 1) })
     }
 }
 

@@ -1,5 +1,5 @@
-/// One seed put to the test: its world runs, and if a promise is broken in it, the fewest turns that
-/// break one are looked for, and the command that shows them again.
+/// One seed put to the test: its world runs, and if a promise is broken in it, the fewest turns
+/// that break one are looked for, and the command that shows them again.
 package struct Trial {
     package let seed: UInt64
     package let steps: Int

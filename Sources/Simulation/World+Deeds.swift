@@ -3,7 +3,7 @@ import Engine
 import JSON
 import Wire
 
-// What people do in the world, until it is calm: each turn a few deeds, drawn from the seed.
+/// What people do in the world, until it is calm: each turn a few deeds, drawn from the seed.
 extension World {
     func act() {
         writeAsBackend()
@@ -78,7 +78,9 @@ extension World {
             by: .user(message.author))
     }
 
-    func body() -> String { String(repeating: "x", count: random.chance(10) ? 600 : random.upTo(40)) }
+    func body() -> String {
+        String(repeating: "x", count: random.chance(10) ? 600 : random.upTo(40))
+    }
 
     // MARK: - Clients
 
@@ -118,7 +120,8 @@ extension World {
     }
 
     private func page(_ conversation: String) -> PageRequest {
-        var page = PageRequest(limit: random.number(1...20), order: random.chance(50) ? .asc : .desc)
+        var page = PageRequest(
+            limit: random.number(1...20), order: random.chance(50) ? .asc : .desc)
         switch random.upTo(5) {
         case 0: break
         case 1: page.before = anchor(conversation)
@@ -142,7 +145,9 @@ extension World {
 
     private func writing(_ client: Client, _ conversation: String) -> [UInt8] {
         let log = origin.log(conversation)
-        let message = log.flatMap { $0.highest > 0 ? $0.message(random.number(1...$0.highest)) : nil }
+        let message = log.flatMap {
+            $0.highest > 0 ? $0.message(random.number(1...$0.highest)) : nil
+        }
         let id = message?.id ?? "none"
         let text = body()
         let user = random.pick(scenario.users) ?? "ann"

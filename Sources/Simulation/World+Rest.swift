@@ -2,8 +2,8 @@ import Chat
 import Engine
 import Wire
 
-// The end of a run: the faults stop, everybody reads what is owed to them and asks for what they
-// know to be missing, and then all must be whole and quiet.
+/// The end of a run: the faults stop, everybody reads what is owed to them and asks for what they
+/// know to be missing, and then all must be whole and quiet.
 extension World {
     /// Runs a whole life: `steps` turns of everything, then rest.
     /// - Throws: `Violation`, with the turn in which it was seen.

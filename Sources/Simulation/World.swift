@@ -243,7 +243,8 @@ package final class World {
             connections[place] = connection
             if isMoved { engine.progressed(connection.session, unsent: unsent, at: now) }
             for frame in frames { try receive(place, frame) }
-            let isOver = connection.deadline.map { $0 <= turn || connection.socket.isEmpty } ?? false
+            let isOver =
+                connection.deadline.map { $0 <= turn || connection.socket.isEmpty } ?? false
             if isOver { try disconnect(place) }
         }
     }

@@ -116,7 +116,8 @@ import Wire
         rig.send(
             session, (2, "refresh", #""token":"ben 900""#), (3, "refresh", #""token":"forged""#),
             (4, "refresh", #""token":"ann -20""#))
-        #expect(rig.take(session).map(\.errorCode) == ["forbidden", "unauthorized", "unauthorized"])
+        #expect(
+            rig.take(session).map(\.errorCode) == ["forbidden", "unauthorized", "unauthorized"])
         #expect(rig.closes.isEmpty)
         rig.send(session, 5, "refresh", #""token":"ann 100""#)
         let expires = Timestamp(milliseconds: Doorkeeper.start.milliseconds + 100_000)

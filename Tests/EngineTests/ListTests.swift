@@ -5,8 +5,8 @@ import Simulation
 import Testing
 import Wire
 
-/// The list of conversations as its watchers hear of it. Each of these is a fault that the simulated
-/// world found.
+/// The list of conversations as its watchers hear of it. Each of these is a fault that the
+/// simulated world found.
 @Suite struct ListTests {
     static func lists(_ frames: [JSONObject]) -> [JSONObject] {
         frames.filter { $0.event == "conversations" }
@@ -48,7 +48,8 @@ import Wire
         rig.send(reader, 2, "fetchMessages", #""conversation":"c1""#)
         rig.isHoldingReads = true
         rig.send(
-            session, (3, "fetchConversation", #""conversation":"c1""#), (4, "fetchConversations", ""))
+            session, (3, "fetchConversation", #""conversation":"c1""#),
+            (4, "fetchConversations", ""))
         rig.answerReads {
             rig.isHoldingReads = false
             rig.say("hello")

@@ -255,7 +255,9 @@ import Wire
                     case 1: .event(Self.other(.typing, "typing"))
                     case 2: .event(Self.record(title: "new", prev: prev, in: conversation))
                     default:
-                        .event(Self.messages(Coverage(1, random.number(1...9)), prev: prev, in: conversation))
+                        .event(
+                            Self.messages(
+                                Coverage(1, random.number(1...9)), prev: prev, in: conversation))
                     }
                 if case .event(let event) = item { queued += event.deltas }
                 outbox.append(item)
@@ -292,7 +294,8 @@ import Wire
     }
 
     @Test func discardingTellsWhatWasQueued() {
-        var outbox = Self.outbox(Self.messages([[1, 2]], prev: 1), Self.messages([[3, 9]], prev: 3))
+        var outbox = Self.outbox(
+            Self.messages([[1, 2]], prev: 1), Self.messages([[3, 9]], prev: 3))
         outbox.bytesInFlight = 10
         #expect(outbox.discard() == 9)
         #expect(outbox.isEmpty && outbox.backlog == 0 && outbox.deltas == 0)

@@ -19,7 +19,8 @@ import Wire
         for seq in stride(from: 1, through: log.highest, by: 1) where Bool.random(using: &random) {
             holder.runs.insert(seq, seq)
             // A value may be newer than asOf, never older than the slot's last change at asOf.
-            holder.values[seq] = Bool.random(using: &random)
+            holder.values[seq] =
+                Bool.random(using: &random)
                 ? log.rev(of: seq) : max(log.rev(of: seq, asOf: holder.asOf), firstRev(seq, log))
         }
         for _ in 0..<Int.random(in: 0...40, using: &random) { step(&log, &random) }
@@ -47,7 +48,8 @@ import Wire
             var (log, holder) = Self.world(&random)
             guard let have = holder.have else { continue }
             let limit = Int.random(in: 1...30, using: &random)
-            let bytes = Int.random(in: 0..<4, using: &random) == 0
+            let bytes =
+                Int.random(in: 0..<4, using: &random) == 0
                 ? Int.random(in: 1...600, using: &random) : 1 << 20
             let read = log.catchUp(have, limit: limit, bytes: bytes)
             let resume = read.resume(have, bytes: bytes, at: Self.now)

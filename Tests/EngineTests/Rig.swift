@@ -49,8 +49,8 @@ final class Rig {
     /// Sends requests in one turn.
     func send(_ session: SessionID, _ requests: (id: Int, method: String, params: String)...) {
         for request in requests {
-            let text =
-                #"{"id":\#(request.id),"method":"\#(request.method)","params":{\#(request.params)}}"#
+            let method = #""method":"\#(request.method)""#
+            let text = #"{"id":\#(request.id),\#(method),"params":{\#(request.params)}}"#
             receive(session, text)
         }
         turn()

@@ -41,7 +41,8 @@ struct RandomWriter {
     /// - Throws: what `ServerAPI` throws.
     mutating func write() throws {
         let dice = Int.random(in: 0..<100, using: &random)
-        guard dice < habit.edits + habit.deletes, let place = living.indices.randomElement(using: &random)
+        guard dice < habit.edits + habit.deletes,
+            let place = living.indices.randomElement(using: &random)
         else { return try insert() }
         let (conversation, id) = living[place]
         if dice < habit.edits {

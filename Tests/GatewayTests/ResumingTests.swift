@@ -83,7 +83,8 @@ extension LiveGateway {
             let low = client.holder("ops").runs.ranges.first?.lowerBound ?? 1
             try client.heal("ops", from: low) { Int.random(in: 20...300, using: &random) }
             #expect(past.oracle.check(client.holder("ops")) == [], "\(place)")
-            let isExact = client.holder("ops").messages == Array(past.log.messages.dropFirst(low - 1))
+            let isExact =
+                client.holder("ops").messages == Array(past.log.messages.dropFirst(low - 1))
             #expect(isExact, "\(place)")
             let record = client.holder("ops").record
             #expect(record?["rev"].int == past.log.revs[0]?.last, "\(place)")

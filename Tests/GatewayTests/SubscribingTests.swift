@@ -106,7 +106,9 @@ private final class Restless {
     private func took(_ frame: JSONValue) throws {
         patience -= 1
         guard let id = frame["id"].int else {
-            guard let conversation = frame["conversation"].string ?? frame["conversation"]["id"].string
+            guard
+                let conversation = frame["conversation"].string
+                    ?? frame["conversation"]["id"].string
             else { return }
             guard traces[conversation] != nil else {
                 throw TestFailure("an event after the end of a subscription")

@@ -59,6 +59,8 @@ enum House {
     static let threadOwners: Set<String> = [
         "Sources/Cache/Writer.swift",
         "Sources/Gateway/Serve.swift",
+        "Sources/Upstream/Redis/CommandLink.swift",
+        "Sources/Upstream/Redis/FeedLink.swift",
         "Sources/WebSockets/Server.swift",
         "Sources/WebSockets/ServiceLoop.swift",
     ]

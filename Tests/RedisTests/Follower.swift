@@ -19,8 +19,10 @@ final class Follower {
     private var epoch: String?
     /// How many outputs were looked at.
     private var looked = 0
+    /// The generation in which the origin acknowledged the subscription; 0 after a lapse.
+    private var acknowledged = 0
+    /// The generation in which everything was read since; 0 until then.
     private(set) var generation = 0
-    private(set) var fetches = 0
 
     init(_ subject: Subject, _ conversation: String) throws {
         self.subject = subject
@@ -36,6 +38,8 @@ final class Follower {
                 looked += 1
                 try take(output)
             }
+            // The way of the questions may come back later than the feed: ask again.
+            if acknowledged > 0, generation == 0 { try fetch(in: acknowledged) }
             guard generation > 0 else { return false }
             let asked = try? subject.askProven(.heads([conversation]))
             guard case .heads(let heads) = asked?.answer, let head = heads[conversation] else {
@@ -50,8 +54,10 @@ final class Follower {
 
     private func take(_ output: UpstreamOutput) throws {
         switch output {
-        case .subscribed(conversation, let generation): try fetch(in: generation)
-        case .lapsed(generation): generation = 0
+        case .subscribed(conversation, let generation): acknowledged = generation
+        case .lapsed:
+            acknowledged = 0
+            generation = 0
         case .feed(let event): apply(event)
         default: break
         }
@@ -63,8 +69,6 @@ final class Follower {
             let query = HistoryQuery.changes(
                 conversation: conversation, since: position, mark: mark.isEmpty ? nil : mark,
                 limit: 7)
-            fetches += 1
-            // A link that broke again brings another acknowledgement.
             guard let asked = try? subject.askProven(query), case .changes(let read) = asked.answer,
                 asked.generation == generation
             else { return }

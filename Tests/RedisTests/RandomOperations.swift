@@ -92,8 +92,10 @@ struct RandomOperations {
 
     private mutating func anchor(_ percent: Int) -> Anchor? {
         guard chance(percent) else { return nil }
-        return chance(70) ? .seq(number(0...14)) : chance(80)
-            ? .id(message()) : .time(Timestamp(milliseconds: chance(50) ? 0 : 1 << 45))
+        return chance(70)
+            ? .seq(number(0...14))
+            : chance(80)
+                ? .id(message()) : .time(Timestamp(milliseconds: chance(50) ? 0 : 1 << 45))
     }
 
     mutating func query() -> HistoryQuery {

@@ -62,7 +62,8 @@ final class Subject: Sendable {
 
     @discardableResult
     func send(
-        _ body: String, id: String? = nil, to conversation: String = "c1", by author: String = "alice"
+        _ body: String, id: String? = nil, to conversation: String = "c1",
+        by author: String = "alice"
     ) throws -> EncodedMessage {
         let message = NewMessage(author: author, content: MessageContent(id: id, body: body))
         let outcome = try perform(.send(conversation: conversation, [message]))
@@ -79,7 +80,8 @@ final class Subject: Sendable {
         return head
     }
 
-    func page(_ request: PageRequest = PageRequest(), of conversation: String = "c1") throws -> Page {
+    func page(_ request: PageRequest = PageRequest(), of conversation: String = "c1") throws -> Page
+    {
         guard case .page(let page) = try ask(.page(conversation: conversation, request)) else {
             throw TestFailure("no page")
         }

@@ -63,7 +63,7 @@ package final class ChatTestClient {
 
     /// Drops the socket without a close frame.
     package func disconnect() {
-        connection.socket.resetOnClose()
+        connection.socket.reset()
         session.disconnected()
         replies = [:]
         cachedReplies = [:]

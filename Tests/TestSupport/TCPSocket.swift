@@ -3,7 +3,8 @@ import Glibc
 /// A plain TCP connection to the loopback, non-blocking underneath, with waiting on top. Owned by
 /// one test and closed with it.
 package final class TCPSocket {
-    package let descriptor: Int32
+    /// Negative once it was reset.
+    package private(set) var descriptor: Int32
     /// The peer has closed its side, or reset the connection.
     package private(set) var isAtEnd = false
 
@@ -33,7 +34,7 @@ package final class TCPSocket {
         set(TCP_NODELAY, 1, at: Int32(IPPROTO_TCP))
     }
 
-    deinit { close(descriptor) }
+    deinit { if descriptor >= 0 { close(descriptor) } }
 
     static func loopback(port: Int) -> sockaddr_in {
         var address = sockaddr_in()
@@ -48,11 +49,15 @@ package final class TCPSocket {
         setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Closing answers with a reset instead of a FIN: the peer that fell off the network.
-    package func resetOnClose() {
+    /// Ends it now, with a reset instead of a FIN: the peer that fell off the network.
+    package func reset() {
+        guard descriptor >= 0 else { return }
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        close(descriptor)
+        descriptor = -1
+        isAtEnd = true
     }
 
     /// Says that nothing more will be written, and goes on reading.
@@ -96,6 +101,7 @@ package final class TCPSocket {
     package func waitToRead(_ deadline: Deadline) -> Bool { wait(for: POLLIN, deadline) }
 
     private func wait(for events: Int32, _ deadline: Deadline) -> Bool {
+        if descriptor < 0 { return true }
         var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
         while true {
             let count = poll(&entry, 1, deadline.milliseconds)

@@ -8,7 +8,8 @@ package enum PercentEncoding {
         while at < bytes.count {
             switch bytes[at] {
             case UInt8(ascii: "%"):
-                guard at + 2 < bytes.count, let high = digit(bytes[at + 1]), let low = digit(bytes[at + 2])
+                guard at + 2 < bytes.count, let high = digit(bytes[at + 1]),
+                    let low = digit(bytes[at + 2])
                 else { return nil }
                 text.append(high << 4 | low)
                 at += 3

@@ -2,7 +2,8 @@ import Chat
 import Engine
 import Wire
 
-/// The params of a GET, decoded. The last of several with one name counts; unknown ones are ignored.
+/// The params of a GET, decoded. The last of several with one name counts; unknown ones are
+/// ignored.
 struct QueryString {
     /// The largest integer of the protocol: below 2^53.
     static let largest = 9_007_199_254_740_991

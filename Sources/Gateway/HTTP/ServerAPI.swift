@@ -73,7 +73,9 @@ struct ServerAPI {
     /// The path's pieces, decoded; an empty piece, as of `//`, is none of ours.
     private func pieces(of path: String) throws(Failure) -> [String] {
         var pieces: [String] = []
-        for piece in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+        for piece in path.utf8.dropFirst().split(
+            separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        {
             guard let decoded = PercentEncoding.decode(Array(piece)) else {
                 throw .error(.badRequest("path: is not percent-encoded UTF-8"))
             }
@@ -109,7 +111,8 @@ struct ServerAPI {
             try only(method, "GET", "HEAD")
             return .ask(
                 .changes(
-                    conversation: id, since: try query.integer("since", in: 0...QueryString.largest) ?? 0,
+                    conversation: id,
+                    since: try query.integer("since", in: 0...QueryString.largest) ?? 0,
                     mark: query["mark"], limit: try query.limit()))
         case (2, "participants"):
             try only(method, "GET", "HEAD")
@@ -161,7 +164,7 @@ struct ServerAPI {
                 guard !array.isEmpty, array.count <= Self.arrayLimit else {
                     throw RequestError(
                         array.isEmpty ? .badRequest : .tooLarge,
-                        "body: an array of \(array.count), 1 to \(Self.arrayLimit) messages are accepted")
+                        "body: an array of \(array.count) (accepted: 1 to \(Self.arrayLimit))")
                 }
                 var messages: [NewMessage] = []
                 for (index, element) in array.enumerated() {
@@ -178,10 +181,12 @@ struct ServerAPI {
 
     private func message(_ value: RawJSON, _ prefix: String) throws -> NewMessage {
         guard let object = value.object else {
-            throw RequestError.badRequest("\(prefix.isEmpty ? "body" : prefix): not an object")
+            throw RequestError.badRequest(
+                "\(prefix.isEmpty ? "body" : String(prefix.dropLast())): not an object")
         }
         guard let author = object["author"]?.string else {
-            throw RequestError.badRequest("\(prefix)author: missing or not a string, the id of a user is needed")
+            throw RequestError.badRequest(
+                "\(prefix)author: missing or not a string, the id of a user is needed")
         }
         let content = try MessageContent.decode(object, prefix: prefix)
         try within(content.size, prefix)
@@ -258,7 +263,8 @@ struct ServerAPI {
 
     private func identifier(_ text: String, _ field: String) throws(RequestError) -> String {
         guard Identifier.isValid(text) else {
-            throw .badRequest("\(field): 1–255 bytes of UTF-8 without control characters are accepted")
+            throw .badRequest(
+                "\(field): 1–255 bytes of UTF-8 without control characters are accepted")
         }
         return text
     }

@@ -21,7 +21,8 @@ struct Metrics {
         gauge("gapless_uptime_seconds", "Seconds since the start.", snapshot.uptime)
         gauge(
             "gapless_ready", "Whether readiness answers 200.", snapshot.isReady ? 1 : 0)
-        gauge("gapless_draining", "Whether the gateway sends its clients away.",
+        gauge(
+            "gapless_draining", "Whether the gateway sends its clients away.",
             snapshot.isDraining ? 1 : 0)
         head("gapless_upstream_state", "gauge", "1 for the state in which the upstream is.")
         for state in [UpstreamState.online, .syncing, .offline] {
@@ -37,7 +38,8 @@ struct Metrics {
                 ["kind": kind.rawValue])
         }
         gauge("gapless_open_gaps", "Gaps of the cache that are still to be filled.", 0)
-        gauge("process_resident_memory_bytes", "Memory that the process holds.",
+        gauge(
+            "process_resident_memory_bytes", "Memory that the process holds.",
             snapshot.residentBytes)
         gauge("process_open_fds", "Open descriptors.", snapshot.descriptors)
     }
@@ -60,33 +62,42 @@ struct Metrics {
                 "gapless_closes_total", snapshot.figures.closes[code] ?? 0,
                 ["code": String(code.rawValue)])
         }
-        counter("gapless_resumes_total", "Subscriptions with a confirmed have.",
+        counter(
+            "gapless_resumes_total", "Subscriptions with a confirmed have.",
             snapshot.figures.resumes)
-        counter("gapless_resets_total", "Subscriptions whose have the log did not confirm.",
+        counter(
+            "gapless_resets_total", "Subscriptions whose have the log did not confirm.",
             snapshot.figures.resets)
-        counter("gapless_sheds_total", "Times that a slow reader's events became a gap.",
+        counter(
+            "gapless_sheds_total", "Times that a slow reader's events became a gap.",
             snapshot.figures.shed)
     }
 
     private mutating func books(_ snapshot: Snapshot) {
         let books = snapshot.books
-        counter("gapless_changes_total", "Changes taken from the feed for watched conversations.",
+        counter(
+            "gapless_changes_total", "Changes taken from the feed for watched conversations.",
             snapshot.figures.changes)
         counter("gapless_deltas_accepted_total", "Deltas put before a subscriber.", books.accepted)
-        counter("gapless_deltas_written_total", "Deltas handed to a subscriber's socket.",
+        counter(
+            "gapless_deltas_written_total", "Deltas handed to a subscriber's socket.",
             books.written)
-        counter("gapless_deltas_coalesced_total", "Deltas that became part of a gap.",
+        counter(
+            "gapless_deltas_coalesced_total", "Deltas that became part of a gap.",
             books.coalesced)
-        counter("gapless_deltas_filtered_total", "Deltas not meant for the subscriber after all.",
+        counter(
+            "gapless_deltas_filtered_total", "Deltas not meant for the subscriber after all.",
             books.filtered)
-        counter("gapless_deltas_discarded_total", "Deltas still queued when a connection ended.",
+        counter(
+            "gapless_deltas_discarded_total", "Deltas still queued when a connection ended.",
             books.discarded)
         gauge("gapless_deltas_queued", "Deltas that wait in outboxes.", books.queued)
         gauge("gapless_accounting_error", "What the books do not explain; 0 always.", books.error)
     }
 
     private mutating func storage(_ snapshot: Snapshot) {
-        gauge("gapless_cache_writable", "Whether the cache can be written.",
+        gauge(
+            "gapless_cache_writable", "Whether the cache can be written.",
             snapshot.isWritable ? 1 : 0)
         gauge("gapless_cache_messages", "Messages in the cache.", snapshot.cachedMessages)
         gauge("gapless_cache_bytes", "Size of the cache's file.", snapshot.cacheBytes)

@@ -190,7 +190,8 @@ final class CommandLink: @unchecked Sendable {
         if session.evicts {
             notice(
                 RedisNotice(
-                    .warning, "Redis throws data away when its memory is full "
+                    .warning,
+                    "Redis throws data away when its memory is full "
                         + "(maxmemory-policy; needed: noeviction)"))
         }
         verdict = nil

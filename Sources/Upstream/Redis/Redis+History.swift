@@ -51,7 +51,8 @@ extension Redis {
             answer(
                 result.flatMap { read in
                     if read.word == "missing" {
-                        let text = "\(read[1].string ?? "anchor"): no such message in this conversation"
+                        let field = read[1].string ?? "anchor"
+                        let text = "\(field): no such message in this conversation"
                         return .failure(RequestError(.notFound, text))
                     }
                     if read.word == "crossed" {

@@ -103,7 +103,8 @@ extension Redis {
         guard age > Self.entryGrace else { return }
         let arguments = [Array(place.id.utf8), place.madeAt]
         // Should it fail, the next one to read the list finds it again.
-        commands.send([.script(.forget, keys: [keys.list(of: user)], arguments: arguments)]) { _ in }
+        commands.send([.script(.forget, keys: [keys.list(of: user)], arguments: arguments)]) { _ in
+        }
     }
 
     private func show(

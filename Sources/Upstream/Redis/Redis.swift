@@ -179,8 +179,10 @@ package final class Redis: Upstream {
         case "absent": return .failure(.noConversation)
         case "type", "damaged":
             let part = answer[1].string?.split(separator: ":").last ?? "key"
-            say(.error, "conversation \(conversation): its \(part) in Redis can't be used"
-                    + " (\(answer.word == "type" ? "a value of another type" : "a part is missing"))")
+            let seen = answer.word == "type" ? "a value of another type" : "a part is missing"
+            say(
+                "use \(part) of conversation \(conversation) in Redis: \(seen) (\(script.rawValue))"
+            )
             return .failure(.unreadable)
         default:
             if script.isWrite { _ = standing.note("writes", nil) }
@@ -189,21 +191,19 @@ package final class Redis: Upstream {
     }
 
     private func refusal(_ code: String, _ script: RedisScript) -> RequestError {
-        let text = "run \(script.rawValue) on Redis: refused (\(code))"
+        say("run \(script.rawValue) on Redis: refused (\(code))")
         switch code {
         case "OOM", "MISCONF", "NOREPLICAS", "READONLY", "LOADING", "BUSY", "MASTERDOWN",
             "CLUSTERDOWN", "TRYAGAIN", "NOPERM", "NOAUTH":
-            say(.error, text)
             return .originUnavailable
         default:
-            say(.error, text)
             return .unreadable
         }
     }
 
     /// Says it to the log, but not the same again.
-    private func say(_ level: RedisNotice.Level, _ text: String) {
-        if standing.note("writes", text) { notice(RedisNotice(level, text)) }
+    private func say(_ text: String) {
+        if standing.note("writes", text) { notice(RedisNotice(.error, text)) }
     }
 }
 

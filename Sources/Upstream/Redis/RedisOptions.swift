@@ -98,7 +98,8 @@ package struct RedisOptions: Sendable {
             host = bytes[..<colon]
         }
         let name = String(decoding: host, as: UTF8.self)
-        let bare = name.hasPrefix("[") && name.hasSuffix("]") ? name.dropFirst().dropLast() : name[...]
+        let isBracketed = name.hasPrefix("[") && name.hasSuffix("]")
+        let bare = isBracketed ? name.dropFirst().dropLast() : name[...]
         return bare.isEmpty ? nil : Address(host: String(bare), port: port)
     }
 
@@ -108,7 +109,9 @@ package struct RedisOptions: Sendable {
         var rest = bytes
         while let byte = rest.popFirst() {
             let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-            if byte == UInt8(ascii: "%"), digits.utf8.count == 2, let value = UInt8(digits, radix: 16) {
+            if byte == UInt8(ascii: "%"), digits.utf8.count == 2,
+                let value = UInt8(digits, radix: 16)
+            {
                 result.append(value)
                 rest = rest.dropFirst(2)
             } else {

@@ -49,8 +49,10 @@ struct RedisSession {
                 detail: "needed: \(Self.oldest) or newer")
         }
         let origin = Array("\(options.prefix)origin".utf8)
-        let info = RedisInfo(
-            try ask([.words("SELECT", "\(options.database)"), .words("INFO", "replication", "memory")])[1])
+        let chosen = try ask([
+            .words("SELECT", "\(options.database)"), .words("INFO", "replication", "memory"),
+        ])
+        let info = RedisInfo(chosen[1])
         guard info["role"] == "master" else {
             throw RedisError(
                 .notMaster, doing: "use", on: "\(address)", seen: "a replica",
@@ -87,7 +89,8 @@ struct RedisSession {
             // It can't be written, which is no reason not to read it.
             return
         default:
-            throw RedisError(.refused, doing: "use", on: "\(address)", seen: "refused", detail: code)
+            throw RedisError(
+                .refused, doing: "use", on: "\(address)", seen: "refused", detail: code)
         }
     }
 }

@@ -94,7 +94,9 @@ struct RedisMember {
         let parts = hash.elements
         return stride(from: 0, to: parts.count - parts.count % 2, by: 2)
             .compactMap { at in
-                guard let user = parts[at].string, let value = parts[at + 1].bytes else { return nil }
+                guard let user = parts[at].string, let value = parts[at + 1].bytes else {
+                    return nil
+                }
                 return RedisMember(user, value)
             }
             .sorted { $0.place < $1.place }

@@ -29,7 +29,9 @@ final class Sentinels: MasterSource {
         self.options = options
         self.notice = notice
         state = Mutex(State(votes: options.sentinels.map { _ in nil }))
-        queues = options.sentinels.indices.map { DispatchQueue(label: "gapless.redis.sentinel.\($0)") }
+        queues = options.sentinels.indices.map { index in
+            DispatchQueue(label: "gapless.redis.sentinel.\(index)")
+        }
         wakeups = options.sentinels.map { _ in Wakeup() }
     }
 
