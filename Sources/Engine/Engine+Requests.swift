@@ -3,7 +3,8 @@ import JSON
 import Wire
 
 /// What a connected client asks for. A request that needs the store or the origin becomes an action
-/// and waits in `pending`; one about a conversation that is not in memory waits for it to be loaded.
+/// and waits in `pending`; one about a conversation that is not in memory waits for it to be
+/// loaded.
 extension Engine {
     func perform(_ call: Call) {
         guard let session = sessions[call.session], let user = session.user else { return }

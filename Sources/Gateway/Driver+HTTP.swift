@@ -80,6 +80,13 @@ extension Driver {
         return keys.contains(Array(key.utf8))
     }
 
+    /// The longest array of the largest messages is let in, from whoever has a key; what stands
+    /// around the content of a message takes less than a kilobyte.
+    func bodyLimit(_ listener: String, _ headers: HTTPHeaders) -> Int? {
+        guard listener == "public", mayUseAPI(headers) else { return nil }
+        return max(4 << 20, ServerAPI.arrayLimit * (configuration.limits.message + 1024))
+    }
+
     private func perform(_ call: ServerAPI.Call, _ responder: HTTPResponder) {
         switch call {
         case .ask(let query):

@@ -18,10 +18,10 @@ package struct Origin {
     package private(set) var commit = 0
     /// All logs that had the id, oldest first.
     private(set) var logs: [String: [ModelLog]] = [:]
-    private var epochs = 0
-    private var ids = 0
+    var epochs = 0
+    var ids = 0
     /// What the commit under way has to tell.
-    private var events: [FeedEvent] = []
+    var events: [FeedEvent] = []
     var now = Timestamp(milliseconds: 0)
 
     package init() {}
@@ -118,7 +118,7 @@ package struct Origin {
         return log
     }
 
-    private mutating func put(_ log: ModelLog) {
+    mutating func put(_ log: ModelLog) {
         var all = logs[log.conversation] ?? []
         if let at = all.lastIndex(where: { $0.epoch == log.epoch }) {
             all[at] = log
@@ -127,169 +127,22 @@ package struct Origin {
         }
         logs[log.conversation] = all
     }
-
-    // MARK: - Messages
-
-    private mutating func send(
-        _ messages: [NewMessage], to log: ModelLog
-    ) throws(RequestError) -> Outcome {
-        var log = log
-        var sent: [EncodedMessage] = []
-        var isNew = false
-        for message in messages {
-            let body = message.content.body ?? ""
-            if let id = message.content.id, let known = log.first(id: id) {
-                guard known.author == message.author, known.body == body else {
-                    throw RequestError(.conflict, "id: taken by another message")
-                }
-                sent.append(log.message(known.seq))
-                continue
-            }
-            ids += 1
-            let encoded = log.insert(
-                id: message.content.id ?? "m\(ids)", author: message.author, body: body, at: now,
-                commit: commit)
-            log.markers[message.author, default: []].append((commit, encoded.seq))
-            events.append(
-                .message(conversation: log.conversation, .inserted, encoded, head: log.head))
-            sent.append(encoded)
-            isNew = true
-        }
-        put(log)
-        return .messages(sent, isNew: isNew)
-    }
-
-    private mutating func edit(
-        _ id: String, _ edit: MessageEdit, in log: ModelLog, _ caller: Caller
-    ) throws(RequestError) -> Outcome {
-        guard let seq = log.first(id: id)?.seq else { throw .noMessage }
-        let old = log.message(seq)
-        guard old.author == caller.name else {
-            throw RequestError(.forbidden, "id: only its author may edit a message")
-        }
-        guard !old.isDeleted else { throw RequestError(.conflict, "id: the message is deleted") }
-        return write(seq, .updated, (edit.body ?? nil) ?? "", in: log)
-    }
-
-    private mutating func delete(
-        _ id: String, in log: ModelLog, _ caller: Caller
-    ) throws(RequestError) -> Outcome {
-        guard let seq = log.first(id: id)?.seq else { throw .noMessage }
-        let old = log.message(seq)
-        guard old.author == caller.name || log.record().admins.contains(caller.name) else {
-            throw RequestError(.forbidden, "id: only its author or an admin may delete a message")
-        }
-        guard !old.isDeleted else { return .messages([old], isNew: false) }
-        return write(seq, .deleted, "", in: log)
-    }
-
-    private mutating func write(
-        _ seq: Int, _ type: DeltaType, _ body: String, in log: ModelLog
-    ) -> Outcome {
-        var log = log
-        let message = log.change(seq, delete: type == .deleted, body: body, commit: commit)
-        put(log)
-        events.append(.message(conversation: log.conversation, type, message, head: log.head))
-        return .messages([message], isNew: true)
-    }
-
-    // MARK: - Records
-
-    private mutating func create(
-        _ id: String?, _ fields: ConversationFields, by caller: Caller
-    ) throws(RequestError) -> Outcome {
-        ids += 1
-        let id = id ?? "c-\(ids)"
-        guard log(id) == nil else {
-            throw RequestError(.conflict, "id: taken by another conversation")
-        }
-        var people = caller == .server ? [] : [caller.name]
-        people += (fields.participants ?? []).filter { !people.contains($0) }
-        epochs += 1
-        let log = ModelLog(
-            Record(
-                id: id, title: fields.title ?? nil, participants: people,
-                admins: caller == .server ? [] : [caller.name], metadata: .emptyObject,
-                createdAt: now, updatedAt: now, rev: 1, unknown: []),
-            epoch: "e\(epochs)", commit: commit)
-        put(log)
-        events.append(.record(log.record(), head: log.head, removed: [], isNew: true))
-        return .conversation(view(log, caller.name, atCommit: commit), isNew: true)
-    }
-
-    private mutating func change(
-        _ log: ModelLog, by caller: Caller, _ body: (inout Record) -> Void
-    ) throws(RequestError) -> Outcome {
-        let old = log.record()
-        var record = old
-        body(&record)
-        guard record != old else {
-            return .conversation(view(log, caller.name, atCommit: commit), isNew: false)
-        }
-        var log = log
-        record.updatedAt = now
-        record = log.write(record, commit: commit)
-        put(log)
-        let removed = old.participants.filter { !record.participants.contains($0) }
-        events.append(.record(record, head: log.head, removed: removed, isNew: false))
-        return .conversation(view(log, caller.name, atCommit: commit), isNew: true)
-    }
-
-    private mutating func end(_ log: ModelLog, _ caller: Caller) throws(RequestError) -> Outcome {
-        let record = log.record()
-        guard caller == .server || record.admins.contains(caller.name) else {
-            throw RequestError(.forbidden, "conversation: only its admins may delete it")
-        }
-        var log = log
-        log.ended = commit
-        put(log)
-        events.append(
-            .deleted(
-                conversation: log.conversation, epoch: log.epoch, participants: record.participants)
-        )
-        return .done
-    }
-
-    private mutating func mark(
-        _ log: ModelLog, _ seq: Int, _ caller: Caller
-    ) throws(RequestError) -> Outcome {
-        guard seq <= log.highest else {
-            throw .badRequest("seq: \(seq) is out of range (0…\(log.highest))")
-        }
-        var log = log
-        if seq > log.markers[caller.name]?.last?.seq ?? 0 {
-            log.markers[caller.name, default: []].append((commit, seq))
-            put(log)
-            events.append(.read(conversation: log.conversation, user: caller.name, seq: seq))
-        }
-        guard let reader = log.reader(caller.name, atCommit: commit) else { throw .noConversation }
-        return .read(reader)
-    }
 }
 
 extension Caller {
-    fileprivate var name: String {
+    /// The user's id, empty for the server API.
+    var name: String {
         if case .user(let user) = self { user } else { "" }
     }
 }
 
 extension Record {
-    fileprivate mutating func remove(_ users: [String]) {
+    mutating func remove(_ users: [String]) {
         participants.removeAll(where: users.contains)
         admins.removeAll(where: users.contains)
     }
 }
 
 extension ModelLog {
-    fileprivate func has(_ user: String) -> Bool { record().participants.contains(user) }
-
-    /// What was first sent under this id.
-    fileprivate func first(id: String) -> (seq: Int, author: String, body: String)? {
-        for change in changes {
-            guard case .message(let message) = change.value, message.id == id else { continue }
-            let body = (try? EncodedMessage.decode(json: message.json))?.body ?? ""
-            return (message.seq, message.author, body)
-        }
-        return nil
-    }
+    func has(_ user: String) -> Bool { record().participants.contains(user) }
 }

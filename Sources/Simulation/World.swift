@@ -24,17 +24,17 @@ package final class World {
     /// Gets a line for whatever happens, if somebody listens.
     package var trace: ((String) -> Void)?
 
-    private var nextSession: SessionID = 0
+    var nextSession: SessionID = 0
     /// Answers of the store on their way.
-    private var answers: [(due: Int, token: UInt64, result: Result<Answer, RequestError>)] = []
+    var answers: [(due: Int, token: UInt64, result: Result<Answer, RequestError>)] = []
     /// The moment of the last read: a store never goes back.
-    private var readCommit = 0
+    var readCommit = 0
     /// Writes on their way to the origin.
-    private var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
+    var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
     /// Outcomes that come later than the events that they caused.
-    private var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []
+    var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []
     /// Deltas in frames that were lost with their connection.
-    private var lostDeltas = 0
+    var lostDeltas = 0
 
     /// A client's connection: its session, and how it reads.
     struct Connection {
@@ -129,144 +129,9 @@ package final class World {
         return performed.result
     }
 
-    // MARK: - The shell
-
-    /// Does what the engine decided, as the gateway's driver does it.
-    private func endTurn() throws(Violation) {
-        var rounds = 0
-        repeat {
-            rounds += 1
-            try require(rounds < 1000, "the turn does not come to its end")
-            engine.endTurn(at: now)
-        } while performActions()
-        for session in engine.takeDirtySessions().sorted() { flush(session) }
-        for (session, code) in engine.takeCloses() {
-            guard let place = place(of: session) else { continue }
-            say("\(clients[place].name) is closed: \(code)")
-            connections[place]?.socket.closing = code
-            connections[place]?.deadline = turn + 20
-        }
-        try checkBooks()
-    }
-
-    private func performActions() -> Bool {
-        let actions = engine.takeActions()
-        for action in actions {
-            switch action {
-            case .read(let token, let query):
-                read(token, query)
-            case .perform(let token, let operation, let caller):
-                let delay = !isCalm && random.chance(scenario.late) ? scenario.delay : 1
-                writes.append((turn + random.number(0...delay), token, operation, caller))
-            case .publish(let event):
-                feed.append(.event(event), commit: origin.commit)
-            }
-        }
-        return !actions.isEmpty
-    }
-
-    /// Answers a read as of some moment: at least the one that the feed has reached, as long as the
-    /// question does not say that the engine looks at the moment itself.
-    private func read(_ token: UInt64, _ query: Query) {
-        var commit = random.number(max(feed.position, readCommit)...origin.commit)
-        if isCalm || random.chance(50) { commit = origin.commit }
-        readCommit = commit
-        if !isCalm, let conversation = query.boundTo, random.chance(scenario.behind) {
-            // Within the same log: of two epochs nobody can tell which is the later one.
-            let earlier = random.number(max(0, feed.position - 5)...feed.position)
-            let log = origin.log(conversation, atCommit: earlier)
-            if log?.ended == nil { commit = earlier }
-        }
-        let result = origin.answer(query, atCommit: commit, told: feed.position)
-        say("read \(token): \(query.line) at commit \(commit)")
-        if !isCalm, random.chance(scenario.late) {
-            answers.append((turn + random.number(1...scenario.delay), token, result))
-        } else {
-            engine.answered(token, result, at: now)
-        }
-    }
-
-    private func flush(_ session: SessionID) {
-        guard let place = place(of: session) else { return }
-        var more = true
-        while more, var connection = connections[place] {
-            var count = 0
-            more = engine.take(session, scenario.write) {
-                connection.socket.send($0)
-                count += $0.count
-            }
-            let unsent = connection.socket.unsent
-            connection.socket.reported = unsent
-            connections[place] = connection
-            if count == 0 { return }
-            if unsent > 0 { return engine.blocked(session, unsent: unsent) }
-        }
-    }
-
-    private func place(of session: SessionID) -> Int? {
-        connections.first { $0.value.session == session }?.key
-    }
-
-    // MARK: - Connections
-
-    func connect(_ place: Int) {
-        nextSession += 1
-        say("\(clients[place].name) connects as session \(nextSession)")
-        connections[place] = Connection(
-            session: nextSession, socket: Socket(capacity: scenario.socket), pace: .max)
-        engine.connected(nextSession, at: now)
-        send(place, clients[place].connect())
-    }
-
-    func send(_ place: Int, _ payload: [UInt8]) {
-        guard let connection = connections[place] else { return }
-        say("\(clients[place].name) sends \(String(decoding: payload, as: UTF8.self))")
-        engine.received(
-            connection.session, RequestFrame.decode(payload, isBinary: false), at: now)
-    }
-
-    func disconnect(_ place: Int) throws(Violation) {
-        guard var connection = connections.removeValue(forKey: place) else { return }
-        say("\(clients[place].name) is gone")
-        for frame in connection.socket.read(.max) { lostDeltas += try ReceivedFrame(frame).deltas }
-        clients[place].disconnect()
-        engine.closed(connection.session)
-    }
-
-    private func readSockets() throws(Violation) {
-        for place in connections.keys.sorted() {
-            guard var connection = connections[place] else { continue }
-            let frames = connection.socket.read(isCalm ? .max : connection.pace)
-            let unsent = connection.socket.unsent
-            let isMoved = unsent < connection.socket.reported
-            connection.socket.reported = unsent
-            connections[place] = connection
-            if isMoved { engine.progressed(connection.session, unsent: unsent, at: now) }
-            for frame in frames { try receive(place, frame) }
-            let isOver =
-                connection.deadline.map { $0 <= turn || connection.socket.isEmpty } ?? false
-            if isOver { try disconnect(place) }
-        }
-    }
-
-    private func receive(_ place: Int, _ frame: [UInt8]) throws(Violation) {
-        guard let connection = connections[place] else { return }
-        switch try ReceivedFrame(frame) {
-        case .ping:
-            engine.ponged(connection.session, at: now)
-        case .text(let payload):
-            say("\(clients[place].name) gets \(String(decoding: payload, as: UTF8.self))")
-            do throws(Violation) {
-                try clients[place].receive(payload, Oracle(origin: origin))
-            } catch {
-                throw Violation("\(clients[place].name): \(error)")
-            }
-        }
-    }
-
     // MARK: - What holds after every turn
 
-    private func checkBooks() throws(Violation) {
+    func checkBooks() throws(Violation) {
         let totals = engine.totals()
         try require(totals.books.error == 0, "the books are out by \(totals.books.error)")
         let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
@@ -293,13 +158,5 @@ package final class World {
     var isQuiet: Bool {
         feed.count == 0 && answers.isEmpty && writes.isEmpty && outcomes.isEmpty
             && connections.allSatisfy { $0.value.socket.isEmpty && clients[$0.key].asked.isEmpty }
-    }
-}
-
-/// Lets everybody in under the name that they give.
-struct OpenDoor: Authenticator {
-    func identify(token: String?, user: String?, at now: Timestamp) -> Result<Identity, Refusal> {
-        guard let user else { return .failure(.request(.badRequest("params.user: missing"))) }
-        return .success(Identity(user: user))
     }
 }

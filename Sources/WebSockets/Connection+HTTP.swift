@@ -80,8 +80,10 @@ extension Connection {
         guard HTTPMethod(rawValue: head.method) != nil else {
             throw HTTPRequestHead.Refusal(405, "method not known")
         }
-        guard head.contentLength <= server.limits.httpBody else {
-            throw HTTPRequestHead.Refusal(413, "body above \(server.limits.httpBody) bytes")
+        let limit =
+            server.delegate?.bodyLimit(listener.name, head.headers) ?? server.limits.httpBody
+        guard head.contentLength <= limit else {
+            throw HTTPRequestHead.Refusal(413, "body above \(limit) bytes")
         }
         phase = .body
         guard head.contentLength > input.count else { return }

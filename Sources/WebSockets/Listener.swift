@@ -44,7 +44,7 @@ package struct TLSFiles: Sendable, Hashable {
 package struct ServerLimits: Sendable, Hashable {
     /// A WebSocket message; beyond it the connection is closed with 1009.
     package var inboundFrame = 64 * 1024
-    /// The body of a request; beyond it the answer is 413.
+    /// The body of a request, unless the delegate says otherwise; beyond it the answer is 413.
     package var httpBody = 4 * 1024 * 1024
     /// Request line and headers together: twice what browsers and proxies allow themselves, and
     /// room for a token in the query.

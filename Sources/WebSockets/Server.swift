@@ -21,8 +21,16 @@ package protocol ServerDelegate: AnyObject {
     /// The connection is gone. Called once for each `connected`, whoever closed it.
     func closed(_ socket: SocketID)
 
+    /// How many bytes the body of a request may have, asked when its head is there and nothing of
+    /// the body was read; nil for `ServerLimits.httpBody`.
+    func bodyLimit(_ listener: String, _ headers: HTTPHeaders) -> Int?
+
     /// A request of the HTTP side. It is answered by `responder`, now or later.
     func request(_ request: HTTPRequest, _ responder: HTTPResponder)
+}
+
+extension ServerDelegate {
+    package func bodyLimit(_ listener: String, _ headers: HTTPHeaders) -> Int? { nil }
 }
 
 /// What became of bytes that were given to `Server.send`.

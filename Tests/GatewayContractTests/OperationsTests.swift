@@ -94,7 +94,7 @@ extension DefaultGateway {
                 } else if !line.hasPrefix("#") {
                     let name = line.prefix { $0 != " " && $0 != "{" }
                     #expect(typed.contains(String(name)), "\(name) has no type")
-                    #expect(name.hasPrefix("gapless_") || name.hasPrefix("process_"))
+                    #expect(name.hasPrefix("gapless_"))
                     #expect(
                         line.split(separator: " ").last.flatMap { Double($0) } != nil, "\(line)")
                 }

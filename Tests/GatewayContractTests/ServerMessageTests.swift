@@ -94,6 +94,23 @@ extension DefaultGateway {
             #expect([200, 201].contains(mixed.status))
         }
 
+        @Test func anArrayOfLargeMessagesIsTakenFromWhoeverHasAKey() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["alice"])
+            let largest: JSONValue = [
+                "author": "alice", "body": .string(String(repeating: "a", count: 32_768)),
+            ]
+            let body = JSONValue.array(Array(repeating: largest, count: 150)).bytes
+            let written = try gateway.api().http.send("POST", path(id), body: body)
+            #expect(written.status == 201 && written.json["messages"].seqs == Array(1...150))
+            // Without a key nobody makes the gateway hold as much.
+            let head = "POST \(path(id)) HTTP/1.1\r\nHost: a"
+            let refused = try HTTPConnection.raw(
+                port: gateway.port,
+                Array("\(head)\r\nContent-Length: \(body.count)\r\n\r\n".utf8), deadline: .standard)
+            #expect(refused.starts(with: Array("HTTP/1.1 413 ".utf8)))
+        }
+
         @Test func changesAreReadToTheirEndInAnySteps() throws {
             let gateway = try LiveGateway.get()
             let api = gateway.api()

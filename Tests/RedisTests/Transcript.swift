@@ -6,8 +6,9 @@ import Wire
 @testable import Upstream
 
 /// What an upstream said, as text that is the same for two upstreams that mean the same: without
-/// times, marks, epochs, and ids that nobody chose. (The tests choose ids that begin with `m` or
-/// `c`; generated ones begin with a digit.)
+/// times, marks, epochs, and ids that nobody chose (the tests choose ids that begin with `m` or
+/// `c`; generated ones begin with a digit). A list of conversations is sorted, because of those
+/// with one moment each upstream has its own order.
 enum Transcript {
     static func line(_ result: Result<Outcome, any Error>) -> String {
         switch result {
@@ -25,7 +26,7 @@ enum Transcript {
         case .failure(let error): refusal(error)
         case .success(.conversation(let view)): line(view)
         case .success(.conversations(let list)):
-            "list \(list.conversations.map(line)) more \(list.next != nil) of \(list.total)"
+            "list \(list.conversations.map(line).sorted()) more \(list.next != nil) of \(list.total)"
         case .success(.message(let message)): line(message)
         case .success(.page(let page)):
             "page \(page.messages.map(line)) \(page.hasMoreBefore) \(page.hasMoreAfter)"

@@ -39,9 +39,9 @@ struct Metrics {
         }
         gauge("gapless_open_gaps", "Gaps of the cache that are still to be filled.", 0)
         gauge(
-            "process_resident_memory_bytes", "Memory that the process holds.",
+            "gapless_resident_memory_bytes", "Memory that the process holds.",
             snapshot.residentBytes)
-        gauge("process_open_fds", "Open descriptors.", snapshot.descriptors)
+        gauge("gapless_open_descriptors", "Open descriptors.", snapshot.descriptors)
     }
 
     private mutating func clients(_ snapshot: Snapshot) {

@@ -1,0 +1,78 @@
+import Chat
+import Engine
+import JSON
+import Wire
+
+// What becomes of slot 0: created, changed, gone; and of read markers, which are no change.
+extension Origin {
+    mutating func create(
+        _ id: String?, _ fields: ConversationFields, by caller: Caller
+    ) throws(RequestError) -> Outcome {
+        ids += 1
+        let id = id ?? "c-\(ids)"
+        guard log(id) == nil else {
+            throw RequestError(.conflict, "id: taken by another conversation")
+        }
+        var people = caller == .server ? [] : [caller.name]
+        people += (fields.participants ?? []).filter { !people.contains($0) }
+        epochs += 1
+        let log = ModelLog(
+            Record(
+                id: id, title: fields.title ?? nil, participants: people,
+                admins: caller == .server ? [] : [caller.name], metadata: .emptyObject,
+                createdAt: now, updatedAt: now, rev: 1, unknown: []),
+            epoch: "e\(epochs)", commit: commit)
+        put(log)
+        events.append(.record(log.record(), head: log.head, removed: [], isNew: true))
+        return .conversation(view(log, caller.name, atCommit: commit), isNew: true)
+    }
+
+    mutating func change(
+        _ log: ModelLog, by caller: Caller, _ body: (inout Record) -> Void
+    ) throws(RequestError) -> Outcome {
+        let old = log.record()
+        var record = old
+        body(&record)
+        guard record != old else {
+            return .conversation(view(log, caller.name, atCommit: commit), isNew: false)
+        }
+        var log = log
+        record.updatedAt = now
+        record = log.write(record, commit: commit)
+        put(log)
+        let removed = old.participants.filter { !record.participants.contains($0) }
+        events.append(.record(record, head: log.head, removed: removed, isNew: false))
+        return .conversation(view(log, caller.name, atCommit: commit), isNew: true)
+    }
+
+    mutating func end(_ log: ModelLog, _ caller: Caller) throws(RequestError) -> Outcome {
+        let record = log.record()
+        guard caller == .server || record.admins.contains(caller.name) else {
+            throw RequestError(.forbidden, "conversation: only its admins may delete it")
+        }
+        var log = log
+        log.ended = commit
+        put(log)
+        events.append(
+            .deleted(
+                conversation: log.conversation, epoch: log.epoch, participants: record.participants)
+        )
+        return .done
+    }
+
+    mutating func mark(
+        _ log: ModelLog, _ seq: Int, _ caller: Caller
+    ) throws(RequestError) -> Outcome {
+        guard seq <= log.highest else {
+            throw .badRequest("seq: \(seq) is out of range (0…\(log.highest))")
+        }
+        var log = log
+        if seq > log.markers[caller.name]?.last?.seq ?? 0 {
+            log.markers[caller.name, default: []].append((commit, seq))
+            put(log)
+            events.append(.read(conversation: log.conversation, user: caller.name, seq: seq))
+        }
+        guard let reader = log.reader(caller.name, atCommit: commit) else { throw .noConversation }
+        return .read(reader)
+    }
+}
