@@ -113,7 +113,7 @@ import Testing
     struct Rate {
         @Test func aBurstOfTwiceTheRatePassesAndThenItIsLimited() throws {
             let client = try LiveGateway.get().client("alice")
-            let ids = try (0..<30).map { _ in try client.send("unsubscribeConversations") }
+            let ids = try (0..<60).map { _ in try client.send("unsubscribeConversations") }
             var refused: [ChatTestClient.RequestFailed] = []
             for id in ids {
                 do {
@@ -121,7 +121,7 @@ import Testing
                 } catch let error as ChatTestClient.RequestFailed { refused.append(error) }
             }
             // `connect` was one of the ten; the machine may have taken time enough for a few more.
-            #expect(refused.count >= 10 && refused.count <= 21)
+            #expect(refused.count >= 10 && refused.count <= 51)
             for error in refused {
                 #expect(error.code == "rate_limited" && error.retry == "later")
                 #expect((1...1000).contains(error.after ?? 0))
@@ -191,7 +191,7 @@ import Testing
 
     @Suite(
         .gateway([
-            "limits.connect_timeout": "200ms", "limits.ping_interval": "1s",
+            "limits.connect_timeout": "2s", "limits.ping_interval": "1s",
             "limits.pong_timeout": "1s",
         ]))
     struct Times {

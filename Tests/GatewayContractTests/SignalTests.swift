@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func aDrainTellsEachClientWhenToComeBack() throws {
-        let gateway = try GatewayProcess(settings: ["drain.window": "4s", "drain.deadline": "20s"])
+        let gateway = try GatewayProcess(settings: ["drain.window": "8s", "drain.deadline": "20s"])
         let clients = try (0..<4).map { try gateway.client("user\($0)") }
         gateway.signal(SIGTERM)
         for client in clients {

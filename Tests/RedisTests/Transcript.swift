@@ -26,7 +26,8 @@ enum Transcript {
         case .failure(let error): refusal(error)
         case .success(.conversation(let view)): line(view)
         case .success(.conversations(let list)):
-            "list \(list.conversations.map(line).sorted()) more \(list.next != nil) of \(list.total)"
+            "list \(list.conversations.map(line).sorted()) of \(list.total)"
+                + " more \(list.next != nil)"
         case .success(.message(let message)): line(message)
         case .success(.page(let page)):
             "page \(page.messages.map(line)) \(page.hasMoreBefore) \(page.hasMoreAfter)"

@@ -3,7 +3,7 @@ import Crypto
 import Engine
 import Wire
 
-// New conversations, and the distinct one of some people.
+/// New conversations, and the distinct one of some people.
 extension Redis {
     func create(_ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call) {
         var fields = fields

@@ -2,7 +2,7 @@ import Chat
 import Engine
 import Wire
 
-// The reading half: every question but the lists is one script, and so one moment.
+/// The reading half: every question but the lists is one script, and so one moment.
 extension Redis {
     package func ask(_ query: HistoryQuery, token: UInt64) {
         let generation = standing.generation

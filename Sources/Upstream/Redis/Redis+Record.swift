@@ -4,8 +4,8 @@ import Engine
 import JSON
 import Wire
 
-// Slot 0: title, metadata, participants and admins. Whatever one call changes of it is one change,
-// decided upon a view of the conversation and written if the record is the same still.
+/// Slot 0: title, metadata, participants and admins. Whatever one call changes of it is one change,
+/// decided upon a view of the conversation and written if the record is the same still.
 extension Redis {
     func changeRecord(_ operation: Operation, _ call: Call) {
         switch operation {

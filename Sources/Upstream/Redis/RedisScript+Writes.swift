@@ -1,5 +1,6 @@
 /// The scripts that write. The first two arguments of those that tell the feed are the command that
-/// publishes and the channel. `stale` is the answer to one who decided upon what is not so any more.
+/// publishes and the channel. `stale` is the answer to one who decided upon what is not so any
+/// more.
 extension RedisScript {
     /// Arguments: caller (empty: the server API), retain, then for each message its id, whether the
     /// author gave it, author, hash, mark and content. All is decided before the first is written.
@@ -59,8 +60,9 @@ extension RedisScript {
         return {'done', head(log), new, sent}
         """
 
-    /// Takes away what lies below what is retained, a bounded part at a time, so that a log that was
-    /// long before a limit was set does not hold up everybody. Marks go too, far behind the messages.
+    /// Takes away what lies below what is retained, a bounded part at a time, so that a log that
+    /// was long before a limit was set does not hold up everybody. Marks go too, far behind the
+    /// messages: who asks for one of those that are gone begins anew.
     static let trimming = """
         local function trim(log, retain)
           if retain == 0 then return end
@@ -125,8 +127,8 @@ extension RedisScript {
     /// Arguments: epoch and rev of the record that were decided upon (both empty: the conversation
     /// must not be there), new epoch, mark, viewer, title with a `=` before it (empty: none),
     /// metadata, unknown fields, how many admins there are after it, hash of the people of a
-    /// distinct one, the same for the feed, number of those who are written; for each of these user,
-    /// whether admin, when joined (empty: now, behind all), fields; then those who leave.
+    /// distinct one, the same for the feed, number of those who are written; for each of these
+    /// user, whether admin, when joined (empty: now, behind all), fields; then those who leave.
     static let recordBody = """
         local epoch, record, newEpoch, mark, viewer, title, metadata, unknown, admins, distinct,
           described, written = unpack(ARGV, 3, 14)
