@@ -142,10 +142,10 @@ import Testing
         let directory = try directory.get()
         var auth = Configuration().auth
         auth.mode = .jwt
-        auth.jwt.secretFile = try directory.file("short", "hunter2")
+        auth.jwt.secretFile = try directory.file("secret", "-----BEGIN hunter2")
         auth.jwt.publicKeyFile = try directory.file("pem", "hunter2")
         auth.jwt.jwksFile = try directory.file("jwks", "{\"keys\": [\"hunter2\"]}")
-        auth.apiKeyFile = try directory.file("keys", "hunter2")
+        auth.apiKeyFile = try directory.file("keys", "hunter2 hunter3")
         let configured = auth
         let error = try #require(
             #expect(throws: ConfigurationError.self) { try Credentials(configured) })

@@ -121,8 +121,14 @@ private struct Memory: Sendable {
     /// Sends over a WebSocket, one message after the other, until the gateway is gone.
     func sendAsUser(port: Int, seed: UInt64) throws -> Memory {
         var memory = self
-        let client = try ChatTestClient(port: port)
-        try client.connect(user: name)
+        let client: ChatTestClient
+        do {
+            client = try ChatTestClient(port: port)
+            try client.connect(user: name)
+        } catch is TestFailure {
+            // Killed before it could be answered.
+            return memory
+        }
         while true {
             if memory.underway.isEmpty { memory.underway = memory.next(1) }
             let message = memory.underway[0]

@@ -10,7 +10,9 @@ final class Wanderer {
     /// Gaps that it got for being slow.
     private(set) var slowGaps = 0
     private var random: SplitMix64
-    private var asked: Set<Int> = []
+    /// Requests on their way, and the conversation that the answer begins or ends a subscription of.
+    private var asked: [Int: (begins: String?, ends: String?)] = [:]
+    private var traces: [String: SubscriptionTrace] = [:]
     /// How many messages there are; tells it for how long it has rested.
     var poured = 0
     private var restsUntil = 0
@@ -35,7 +37,9 @@ final class Wanderer {
         moves += 1
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<30: try subscribe(id)
-        case 30..<36: try ask("unsubscribeMessages", ["conversation": .string(id)])
+        case 30..<36:
+            let request = try client.send("unsubscribeMessages", ["conversation": .string(id)])
+            asked[request] = (nil, id)
         case 36..<70: try fetch(id)
         case 70..<80:
             try ask("typing", ["conversation": .string(id), "state": "begin"])
@@ -43,7 +47,8 @@ final class Wanderer {
             let seq = client.holder(id).head["seq"].int ?? 0
             try ask("markRead", ["conversation": .string(id), "seq": .int(seq)])
         case 88..<90:
-            asked = []
+            asked = [:]
+            traces = [:]
             try client.reconnect()
         default:
             if isSlow { restsUntil = poured + Int.random(in: 30...400, using: &random) }
@@ -76,7 +81,7 @@ final class Wanderer {
     private func subscribe(_ id: String) throws {
         var params = client.subscription(id, limit: Int.random(in: 1...60, using: &random))
         if random.happens(10) { params["have"] = .null }
-        try ask("subscribeMessages", params)
+        asked[try client.send("subscribeMessages", params)] = (id, nil)
     }
 
     /// A piece of what it lacks, if it lacks anything, or a page anywhere.
@@ -97,19 +102,31 @@ final class Wanderer {
     }
 
     private func ask(_ method: String, _ params: JSONValue) throws {
-        asked.insert(try client.send(method, params))
+        asked[try client.send(method, params)] = (nil, nil)
     }
 
     private func took(_ frame: JSONValue) throws {
         for gap in frame["gaps"].array ?? [] where gap["cause"] == "slow" { slowGaps += 1 }
-        guard let id = frame["id"].int, asked.contains(id), frame["cached"].bool != true else {
+        guard let id = frame["id"].int else { return try tookEvent(frame) }
+        guard frame["cached"].bool != true, let answered = asked.removeValue(forKey: id) else {
             return
         }
-        asked.remove(id)
-        // It may have been taken out of the conversation meanwhile.
-        let code = frame["error"]["code"].string
-        guard code == nil || code == "not_found" else {
+        if frame["error"].isNull {
+            answered.ends.map { traces[$0] = nil }
+            guard let id = answered.begins else { return }
+            traces[id] = try SubscriptionTrace(answer: frame["result"], mayBeShed: isSlow)
+        } else if frame["error"]["code"] != "not_found" {
+            // It may have been taken out of the conversation meanwhile, but nothing else.
             throw TestFailure("\(client.user): \(frame["error"])")
+        }
+    }
+
+    private func tookEvent(_ event: JSONValue) throws {
+        let id = event["conversation"].string ?? event["conversation"]["id"].string ?? ""
+        switch event["event"].string {
+        case "messages", "gap", "conversation": try traces[id]?.take(event)
+        case "unsubscribed": traces[id] = nil
+        default: break
         }
     }
 }

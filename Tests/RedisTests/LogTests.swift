@@ -63,14 +63,19 @@ import Wire
     @Test func twoGatewaysWriteOneDenseLogAndLoseNoChangeOfTheRecord() throws {
         let subjects = try (0..<2).map { _ in try subject() }
         try subjects[0].conversation(of: ["alice"])
+        let failures = Collected()
         DispatchQueue.concurrentPerform(iterations: 2) { index in
-            for number in 1...100 {
-                _ = try? subjects[index].send("\(number)", id: "\(index)-\(number)")
-                let joining = NewParticipant(user: "user-\(index)-\(number)")
-                _ = try? subjects[index].perform(
-                    .addParticipants(conversation: "c1", [joining]))
+            do {
+                for number in 1...100 {
+                    try subjects[index].send("\(number)", id: "\(index)-\(number)")
+                    let joining = NewParticipant(user: "user-\(index)-\(number)")
+                    try subjects[index].perform(.addParticipants(conversation: "c1", [joining]))
+                }
+            } catch {
+                failures.add("\(error)")
             }
         }
+        #expect(failures.all == [])
         let page = try subjects[0].page(PageRequest(limit: 1000, order: .asc))
         #expect(page.messages.map(\.seq) == Array(1...200))
         #expect(page.head.rev == 1 + 200 + 200)

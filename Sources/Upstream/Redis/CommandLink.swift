@@ -6,8 +6,8 @@ import Wire
 /// owns a thread that connects, and connects again; jobs come from any thread into a bounded queue,
 /// and each ends within the deadline, with its replies or with an error that says whether it may
 /// have been done. What a job does next is called on the link's thread.
-// Safety: `waiting` is a mutex, and what else `let` holds is Sendable; the rest is touched on `queue`
-// alone, which is serial and so the link's own thread.
+// Safety: `waiting` is a mutex, and what else `let` holds is Sendable; the rest is touched on
+// `queue` alone, which is serial and so the link's own thread.
 final class CommandLink: @unchecked Sendable {
     typealias Completion = @Sendable (Result<[RedisReply], RequestError>) -> Void
 

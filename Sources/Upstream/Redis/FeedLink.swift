@@ -7,8 +7,8 @@ import Wire
 /// through the same pipe as the events. It owns a thread that connects, and connects again; each
 /// connection is a generation of the feed. It alone tells what state the upstream is in, so that
 /// this and the events stand in one order.
-// Safety: `wanted` is a mutex, and what else `let` holds is Sendable; the rest is touched on `queue`
-// alone, which is serial and so the link's own thread.
+// Safety: `wanted` is a mutex, and what else `let` holds is Sendable; the rest is touched on
+// `queue` alone, which is serial and so the link's own thread.
 final class FeedLink: @unchecked Sendable {
     /// How many pings there are within the deadline: with four, the connection is known to have
     /// been alive at most half a second before it broke.

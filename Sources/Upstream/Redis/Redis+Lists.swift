@@ -3,8 +3,9 @@ import Engine
 import Wire
 
 /// A user's list of conversations. The key of it, in a slot of its own, holds every conversation in
-/// which the user takes part, and perhaps some more, each with the moment at which it was put there;
-/// whether the user takes part, and when something happened last, the conversation itself says.
+/// which the user takes part, and perhaps some more, each with the moment at which it was put
+/// there; whether the user takes part, and when something happened last, the conversation itself
+/// says.
 extension Redis {
     /// How long an entry may be without its conversation, in milliseconds: it is made first, and
     /// taken off only when whoever made it has surely written or given up.

@@ -7,9 +7,9 @@ import Wire
 /// Redis as the upstream: it orders, keeps and distributes the logs, and any number of gateways
 /// share it. What a log is there is written at `RedisScript`; what may be written is decided either
 /// in the script that writes or here, upon what a script has read, and then the writing script
-/// looks whether that still stands. Numbering is dense; the feed loses nothing while its link lives, and
-/// a dead link is noticed within `RedisOptions.deadline`. An acknowledged write can be lost when
-/// Redis itself loses it, which the marks of the log tell. Any thread may call it.
+/// looks whether that still stands. Numbering is dense; the feed loses nothing while its link
+/// lives, and a dead link is noticed within `RedisOptions.deadline`. An acknowledged write can be
+/// lost when Redis itself loses it, which the marks of the log tell. Any thread may call it.
 package final class Redis: Upstream {
     /// The word of the configuration.
     package static let kind = "redis"
