@@ -219,7 +219,8 @@ extension Engine {
         guard now >= nextEviction else { return }
         nextEviction = now.adding(5000)
         guard streams.count > limits.idleStreams else { return }
-        // By name as well: a table's order is another one in each process, a simulation's must not be.
+        // By name as well: a table's order is another one in each process, a simulation's must not
+        // be.
         let idle = streams.values.filter(\.isIdle)
             .sorted { ($0.lastUsed, $0.id) < ($1.lastUsed, $1.id) }
         for stream in idle.prefix(streams.count - limits.idleStreams) {

@@ -3,7 +3,7 @@ import Engine
 import JSON
 import Wire
 
-// What becomes of messages: sent once, edited by their author, deleted to a tombstone.
+/// What becomes of messages: sent once, edited by their author, deleted to a tombstone.
 extension Origin {
     mutating func send(
         _ messages: [NewMessage], to log: ModelLog

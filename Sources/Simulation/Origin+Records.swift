@@ -3,7 +3,7 @@ import Engine
 import JSON
 import Wire
 
-// What becomes of slot 0: created, changed, gone; and of read markers, which are no change.
+/// What becomes of slot 0: created, changed, gone; and of read markers, which are no change.
 extension Origin {
     mutating func create(
         _ id: String?, _ fields: ConversationFields, by caller: Caller

@@ -3,8 +3,8 @@ import Engine
 import JSON
 import Wire
 
-// The shell around the engine, as the gateway's driver is around it: it does what the engine decides,
-// and brings frames from one side to the other.
+/// The shell around the engine, as the gateway's driver is around it: it does what the engine
+/// decides, and brings frames from one side to the other.
 extension World {
     // MARK: - The turn
 

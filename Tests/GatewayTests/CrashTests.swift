@@ -24,19 +24,7 @@ extension LiveGateway {
                     #expect(answer["reset"].bool != true, "\(place)")
                     try watcher.heal("ops")
                 }
-                let writers = memories.enumerated().map { index, memory in
-                    let seed = random.next()
-                    return Background { [port = gateway.port] _ in
-                        index < 2
-                            ? try memory.sendAsUser(port: port, seed: seed)
-                            : try memory.sendAsBackend(port: port, seed: seed)
-                    }
-                }
-                let end = Deadline.after(.milliseconds(Int.random(in: 5...600, using: &random)))
-                _ = try watcher.wait(end) { _ in false }
-                gateway.kill()
-                _ = try watcher.wait { $0.connection.hasEnded }
-                memories = try writers.map { try $0.join() }
+                memories = try live(memories, on: gateway, watcher, round, &random)
                 watcher.disconnect()
 
                 try gateway.start()
@@ -52,6 +40,34 @@ extension LiveGateway {
             let messages = try gateway.client("alice").walkBack("ops") { 1000 }
             let isSame = watcher.holder("ops").messages == messages
             #expect(isSame, "seed \(seed)")
+        }
+
+        /// One life of the gateway. Every other one is ended by a writer right behind an
+        /// acknowledgement: what came too early is not on the disk yet.
+        private func live(
+            _ memories: [Memory], on gateway: GatewayProcess, _ watcher: ChatTestClient,
+            _ round: Int, _ random: inout SplitMix64
+        ) throws -> [Memory] {
+            let process = try #require(gateway.processID)
+            let writers = memories.enumerated().map { index, memory in
+                var memory = memory
+                if round % 2 == 1, round / 2 % memories.count == index {
+                    memory.execution = (process, Int.random(in: 1...100, using: &random))
+                }
+                return Background { [memory, port = gateway.port, seed = random.next()] _ in
+                    index < 2
+                        ? try memory.sendAsUser(port: port)
+                        : try memory.sendAsBackend(port: port, seed: seed)
+                }
+            }
+            if round % 2 == 0 {
+                let end = Deadline.after(.milliseconds(Int.random(in: 5...600, using: &random)))
+                _ = try watcher.wait(end) { _ in false }
+                gateway.kill()
+            }
+            #expect(try watcher.wait { $0.connection.hasEnded })
+            gateway.kill()
+            return try writers.map { try $0.join() }
         }
 
         private func expect(_ memory: Memory, in messages: [JSONValue], _ place: String) {
@@ -94,6 +110,8 @@ private struct Memory: Sendable {
     /// What was sent and not acknowledged; it is sent again in the next life, and by its id it is
     /// the same message.
     var underway: [JSONValue] = []
+    /// The process to kill, and behind how many acknowledgements of this life.
+    var execution: (process: pid_t, countdown: Int)?
     private var count = 0
 
     init(name: String) { self.name = name }
@@ -110,6 +128,10 @@ private struct Memory: Sendable {
 
     private mutating func acknowledged(_ messages: [JSONValue]) {
         underway = []
+        if let (process, countdown) = execution {
+            if countdown == 1 { kill(process, SIGKILL) }
+            execution = countdown > 1 ? (process, countdown - 1) : nil
+        }
         for message in messages {
             sent.append(
                 Sent(
@@ -119,7 +141,7 @@ private struct Memory: Sendable {
     }
 
     /// Sends over a WebSocket, one message after the other, until the gateway is gone.
-    func sendAsUser(port: Int, seed: UInt64) throws -> Memory {
+    func sendAsUser(port: Int) throws -> Memory {
         var memory = self
         let client: ChatTestClient
         do {

@@ -70,7 +70,7 @@ extension LiveGateway {
                 }
                 let gaps = wanderers.reduce(0) { $0 + $1.slowGaps }
                 let moves = wanderers.reduce(0) { $0 + $1.moves }
-                return gaps >= 20 * LiveGateway.scale && moves >= 1500 * LiveGateway.scale
+                return gaps >= 40 * LiveGateway.scale && moves >= 3000 * LiveGateway.scale
             }
             let gaps = wanderers.map(\.slowGaps)
             #expect(isEnough, "gaps \(gaps), moves \(wanderers.map(\.moves))")
@@ -84,10 +84,11 @@ extension LiveGateway {
             guard let id = Self.conversations.randomElement(using: &random),
                 let wanderer = wanderers.randomElement(using: &random)
             else { return }
-            switch Int.random(in: 0..<4, using: &random) {
-            case 0: try api.put(id, ["title": .string("title \(number)")])
-            case 1: try api.remove(wanderer.client.user, from: id)
-            case 2: try api.add(wanderer.client.user, to: id)
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<25: try api.put(id, ["title": .string("title \(number)")])
+            // Who is out comes back soon: most of them are to be in.
+            case 25..<75: try api.add(wanderer.client.user, to: id)
+            case 75..<90: try api.remove(wanderer.client.user, from: id)
             default:
                 guard try !wanderer.isResting && wanderer.leave(id) else { return }
                 // Nothing is given, so nothing changes: it tells what the record is now.

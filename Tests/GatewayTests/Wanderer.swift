@@ -10,7 +10,8 @@ final class Wanderer {
     /// Gaps that it got for being slow.
     private(set) var slowGaps = 0
     private var random: SplitMix64
-    /// Requests on their way, and the conversation that the answer begins or ends a subscription of.
+    /// Requests on their way, and the conversation that the answer begins or ends a subscription
+    /// of.
     private var asked: [Int: (begins: String?, ends: String?)] = [:]
     private var traces: [String: SubscriptionTrace] = [:]
     /// How many messages there are; tells it for how long it has rested.
