@@ -77,8 +77,8 @@ extension LiveGateway {
             let found = Dictionary(zip(ids, own)) { first, _ in first }
             // In the order in which it was sent, with nothing acknowledged left out.
             let known = Set(memory.sent.map(\.id))
-            let kept = ids.filter(known.contains)
-            #expect(kept == memory.sent.map(\.id), "\(place): \(memory.name)")
+            let isKept = ids.filter(known.contains) == memory.sent.map(\.id)
+            #expect(isKept, "\(place): \(memory.name)")
             for message in memory.sent {
                 let stored = found[message.id] ?? .null
                 let isThere =
