@@ -10,41 +10,55 @@ import TestSupport
 final class RedisServer {
     static let program = "/usr/bin/redis-check-rdb"
 
-    let port: Int
+    /// Another test may take a port between our looking and the server's.
+    private static let portTries = 5
+
+    private(set) var port = 0
     let directory: String
-    private let arguments: [String]
-    private let isSentinel: Bool
+    /// The words for a port, and what the configuration file is to hold, if there is one.
+    private let words: (Int) -> (name: String, arguments: [String], file: String?)
     private(set) var process: ChildProcess
 
     var address: RedisOptions.Address { .init(host: "127.0.0.1", port: port) }
 
-    init(_ arguments: [String] = []) throws {
-        port = try Port.free()
-        directory = try Self.scratch()
-        self.arguments = arguments
-        isSentinel = false
-        process = try Self.spawn(directory, "redis-server", port, arguments)
-        try waitUntilReady()
+    convenience init(_ arguments: [String] = []) throws {
+        try self.init { port in
+            let base = ["--port", "\(port)", "--bind", "127.0.0.1", "--save", ""]
+            let more = ["--repl-diskless-sync-delay", "0"]
+            return ("redis-server", base + more + arguments, nil)
+        }
     }
 
     /// A sentinel that watches `master` under the name `mymaster`.
-    init(watching master: RedisServer, quorum: Int) throws {
-        port = try Port.free()
+    convenience init(watching master: RedisServer, quorum: Int) throws {
+        let watched = master.port
+        try self.init { port in
+            let file = """
+                port \(port)
+                bind 127.0.0.1
+                sentinel monitor mymaster 127.0.0.1 \(watched) \(quorum)
+                sentinel down-after-milliseconds mymaster 1000
+                sentinel failover-timeout mymaster 3000
+                """
+            return ("redis-sentinel", [], file)
+        }
+    }
+
+    private init(
+        _ words: @escaping (Int) -> (name: String, arguments: [String], file: String?)
+    ) throws {
         directory = try Self.scratch()
-        arguments = []
-        isSentinel = true
-        let text = """
-            port \(port)
-            bind 127.0.0.1
-            dir \(directory)
-            sentinel monitor mymaster 127.0.0.1 \(master.port) \(quorum)
-            sentinel down-after-milliseconds mymaster 1000
-            sentinel failover-timeout mymaster 3000
-            """
-        let file = directory + "/sentinel.conf"
-        try Data(text.utf8).write(to: URL(filePath: file))
-        process = try Self.spawnSentinel(directory, file)
-        try waitUntilReady()
+        self.words = words
+        port = try Port.free()
+        process = try Self.spawn(directory, words(port))
+        for _ in 1...Self.portTries {
+            if waitUntilReady() { return }
+            process.kill()
+            try? FileManager.default.removeItem(atPath: directory + "/configuration")
+            port = try Port.free()
+            process = try Self.spawn(directory, words(port))
+        }
+        throw TestFailure("redis-server: not ready on \(Self.portTries) ports")
     }
 
     deinit {
@@ -64,33 +78,40 @@ final class RedisServer {
     }
 
     private static func spawn(
-        _ directory: String, _ name: String, _ port: Int, _ arguments: [String]
+        _ directory: String, _ words: (name: String, arguments: [String], file: String?)
     ) throws -> ChildProcess {
-        let base = [
-            "--port", "\(port)", "--bind", "127.0.0.1", "--dir", directory, "--save", "",
-            "--repl-diskless-sync-delay", "0",
-        ]
+        var arguments = words.arguments
+        if let text = words.file {
+            let file = directory + "/configuration"
+            // The server writes what it learns into it, which a new start finds again.
+            if !FileManager.default.fileExists(atPath: file) {
+                try Data("dir \(directory)\n\(text)\n".utf8).write(to: URL(filePath: file))
+            }
+            arguments = [file]
+        } else {
+            arguments += ["--dir", directory]
+        }
         return try ChildProcess(
-            directory + "/" + name, base + arguments, log: directory + "/log")
-    }
-
-    private static func spawnSentinel(_ directory: String, _ file: String) throws -> ChildProcess {
-        try ChildProcess(directory + "/redis-sentinel", [file], log: directory + "/log")
+            directory + "/" + words.name, arguments, log: directory + "/log")
     }
 
     /// Starts it again on the same port; what it had not written to its file is gone.
     func restart() throws {
         process.kill()
-        process =
-            isSentinel
-            ? try Self.spawnSentinel(directory, directory + "/sentinel.conf")
-            : try Self.spawn(directory, "redis-server", port, arguments)
-        try waitUntilReady()
+        process = try Self.spawn(directory, words(port))
+        if !waitUntilReady() { throw TestFailure("redis-server: not ready again") }
     }
 
-    private func waitUntilReady() throws {
-        let isReady = Deadline.standard.poll { (try? ask("PING")) == .text(Array("PONG".utf8)) }
-        if !isReady { throw TestFailure("redis-server: not ready on port \(port)") }
+    /// Waits until this process, and no other that took the port, answers.
+    private func waitUntilReady() -> Bool {
+        var isReady = false
+        _ = Deadline.standard.poll {
+            if process.exitStatus != nil { return true }
+            let info = (try? ask("INFO", "server")).map { RedisInfo($0) }
+            isReady = info?["process_id"] == "\(process.processID)"
+            return isReady
+        }
+        return isReady
     }
 
     /// One command through a connection of its own.
@@ -98,9 +119,7 @@ final class RedisServer {
     func ask(_ words: String...) throws -> RedisReply {
         let connection = try RedisConnection(address, timeout: .seconds(5))
         let command = RedisCommand.words(words.map { Array($0.utf8) })
-        let reply = try connection.exchange([command], until: .now + .seconds(5))[0]
-        if reply.errorCode == "NOAUTH" { return .text(Array("PONG".utf8)) }
-        return reply
+        return try connection.exchange([command], until: .now + .seconds(5))[0]
     }
 
     func options(_ change: (inout RedisOptions) -> Void = { _ in }) throws -> RedisOptions {
