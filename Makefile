@@ -10,11 +10,12 @@ STRICT := -Xswiftc -warnings-as-errors
 RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
-.PHONY: help run test build release bench lint format sanitize clean dependencies
+.PHONY: help run test soak build release bench lint format sanitize clean dependencies
 
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
 	@echo 'make test      lint, build, all tests; ends with the numbers passed and failed'
+	@echo 'make soak      the gateway tests twenty times as long, with other choices each time'
 	@echo 'make build     everything, for debugging'
 	@echo 'make release   the program alone, optimised: .build/release/gapless'
 	@echo 'make bench     the load generator against the program; JSON in .build/bench-*.json'
@@ -29,6 +30,9 @@ run: release
 test:
 	@deploy/install-dependencies test
 	@STRICT='$(STRICT)' Tests/run
+
+soak: dependencies
+	@TEST_SCALE=20 TEST_SEED=$$(date +%s) $(SWIFT) test $(STRICT) --filter '^GatewayTests'
 
 build: dependencies
 	@$(SWIFT) build --build-tests $(STRICT)

@@ -15,6 +15,9 @@ import Testing
         own &+ UInt64(truncatingIfNeeded: number("TEST_SEED") ?? 0)
     }
 
+    /// The address sanitizer keeps freed memory for a while, to notice its use.
+    static let isSanitized = ProcessInfo.processInfo.environment["ASAN_OPTIONS"] != nil
+
     private static func number(_ name: String) -> Int? {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
     }

@@ -66,7 +66,7 @@ extension LiveGateway {
                 Hasty(client, seed: LiveGateway.seed(6) &+ UInt64(place))
             }
             let port = gateway.port
-            let rounds = 60 * LiveGateway.scale
+            let rounds = 200 * LiveGateway.scale
             let writer = Background<Void> { stop in
                 let api = ServerAPI(port: port, apiKey: GatewayProcess.apiKey)
                 for generation in 1...rounds where !stop.isOver {

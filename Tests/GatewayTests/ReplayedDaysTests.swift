@@ -15,12 +15,14 @@ extension LiveGateway {
             let swarm = try ClientSwarm(count: Self.clientCount, port: gateway.port) {
                 "watcher-\($0)"
             }
+            let lists = swarm.clients.map(LiveList.init)
             try swarm.request("subscribeConversations") { _ in [:] }
             for day in days {
                 try swarm.request("subscribeMessages") { $0.subscription(day.conversation) }
             }
             try replay(days, into: gateway, watchedBy: swarm)
             try expectLive(days, swarm)
+            try expectListed(days, swarm, lists)
 
             gateway.kill()
             try gateway.start()
@@ -65,7 +67,7 @@ extension LiveGateway {
             #expect(said.contains("replayed \(count) messages of \(days.count) files"))
         }
 
-        /// Each client's list is the file, in order, once; and its list of conversations is right.
+        /// Each client's list is the file, in order, once.
         private func expectLive(_ days: [ChatLog], _ swarm: ClientSwarm) throws {
             for day in days {
                 // All in one round: who waits for one client does not read the others.
@@ -81,6 +83,19 @@ extension LiveGateway {
                     #expect(day.difference(from: holder.messages) == nil, "client \(place)")
                 }
             }
+        }
+
+        /// What each client was told of its list of conversations is what it is told when it asks,
+        /// and both are right.
+        private func expectListed(
+            _ days: [ChatLog], _ swarm: ClientSwarm, _ lists: [LiveList]
+        ) throws {
+            let isTold = try swarm.run {
+                lists.allSatisfy { list in
+                    days.allSatisfy { list.newest[$0.conversation] == $0.lines.count }
+                }
+            }
+            #expect(isTold, "some lists stayed behind")
             for answer in try swarm.request("fetchConversations", { _ in ["cached": false] }) {
                 let list = answer["conversations"].array ?? []
                 #expect(answer["total"].int == days.count && list.count == days.count)
@@ -103,6 +118,22 @@ extension LiveGateway {
                     Int.random(in: 100...1000, using: &random)
                 }
                 #expect(day.difference(from: messages) == nil)
+            }
+        }
+    }
+}
+
+/// The newest message of each conversation, as the events of the list tell it.
+private final class LiveList {
+    private(set) var newest: [String: Int] = [:]
+
+    init(_ client: ChatTestClient) {
+        client.onFrame = { [unowned self] frame in
+            guard frame["event"] == "conversations" else { return }
+            for delta in frame["deltas"].array ?? [] {
+                let entry = delta["conversation"]
+                guard let id = entry["id"].string else { continue }
+                newest[id] = entry["lastMessage"]["seq"].int ?? 0
             }
         }
     }

@@ -42,6 +42,10 @@ package struct ClientSession: Sendable {
         switch request.method {
         case "subscribeMessages":
             let withHave = !request.params["have"].isNull
+            if withHave {
+                // What came since the request was sent is not what the answer speaks of.
+                holders[conversation]?.keep(only: try Intervals(request.params["have"]["runs"]))
+            }
             try holders[conversation, default: Holder()].apply(
                 .subscribed(result, withHave: withHave))
         case "fetchMessages": try holders[conversation, default: Holder()].apply(.fetched(result))

@@ -89,6 +89,13 @@ package struct Holder: Sendable {
         }
     }
 
+    /// Lets go of what lies outside of `places`.
+    package mutating func keep(only places: Intervals) {
+        let rest = runs.subtracting(places)
+        runs = runs.subtracting(rest)
+        held = held.filter { !rest.contains($0.key) }
+    }
+
     /// The client unsubscribed: it keeps what it holds, to resume with.
     package mutating func unsubscribed() { isSubscribed = false }
 
