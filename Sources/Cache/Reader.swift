@@ -53,6 +53,15 @@ package final class Reader {
                 return .conversationsSince(try list(of: user, since: token, limit: limit))
             case .participants(let id, let request):
                 return .participants(try participants(try log(id), request))
+            case .place(let id, let message):
+                return .place(try rows.messages.place(try log(id).cid, id: message))
+            case .confirm(let id, let head):
+                let log = try log(id)
+                return .confirmation(
+                    try log.head.epoch == head.epoch
+                        && rows.conversations.confirms(
+                            log.cid, rev: head.rev, mark: head.mark, newest: log.head.rev)
+                )
             }
         }
     }
@@ -62,8 +71,8 @@ package final class Reader {
     package func answer(_ query: HistoryQuery) throws -> HistoryAnswer {
         try atOneMoment {
             switch query {
-            case .conversation(let id):
-                return .conversation(try rows.view(try log(id), for: nil))
+            case .conversation(let id, let reader):
+                return .conversation(try rows.view(try log(id), for: reader))
             case .conversations(let user, let limit, let cursor):
                 return .conversations(try list(of: user, limit: limit, cursor: cursor))
             case .message(let id, let message):

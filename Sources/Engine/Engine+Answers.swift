@@ -154,7 +154,7 @@ extension Engine {
         case .participants(let list):
             guard case .fetchParticipants(_, let range) = call.request else { return }
             reply(call) { $0.participants(list, range) }
-        case .ids, .loaded, .page, .catchUp:
+        case .ids, .loaded, .page, .catchUp, .place, .confirmation:
             preconditionFailure("an answer that depends on the stream came without it")
         }
     }

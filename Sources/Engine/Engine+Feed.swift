@@ -28,6 +28,9 @@ extension Engine {
             deleted(event, conversation, epoch)
         case .read(let conversation, let user, let seq):
             read(conversation, user, seq)
+        case .listed:
+            // Where the feed has every conversation, their own events say it.
+            break
         case .typing(let conversation, let user, let state, let at):
             guard let stream = streams[conversation.id], !stream.subscribers.isEmpty else { return }
             send(
@@ -60,7 +63,7 @@ extension Engine {
             advance(record.id, event, head) {
                 apply(record, head, removed: removed, isNew: isNew, to: $0)
             }
-        case .deleted, .read, .typing:
+        case .deleted, .read, .listed, .typing:
             break
         }
     }

@@ -4,7 +4,8 @@ import Wire
 
 /// A question to an origin: the reading half of `protocol.md` 7. Each answer is read at one moment.
 package enum HistoryQuery: Sendable, Hashable {
-    case conversation(String)
+    /// With a reader, its own fields too; without them in the answer it does not take part.
+    case conversation(String, reader: String? = nil)
     case conversations(user: String, limit: Int, cursor: String?)
     case message(conversation: String, id: String)
     case page(conversation: String, PageRequest)
@@ -35,13 +36,19 @@ package struct Changes: Sendable, Hashable {
     package var head: Head
     /// The next `since`.
     package var upTo: Int
+    /// What the log has at `upTo`, where the origin tells.
+    package var mark: String?
     package var more: Bool
 
-    package init(messages: [EncodedMessage], record: Record?, head: Head, upTo: Int, more: Bool) {
+    package init(
+        messages: [EncodedMessage], record: Record?, head: Head, upTo: Int, mark: String? = nil,
+        more: Bool
+    ) {
         self.messages = messages
         self.record = record
         self.head = head
         self.upTo = upTo
+        self.mark = mark
         self.more = more
     }
 }

@@ -98,6 +98,8 @@ package enum FeedEvent: Sendable, Hashable {
     case deleted(conversation: String, epoch: String, participants: [String])
     /// A read marker moved; not a change of the log.
     case read(conversation: String, user: String, seq: Int)
+    /// A conversation came into somebody's list, or left it, by way of somebody else's write.
+    case listed(user: String, conversation: String, isIn: Bool)
     /// Somebody types; not stored anywhere.
     case typing(conversation: String, user: String, TypingState, at: Timestamp)
 }

@@ -22,6 +22,10 @@ package enum Query: Sendable, Hashable {
     /// What changed in a user's list since `token`.
     case conversationsSince(user: String, token: String?, limit: Int)
     case participants(conversation: String, ParticipantsRequest)
+    /// Where the message with this id is.
+    case place(conversation: String, id: String)
+    /// Whether the log has this mark at this rev, as far as the store saw it itself.
+    case confirm(conversation: String, Head)
 }
 
 /// The answer to a `Query`.
@@ -34,6 +38,10 @@ package enum Answer: Sendable {
     case conversations(ConversationList)
     case conversationsSince(ConversationChanges)
     case participants(ParticipantList)
+    /// nil if it is not there.
+    case place(Int?)
+    /// nil if the store can't tell.
+    case confirmation(Bool?)
 }
 
 /// A conversation as the store has it.
@@ -41,11 +49,16 @@ package struct Loaded: Sendable, Hashable {
     package var record: Record
     package var head: Head
     package var lastMessage: EncodedMessage?
+    /// What is held of it, where the store is the cache of another origin.
+    package var cached: Cached?
 
-    package init(record: Record, head: Head, lastMessage: EncodedMessage?) {
+    package init(
+        record: Record, head: Head, lastMessage: EncodedMessage?, cached: Cached? = nil
+    ) {
         self.record = record
         self.head = head
         self.lastMessage = lastMessage
+        self.cached = cached
     }
 }
 

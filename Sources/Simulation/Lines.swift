@@ -22,6 +22,8 @@ extension Query {
         case .conversations(let user, _, _): "list of \(user)"
         case .conversationsSince(let user, let token, _): "list of \(user) since \(token ?? "ever")"
         case .participants(let id, _): "participants of \(id)"
+        case .place(let id, _): "place in \(id)"
+        case .confirm(let id, _): "confirmation of \(id)"
         }
     }
 }
@@ -36,6 +38,7 @@ extension FeedEvent {
                 + " removed \(removed)\(isNew ? ", new" : "")"
         case .deleted(let id, let epoch, _): "end of \(id), \(epoch)"
         case .read(let id, let user, let seq): "\(user) has read \(id) to \(seq)"
+        case .listed(let user, let id, let isIn): "\(id) \(isIn ? "into" : "out of") \(user)"
         case .typing(let id, let user, _, _): "\(user) types in \(id)"
         }
     }

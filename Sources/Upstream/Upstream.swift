@@ -48,6 +48,13 @@ package protocol Upstream: AnyObject, Sendable {
     /// Nobody watches the conversation any more. Events of it may still come for a moment.
     func unsubscribe(_ conversation: String)
 
+    /// Asks to be told of conversations that come into a user's list or leave it; as `subscribe`,
+    /// but without an answer.
+    func subscribeList(of user: String)
+
+    /// Nobody watches the user's list any more.
+    func unsubscribeList(of user: String)
+
     /// Somebody took values from `head`, and the log seems to have lost them. If it still is in the
     /// epoch of `head` and has not (or no longer) the mark of `head` at its rev, it gets a new
     /// epoch; otherwise nothing happens, so that whoever comes second does no harm. Answered by
@@ -64,6 +71,10 @@ package protocol Upstream: AnyObject, Sendable {
 /// What an upstream does that can't lose anything.
 extension Upstream {
     package func unsubscribe(_ conversation: String) {}
+
+    package func subscribeList(of user: String) {}
+
+    package func unsubscribeList(of user: String) {}
 
     package func disown(_ head: Head, conversation: String, token: UInt64) {
         ask(.heads([conversation]), token: token)

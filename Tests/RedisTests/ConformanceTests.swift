@@ -62,6 +62,7 @@ import Wire
                 .typing(let id, _, _, _):
                 conversations.contains(id)
             case .record(let record, _, _, _): conversations.contains(record.id)
+            case .listed: false
             }
         }.map(Transcript.line)
     }

@@ -51,6 +51,8 @@ enum Transcript {
         case .deleted(let conversation, _, let participants):
             "deleted \(name(conversation)) \(participants)"
         case .read(let conversation, let user, let seq): "read \(name(conversation)) \(user) \(seq)"
+        case .listed(let user, let conversation, let isIn):
+            "listed \(user) \(name(conversation)) \(isIn)"
         case .typing(let conversation, let user, let state, _):
             "typing \(name(conversation)) \(user) \(state)"
         }

@@ -10,8 +10,9 @@ extension Redis {
             self.answer(token, generation: generation, result)
         }
         switch query {
-        case .conversation(let id):
-            view(id, for: Call(caller: .server, token: token)) { result in
+        case .conversation(let id, let reader):
+            let caller = reader.map { Caller.user($0) } ?? .server
+            view(id, for: Call(caller: caller, token: token)) { result in
                 answer(result.map { .conversation($0.shown) })
             }
         case .conversations(let user, let limit, let cursor):

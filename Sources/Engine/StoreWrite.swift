@@ -1,0 +1,64 @@
+import Chat
+import Wire
+
+/// What the cache of another origin is told to keep. Performed in order; those of one action are
+/// one transaction, so that what is claimed and what is held are never apart.
+package enum StoreWrite: Sendable, Hashable {
+    /// The conversation begins in the cache, standing at `head`, with no message held and complete
+    /// for changes from `head.rev` on. What was held under this id before is dropped.
+    case begin(Record, head: Head)
+    /// The value of a message, with the mark of its rev where that is known. The higher rev wins.
+    case message(conversation: String, EncodedMessage, mark: String?)
+    /// The value of slot 0. The higher rev wins.
+    case record(Record, mark: String?)
+    /// The stream has moved to `head`: every slot that changed up to `head.rev`, and above
+    /// `changesFrom`, is held with that value. Places below `head.floor` are dropped.
+    case stand(conversation: String, head: Head)
+    /// These places are held with each change up to `asOf`, whatever was known of them before.
+    case hold(conversation: String, Coverage, asOf: Int)
+    /// Every slot that changed above `rev` is held with its value, or will be by what follows.
+    case changesFrom(conversation: String, rev: Int)
+    /// The stream jumps to `head`: what changed in between is not held. Runs that stood at the
+    /// stream's place until now stand there still, and are outdated by it.
+    case jump(conversation: String, Record, head: Head)
+    /// Throws away what `cache.retain_*` does not keep, and the coverage with it; `changesFrom`
+    /// rises past every row that went.
+    case trim(conversation: String)
+    /// The log is gone or another one.
+    case drop(conversation: String)
+
+    /// The conversation that it is about.
+    package var conversation: String {
+        switch self {
+        case .begin(let record, _), .record(let record, _): record.id
+        case .message(let id, _, _), .stand(let id, _), .hold(let id, _, _),
+            .changesFrom(let id, _), .jump(let id, _, _), .trim(let id), .drop(let id):
+            id
+        }
+    }
+}
+
+/// What a cache of another origin claims of a conversation.
+package struct Cached: Sendable, Hashable {
+    /// A run that holds each change up to `asOf`.
+    package struct Run: Sendable, Hashable {
+        package var run: Coverage.Run
+        package var asOf: Int
+
+        package init(_ run: Coverage.Run, asOf: Int) {
+            self.run = run
+            self.asOf = asOf
+        }
+    }
+
+    /// Ascending, not overlapping. A run whose `asOf` is at or above `changesFrom` stands at the
+    /// stream's place: all that changed since is in the cache.
+    package var runs: [Run]
+    /// The change above which every slot that changed is held with that value.
+    package var changesFrom: Int
+
+    package init(runs: [Run], changesFrom: Int) {
+        self.runs = runs
+        self.changesFrom = changesFrom
+    }
+}
