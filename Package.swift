@@ -82,7 +82,7 @@ let package = Package(
         tests(
             "RedisTests",
             ["Upstream", "Cache", "Crypto", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
-        tests("CacheTests", ["Cache", "Wire", "Chat", "JSON", "TestSupport"]),
+        tests("CacheTests", ["Cache", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
         tests(
             "UpstreamTests",
             ["Upstream", "Cache", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),

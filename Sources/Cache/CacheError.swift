@@ -24,6 +24,9 @@ package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
         case full
         /// The disk failed.
         case disk
+        /// What is to be written can't stand beside what is held: one of the two is of another log.
+        /// In a cache, dropping the `conversation` helps and nothing else does.
+        case contradiction
         /// Anything else: a fault of this program.
         case failed
     }
@@ -31,10 +34,20 @@ package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
     package let code: Code
     /// `<doing what> <on what>: <what was seen> (<limit or code>)`
     package let description: String
+    /// The conversation whose write failed, where it was one of a cache's. Not in the description:
+    /// its id may be a user's words.
+    package private(set) var conversation: String?
 
     package init(_ code: Code, doing: String, on path: String, seen: String, detail: String) {
         self.code = code
         description = "\(doing) \(path): \(seen) (\(detail))"
+    }
+
+    /// The same error, as one of this conversation.
+    func about(_ conversation: String) -> CacheError {
+        var error = self
+        error.conversation = conversation
+        return error
     }
 
     /// Whether the disk is to blame: the same write may succeed later, and until one does nothing

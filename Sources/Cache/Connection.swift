@@ -87,6 +87,14 @@ package final class Connection {
     /// Rows that the last statement inserted, updated or deleted.
     package var changes: Int { Int(sqlite3_changes64(handle)) }
 
+    /// Pages written to the write-ahead log since the connection was opened.
+    package var pagesWritten: Int {
+        var pages: Int32 = 0
+        var unused: Int32 = 0
+        sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &unused, 0)
+        return Int(pages)
+    }
+
     /// The rowid of the last row inserted.
     package var lastInsertedRow: Int { Int(sqlite3_last_insert_rowid(handle)) }
 
@@ -110,7 +118,7 @@ extension CacheError {
             case SQLITE_PERM: (.notWritable, "SQLITE_PERM")
             case SQLITE_CANTOPEN: (.notWritable, "SQLITE_CANTOPEN")
             case SQLITE_BUSY: (.inUse, "SQLITE_BUSY")
-            case SQLITE_CONSTRAINT: (.failed, "SQLITE_CONSTRAINT")
+            case SQLITE_CONSTRAINT: (.contradiction, "SQLITE_CONSTRAINT")
             default: (.failed, "SQLite")
             }
         // Not sqlite3_errmsg: that one may quote what it was given.

@@ -1,20 +1,10 @@
 import Chat
+import Engine
 
 /// What the cache of another origin holds of a conversation: runs, each as of a rev of its own.
 /// Runs of one rev never touch; runs of different revs may touch but never overlap. Read and
 /// written through one connection, in the transaction of the rows that it speaks of.
 package final class CoverageRows {
-    /// A run that holds each change up to `asOf`.
-    package struct Stored: Sendable, Hashable {
-        package var run: Coverage.Run
-        package var asOf: Int
-
-        package init(_ run: Coverage.Run, asOf: Int) {
-            self.run = run
-            self.asOf = asOf
-        }
-    }
-
     private let select: Statement
     private let overlapping: Statement
     private let insert: Statement
@@ -35,13 +25,13 @@ package final class CoverageRows {
         delete = try connection.prepare("DELETE FROM coverage WHERE cid = ? AND low = ?")
     }
 
-    private static func stored(_ row: borrowing Statement) -> Stored {
-        Stored(Coverage.Run(row.int(0), row.int(1)), asOf: row.int(2))
+    private static func stored(_ row: borrowing Statement) -> Cached.Run {
+        Cached.Run(Coverage.Run(row.int(0), row.int(1)), asOf: row.int(2))
     }
 
     /// The runs of a conversation, ascending.
     /// - Throws: `CacheError`, if the file can't be read.
-    package func runs(_ cid: Int) throws(CacheError) -> [Stored] {
+    package func runs(_ cid: Int) throws(CacheError) -> [Cached.Run] {
         select.bind(1, cid)
         return try select.all(Self.stored)
     }
@@ -57,7 +47,7 @@ package final class CoverageRows {
             joined.high = max(joined.high, stored.run.high)
         }
         try drop(cid, joined.low, joined.high)
-        try insert(cid, Stored(joined, asOf: asOf))
+        try insert(cid, Cached.Run(joined, asOf: asOf))
     }
 
     /// Writes that the places from `low` to `high` are not held; nothing if `low > high`.
@@ -70,23 +60,23 @@ package final class CoverageRows {
             try delete.run()
             if stored.run.low < low {
                 try insert(
-                    cid, Stored(Coverage.Run(stored.run.low, low - 1), asOf: stored.asOf))
+                    cid, Cached.Run(Coverage.Run(stored.run.low, low - 1), asOf: stored.asOf))
             }
             if stored.run.high > high {
                 try insert(
-                    cid, Stored(Coverage.Run(high + 1, stored.run.high), asOf: stored.asOf))
+                    cid, Cached.Run(Coverage.Run(high + 1, stored.run.high), asOf: stored.asOf))
             }
         }
     }
 
-    private func around(_ cid: Int, _ low: Int, _ high: Int) throws(CacheError) -> [Stored] {
+    private func around(_ cid: Int, _ low: Int, _ high: Int) throws(CacheError) -> [Cached.Run] {
         overlapping.bind(1, cid)
         overlapping.bind(2, low)
         overlapping.bind(3, high)
         return try overlapping.all(Self.stored)
     }
 
-    private func insert(_ cid: Int, _ stored: Stored) throws(CacheError) {
+    private func insert(_ cid: Int, _ stored: Cached.Run) throws(CacheError) {
         insert.bind(1, cid)
         insert.bind(2, stored.run.low)
         insert.bind(3, stored.run.high)

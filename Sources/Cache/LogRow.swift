@@ -4,7 +4,7 @@ import Wire
 
 /// A log as its row has it: what every read and write of a conversation begins with. Read in one
 /// step, by id.
-package struct LogRow: Sendable {
+package struct LogRow: Sendable, Hashable {
     /// The number of the conversation in this file; an id that is used again gets a new one.
     package var cid: Int
     package var id: String

@@ -14,6 +14,7 @@ package final class MessageRows {
     private let sent: Statement
     private let place: Statement
     private let name: Statement
+    private let newest: Statement
     private let atOrAbove: Statement
     private let newestChanges: Statement
     private let changes: Statement
@@ -32,6 +33,8 @@ package final class MessageRows {
             "SELECT \(Self.columns), sent FROM message WHERE cid = ? AND id = ?")
         place = try connection.prepare("SELECT seq FROM message WHERE cid = ? AND id = ?")
         name = try connection.prepare("SELECT id FROM message WHERE cid = ? AND seq = ?")
+        newest = try connection.prepare(
+            "SELECT seq FROM message WHERE cid = ? ORDER BY seq DESC LIMIT 1")
         atOrAbove = try connection.prepare(
             "SELECT seq, created_at FROM message WHERE cid = ? AND seq >= ? ORDER BY seq LIMIT 1")
         // The index on rev ends in the primary key, so both stay within it.
@@ -166,16 +169,23 @@ package final class MessageRows {
         return try name.first { $0.text(0) }
     }
 
+    /// The place of the newest message, 0 if there is none.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func newest(_ cid: Int) throws(CacheError) -> Int {
+        newest.bind(1, cid)
+        return try newest.first { $0.int(0) } ?? 0
+    }
+
     /// The place of the first message that is not older than a moment, nil if all are. Messages are
-    /// in the order of their moments, so halving finds it; no index on the moment is needed.
+    /// in the order of their moments, with or without holes between them, so halving finds it; no
+    /// index on the moment is needed.
     /// - Complexity: O(log `newest`) look-ups
     /// - Throws: `CacheError`, if the file can't be read.
-    package func place(
-        _ cid: Int, notBefore moment: Timestamp, newest: Int
-    ) throws(CacheError) -> Int? {
+    package func place(_ cid: Int, notBefore moment: Timestamp) throws(CacheError) -> Int? {
         var found: Int?
         var low = 0
-        var high = newest + 1
+        // Not the head's: in a cache, news may lie above the place that the stream has reached.
+        var high = try newest(cid) + 1
         while low + 1 < high {
             let middle = low + (high - low) / 2
             atOrAbove.bind(1, cid)

@@ -8,26 +8,38 @@ extension Reader {
     /// some 100 ns; a holder that is further behind is told that all it holds is outdated.
     static let changesLimit = 10_000
 
+    /// What a holder lacks of this log, and nothing that the file can't vouch for: a cache of another
+    /// origin gives no change that may be overtaken, and no message above a hole; what it can't say
+    /// of the holder's runs is outdated.
+    ///
+    /// A cache also takes for confirmed what it can't tell. Whoever asks it has had the holder's
+    /// head confirmed (`Query.confirm`), by the origin if need be.
     func catchUp(
         _ log: LogRow, _ have: Have, limit: Int, bytes: Int
     ) throws(CacheError) -> CatchUp {
         let head = log.head
-        let isKnown = try rows.conversations.confirms(
-            log.cid, rev: have.head.rev, mark: have.head.mark, newest: head.rev)
-        guard isKnown, have.head.epoch == head.epoch, have.asOf <= have.head.rev else {
-            let tail = try rows.messages.below(log.cid, .max, limit: limit, bytes: bytes)
+        let standing = try standing(log)
+        // Whatever lies above a hole would hide it.
+        let hole = standing.places.run(at: head.seq).map { $0.low - 1 } ?? head.seq
+        let isKnown = try confirmation(log, of: have.head) ?? true
+        guard isKnown, have.asOf <= have.head.rev else {
+            let tail = try rows.messages.below(
+                log.cid, head.seq + 1, above: hole, limit: limit, bytes: bytes)
             return CatchUp(isConfirmed: false, tail: tail, head: head)
         }
         let runs = have.runs.clipped(1, head.seq)
+        let isComplete = have.asOf >= standing.changesFrom
+        let known = isComplete ? runs : runs.intersection(standing.places)
         var read = CatchUp(isConfirmed: true, head: head)
-        if !runs.isEmpty, have.asOf < head.rev {
-            try readChanges(log, inside: runs, since: have.asOf, limit, bytes, into: &read)
+        if !known.isEmpty, have.asOf < head.rev {
+            try readChanges(log, inside: known, since: have.asOf, limit, bytes, into: &read)
         }
+        read.outdated = read.outdated.union(runs.subtracting(known))
         let left = bytes - read.changed.reduce(0) { $0 + $1.json.count }
         if read.changed.count < limit, left >= 0 {
             read.tail = try rows.messages.below(
-                log.cid, .max, above: runs.last ?? 0, limit: limit - read.changed.count,
-                bytes: left)
+                log.cid, head.seq + 1, above: max(hole, runs.last ?? 0),
+                limit: limit - read.changed.count, bytes: left)
         }
         read.ids = try ids(log, read.placesToIdentify(have, bytes: bytes))
         return read

@@ -96,10 +96,10 @@ extension Reader {
             }
             return Place(lower: seq, upper: seq)
         case .time(let moment):
-            let newest = log.head.seq
-            let first =
-                try rows.messages.place(log.cid, notBefore: moment, newest: newest) ?? newest + 1
-            return Place(lower: first - 1, upper: first)
+            // Behind all messages, should all of them be older.
+            let first = try rows.messages.place(log.cid, notBefore: moment)
+            let place = try first ?? max(log.head.seq, rows.messages.newest(log.cid)) + 1
+            return Place(lower: place - 1, upper: place)
         }
     }
 }

@@ -12,6 +12,8 @@ package final class Reader {
     /// What the messages of one answer may take, in bytes; an answer holds those that fit, and one
     /// in any case.
     let bytes: Int
+    /// Whether the file is the log itself, of which nothing is missing.
+    let isOrigin: Bool
     private let connection: Connection
     private let begin: Statement
     private let end: Statement
@@ -25,6 +27,7 @@ package final class Reader {
         end = try connection.prepare("COMMIT")
         rows = try Rows(connection)
         self.bytes = bytes
+        isOrigin = store.isOrigin
     }
 
     /// Answers from the cache.
@@ -38,7 +41,7 @@ package final class Reader {
                 return .loaded(
                     Loaded(
                         record: try rows.record(log), head: log.head,
-                        lastMessage: try rows.lastMessage(log)))
+                        lastMessage: try rows.lastMessage(log), cached: try cached(log)))
             case .page(let id, let request):
                 return .page(try page(try log(id), request))
             case .catchUp(let id, let have, let limit, let bytes):
@@ -56,12 +59,7 @@ package final class Reader {
             case .place(let id, let message):
                 return .place(try rows.messages.place(try log(id).cid, id: message))
             case .confirm(let id, let head):
-                let log = try log(id)
-                return .confirmation(
-                    try log.head.epoch == head.epoch
-                        && rows.conversations.confirms(
-                            log.cid, rev: head.rev, mark: head.mark, newest: log.head.rev)
-                )
+                return .confirmation(try confirmation(try log(id), of: head))
             }
         }
     }

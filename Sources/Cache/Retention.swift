@@ -20,25 +20,33 @@ package struct Retention: Sendable, Hashable {
     package var isEverything: Bool { messages == 0 && age == 0 }
 }
 
-/// Trims conversations by a `Retention`, through the connection of the writer.
+/// Takes the oldest messages of conversations out of a cache, through the connection that writes
+/// it, and their coverage with them.
 package final class Trim {
+    /// How many messages one trim takes at most: some ten milliseconds of work. Steady traffic
+    /// leaves a few per turn; a limit that was lowered leaves them all.
+    package static let chunk = 1_000
+
     /// What was trimmed.
     package struct Outcome: Sendable, Hashable {
-        /// The oldest place that is left to hold.
+        /// Nothing below this place is held any more.
         package var floor: Int
         package var messages: Int
         /// The newest change among what went: from here on a catch-up can't be answered from the
         /// cache alone.
         package var highestRev: Int
+        /// Whether nothing is left that the retention does not keep.
+        package var isComplete: Bool
 
-        package init(floor: Int, messages: Int, highestRev: Int) {
+        package init(floor: Int, messages: Int, highestRev: Int, isComplete: Bool = true) {
             self.floor = floor
             self.messages = messages
             self.highestRev = highestRev
+            self.isComplete = isComplete
         }
     }
 
-    private let outermost: Statement
+    private let nth: Statement
     private let highestRev: Statement
     private let delete: Statement
     private let uncount: Statement
@@ -50,8 +58,8 @@ package final class Trim {
         self.connection = connection
         messages = try MessageRows(connection)
         coverage = try CoverageRows(connection)
-        outermost = try connection.prepare(
-            "SELECT seq FROM message WHERE cid = ? ORDER BY seq DESC LIMIT 1 OFFSET ?")
+        nth = try connection.prepare(
+            "SELECT seq FROM message WHERE cid = ? ORDER BY seq LIMIT 1 OFFSET ?")
         highestRev = try connection.prepare(
             "SELECT max(rev) FROM message WHERE cid = ? AND seq < ?")
         delete = try connection.prepare("DELETE FROM message WHERE cid = ? AND seq < ?")
@@ -59,35 +67,59 @@ package final class Trim {
     }
 
     /// Trims one conversation, and its coverage with it. Nil if there was nothing to trim.
-    /// - Complexity: O(messages kept by number + messages trimmed)
+    /// - Parameters:
+    ///   - held: how many messages of it are in the file.
+    ///   - limit: how many go at most, the oldest first.
+    /// - Complexity: O(messages trimmed), with a look-up or two where there are none.
     /// - Throws: `CacheError`, if the file can't be written.
     package func trim(
-        _ log: LogRow, to retention: Retention, at now: Timestamp
+        _ log: LogRow, holding held: Int, to retention: Retention, at now: Timestamp,
+        limit: Int = Trim.chunk
     ) throws(CacheError) -> Outcome? {
-        var floor = 0
-        if retention.messages > 0 {
-            outermost.bind(1, log.cid)
-            outermost.bind(2, retention.messages - 1)
-            floor = try outermost.first { $0.int(0) } ?? 0
-        }
+        let excess = retention.messages > 0 ? max(0, held - retention.messages) : 0
+        var floor = excess > 0 ? try place(log.cid, of: min(excess, limit)) : 0
+        var isComplete = excess <= limit
         if retention.age > 0 {
             let oldest = Timestamp(milliseconds: now.milliseconds - retention.age)
-            let newest = log.head.seq
-            floor = max(
-                floor,
-                try messages.place(log.cid, notBefore: oldest, newest: newest) ?? newest + 1)
+            let byAge =
+                if let kept = try messages.place(log.cid, notBefore: oldest) {
+                    kept
+                } else {
+                    try messages.newest(log.cid) + 1
+                }
+            if byAge > floor, try messages.isAny(log.cid, below: byAge) {
+                let most = try place(log.cid, of: limit)
+                floor = max(floor, min(byAge, most))
+                isComplete = isComplete && byAge <= most
+            }
         }
-        guard floor > 1, try messages.isAny(log.cid, below: floor) else { return nil }
-        highestRev.bind(1, log.cid)
+        guard floor > 0 else { return nil }
+        var outcome = try drop(log.cid, below: floor)
+        outcome.isComplete = isComplete
+        return outcome
+    }
+
+    /// Drops all messages below a place, and the coverage with them.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func drop(_ cid: Int, below floor: Int) throws(CacheError) -> Outcome {
+        highestRev.bind(1, cid)
         highestRev.bind(2, floor)
         let rev = try highestRev.first { $0.int(0) } ?? 0
-        delete.bind(1, log.cid)
+        delete.bind(1, cid)
         delete.bind(2, floor)
         try delete.run()
         let count = connection.changes
         uncount.bind(1, count)
         try uncount.run()
-        try coverage.drop(log.cid, 0, floor - 1)
+        try coverage.drop(cid, 0, floor - 1)
         return Outcome(floor: floor, messages: count, highestRev: rev)
+    }
+
+    /// The lowest place below which lie `count` messages, or all if there are fewer.
+    private func place(_ cid: Int, of count: Int) throws(CacheError) -> Int {
+        nth.bind(1, cid)
+        nth.bind(2, count)
+        if let place = try nth.first({ $0.int(0) }) { return place }
+        return try messages.newest(cid) + 1
     }
 }

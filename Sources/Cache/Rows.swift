@@ -8,11 +8,15 @@ package final class Rows {
     package let conversations: ConversationRows
     package let messages: MessageRows
     package let members: MemberRows
+    package let mirror: MirrorRows
+    package let coverage: CoverageRows
 
     package init(_ connection: Connection) throws(CacheError) {
         conversations = try ConversationRows(connection)
         messages = try MessageRows(connection)
         members = try MemberRows(connection)
+        mirror = try MirrorRows(connection)
+        coverage = try CoverageRows(connection)
     }
 
     /// Slot 0 with its participants.

@@ -12,13 +12,15 @@
 ///   they never did (0, `touched` 0).
 /// - `incarnation` names the process that wrote a log from a rev on; conversation 0 is the list of
 ///   conversations, a log of its own whose revs are `touched`.
-/// - `coverage` is what a cache of another origin holds: runs, each as of its own rev.
+/// - `coverage` is what a cache of another origin holds: runs, each as of its own rev. In such a file
+///   `conversation.changes_from` and `held` (its rows in `message`), and the marks of revs as far as
+///   they are known (`conversation.record_mark`, `message.mark`), are in use too.
 /// - `state` is one row: the list's head, its floor, and the number of messages.
 enum Schema {
     /// "GPLS": marks the file as this program's, for `file(1)` and for us.
     static let applicationID = 0x4750_4C53
 
-    static let migrations = [first]
+    static let migrations = [first, second]
 
     /// Brings the file up to date.
     /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or what SQLite answers.
@@ -136,5 +138,13 @@ enum Schema {
             as_of INTEGER NOT NULL,
             PRIMARY KEY (cid, low)
         ) WITHOUT ROWID;
+        """
+
+    /// What the cache of another origin needs beside its coverage.
+    private static let second = """
+        ALTER TABLE conversation ADD COLUMN changes_from INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE conversation ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE conversation ADD COLUMN record_mark TEXT;
+        ALTER TABLE message ADD COLUMN mark TEXT;
         """
 }

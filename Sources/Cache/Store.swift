@@ -37,6 +37,11 @@ package final class Store: Sendable {
     }
 
     package let options: Options
+
+    /// Whether the file is the log itself. Otherwise it is the cache of another origin: it holds a
+    /// part of the log, and says which.
+    package var isOrigin: Bool { options.origin == "embedded" }
+
     private let lock: FileLock
 
     /// Opens the file, makes it if it is not there, and brings its schema up to date.
@@ -57,9 +62,15 @@ package final class Store: Sendable {
         try Store.claim(connection, options)
     }
 
-    /// A connection that writes, for the one `Writer`.
+    /// A connection that writes, for the one `Writer` or the one `Mirror`.
     /// - Throws: `CacheError`, if the file can't be opened.
-    func writingConnection() throws(CacheError) -> Connection { try Store.connect(options) }
+    func writingConnection(
+        durability: Durability? = nil
+    ) throws(CacheError) -> Connection {
+        var options = options
+        options.durability = durability ?? options.durability
+        return try Store.connect(options)
+    }
 
     /// A connection of its own for one thread that reads.
     /// - Throws: `CacheError`, if the file can't be opened.
