@@ -183,6 +183,8 @@ extension Redis {
                         case "stale": return .failure(.stale)
                         default: break
                         }
+                        self.tellLists(of: decided.joining, id, isIn: true)
+                        self.tellLists(of: decided.leaving, id, isIn: false)
                         guard let view = RedisView(answer.parts, of: id) else {
                             return .failure(.unreadable)
                         }
@@ -211,6 +213,7 @@ extension Redis {
                         }
                         self.deleteConversation(id, call, tries: tries + 1)
                     case .success(let answer):
+                        self.tellLists(of: view.users, id, isIn: false)
                         if let people = answer[1].string { self.release(people, from: id) }
                         self.finish(call, .success(.done))
                     }
