@@ -103,9 +103,15 @@ package final class ConversationRows {
     ) throws(CacheError) -> Bool {
         guard rev > 0 else { return rev == 0 && mark.isEmpty }
         guard rev <= newest else { return false }
+        return try self.mark(cid, at: rev) == mark
+    }
+
+    /// What the log has at a rev above 0 that it reached.
+    /// - Throws: `CacheError`, if the file can't be read.
+    func mark(_ cid: Int, at rev: Int) throws(CacheError) -> String? {
         confirmed.bind(1, cid)
         confirmed.bind(2, rev)
-        return try confirmed.first { $0.text(0) } == mark
+        return try confirmed.first { $0.text(0) }
     }
 
     /// The numbers of the conversations that were created as the only one of these people, newest

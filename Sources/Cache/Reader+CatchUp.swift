@@ -99,6 +99,6 @@ extension Reader {
         }
         return Changes(
             messages: messages, record: hasRecord ? try rows.record(log) : nil, head: head,
-            upTo: upTo, more: more)
+            upTo: upTo, mark: try rows.conversations.mark(log.cid, at: upTo), more: more)
     }
 }

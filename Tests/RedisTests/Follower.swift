@@ -67,22 +67,20 @@ final class Follower {
     private func fetch(in generation: Int) throws {
         while true {
             let query = HistoryQuery.changes(
-                conversation: conversation, since: position, mark: mark.isEmpty ? nil : mark,
-                limit: 7)
+                conversation: conversation, since: position, mark: mark, limit: 7)
             guard let asked = try? subject.askProven(query), case .changes(let read) = asked.answer,
                 asked.generation == generation
             else { return }
             if let epoch, epoch != read.head.epoch { throw TestFailure("another epoch") }
             epoch = read.head.epoch
             for message in read.messages { hold(message) }
+            guard let reached = read.mark else { throw TestFailure("no mark") }
             position = read.upTo
+            mark = reached
             guard read.more else {
-                mark = read.head.mark
                 self.generation = generation
                 return
             }
-            // Only the log's end has a mark here; the last page brings it.
-            mark = ""
         }
     }
 

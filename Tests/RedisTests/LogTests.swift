@@ -60,6 +60,42 @@ import Wire
         #expect(try server.ask("HLEN", "gapless:{c1}:ids") == .integer(100))
     }
 
+    @Test func eachPartOfTheChangesEndsWithItsMark() throws {
+        let subject = try subject()
+        try subject.conversation()
+        var marks: [Int: String] = [1: try subject.head().mark]
+        for number in 1...9 {
+            try subject.send("\(number)", id: "m\(number)")
+            let head = try subject.head()
+            marks[head.rev] = head.mark
+        }
+        try subject.perform(.edit(conversation: "c1", id: "m2", MessageEdit(body: "edited")))
+        marks[11] = try subject.head().mark
+        var (since, mark) = (0, "")
+        repeat {
+            let part = try subject.changes(since: since, mark: mark, limit: 3)
+            #expect(part.mark == marks[part.upTo])
+            (since, mark) = (part.upTo, part.mark ?? "none")
+        } while since < 11
+    }
+
+    @Test func aReaderIsToldOfTheOwnPlaceAndAStrangerOfNone() throws {
+        let subject = try subject()
+        try subject.conversation(of: ["alice", "bob"])
+        for number in 1...3 { try subject.send("\(number)") }
+        try subject.perform(.markRead(conversation: "c1", seq: 1), by: .user("bob"))
+        func reader(_ user: String?) throws -> ReaderState? {
+            guard case .conversation(let view) = try subject.ask(.conversation("c1", reader: user))
+            else { throw TestFailure("no conversation") }
+            #expect(view.record.participants == ["alice", "bob"] && view.head.seq == 3)
+            return view.reader
+        }
+        #expect(try reader("bob") == ReaderState(lastReadSeq: 1, unreadCount: 2))
+        #expect(try reader("alice") == ReaderState(lastReadSeq: 3, unreadCount: 0))
+        #expect(try reader("carol") == nil)
+        #expect(try reader(nil) == nil)
+    }
+
     @Test func twoGatewaysWriteOneDenseLogAndLoseNoChangeOfTheRecord() throws {
         let subjects = try (0..<2).map { _ in try subject() }
         try subjects[0].conversation(of: ["alice"])

@@ -1,4 +1,5 @@
 import Testing
+import Wire
 
 @testable import Upstream
 
@@ -27,9 +28,11 @@ import Testing
     }
 
     @Test(arguments: ["c1", "a}b", "}", "{", "%", "%7D", "100%25}", "é"])
-    func aChannelNamesItsConversation(_ id: String) throws {
+    func aChannelNamesItsConversationOrList(_ id: String) throws {
         let keys = RedisKeys(try RedisOptions(url: "redis://localhost/5"))
-        #expect(keys.conversation(ofChannel: keys.channel(of: id)) == id)
+        #expect(keys.topic(ofChannel: keys.channel(of: id)) == .conversation(id.id))
+        let list = RedisTopic.list(id.id)
+        #expect(keys.topic(ofChannel: keys.channel(of: list)) == list)
         let tag = keys.keys(of: id)[0].split(separator: UInt8(ascii: "}"))
         #expect(tag.count == 2, "one brace closes, and it parts the id from the rest")
     }

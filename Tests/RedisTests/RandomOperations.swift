@@ -111,7 +111,7 @@ struct RandomOperations {
             return .changes(
                 conversation: id, since: number(0...20), mark: chance(10) ? "00" : nil,
                 limit: number(1...6))
-        case ...82: return .conversation(id)
+        case ...82: return .conversation(id, reader: chance(70) ? user() : nil)
         case ...88: return .message(conversation: id, id: message())
         case ...92: return .heads(conversations)
         case ...96:

@@ -159,6 +159,7 @@ import Wire
             #expect(slots.count <= limit && changes.head == subject.head, "seed \(seed)")
             #expect(slots.allSatisfy { since < $0.rev && $0.rev <= changes.upTo }, "seed \(seed)")
             #expect(changes.upTo > since || !changes.more, "seed \(seed)")
+            #expect(changes.mark == subject.heads[changes.upTo].mark, "seed \(seed)")
             seen += slots
             since = changes.upTo
             if !changes.more { break }

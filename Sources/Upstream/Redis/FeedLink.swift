@@ -18,14 +18,14 @@ final class FeedLink: @unchecked Sendable {
     private static let batch = 500
 
     private struct Wanted {
-        var conversations: Set<ID> = []
+        var topics: Set<RedisTopic> = []
         /// What was asked for since the thread looked, in order; while nobody listens, nothing.
-        var changes: [(conversation: ID, isWanted: Bool)] = []
+        var changes: [(topic: RedisTopic, isWanted: Bool)] = []
         var isListening = false
         var isStopped = false
     }
 
-    /// A conversation in this generation.
+    /// A topic in this generation.
     private struct Subscription {
         var isWanted: Bool
         /// Commands that were sent and are not acknowledged yet. Only when there are none does an
@@ -44,7 +44,7 @@ final class FeedLink: @unchecked Sendable {
     private let wanted = Mutex(Wanted())
 
     private var backoff: Backoff
-    private var subscriptions: [ID: Subscription] = [:]
+    private var subscriptions: [RedisTopic: Subscription] = [:]
     private var generation = 0
     private var reported: UpstreamState?
     /// When the newest ping was sent that was answered: all that was published before has come.
@@ -78,14 +78,14 @@ final class FeedLink: @unchecked Sendable {
     func look() { wakeup.wake() }
 
     /// From any thread, without waiting.
-    func want(_ conversation: String, _ isWanted: Bool) {
+    func want(_ topic: RedisTopic, _ isWanted: Bool) {
         wanted.withLock { wanted in
             if isWanted {
-                wanted.conversations.insert(conversation.id)
+                wanted.topics.insert(topic)
             } else {
-                wanted.conversations.remove(conversation.id)
+                wanted.topics.remove(topic)
             }
-            if wanted.isListening { wanted.changes.append((conversation.id, isWanted)) }
+            if wanted.isListening { wanted.changes.append((topic, isWanted)) }
         }
         wakeup.wake()
     }
@@ -180,7 +180,7 @@ final class FeedLink: @unchecked Sendable {
         pingSentAt = nil
         let all = wanted.withLock { wanted in
             wanted.isListening = true
-            return wanted.conversations
+            return wanted.topics
         }
         subscriptions.removeAll(keepingCapacity: true)
         ask(session.connection, all.map { ($0, true) })
@@ -196,18 +196,17 @@ final class FeedLink: @unchecked Sendable {
 
     /// Sends the commands, those of a kind together as long as the order allows it.
     private func ask(
-        _ connection: RedisConnection, _ changes: [(conversation: ID, isWanted: Bool)]
+        _ connection: RedisConnection, _ changes: [(topic: RedisTopic, isWanted: Bool)]
     ) {
         var rest = changes[...]
         while let kind = rest.first?.isWanted {
             let same = rest.prefix(Self.batch).prefix { $0.isWanted == kind }
             rest = rest.dropFirst(same.count)
-            let channels = same.map { keys.channel(of: $0.conversation.text) }
+            let channels = same.map { keys.channel(of: $0.topic) }
             connection.append(.words([Array((kind ? "SUBSCRIBE" : "UNSUBSCRIBE").utf8)] + channels))
             for change in same {
-                subscriptions[change.conversation, default: Subscription(isWanted: kind)]
-                    .isWanted = kind
-                subscriptions[change.conversation]?.outstanding += 1
+                subscriptions[change.topic, default: Subscription(isWanted: kind)].isWanted = kind
+                subscriptions[change.topic]?.outstanding += 1
             }
         }
     }
@@ -219,9 +218,9 @@ final class FeedLink: @unchecked Sendable {
             switch (parts.first ?? reply).string {
             case "message":
                 guard let channel = parts[1].bytes, let event = parts[2].bytes,
-                    let conversation = keys.conversation(ofChannel: channel)
+                    let topic = keys.topic(ofChannel: channel)
                 else { continue }
-                outputs += events(event, of: conversation)
+                outputs += events(event, of: topic)
             case "subscribe", "unsubscribe":
                 if let output = acknowledged(parts) { outputs.append(output) }
             case "pong", "PONG":
@@ -234,21 +233,21 @@ final class FeedLink: @unchecked Sendable {
     }
 
     private func acknowledged(_ parts: [RedisReply]) -> UpstreamOutput? {
-        guard let channel = parts[1].bytes, let text = keys.conversation(ofChannel: channel),
-            var subscription = subscriptions[text.id]
+        guard let channel = parts[1].bytes, let topic = keys.topic(ofChannel: channel),
+            var subscription = subscriptions[topic]
         else { return nil }
         subscription.outstanding -= 1
         guard subscription.outstanding == 0 else {
-            subscriptions[text.id] = subscription
+            subscriptions[topic] = subscription
             return nil
         }
-        subscriptions[text.id] = subscription.isWanted ? subscription : nil
-        return subscription.isWanted
-            ? .subscribed(conversation: text, generation: generation) : nil
+        subscriptions[topic] = subscription.isWanted ? subscription : nil
+        guard subscription.isWanted, case .conversation(let id) = topic else { return nil }
+        return .subscribed(conversation: id.text, generation: generation)
     }
 
-    private func events(_ event: [UInt8], of conversation: String) -> [UpstreamOutput] {
-        guard let events = RedisEvent.decode(event, of: conversation) else {
+    private func events(_ event: [UInt8], of topic: RedisTopic) -> [UpstreamOutput] {
+        guard let events = RedisEvent.decode(event, of: topic) else {
             // A newer gateway may say what this one does not know. What it changed is missing in
             // the numbers, and will be asked for.
             notice(RedisNotice(.warning, "an event of the feed can't be read"))

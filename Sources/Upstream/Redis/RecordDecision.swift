@@ -16,12 +16,12 @@ struct RecordDecision: Sendable {
     private let admins: [String]
     /// Those whose entry is written: user, joined (empty: now), fields.
     private let written: [(user: String, joined: String, fields: [UInt8])]
-    private let leaving: [String]
     /// Stands for the people of a distinct conversation.
     private let people: String
 
-    /// Those who were not there before.
+    /// Those who were not there before, and those who will not be any more.
     let joining: [String]
+    let leaving: [String]
     /// Whether somebody joined, or the conversation itself is new.
     let isNew: Bool
 

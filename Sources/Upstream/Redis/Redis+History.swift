@@ -11,10 +11,7 @@ extension Redis {
         }
         switch query {
         case .conversation(let id, let reader):
-            let caller = reader.map { Caller.user($0) } ?? .server
-            view(id, for: Call(caller: caller, token: token)) { result in
-                answer(result.map { .conversation($0.shown) })
-            }
+            view(id, with: reader) { result in answer(result.map { .conversation($0.shown) }) }
         case .conversations(let user, let limit, let cursor):
             list(of: user, limit: limit, cursor: cursor) { answer($0.map { .conversations($0) }) }
         case .message(let id, let message):
@@ -93,6 +90,7 @@ extension Redis {
                         return .failure(RequestError(.conflict, text))
                     }
                     guard let head = Head(read[1]), let upTo = read[4].int,
+                        let mark = read[6].bytes,
                         let messages = Self.messages(read[2], of: id)
                     else { return .failure(.unreadable) }
                     let record = RedisView(read[3].elements, of: id)?.record
@@ -100,6 +98,7 @@ extension Redis {
                         .changes(
                             Changes(
                                 messages: messages, record: record, head: head, upTo: upTo,
+                                mark: mark.isEmpty ? nil : Hexadecimal.text(mark),
                                 more: read[5].int == 1)))
                 })
         }

@@ -97,6 +97,18 @@ extension Redis {
         }
     }
 
+    /// Tells those who look at these lists. A list lies in another slot than the conversation, and
+    /// so it is told behind the change and may be lost: whoever looks at a list reads it again from
+    /// time to time.
+    func tellLists(of users: [String], _ conversation: String, isIn: Bool) {
+        let told = RedisEvent.listed(conversation, isIn: isIn)
+        let commands = users.map { user in
+            let channel = keys.channel(of: .list(user.id))
+            return RedisCommand.words([Array(Self.publishing.utf8), channel, told])
+        }
+        self.commands.send(commands) { _ in }
+    }
+
     private func forget(_ place: (id: String, madeAt: [UInt8]), _ user: String) {
         let age =
             Embedded.systemTime().milliseconds

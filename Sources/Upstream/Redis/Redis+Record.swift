@@ -131,16 +131,26 @@ extension Redis {
         _ id: String, for call: Call,
         then: @escaping @Sendable (Result<RedisView, RequestError>) -> Void
     ) {
-        run(.view, of: id, [Array((call.user ?? "").utf8)]) { result in
+        view(id, with: call.user) { result in
             then(
-                result.flatMap { answer in
-                    guard let view = RedisView(answer.parts, of: id) else {
-                        return .failure(.unreadable)
-                    }
+                result.flatMap { view in
                     if let user = call.user, view.member(user) == nil {
                         return .failure(.noConversation)
                     }
                     return .success(view)
+                })
+        }
+    }
+
+    /// A conversation with what the reader, who takes part in it, has read.
+    func view(
+        _ id: String, with reader: String?,
+        then: @escaping @Sendable (Result<RedisView, RequestError>) -> Void
+    ) {
+        run(.view, of: id, [Array((reader ?? "").utf8)]) { result in
+            then(
+                result.flatMap { answer in
+                    RedisView(answer.parts, of: id).map { .success($0) } ?? .failure(.unreadable)
                 })
         }
     }
@@ -173,6 +183,8 @@ extension Redis {
                         case "stale": return .failure(.stale)
                         default: break
                         }
+                        self.tellLists(of: decided.joining, id, isIn: true)
+                        self.tellLists(of: decided.leaving, id, isIn: false)
                         guard let view = RedisView(answer.parts, of: id) else {
                             return .failure(.unreadable)
                         }
@@ -201,6 +213,7 @@ extension Redis {
                         }
                         self.deleteConversation(id, call, tries: tries + 1)
                     case .success(let answer):
+                        self.tellLists(of: view.users, id, isIn: false)
                         if let people = answer[1].string { self.release(people, from: id) }
                         self.finish(call, .success(.done))
                     }

@@ -68,9 +68,17 @@ package final class Redis: Upstream {
 
     // MARK: the feed
 
-    package func subscribe(_ conversation: String) { feed.want(conversation, true) }
+    package func subscribe(_ conversation: String) {
+        feed.want(.conversation(conversation.id), true)
+    }
 
-    package func unsubscribe(_ conversation: String) { feed.want(conversation, false) }
+    package func unsubscribe(_ conversation: String) {
+        feed.want(.conversation(conversation.id), false)
+    }
+
+    package func subscribeList(of user: String) { feed.want(.list(user.id), true) }
+
+    package func unsubscribeList(of user: String) { feed.want(.list(user.id), false) }
 
     package func publish(_ event: FeedEvent) {
         // All else is told by the script that writes it.

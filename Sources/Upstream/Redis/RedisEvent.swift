@@ -33,10 +33,27 @@ enum RedisEvent {
         pack(["typing", user, state.rawValue, String(at.milliseconds)])
     }
 
+    /// A conversation came into somebody's list, or left it.
+    static func listed(_ conversation: String, isIn: Bool) -> [UInt8] {
+        pack(["listed", conversation, isIn ? "1" : "0"])
+    }
+
     // MARK: reading
 
     /// What an event tells; nil if it is none that this gateway knows.
-    static func decode(_ event: [UInt8], of conversation: String) -> [FeedEvent]? {
+    static func decode(_ event: [UInt8], of topic: RedisTopic) -> [FeedEvent]? {
+        switch topic {
+        case .conversation(let id): return decode(event, of: id.text)
+        case .list(let user):
+            var parts = Parts(event)
+            guard parts.text() == "listed", let id = parts.text(), let isIn = parts.text() else {
+                return nil
+            }
+            return [.listed(user: user.text, conversation: id, isIn: isIn == "1")]
+        }
+    }
+
+    private static func decode(_ event: [UInt8], of conversation: String) -> [FeedEvent]? {
         var parts = Parts(event)
         switch parts.text() {
         case "messages": return messages(&parts, conversation)

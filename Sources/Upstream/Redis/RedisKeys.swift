@@ -1,3 +1,11 @@
+import Wire
+
+/// What the feed tells of: a conversation, or who comes into and leaves a user's list.
+enum RedisTopic: Sendable, Hashable {
+    case conversation(ID)
+    case list(ID)
+}
+
 /// The names of keys and channels. All keys of a conversation lie in one hash slot, because its id
 /// stands in braces; a channel's name has the database too, since channels are the same in all.
 struct RedisKeys: Sendable {
@@ -6,10 +14,12 @@ struct RedisKeys: Sendable {
     ].map { Array(":\($0)".utf8) }
 
     private let prefix: [UInt8]
+    private let users: [UInt8]
     private let ending: [UInt8]
 
     init(_ options: RedisOptions) {
         prefix = Array(options.prefix.utf8)
+        users = prefix + Array("user:".utf8)
         ending = Array(":feed/\(options.database)".utf8)
     }
 
@@ -19,11 +29,19 @@ struct RedisKeys: Sendable {
         return Self.parts.map { name + $0 }
     }
 
+    /// Where the feed tells of it.
+    func channel(of topic: RedisTopic) -> [UInt8] {
+        switch topic {
+        case .conversation(let id): channel(of: id.text)
+        case .list(let user): list(of: user.text) + ending
+        }
+    }
+
     /// Where the changes of a conversation are told.
     func channel(of conversation: String) -> [UInt8] { name(of: conversation) + ending }
 
     /// The list of a user's conversations.
-    func list(of user: String) -> [UInt8] { prefix + Array("user:".utf8) + Array(user.utf8) }
+    func list(of user: String) -> [UInt8] { users + Array(user.utf8) }
 
     /// Which conversation is the distinct one of the people that `hash` stands for.
     func distinct(_ hash: String) -> [UInt8] { prefix + Array("distinct:\(hash)".utf8) }
@@ -43,13 +61,23 @@ struct RedisKeys: Sendable {
         return name
     }
 
-    /// The conversation of a channel that `channel(of:)` named.
-    func conversation(ofChannel channel: [UInt8]) -> String? {
+    /// What a channel tells of that `channel(of:)` named.
+    func topic(ofChannel channel: [UInt8]) -> RedisTopic? {
         guard channel.starts(with: prefix), channel.count >= prefix.count + ending.count + 2 else {
             return nil
         }
+        let name = channel[prefix.count..<(channel.count - ending.count)]
+        if name.first == UInt8(ascii: "{") {
+            return .conversation(conversation(named: name).id)
+        }
+        guard channel.starts(with: users) else { return nil }
+        return .list(String(decoding: name.dropFirst(users.count - prefix.count), as: UTF8.self).id)
+    }
+
+    /// The id that stands in braces.
+    private func conversation(named name: ArraySlice<UInt8>) -> String {
         var id: [UInt8] = []
-        var rest = channel[(prefix.count + 1)..<(channel.count - ending.count - 1)]
+        var rest = name.dropFirst().dropLast()
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
                 id.append(byte)

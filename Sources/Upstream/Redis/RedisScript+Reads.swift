@@ -46,7 +46,8 @@ extension RedisScript {
         """
 
     /// Arguments: bytes, limit, since, whether there is a mark, mark. The slots that changed above
-    /// `since`, smallest rev first, the record in its place as a view.
+    /// `since`, smallest rev first, the record in its place as a view; the next `since`, and its
+    /// mark, which is empty where it was cut.
     static let changesBody = """
         local bytes, limit, since = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
         local log = open()
@@ -72,7 +73,9 @@ extension RedisScript {
             messages[#messages + 1] = {tonumber(slots[at]), value}
           end
         end
-        return {'done', head(log), messages, record, more and upTo or log.rev, more and 1 or 0}
+        if not more then upTo = log.rev end
+        local mark = upTo > log.base and markAt(log, upTo) or ''
+        return {'done', head(log), messages, record, upTo, more and 1 or 0, mark}
         """
 
     /// Arguments: bytes, limit, order, then for `before`, `after` and `around` the kind of anchor
