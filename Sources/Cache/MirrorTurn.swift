@@ -226,7 +226,8 @@ final class MirrorTurn {
                 throw refusal(
                     .contradiction, "another message has the place", "\(message.seq)")
             }
-            if held.rev == message.rev, let known = try sameMark(held.mark, mark), held.mark == nil {
+            if held.rev == message.rev, let known = try sameMark(held.mark, mark), held.mark == nil
+            {
                 try statements.note(mark: known, at: message.seq, in: cid)
             }
             guard message.rev > held.rev else { return }

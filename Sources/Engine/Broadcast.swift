@@ -10,7 +10,8 @@ package final class Broadcast: Sendable {
         /// A part of a conversation's stream, from change `prev` to change `asOf`. `touched` holds
         /// every place that its deltas or its `covers` name; `record` says that slot 0 changed.
         case stream(
-            prev: Int, asOf: Int, touched: Coverage, deltas: Int, record: Record?, head: Head)
+            prev: Int, asOf: Int, touched: Coverage, deltas: Int, record: Record?, head: Head,
+            isOpen: Bool)
         /// Dropped first.
         case typing
         /// Of these only the latest of each key counts.
@@ -33,6 +34,6 @@ package final class Broadcast: Sendable {
 
     /// Deltas in it, for the books.
     package var deltas: Int {
-        if case .stream(_, _, _, let deltas, _, _) = kind { deltas } else { 0 }
+        if case .stream(_, _, _, let deltas, _, _, _) = kind { deltas } else { 0 }
     }
 }

@@ -30,7 +30,15 @@ extension Engine {
             case .success(.ids(let ids)): concludeBoundaries(call, ids, askedAt: head)
             case .success: preconditionFailure("the store answered ids with something else")
             }
-        case .write, nil:
+        case .reload(let stream):
+            reloaded(stream, result)
+        case .shown(let call):
+            showed(call, result)
+        case .place(let call, let id, let field):
+            placed(call, id, field, result)
+        case .claim(let stream, let claim):
+            confirmed(stream, claim, result)
+        case .write, .store, .errand, nil:
             break
         }
     }
@@ -43,7 +51,9 @@ extension Engine {
         guard case .write(let call) = pending.removeValue(forKey: token) else { return }
         switch result {
         case .failure(let error): fail(call, error)
-        case .success(let outcome): reply(call) { $0.outcome(outcome, of: call.request) }
+        case .success(let outcome):
+            if promise(call, outcome) { return }
+            reply(call) { $0.outcome(outcome, of: call.request) }
         }
     }
 
@@ -52,7 +62,7 @@ extension Engine {
     private func refreshed(_ conversation: String, _ result: Result<Answer, RequestError>) {
         guard let stream = streams[conversation.id] else { return }
         stream.isAskingLast = false
-        guard stream.needsLast, let head = stream.state?.head,
+        guard stream.needsLast, let head = stream.state?.position,
             case .success(.loaded(let loaded)) = result, loaded.head.epoch == head.epoch
         else { return }
         if loaded.head.rev >= head.rev {
@@ -64,14 +74,16 @@ extension Engine {
 
     private func loaded(_ conversation: String, _ result: Result<Answer, RequestError>) {
         guard let stream = streams[conversation.id] else { return }
+        if stream.mirror != nil { return found(stream, result) }
         let waiting = stream.waiting
         stream.waiting = []
         switch result {
         case .success(.loaded(let loaded)):
             stream.state = Stream.State(
-                head: loaded.head, record: loaded.record,
+                head: loaded.head, position: loaded.head, record: loaded.record,
                 members: Set(loaded.record.participants.map(\.id)),
                 last: loaded.lastMessage, firstToken: nextToken + 1)
+            stream.told = loaded.head.rev
             if stream.isToBeAnnounced {
                 stream.isToBeAnnounced = false
                 list(stream)
@@ -94,17 +106,43 @@ extension Engine {
         }
     }
 
+    /// What the cache has of a log that lives elsewhere.
+    private func found(_ stream: Stream, _ result: Result<Answer, RequestError>) {
+        guard stream.mirror?.isLoaded == false else { return }
+        stream.mirror?.isLoaded = true
+        if stream.state == nil, case .success(.loaded(let loaded)) = result,
+            let cached = loaded.cached
+        {
+            stream.state = Stream.State(
+                head: loaded.head, position: loaded.head, record: loaded.record,
+                members: Set(loaded.record.participants.map(\.id)),
+                last: loaded.lastMessage, firstToken: nextToken + 1)
+            stream.told = loaded.head.rev
+            stream.mirror?.adopt(cached)
+            if stream.mirror?.next == .conversation { stream.mirror?.next = .probe }
+            takeEarly(stream)
+        }
+        if stream.isToBeAnnounced {
+            stream.isToBeAnnounced = false
+            list(stream)
+        }
+        watch(stream)
+        drive(stream)
+        wake(stream)
+    }
+
     /// Answers the call, or parks the answer until the stream is where the store was read.
     private func settle(_ token: UInt64, _ call: Call, _ answer: Answer) {
         guard let conversation = call.request.conversation, let head = answer.head else {
             return conclude(call, answer)
         }
         guard let (stream, state) = admit(call, conversation) else { return }
-        if state.head.epoch == head.epoch, head.rev == state.head.rev {
+        if stream.mirror?.isDetached == true { return fail(call, .noCache) }
+        if state.head.epoch == head.epoch, head.rev == state.position.rev {
             flush(stream)
             conclude(call, answer, stream, state)
-        } else if state.head.epoch == head.epoch
-            ? head.rev < state.head.rev : token < state.firstToken
+        } else if stream.mirror != nil || state.head.epoch == head.epoch
+            ? head.rev < state.position.rev : token < state.firstToken
         {
             // Read before a change that the stream has taken since, or of the log before this one.
             perform(call)
@@ -116,7 +154,7 @@ extension Engine {
 
     /// The stream has moved: answers that were ahead of it may be due.
     func settleParked(_ stream: Stream) {
-        guard !stream.parked.isEmpty, let head = stream.state?.head else { return }
+        guard !stream.parked.isEmpty, let head = stream.state?.position else { return }
         let due = stream.parked.filter { $0.answer.head.map { $0.rev <= head.rev } ?? true }
         stream.parked.removeAll { $0.answer.head.map { $0.rev <= head.rev } ?? true }
         for (token, answer) in due {
@@ -137,7 +175,7 @@ extension Engine {
     // MARK: - Replies
 
     /// Answers that stand for themselves.
-    private func conclude(_ call: Call, _ answer: Answer) {
+    func conclude(_ call: Call, _ answer: Answer) {
         switch answer {
         case .view(let view):
             guard view.reader != nil else { return fail(call, .noConversation) }
@@ -161,16 +199,16 @@ extension Engine {
 
     private func concludeBoundaries(_ call: Call, _ ids: [Int: String], askedAt head: Head) {
         guard case .findBoundaries(let conversation, let have) = call.request,
-            let (_, state) = admit(call, conversation)
+            let (stream, state) = admit(call, conversation)
         else { return }
         guard state.head.epoch == head.epoch, state.head.seq == head.seq else {
             // The ends are others now.
             return findBoundaries(call, conversation, have)
         }
-        let held = boundariesAsked(have, state)
+        let held = boundariesAsked(have, stream, state)
         let all = Coverage.closed(max(1, state.head.floor), state.head.seq)
         let missing =
-            have == nil
+            have == nil && stream.mirror == nil
             ? Coverage()
             : held.union(above(held, in: all)).holes
                 .union(above(held, in: all))
@@ -200,14 +238,31 @@ extension Engine {
     private func conclude(_ call: Call, _ answer: Answer, _ stream: Stream, _ state: Stream.State) {
         switch (call.request, answer) {
         case (.subscribeMessages, .page(let page)):
-            let resume = Resume(latest: page.messages, head: state.head, bytes: limits.replyBytes)
+            let isReset = call.isConfirmed == false
+            if isReset { figures.resets += 1 }
+            let resume = Resume(
+                latest: page.messages, standing: standing(stream, state), bytes: limits.replyBytes,
+                isReset: isReset, limit: call.request.limit)
             begin(call, resume, stream, state, ids: [:])
         case (.subscribeMessages(_, let have?, _), .catchUp(let read)):
-            let resume = read.resume(have, bytes: limits.replyBytes, at: now)
+            var read = read
+            var standing = standing(stream, state)
+            standing.head.seq = max(standing.head.seq, read.head.seq)
+            if let mirror = stream.mirror, have.asOf < mirror.changesFrom {
+                // What changed in between is not known here.
+                read.outdated = have.runs.subtracting(Coverage(places: read.changed.map(\.seq)))
+            }
+            let resume = read.resume(have, standing: standing, bytes: limits.replyBytes)
             if resume.isReset { figures.resets += 1 } else { figures.resumes += 1 }
             begin(call, resume, stream, state, ids: read.ids)
-        case (.fetchMessages, .page(let page)):
-            reply(call) { $0.page(page, asOf: state.head.rev) }
+        case (.fetchMessages(_, let request), .page(let page)):
+            let standing = standing(stream, state)
+            let settled =
+                stream.mirror == nil
+                ? page
+                : page.settled(
+                    floor: state.head.floor, newest: state.head.seq, request, call.place)
+            reply(call) { $0.page(settled, standing) }
         default:
             preconditionFailure("the store's answer does not belong to the request")
         }
@@ -225,7 +280,20 @@ extension Engine {
             }
             stream.add(session)
         }
-        reply(call) { $0.resume(resume, state.head, state.record, ids) }
+        stream.owe(resume.owed, to: session)
+        if stream.isOpen { stream.hasSaidOpen = true }
+        if stream.mirror != nil {
+            watch(stream)
+            drive(stream)
+        }
+        reply(call) { $0.resume(resume, standing(stream, state), state.record, ids) }
+    }
+
+    /// What an answer about the stream's messages rests on.
+    func standing(_ stream: Stream, _ state: Stream.State) -> Standing {
+        Standing(
+            head: state.head, asOf: state.position.rev, held: stream.mirror?.held,
+            isOpen: stream.isOpen, now: now, since: stream.mirror?.awaySince ?? now)
     }
 
     func reply(_ call: Call, _ result: (inout JSONWriter) -> Void) {

@@ -28,9 +28,8 @@ extension Engine {
             deleted(event, conversation, epoch)
         case .read(let conversation, let user, let seq):
             read(conversation, user, seq)
-        case .listed:
-            // Where the feed has every conversation, their own events say it.
-            break
+        case .listed(let user, let conversation, let isIn):
+            relisted(user, conversation, isIn: isIn)
         case .typing(let conversation, let user, let state, let at):
             guard let stream = streams[conversation.id], !stream.subscribers.isEmpty else { return }
             send(
@@ -59,7 +58,7 @@ extension Engine {
         case .message(let conversation, let type, let message, let head):
             advance(conversation, event, head) { apply(type, message, head, to: $0) }
         case .record(let record, let head, let removed, let isNew):
-            if isNew { replaced(record.id, head) }
+            if isNew, !mirrors { replaced(record.id, head) }
             advance(record.id, event, head) {
                 apply(record, head, removed: removed, isNew: isNew, to: $0)
             }
@@ -74,7 +73,7 @@ extension Engine {
     ) {
         guard let stream = streams[conversation.id] else {
             // In nobody's sight but perhaps in somebody's list.
-            if !listWatchers.isEmpty {
+            if !listWatchers.isEmpty, !mirrors {
                 let stream = self.stream(conversation)
                 stream.isToBeAnnounced = true
                 if event.isBeginning { stream.isNewToLists = true }
@@ -86,6 +85,7 @@ extension Engine {
             stream.isToBeAnnounced = true
             return
         }
+        if stream.mirror != nil { return follow(event, head, stream) }
         guard state.head.epoch == head.epoch, state.head.rev < head.rev else {
             // The stream was loaded ahead of the feed, and nobody was told of what lies between.
             return list(stream)
@@ -100,16 +100,18 @@ extension Engine {
     private func apply(
         _ type: DeltaType, _ message: EncodedMessage, _ head: Head, to stream: Stream
     ) {
-        guard let before = stream.state?.head else { return }
         stream.state?.head = head
+        stream.state?.position = head
+        tell(type, .live, message, stream)
+    }
+
+    /// A message has another value, for those who watch and for the list.
+    func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
         updateLast(type, message, stream)
         list(stream)
         guard !stream.subscribers.isEmpty else { return }
-        if stream.batch.deltas.isEmpty {
-            stream.batch.prev = before.rev
-            touch(stream)
-        }
-        stream.batch.deltas.append(EncodedDelta(type, .live, message))
+        if stream.batch.deltas.isEmpty { touch(stream) }
+        stream.batch.deltas.append(EncodedDelta(type, via, message))
         stream.batch.covers.insert(message.seq, message.seq)
         stream.batch.bytes += message.json.count
         if stream.batch.bytes > Stream.Batch.limit { flush(stream) }
@@ -118,7 +120,7 @@ extension Engine {
     private func updateLast(_ type: DeltaType, _ message: EncodedMessage, _ stream: Stream) {
         switch type {
         case .inserted:
-            guard !message.isDeleted else { return }
+            guard !message.isDeleted, message.seq >= stream.state?.last?.seq ?? 0 else { return }
             stream.state?.last = message
             stream.needsLast = false
         case .updated:
@@ -134,9 +136,31 @@ extension Engine {
     private func apply(
         _ record: Record, _ head: Head, removed: [String], isNew: Bool, to stream: Stream
     ) {
-        guard let before = stream.state?.head else { return }
         flush(stream)
         stream.state?.head = head
+        stream.state?.position = head
+        tell(record, removed: removed, isNew: isNew, stream)
+    }
+
+    /// Slot 0 of a log that lives elsewhere, unless a newer value of it is known.
+    /// - Parameter removed: who took part until now; nil if that is to be seen from the records.
+    func take(
+        _ record: Record, mark: String?, removed: [String]?, isNew: Bool = false, _ stream: Stream
+    ) {
+        guard let known = stream.state?.record, known.rev < record.rev else { return }
+        keep(.record(record, mark: mark), of: stream)
+        var gone = removed ?? []
+        if removed == nil {
+            let members = Set(record.participants.map(\.id))
+            gone = known.participants.filter { !members.contains($0.id) }
+        }
+        tell(record, removed: gone, isNew: isNew, stream)
+        if removed == nil { unlist(record.id, gone) }
+    }
+
+    /// Slot 0 has another value. What is told of messages stands before it in the log, and was
+    /// flushed before the stream moved.
+    private func tell(_ record: Record, removed: [String], isNew: Bool, _ stream: Stream) {
         stream.state?.record = record
         stream.state?.members = Set(record.participants.map(\.id))
         for user in removed {
@@ -148,15 +172,22 @@ extension Engine {
         }
         list(stream)
         stream.isNewToLists = stream.isNewToLists || isNew
-        guard !stream.subscribers.isEmpty else { return }
+        guard let state = stream.state, !stream.subscribers.isEmpty else {
+            stream.told = stream.state?.position.rev ?? 0
+            return
+        }
+        let isOpen = stream.isOpen
         let payload = ServerFrame.conversation(
-            record, prev: before.rev, asOf: head.rev, head: head, open: false)
+            record, prev: stream.told, asOf: state.position.rev, head: state.head, open: isOpen)
         send(
             Broadcast(
                 payload,
                 .stream(
-                    prev: before.rev, asOf: head.rev, touched: Coverage(), deltas: 0,
-                    record: record, head: head), conversation: stream.id), to: stream)
+                    prev: stream.told, asOf: state.position.rev, touched: Coverage(), deltas: 0,
+                    record: record, head: state.head, isOpen: isOpen), conversation: stream.id),
+            to: stream)
+        stream.told = state.position.rev
+        if isOpen { stream.hasSaidOpen = true }
     }
 
     /// A new log begins under this id: nothing held of another one counts.
@@ -169,6 +200,10 @@ extension Engine {
 
     private func deleted(_ event: FeedEvent, _ conversation: String, _ epoch: String) {
         guard let stream = streams[conversation.id] else { return }
+        if stream.mirror != nil {
+            // What the stream knows may be older or newer than the log that ended.
+            return probeAgain(stream)
+        }
         guard let state = stream.state else {
             // What is being read may be this log or the next of the same name: the answer tells.
             stream.early.append(event)
@@ -179,12 +214,17 @@ extension Engine {
     }
 
     /// Ends all subscriptions of a stream whose log is gone.
-    private func end(_ stream: Stream, with payload: [UInt8]) {
+    func end(_ stream: Stream, with payload: [UInt8]) {
         flush(stream)
         streams[stream.id.id] = nil
+        let waiting = stream.waiting
+        stream.waiting = []
+        if stream.mirror != nil { dismiss(stream) }
         stream.isListed = false
         for session in stream.removeAll() { push(session, payload) }
+        releasePromises(stream)
         performParked(stream)
+        for call in waiting { perform(call) }
     }
 
     private func read(_ conversation: String, _ user: String, _ seq: Int) {
@@ -205,7 +245,7 @@ extension Engine {
     // MARK: - Fan-out
 
     /// The stream has something to say at the end of the turn.
-    private func touch(_ stream: Stream) {
+    func touch(_ stream: Stream) {
         if touched.last !== stream { touched.append(stream) }
     }
 
@@ -216,20 +256,64 @@ extension Engine {
         touch(stream)
     }
 
-    /// Sends the message changes gathered so far.
+    /// Sends the message changes gathered so far, and where the stream stands.
     func flush(_ stream: Stream) {
-        guard !stream.batch.deltas.isEmpty, let head = stream.state?.head else { return }
+        guard let state = stream.state else { return }
+        let isOpen = stream.isOpen
+        guard !stream.subscribers.isEmpty else {
+            stream.batch = Stream.Batch()
+            stream.told = state.position.rev
+            stream.hasSaidOpen = false
+            return
+        }
+        guard
+            !stream.batch.deltas.isEmpty || stream.told != state.position.rev
+                || stream.hasSaidOpen && !isOpen
+        else { return }
+        sayStream(stream, state)
+    }
+
+    /// Those who watch are told by name that there may be more than they know.
+    func tellOpen(_ stream: Stream) {
+        guard let state = stream.state, !stream.subscribers.isEmpty, !stream.hasSaidOpen else {
+            return
+        }
+        sayStream(stream, state)
+    }
+
+    private func sayStream(_ stream: Stream, _ state: Stream.State) {
         let batch = stream.batch
         stream.batch = Stream.Batch()
+        let isOpen = stream.isOpen
         let payload = ServerFrame.messages(
-            conversation: stream.id, deltas: batch.deltas, covers: batch.covers, prev: batch.prev,
-            asOf: head.rev, head: head, open: false)
+            conversation: stream.id, deltas: batch.deltas, covers: batch.covers, prev: stream.told,
+            asOf: state.position.rev, head: state.head, open: isOpen)
         let event = Broadcast(
             payload,
             .stream(
-                prev: batch.prev, asOf: head.rev, touched: batch.covers,
-                deltas: batch.deltas.count, record: nil, head: head), conversation: stream.id)
+                prev: stream.told, asOf: state.position.rev, touched: batch.covers,
+                deltas: batch.deltas.count, record: nil, head: state.head, isOpen: isOpen),
+            conversation: stream.id)
         send(event, to: stream)
+        stream.paid(batch.covers)
+        stream.told = state.position.rev
+        stream.hasSaidOpen = isOpen
+    }
+
+    /// Those who watch are told what they don't hold any more; the stream has not moved by it.
+    func tellGap(_ places: Coverage, _ cause: GapCause, _ stream: Stream) {
+        guard let state = stream.state, !stream.subscribers.isEmpty, !places.isEmpty else { return }
+        let isOpen = stream.isOpen
+        let payload = ServerFrame.gap(
+            conversation: stream.id, gaps: standing(stream, state).gaps(places, cause),
+            prev: stream.told, asOf: stream.told, head: state.head, open: isOpen)
+        send(
+            Broadcast(
+                payload,
+                .stream(
+                    prev: stream.told, asOf: stream.told, touched: places, deltas: 0, record: nil,
+                    head: state.head, isOpen: isOpen), conversation: stream.id), to: stream)
+        if isOpen { stream.hasSaidOpen = true }
     }
 
     private func send(_ event: Broadcast, to stream: Stream) {
@@ -266,7 +350,7 @@ extension Engine {
         return users.flatMap { (sessionsByUser[$0] ?? []).filter(\.watchesConversations) }
     }
 
-    private func unlist(_ conversation: String, _ users: [String]) {
+    func unlist(_ conversation: String, _ users: [String]) {
         guard !listWatchers.isEmpty, !users.isEmpty else { return }
         let event = Broadcast(
             ServerFrame.conversationRemoved(conversation), .conversations,

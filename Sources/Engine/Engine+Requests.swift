@@ -24,27 +24,30 @@ extension Engine {
                 // Watching begins before the store is read: what changes in between comes twice
                 // rather than never, and a value is a value.
                 session.busy[Self.ownList.id] = call.id
-                session.watchesConversations = true
-                listWatchers[session.id] = session
+                watchList(session, user)
+                if mirrors { return askOrigin(call, user) }
                 ask(.conversationsSince(user: user, token: since, limit: limit), call)
             }
         case .unsubscribeConversations:
             inOrder(session, call, Self.ownList) {
-                session.watchesConversations = false
                 session.heldListEvents = []
-                listWatchers[session.id] = nil
+                unwatchList(session)
                 reply(call) { $0.emptyObject() }
             }
         case .fetchConversations(let limit, let cursor):
+            if mirrors { return askOrigin(call, user) }
             ask(.conversations(user: user, limit: limit, cursor: cursor), call)
         case .fetchConversation(let conversation):
+            if mirrors { return askOrigin(call, user) }
             guard admit(call, conversation) != nil else { return }
             ask(.view(conversation: conversation, user: user), call)
         case .fetchMessages(let conversation, let page):
-            guard admit(call, conversation) != nil else { return }
+            guard let (stream, state) = admit(call, conversation) else { return }
+            if mirrors { return fetchMirrored(call, stream, state, page) }
             ask(.page(conversation: conversation, page), call)
         case .fetchParticipants(let conversation, let range):
             guard admit(call, conversation) != nil else { return }
+            if mirrors { return askOrigin(call, user) }
             ask(.participants(conversation: conversation, range), call)
         case .findBoundaries(let conversation, let have):
             findBoundaries(call, conversation, have)
@@ -65,11 +68,21 @@ extension Engine {
         guard let user = sessions[call.session]?.user else { return nil }
         let stream = stream(conversation)
         guard let state = stream.state else {
-            stream.waiting.append(call)
+            if stream.mirror?.isLoaded == true {
+                // Neither the cache nor the origin knows it yet.
+                if !wait(call, for: stream) { fail(call, .originUnavailable) }
+            } else {
+                stream.waiting.append(call)
+            }
             return nil
         }
         guard state.members.contains(user.id) else {
-            fail(call, .noConversation)
+            // Somebody may have joined since the feed broke.
+            if !stream.isOpen {
+                fail(call, .noConversation)
+            } else if !wait(call, for: stream) {
+                fail(call, .originUnavailable)
+            }
             return nil
         }
         return (stream, state)
@@ -83,6 +96,10 @@ extension Engine {
         }
         let stream = Stream(id: conversation, at: now)
         streams[conversation.id] = stream
+        if mirrors {
+            begin(stream)
+            return stream
+        }
         act(.read(token: token(for: .load(conversation)), .load(conversation: conversation)))
         return stream
     }
@@ -137,11 +154,12 @@ extension Engine {
         _ session: Session, _ call: Call, _ conversation: String, _ have: Have?, _ limit: Int
     ) {
         session.busy[conversation.id] = call.id
-        guard let (stream, _) = admit(call, conversation) else { return }
+        guard let (stream, state) = admit(call, conversation) else { return }
         let isNew = session.subscription(to: stream) == nil
         guard !isNew || session.subscriptions.count < limits.subscriptions else {
             return fail(call, tooManySubscriptions)
         }
+        if mirrors { return subscribeMirrored(call, stream, state, have, limit) }
         if let have {
             ask(
                 .catchUp(
@@ -165,8 +183,10 @@ extension Engine {
     }
 
     func findBoundaries(_ call: Call, _ conversation: String, _ have: Have?) {
-        guard let (_, state) = admit(call, conversation) else { return }
-        let held = boundariesAsked(have, state)
+        guard let (stream, state) = admit(call, conversation) else { return }
+        if stream.isOpen, wait(call, for: stream) { return }
+        guard stream.mirror?.isDetached != true else { return fail(call, .noCache) }
+        let held = boundariesAsked(have, stream, state)
         let places = held.runs.flatMap { [$0.low, $0.high] }
         act(
             .read(
@@ -175,9 +195,9 @@ extension Engine {
     }
 
     /// The coverage whose boundaries `findBoundaries` answers with.
-    func boundariesAsked(_ have: Have?, _ state: Stream.State) -> Coverage {
+    func boundariesAsked(_ have: Have?, _ stream: Stream, _ state: Stream.State) -> Coverage {
         let all = Coverage.closed(max(1, state.head.floor), state.head.seq)
-        guard let have else { return all }
+        guard let have else { return stream.mirror.map { $0.held.intersection(all) } ?? all }
         return have.head.epoch == state.head.epoch ? have.runs.intersection(all) : Coverage()
     }
 

@@ -167,6 +167,7 @@ extension Engine {
             look(at: session)
         }
         advanceDrain()
+        if mirrors { tickMirrors() }
         evictIdleStreams()
     }
 
@@ -218,6 +219,7 @@ extension Engine {
     private func evictIdleStreams() {
         guard now >= nextEviction else { return }
         nextEviction = now.adding(5000)
+        if let sync { return dropIdleMirrors(sync) }
         guard streams.count > limits.idleStreams else { return }
         // By name as well: a table's order is another one in each process, a simulation's must not
         // be.

@@ -14,6 +14,19 @@ package final class Engine {
     package enum Action: Sendable {
         /// Ask the store; answered by `answered`.
         case read(token: UInt64, Query)
+        /// Have the cache keep this, in one transaction and before anything that follows; answered
+        /// by `stored`.
+        case store(token: UInt64, [StoreWrite])
+        /// Ask the origin; answered by `fetched`.
+        case fetch(token: UInt64, HistoryQuery)
+        /// Ask for the feed of a conversation; answered by `subscribed`, in each generation.
+        case subscribe(String)
+        case unsubscribe(String)
+        /// Ask to be told of conversations that come into a user's list or leave it.
+        case subscribeList(user: String)
+        case unsubscribeList(user: String)
+        /// The log has lost what was taken from it at this head; answered by `fetched`.
+        case disown(token: UInt64, Head, conversation: String)
         /// Ask the upstream for a write; answered by `performed`.
         case perform(token: UInt64, Operation, Caller)
         /// Tell all gateways' watchers; comes back by the feed.
@@ -30,9 +43,22 @@ package final class Engine {
         /// The same for `findBoundaries`, which asked for places up to this head.
         case boundaries(Call, head: Head)
         case write(Call)
+        /// The cache was told to keep something of these.
+        case store([Stream])
+        /// The cache has dropped something, and is asked for what it holds.
+        case reload(Stream)
+        /// The first of two answers.
+        case shown(Call)
+        /// Where the message with the id of the call's anchor is.
+        case place(Call, id: String, field: String)
+        /// Whether the cache saw what a holder says.
+        case claim(Stream, Mirror.Claim)
+        case errand(Errands.Ask)
     }
 
     let limits: Limits
+    /// How logs that live elsewhere are followed; nil where the store is the origin.
+    let sync: SyncOptions?
     let server: ServerIdentity
     /// Tells who a client is; replaced when the operator's keys change.
     package var authenticator: any Authenticator
@@ -52,6 +78,33 @@ package final class Engine {
     var upstreamSince: Timestamp
     var drain: Drain?
     var nextEviction: Timestamp
+    let startedAt: Timestamp
+
+    // For logs that live elsewhere.
+
+    /// The upstream's link is up.
+    var isLinked = false
+    var hasBeenLinked = false
+    /// Watched streams that have not come to the present since their feed broke, and whose
+    /// subscribers were not told so by name.
+    var unsettled: [ID: Stream] = [:]
+    var isUpstreamToBeTold = false
+    /// Streams with something that time decides.
+    var watchful: [ID: Stream] = [:]
+    var errands = Errands()
+    var toProbe: [Stream] = []
+    var writes: [StoreWrite] = []
+    var writers: [ID: Stream] = [:]
+    var unsaved: [Stream] = []
+    var toReload: [Stream] = []
+    var nextAttachment: Timestamp
+    var nextVerification: Timestamp
+    /// The lists that are watched, by user.
+    var listings: [ID: Listing] = [:]
+    /// Begins differently in each process, and the same in each run of a simulation.
+    var noise: UInt64
+    /// The cache drops what it need not keep.
+    var keepsLess: Bool { sync?.keepsLess ?? false }
 
     private(set) var nextToken: UInt64 = 0
     private var actions: [Action] = []
@@ -68,9 +121,17 @@ package final class Engine {
     ///   - instance: some letters and digits that no other process uses.
     package init(
         limits: Limits, server: ServerIdentity, authenticator: any Authenticator, instance: String,
-        at now: Timestamp
+        sync: SyncOptions? = nil, at now: Timestamp
     ) {
         self.limits = limits
+        self.sync = sync
+        startedAt = now
+        nextAttachment = now
+        nextVerification = now.adding(sync?.verifyInterval ?? 0)
+        noise = instance.utf8.reduce(14_695_981_039_346_656_037) {
+            ($0 ^ UInt64($1)) &* 1_099_511_628_211
+        }
+        if sync != nil { upstreamState = .syncing }
         self.server = server
         self.authenticator = authenticator
         self.instance = instance
@@ -90,6 +151,14 @@ package final class Engine {
         for stream in streams {
             flush(stream)
             announce(stream)
+        }
+        if mirrors {
+            if isUpstreamToBeTold {
+                isUpstreamToBeTold = false
+                tellUpstream()
+            }
+            saveWrites()
+            sendErrands()
         }
         for session in dirty where session.isBlocked { relieve(session) }
     }
@@ -181,7 +250,14 @@ package final class Engine {
 
     // MARK: - For the other files of the engine
 
-    func act(_ action: Action) { actions.append(action) }
+    func act(_ action: Action) {
+        // Reads see all that was decided before them.
+        if mirrors, case .read = action { saveWrites() }
+        actions.append(action)
+    }
+
+    /// As it is, whatever waits to be written.
+    func append(_ action: Action) { actions.append(action) }
 
     /// A number for a question to the shell.
     func token(for pending: Pending) -> UInt64 {
@@ -234,8 +310,7 @@ package final class Engine {
     /// Takes the session out of everything that would push to it.
     func forget(_ session: Session) {
         for subscription in session.subscriptions.reversed() { subscription.stream.remove(session) }
-        listWatchers[session.id] = nil
-        session.watchesConversations = false
+        unwatchList(session)
         session.held.removeAll()
         session.heldListEvents.removeAll()
         if let user = session.user {
@@ -259,6 +334,8 @@ package struct Figures: Sendable {
     /// Subscriptions answered, by whether the holder's log was confirmed.
     package var resumes = 0
     package var resets = 0
+    /// Questions to an origin that lives elsewhere.
+    package var fetches: [FetchKind: Int] = [:]
 
     package init() {}
 }

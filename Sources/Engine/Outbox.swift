@@ -25,6 +25,7 @@ package struct Outbox {
         var touched: Coverage
         var record: Record?
         var head: Head
+        var isOpen: Bool
         var since: Timestamp
 
         /// About what the frames of the span will take.
@@ -195,8 +196,8 @@ extension Outbox {
             case .event(let event) where event.conversation == conversation:
                 guard
                     case .stream(
-                        let prev, let asOf, let touched, let deltas, let record, let head) =
-                        event.kind
+                        let prev, let asOf, let touched, let deltas, let record, let head,
+                        let isOpen) = event.kind
                 else {
                     kept.append(item)
                     continue
@@ -205,7 +206,7 @@ extension Outbox {
                 coalesced += deltas
                 var span = Span(
                     conversation: conversation, prev: prev, asOf: asOf, touched: touched,
-                    record: record, head: head, since: now)
+                    record: record, head: head, isOpen: isOpen, since: now)
                 if let open, case .span(let earlier) = kept[open] {
                     span.prev = earlier.prev
                     span.touched = earlier.touched.union(touched)
@@ -237,7 +238,7 @@ extension Outbox.Span {
             frames.append(
                 Frame(
                     ServerFrame.conversation(
-                        record, prev: prev, asOf: prev, head: head, open: false)))
+                        record, prev: prev, asOf: prev, head: head, open: isOpen)))
         }
         let gaps = touched.runs.map {
             Gap(
@@ -248,7 +249,7 @@ extension Outbox.Span {
             Frame(
                 ServerFrame.gap(
                     conversation: conversation.text, gaps: gaps, prev: prev, asOf: asOf, head: head,
-                    open: false)))
+                    open: isOpen)))
         return frames
     }
 }

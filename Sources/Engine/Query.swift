@@ -113,11 +113,20 @@ package struct CatchUp: Sendable, Hashable {
     }
 
     /// What the holder is told, given what was read.
-    /// - Parameter bytes: what the messages may take together.
-    package func resume(_ have: Have, bytes: Int, at now: Timestamp) -> Resume {
+    /// - Parameters:
+    ///   - standing: what the stream knows.
+    ///   - bytes: what the messages may take together.
+    package func resume(_ have: Have, standing: Standing, bytes: Int) -> Resume {
         isConfirmed
-            ? Resume(have: have, read: self, bytes: bytes, at: now)
-            : Resume(latest: tail, head: head, bytes: bytes, isReset: true)
+            ? Resume(have: have, read: self, standing: standing, bytes: bytes)
+            : Resume(
+                latest: tail, standing: standing, bytes: bytes, isReset: true,
+                limit: max(1, tail.count))
+    }
+
+    /// What the holder is told where everything is known up to `head`.
+    package func resume(_ have: Have, bytes: Int, at now: Timestamp) -> Resume {
+        resume(have, standing: Standing(head: head, asOf: head.rev, now: now), bytes: bytes)
     }
 
     /// The places whose ids `ids` must hold.

@@ -11,7 +11,9 @@ extension JSONWriter {
 
     /// The result of `subscribeMessages`.
     /// - Parameter ids: of the messages at the ends of what is held, as far as no delta has them.
-    mutating func resume(_ resume: Resume, _ head: Head, _ record: Record, _ ids: [Int: String]) {
+    mutating func resume(
+        _ resume: Resume, _ standing: Standing, _ record: Record, _ ids: [Int: String]
+    ) {
         var known = ids
         for delta in resume.deltas { known[delta.message.seq] = delta.message.id }
         beginObject()
@@ -24,7 +26,8 @@ extension JSONWriter {
         gaps(resume.gaps)
         member("asOf", int: resume.asOf)
         key("head")
-        self.head(head)
+        head(standing.head)
+        if standing.isOpen { member("open", bool: true) }
         key("boundaries")
         boundaries(resume.held, known)
         key("conversation")
@@ -33,9 +36,8 @@ extension JSONWriter {
     }
 
     /// The result of `fetchMessages`.
-    /// - Parameter asOf: the change up to which the page's places are current.
-    package mutating func page(_ page: Page, asOf: Int) {
-        let covers = page.covers
+    package mutating func page(_ page: Page, _ standing: Standing) {
+        let covers = page.covers.intersection(standing.held ?? page.covers)
         var ids: [Int: String] = [:]
         for end in [page.messages.first, page.messages.last] {
             if let end { ids[end.seq] = end.id }
@@ -50,10 +52,11 @@ extension JSONWriter {
         key("covers")
         coverage(covers)
         key("gaps")
-        gaps([Gap]())
-        member("asOf", int: asOf)
+        gaps(standing.gaps(page.covers.subtracting(covers), .upstream))
+        member("asOf", int: standing.asOf)
         key("head")
-        head(page.head)
+        head(standing.head)
+        if standing.isOpen { member("open", bool: true) }
         key("boundaries")
         boundaries(covers, ids)
         endObject()

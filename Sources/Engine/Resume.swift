@@ -11,6 +11,8 @@ package struct Resume: Sendable, Hashable {
     package var isReset: Bool
     /// What the subscriber holds once it has applied all of the above.
     package var held: Coverage
+    /// What the gateway lacks itself and is to send once it has it: gaps of cause `upstream`.
+    package var owed = Coverage()
 
     /// Gaps of cause `limit` are joined to at most this many: `protocol.md` 4.
     static let gapLimit = 16
@@ -18,31 +20,37 @@ package struct Resume: Sendable, Hashable {
     /// For a holder of nothing: the latest messages. What is older is no gap, it lies below the
     /// oldest run.
     /// - Parameters:
-    ///   - tail: the latest messages, newest first, without a hole between them.
+    ///   - tail: the latest messages that there are, newest first.
     ///   - bytes: what the messages may take together; what does not fit is left below.
-    package init(latest tail: [EncodedMessage], head: Head, bytes: Int, isReset: Bool = false) {
+    ///   - limit: how many messages were asked for.
+    package init(
+        latest tail: [EncodedMessage], standing: Standing, bytes: Int, isReset: Bool = false,
+        limit: Int
+    ) {
+        let head = standing.head
         // One in any case: what is older than the oldest delta is no gap, so with none at all the
         // holder would take the latest message for one that it need not have.
         let fitting = max(Self.prefix(of: tail, within: bytes), min(1, tail.count))
         deltas = tail.prefix(fitting).map { EncodedDelta(.inserted, .cache, $0) }
-        covers = Coverage()
-        if let newest = tail.first, fitting > 0 {
-            // Nothing above the newest message read: it is the head's.
-            covers.insert(tail[fitting - 1].seq, newest.seq)
-        }
-        gaps = []
-        asOf = head.rev
+        // Up to the head: above the newest message read there is none, or what there is is lacking.
+        let oldest =
+            fitting > 0 ? tail[fitting - 1].seq : max(head.floor, head.seq - limit + 1)
+        let span = Coverage.closed(oldest, head.seq)
+        covers = span.intersection(standing.held ?? span)
+        owed = span.subtracting(covers).coarsened(to: Self.gapLimit)
+        gaps = standing.gaps(owed, .upstream)
+        asOf = standing.asOf
         self.isReset = isReset
-        held = covers
+        held = covers.subtracting(owed)
     }
 
     /// For a holder whose log was confirmed.
     /// - Parameters:
     ///   - have: what it holds.
-    ///   - read: what it lacks, read at `read.head`; the stream stands there.
+    ///   - read: what it lacks, read where the stream stands.
     ///   - bytes: what the messages may take together.
-    package init(have: Have, read: CatchUp, bytes: Int, at now: Timestamp) {
-        let head = read.head
+    package init(have: Have, read: CatchUp, standing: Standing, bytes: Int) {
+        let head = standing.head
         let runs = have.runs.clipped(max(1, head.floor), head.seq)
         let changedCount = Self.prefix(of: read.changed, within: bytes)
         let changed = read.changed.prefix(changedCount)
@@ -56,6 +64,9 @@ package struct Resume: Sendable, Hashable {
 
         covers = Coverage(places: changed.map(\.seq))
         if let newest = tail.first, let oldest = tail.last { covers.insert(oldest.seq, newest.seq) }
+        if let held = standing.held {
+            covers = covers.intersection(held.union(Coverage(places: changed.map(\.seq))))
+        }
 
         // What did not fit: changes that the holder does not get, and what is new above its runs.
         var missing = read.outdated.intersection(runs)
@@ -64,30 +75,30 @@ package struct Resume: Sendable, Hashable {
         }
         missing = missing.subtracting(covers)
         let above = max(have.runs.clipped(1, head.seq).last ?? 0, head.floor - 1)
-        missing.insert(above + 1, (tail.last?.seq ?? head.seq + 1) - 1)
-        missing = missing.coarsened(to: Self.gapLimit)
+        let new = Coverage.closed(above + 1, head.seq).subtracting(covers)
+        // Of what is new to it, the gateway sends what it lacks itself as soon as it has it.
+        let lacking = new.subtracting(standing.held ?? new).coarsened(to: Self.gapLimit / 2)
+        owed = lacking
+        missing = missing.union(new).subtracting(lacking)
+            .coarsened(to: standing.held == nil ? Self.gapLimit : Self.gapLimit / 2)
+        owed = owed.subtracting(missing)
 
         // Holes that it had stay as they are, but for what a joined gap already names.
-        let cold = runs.holes.subtracting(covers).subtracting(missing)
-        gaps = Self.gaps(missing, .limit, now) + Self.gaps(cold, .cold, now)
+        let told = missing.union(owed)
+        let cold = runs.holes.subtracting(covers).subtracting(told)
+        gaps =
+            standing.gaps(missing, .limit) + standing.gaps(owed, .upstream)
+            + standing.gaps(cold, .cold)
         if let first = have.runs.first, first < head.floor {
             gaps.append(
                 Gap(
                     after: 0, before: head.floor, missing: head.floor - 1, cause: .trimmed,
-                    since: now))
+                    since: standing.now))
         }
         gaps.sort { $0.after < $1.after }
-        asOf = head.rev
+        asOf = standing.asOf
         isReset = false
-        held = runs.union(covers).subtracting(missing)
-    }
-
-    private static func gaps(_ coverage: Coverage, _ cause: GapCause, _ since: Timestamp) -> [Gap] {
-        coverage.runs.map {
-            Gap(
-                after: $0.low - 1, before: $0.high + 1, missing: $0.count, cause: cause,
-                since: since)
-        }
+        held = runs.union(covers).subtracting(told)
     }
 
     /// How many of the messages fit into `bytes`.

@@ -79,6 +79,31 @@ struct Call {
     let request: Request
     /// Whether it takes a first answer from the cache.
     let takesCached: Bool
+    /// Until when it waits for what the cache lacks.
+    var deadline: Timestamp?
+    /// What the cache has was answered already.
+    var hasShown = false
+    /// Whether the log has what the call's `have` says; nil while that is not known.
+    var isConfirmed: Bool?
+    /// The last place before the moment of its anchor, as far as the origin was asked.
+    var place: Int?
+
+    init(session: SessionID, id: Int, request: Request, takesCached: Bool) {
+        self.session = session
+        self.id = id
+        self.request = request
+        self.takesCached = takesCached
+    }
+
+    /// The same call, asking for this.
+    func with(_ request: Request) -> Call {
+        var call = Call(session: session, id: id, request: request, takesCached: takesCached)
+        call.deadline = deadline
+        call.hasShown = hasShown
+        call.isConfirmed = isConfirmed
+        call.place = place
+        return call
+    }
 }
 
 /// Lets through what a client may ask for: `rate` a second on average, `burst` at once.

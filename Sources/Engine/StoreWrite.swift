@@ -61,4 +61,9 @@ package struct Cached: Sendable, Hashable {
         self.runs = runs
         self.changesFrom = changesFrom
     }
+
+    /// The places that stand at the stream's place.
+    package var standing: Coverage {
+        Coverage(runs.filter { $0.asOf >= changesFrom }.map(\.run))
+    }
 }

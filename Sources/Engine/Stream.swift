@@ -19,10 +19,23 @@ final class Stream {
     /// Events that came while it was being loaded.
     var early: [FeedEvent] = []
     var lastUsed: Timestamp
+    /// The log lives elsewhere, and this is what is known of it here.
+    var mirror: Mirror?
+    /// The position that subscribers were told last.
+    var told = 0
+    /// The last frame to some subscriber said that the conversation is open.
+    var hasSaidOpen = false
+    /// Answers to writes that wait for their changes.
+    var promises: [Promise] = []
+    /// How many watched lists it stands in, where the feed has to be asked for each conversation.
+    var listed = 0
 
     struct State {
-        /// The newest change known; the stream stands at `head.rev`.
+        /// The newest change known.
         var head: Head
+        /// Where the stream stands: every change up to here is known. Of a log in the same file it
+        /// is the head.
+        var position: Head
         var record: Record
         /// Who takes part, as a set.
         var members: Set<ID>
@@ -34,14 +47,14 @@ final class Stream {
 
     struct Subscriber {
         let session: Session
+        /// Places that it was told are missing, and that it is to be sent once they are there.
+        var owed = Coverage()
     }
 
     /// Message changes of this turn that were not sent yet.
     struct Batch {
         var deltas: [EncodedDelta] = []
         var covers = Coverage()
-        /// The stream's position before the first of them.
-        var prev = 0
         var bytes = 0
         /// A batch above this goes out as a frame of its own: what one write of the socket takes.
         static let limit = 65_536
@@ -62,8 +75,33 @@ final class Stream {
 
     /// The store was asked and everything that waits for the answer can be dropped with it.
     var isIdle: Bool {
-        subscribers.isEmpty && waiting.isEmpty && parked.isEmpty && state != nil && !isListed
-            && !isAskingLast
+        subscribers.isEmpty && waiting.isEmpty && parked.isEmpty && promises.isEmpty
+            && (state != nil || mirror?.isLoaded == true) && !isListed && !isAskingLast
+            && listed == 0
+    }
+
+    /// There may be changes above the position that nobody here knows.
+    var isOpen: Bool { mirror.map { !$0.feed.isLive } ?? false }
+
+    /// Subscribers that are owed some of the places.
+    func owing(_ places: Coverage) -> [Session] {
+        subscribers.filter { !$0.owed.intersection(places).isEmpty }.map(\.session)
+    }
+
+    /// Everybody who was owed the places has been sent them.
+    func paid(_ places: Coverage) {
+        guard mirror?.isOwed == true else { return }
+        for index in subscribers.indices where !subscribers[index].owed.isEmpty {
+            subscribers[index].owed = subscribers[index].owed.subtracting(places)
+        }
+        mirror?.isOwed = subscribers.contains { !$0.owed.isEmpty }
+    }
+
+    /// The session is to be sent the places.
+    func owe(_ places: Coverage, to session: Session) {
+        guard !places.isEmpty, let at = session.subscription(to: self) else { return }
+        subscribers[session.subscriptions[at].place].owed = places
+        mirror?.isOwed = true
     }
 
     func add(_ session: Session) {

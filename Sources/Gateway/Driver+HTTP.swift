@@ -98,7 +98,7 @@ extension Driver {
         case .boundaries(let conversation):
             responder.respond(boundaries(of: conversation))
         case .gaps:
-            responder.respond(.json(200, Array("{\"gaps\":[]}".utf8)))
+            responder.respond(.json(200, OpenGaps.json(engine.openGaps())))
         case .disconnect(let user, let mayComeBack):
             let count = engine.disconnect(user: user, mayComeBack: mayComeBack)
             responder.respond(.json(200, Array("{\"disconnected\":\(count)}".utf8)))
@@ -111,9 +111,10 @@ extension Driver {
             guard case .loaded(let loaded) = try reader.answer(.load(conversation: conversation))
             else { return .error(RequestError(.internal, "the cache can't be read")) }
             let head = loaded.head
-            let held =
+            let all =
                 head.seq >= max(1, head.floor)
                 ? Coverage(max(1, head.floor), head.seq) : Coverage()
+            let held = loaded.cached.map { $0.standing.intersection(all) } ?? all
             guard
                 case .ids(let ids) = try reader.answer(
                     .ids(
@@ -125,7 +126,12 @@ extension Driver {
             json.key("boundaries")
             json.boundaries(held, ids)
             json.key("gaps")
-            json.gaps([Gap]())
+            json.gaps(
+                all.subtracting(held).runs.map {
+                    Gap(
+                        after: $0.low - 1, before: $0.high + 1, missing: $0.count, cause: .cold,
+                        since: now())
+                })
             json.member("head", head: head)
             json.endObject()
             return .json(200, json.bytes)

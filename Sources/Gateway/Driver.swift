@@ -16,6 +16,8 @@ final class Driver {
     let store: Store
     let reader: Reader
     let upstream: any Upstream
+    /// The cache of another origin; nil where the store is the origin.
+    let mirror: Mirror?
     private(set) var credentials: Credentials
     let page: PageFiles?
     let started: Timestamp
@@ -34,11 +36,10 @@ final class Driver {
     var waiting: [UInt64: WaitingCall] = [:]
     var lastEvent: Timestamp?
     var isWritable = true
-    var originFetches: [OriginFetch: Int] = [:]
 
     init(
         configuration: Configuration, log: Log, loop: ServiceLoop, server: Server, store: Store,
-        reader: Reader, upstream: any Upstream, credentials: Credentials
+        reader: Reader, upstream: any Upstream, mirror: Mirror?, credentials: Credentials
     ) {
         self.configuration = configuration
         self.log = log
@@ -47,6 +48,7 @@ final class Driver {
         self.store = store
         self.reader = reader
         self.upstream = upstream
+        self.mirror = mirror
         self.credentials = credentials
         page = configuration.page.enabled ? PageFiles.installed() : nil
         started = clock.now()
@@ -54,7 +56,10 @@ final class Driver {
             limits: Limits(configuration.limits),
             server: ServerIdentity(name: Release.name, version: Release.version),
             authenticator: TokenAuthenticator(verifier: credentials.verifier),
-            instance: Self.randomName(), at: started)
+            instance: Self.randomName(),
+            sync: mirror.map { _ in
+                SyncOptions(configuration.sync, keepsLess: !configuration.cache.keepsAll)
+            }, at: started)
     }
 
     func now() -> Timestamp { clock.now() }
@@ -92,9 +97,40 @@ final class Driver {
                 upstream.perform(operation, by: caller, token: token)
             case .publish(let event):
                 upstream.publish(event)
+            case .store(let token, let writes):
+                engine.stored(token, keep(writes), at: engine.now)
+            case .fetch(let token, let query):
+                upstream.ask(query, token: token)
+            case .subscribe(let conversation):
+                upstream.subscribe(conversation)
+            case .unsubscribe(let conversation):
+                upstream.unsubscribe(conversation)
+            case .subscribeList(let user):
+                upstream.subscribeList(of: user)
+            case .unsubscribeList(let user):
+                upstream.unsubscribeList(of: user)
+            case .disown(let token, let head, let conversation):
+                log.warning(
+                    "log lost what was taken from it", ["conversation": conversation])
+                upstream.disown(head, conversation: conversation, token: token)
             }
         }
         return !actions.isEmpty
+    }
+
+    /// Has the cache keep what the engine decided.
+    /// - Returns: whether it is in the file.
+    private func keep(_ writes: [StoreWrite]) -> Bool {
+        guard let mirror else { return false }
+        do {
+            try mirror.perform(writes, at: engine.now)
+            if !isWritable { wroteCache(true) }
+            return true
+        } catch {
+            log.error("write of the cache failed", ["error": "\(error)"])
+            if isWritable { wroteCache(false) }
+            return false
+        }
     }
 
     private func read(_ query: Query) -> Result<Answer, RequestError> {
@@ -127,8 +163,26 @@ final class Driver {
     /// Time has passed; called every 100 ms.
     func tick() {
         ticks += 1
-        if ticks % 10 == 0 { noteProgress() }
+        if ticks % 10 == 0 {
+            noteProgress()
+            probeCache()
+        }
         engine.tick(at: now())
+    }
+
+    /// Without this a gateway that is not ready gets no traffic, and without traffic it would never
+    /// learn that it can write again.
+    private func probeCache() {
+        guard let mirror else { return }
+        if !isWritable {
+            guard (try? mirror.probe()) != nil else { return }
+            wroteCache(true)
+        }
+        do {
+            if mirror.isTidyingDue { try mirror.tidy(at: now()) }
+        } catch {
+            log.error("tidying of the cache failed", ["error": "\(error)"])
+        }
     }
 
     /// A blocked socket that still takes what was sent long ago is slow, not gone: what its kernel
@@ -162,11 +216,20 @@ final class Driver {
                 } else {
                     engine.performed(token, result, at: now)
                 }
-            case .answered(let token, _, let result):
-                waiting.removeValue(forKey: token)?.answered(result)
-            case .subscribed, .lapsed, .state:
-                // The embedded upstream, whose feed can't break, needs no coordinator.
-                break
+            case .answered(let token, let generation, let result):
+                if let call = waiting.removeValue(forKey: token) {
+                    call.answered(result)
+                } else {
+                    engine.fetched(token, generation: generation, result, at: now)
+                }
+            case .subscribed(let conversation, let generation):
+                engine.subscribed(conversation, generation: generation, at: now)
+            case .lapsed(let generation):
+                log.warning("feed broke", ["generation": "\(generation)"])
+                engine.lapsed(generation: generation, at: now)
+            case .state(let state):
+                log.info("upstream", ["state": state.rawValue])
+                engine.linked(state, at: now)
             }
         }
     }
@@ -211,10 +274,29 @@ final class Driver {
             cacheBytes: store.bytes, sessions: figures.sessions,
             subscriptions: figures.subscriptions, streams: figures.streams,
             outboxBytes: figures.outboxBytes, isDraining: engine.isDraining,
-            books: figures.books, figures: engine.figures, originFetches: originFetches,
+            books: figures.books, figures: engine.figures, sync: engine.syncFigures(),
             commits: 0, commitRows: 0, residentBytes: Process.residentBytes(),
             descriptors: Process.descriptors(),
+            offlineFor: engine.upstream.state == .offline
+                ? Double(now.milliseconds - engine.upstream.since.milliseconds) / 1000 : nil,
             readyGrace: Double(configuration.health.readyGrace) / 1000)
+    }
+}
+
+extension SyncOptions {
+    /// What the configuration sets.
+    init(_ sync: Configuration.Sync, keepsLess: Bool) {
+        self.init()
+        page = sync.page
+        pages = sync.pages
+        concurrency = sync.concurrency
+        backoffBase = sync.backoffBase
+        backoffMax = sync.backoffMax
+        gapGrace = sync.gapGrace
+        linger = sync.linger
+        wait = sync.wait
+        verifyInterval = sync.verifyInterval
+        self.keepsLess = keepsLess
     }
 }
 

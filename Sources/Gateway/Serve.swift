@@ -29,7 +29,8 @@ private final class Service {
     private let loop: ServiceLoop
     private let server: Server
     private let driver: Driver
-    private let upstream: Embedded
+    private let upstream: any Upstream
+    private let mirror: Mirror?
     private var isStopping = false
 
     init(
@@ -49,17 +50,25 @@ private final class Service {
         let reader = try Reader(store, bytes: bytes)
         loop = try ServiceLoop { message in log.warning("libwebsockets", ["message": message]) }
         let onLoop = LoopBox<Driver>()
-        upstream = try Embedded(
-            store, bytes: bytes,
-            onWritable: { [loop] isWritable in
-                loop.post { onLoop.value?.wroteCache(isWritable) }
-            })
+        switch configuration.upstream.kind {
+        case .redis:
+            let options = try RedisOptions(configuration, bytes: bytes)
+            upstream = Redis(options) { notice in log.say(notice) }
+            mirror = try Mirror(store, retention: Retention(configuration.cache))
+        default:
+            upstream = try Embedded(
+                store, bytes: bytes,
+                onWritable: { [loop] isWritable in
+                    loop.post { onLoop.value?.wroteCache(isWritable) }
+                })
+            mirror = nil
+        }
         server = try Server(
             loop: loop, listeners: Self.listeners(configuration),
             limits: ServerLimits(configuration.limits))
         driver = Driver(
             configuration: configuration, log: log, loop: loop, server: server, store: store,
-            reader: reader, upstream: upstream, credentials: credentials)
+            reader: reader, upstream: upstream, mirror: mirror, credentials: credentials)
         onLoop.value = driver
         server.delegate = driver
         loop.onTurnEnd = { [driver] in driver.endTurn() }
@@ -94,6 +103,7 @@ private final class Service {
         }
         loop.run()
         upstream.stop()
+        mirror?.stop()
         log.info("stopped")
         return 0
     }
@@ -158,6 +168,40 @@ private final class Service {
                 name: "internal", address: listen.internal.host,
                 port: UInt16(listen.internal.port), serves: .http),
         ]
+    }
+}
+
+extension RedisOptions {
+    /// What the configuration says.
+    /// - Throws: `RedisError`, if the URL can't be used.
+    init(_ configuration: Configuration, bytes: Int) throws {
+        let redis = configuration.upstream.redis
+        try self.init(url: redis.url)
+        sentinels = redis.sentinels.map { Address(host: $0.host, port: Int($0.port)) }
+        if let name = redis.master { master = name }
+        prefix = redis.prefix
+        retain = redis.retain
+        self.bytes = bytes
+        backoffBase = .milliseconds(configuration.sync.backoffBase)
+        backoffMax = .milliseconds(configuration.sync.backoffMax)
+    }
+}
+
+extension Retention {
+    /// What the configuration says.
+    init(_ cache: Configuration.Cache) {
+        self.init(messages: cache.retainMessages, age: cache.retainAge)
+    }
+}
+
+extension Log {
+    /// A line of the upstream.
+    func say(_ notice: RedisNotice) {
+        switch notice.level {
+        case .info: info("redis", ["notice": notice.text])
+        case .warning: warning("redis", ["notice": notice.text])
+        case .error: error("redis", ["notice": notice.text])
+        }
     }
 }
 

@@ -37,6 +37,9 @@ extension World {
                 writes.append((turn + random.number(0...delay), token, operation, caller))
             case .publish(let event):
                 feed.append(.event(event), commit: origin.commit)
+            case .store, .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList,
+                .disown:
+                preconditionFailure("a question for a log that lives elsewhere")
             }
         }
         return !actions.isEmpty

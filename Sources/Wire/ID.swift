@@ -19,4 +19,8 @@ package struct ID: Sendable, Hashable {
 extension String {
     /// The string as a key.
     package var id: ID { ID(self) }
+
+    /// Whether both are the same id, byte by byte. Swift holds two strings for equal that only look
+    /// the same; the store, and whoever signs tokens, takes them for two users.
+    package func isSameID(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

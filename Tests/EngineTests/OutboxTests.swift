@@ -22,7 +22,7 @@ import Wire
             payload("messages \(conversation)", size),
             .stream(
                 prev: prev, asOf: prev + count, touched: places, deltas: count, record: nil,
-                head: head(prev + count)), conversation: conversation)
+                head: head(prev + count), isOpen: false), conversation: conversation)
     }
 
     static func record(title: String, prev: Int, in conversation: String = "c1") -> Broadcast {
@@ -33,7 +33,7 @@ import Wire
             payload("record \(conversation)", 400),
             .stream(
                 prev: prev, asOf: prev + 1, touched: Coverage(), deltas: 0, record: record,
-                head: head(prev + 1)), conversation: conversation)
+                head: head(prev + 1), isOpen: false), conversation: conversation)
     }
 
     static func other(_ kind: Broadcast.Kind, _ name: String, of conversation: String = "c1")

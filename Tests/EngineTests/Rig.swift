@@ -133,6 +133,9 @@ final class Rig {
                 engine.performed(token, performed.result, at: now)
             case .publish(let event):
                 engine.feed(CollectionOfOne(event), at: now)
+            case .store, .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList,
+                .disown:
+                preconditionFailure("a question for a log that lives elsewhere")
             }
         }
         return !actions.isEmpty

@@ -54,6 +54,9 @@ package struct Configuration: Sendable, Equatable {
         package var path = "gapless.db"
         package var retainMessages = 0
         package var retainAge: Milliseconds = 0
+
+        /// Whether nothing is ever dropped.
+        package var keepsAll: Bool { retainMessages == 0 && retainAge == 0 }
     }
 
     package struct Upstream: Sendable, Equatable {
@@ -63,7 +66,7 @@ package struct Configuration: Sendable, Equatable {
         package enum Kind: String, Sendable, CaseIterable {
             case embedded, redis, skygear, nats, http
             /// The kinds that this program was built with.
-            package static let built: Set<Kind> = [.embedded]
+            package static let built: Set<Kind> = [.embedded, .redis]
         }
 
         package struct Redis: Sendable, Equatable {

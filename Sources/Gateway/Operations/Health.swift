@@ -27,11 +27,13 @@ enum Health {
             $0.member("messages", int: snapshot.cachedMessages)
             $0.member("bytes", int: snapshot.cacheBytes)
         }
-        // The embedded origin is read where it is written: nothing is ever missing from it.
         json.object("sync") {
-            for name in ["openGaps", "missing", "oldestGapAge", "queued", "fetching"] {
-                $0.member(name, int: 0)
-            }
+            $0.member("openGaps", int: snapshot.sync.openGaps)
+            $0.member("missing", int: snapshot.sync.missing)
+            $0.key("oldestGapAge")
+            $0.double(snapshot.sync.oldestGapAge)
+            $0.member("queued", int: snapshot.sync.queued)
+            $0.member("fetching", int: snapshot.sync.fetching)
         }
         json.object("clients") {
             $0.member("connections", int: snapshot.sessions)

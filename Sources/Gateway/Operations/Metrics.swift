@@ -32,12 +32,25 @@ struct Metrics {
         }
         head(
             "gapless_origin_fetches_total", "counter", "Calls of the origin's history, by kind.")
-        for kind in OriginFetch.allCases {
+        for kind in FetchKind.allCases {
             sample(
-                "gapless_origin_fetches_total", snapshot.originFetches[kind] ?? 0,
+                "gapless_origin_fetches_total", snapshot.figures.fetches[kind] ?? 0,
                 ["kind": kind.rawValue])
         }
-        gauge("gapless_open_gaps", "Gaps of the cache that are still to be filled.", 0)
+        gauge(
+            "gapless_open_gaps", "Gaps of the cache that are still to be filled.",
+            snapshot.sync.openGaps)
+        gauge(
+            "gapless_missing_messages", "Places in those gaps.", snapshot.sync.missing)
+        gauge(
+            "gapless_oldest_gap_seconds", "Age of the oldest of those gaps.",
+            Int(snapshot.sync.oldestGapAge))
+        gauge(
+            "gapless_origin_fetches_queued", "Calls of the origin that wait for their turn.",
+            snapshot.sync.queued)
+        gauge(
+            "gapless_origin_fetches_under_way", "Calls of the origin that are not answered yet.",
+            snapshot.sync.fetching)
         gauge(
             "gapless_resident_memory_bytes", "Memory that the process holds.",
             snapshot.residentBytes)

@@ -22,33 +22,29 @@ struct Snapshot: Sendable {
     var isDraining: Bool
     var books: Books
     var figures: Figures
-    /// Origin calls by kind.
-    var originFetches: [OriginFetch: Int]
+    /// What the gateway lacks of an origin that lives elsewhere.
+    var sync: SyncFigures
     var commits: Int
     var commitRows: Int
     var residentBytes: Int
     var descriptors: Int
 
-    /// Seconds for which the feed has been offline; 0 if it is not.
-    var offlineFor: Double = 0
+    /// Seconds for which the feed has been offline; nil if it is not.
+    var offlineFor: Double?
     /// Seconds that the feed may be offline before readiness fails.
     var readyGrace: Double = 0
-}
-
-/// What an origin can be asked for: the label of `gapless_origin_fetches_total`.
-enum OriginFetch: String, Sendable, CaseIterable {
-    case range, changes, heads, conversation, participants
 }
 
 extension Snapshot {
     /// Ready means: the feed is live (or catching up), the cache is writable, nothing drains.
     var isReady: Bool {
-        !isDraining && isWritable && (upstreamState != .offline || offlineFor <= readyGrace)
+        !isDraining && isWritable && (offlineFor.map { $0 < readyGrace } ?? true)
     }
 
     /// `down`: nothing can be served as promised; `degraded`: served, with something amiss.
     var status: String {
         if !isWritable || isDraining { return "down" }
-        return upstreamState == .online && books.error == 0 ? "ok" : "degraded"
+        return upstreamState == .online && books.error == 0 && sync.openGaps == 0
+            ? "ok" : "degraded"
     }
 }

@@ -126,10 +126,6 @@ extension Log {
 }
 
 extension String {
-    /// Whether both are the same id, byte by byte. Swift holds two strings for equal that only look
-    /// the same; the file, and whoever signs tokens, takes them for two users.
-    func isSameID(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
-
     /// The id as a key that is compared byte by byte.
     var exactID: [UInt8] { Array(utf8) }
 }

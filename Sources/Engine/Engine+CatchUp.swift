@@ -1,0 +1,319 @@
+import Chat
+import Wire
+
+/// How a mirrored stream comes to the present: the head of its log is asked for, then the changes
+/// above its position until they join what the feed has told meanwhile. Live changes lie on top and
+/// never move the place that the catch-up reads from.
+extension Engine {
+    // MARK: - Live changes
+
+    /// A live change of a mirrored log.
+    func follow(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
+        guard let state = stream.state, let mirror = stream.mirror else { return }
+        guard let generation = mirror.feed.generation else { return }
+        guard head.epoch == state.head.epoch else {
+            // Another log has this name now, or had it: the origin is asked.
+            return doubt(stream, generation)
+        }
+        raiseFloor(stream, to: head.floor)
+        guard head.rev > state.position.rev else { return }
+        figures.changes += 1
+        // What is told of messages stands before the record in the log.
+        if case .record = event { flush(stream) }
+        if mirror.feed.isLive, head.rev == state.position.rev + 1 {
+            stand(stream, at: head)
+            apply(event, head, stream)
+            return releasePromises(stream)
+        }
+        guard stream.mirror?.see(head) == true else { return }
+        if mirror.feed.isLive {
+            stream.mirror?.feed = .behind(generation: generation)
+            stream.mirror?.awaySince = now
+        }
+        if head.rev > state.head.rev { stream.state?.head = head }
+        apply(event, head, stream)
+        if stream.mirror?.next == nil { join(stream) }
+    }
+
+    /// The log may have ended.
+    func probeAgain(_ stream: Stream) {
+        guard let generation = stream.mirror?.feed.generation else { return }
+        doubt(stream, generation)
+    }
+
+    /// The log may not be the one that the stream knows.
+    private func doubt(_ stream: Stream, _ generation: Int) {
+        if stream.mirror?.feed.isLive == true { stream.mirror?.awaySince = now }
+        stream.mirror?.feed = .behind(generation: generation)
+        stream.mirror?.next = .probe
+        watch(stream)
+        drive(stream)
+    }
+
+    private func apply(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
+        switch event {
+        case .message(_, let type, let message, _):
+            keep(message, mark: head.mark, of: stream)
+            tell(type, .live, message, stream)
+        case .record(let record, _, let removed, let isNew):
+            take(record, mark: head.mark, removed: removed, isNew: isNew, stream)
+        case .deleted, .read, .listed, .typing:
+            break
+        }
+    }
+
+    /// The stream's position rises to `head`.
+    private func stand(_ stream: Stream, at head: Head) {
+        guard let state = stream.state else { return }
+        stream.state?.position = head
+        if head.rev >= state.head.rev { stream.state?.head = head }
+        moved(stream)
+        touch(stream)
+    }
+
+    private func raiseFloor(_ stream: Stream, to floor: Int) {
+        guard let state = stream.state, floor > state.head.floor else { return }
+        stream.state?.head.floor = floor
+        stream.state?.position.floor = floor
+        stream.mirror?.held.remove(1, floor - 1)
+        stream.mirror?.unsaved.remove(1, floor - 1)
+        moved(stream)
+    }
+
+    /// The end of the chain was reached: joins what the feed has told above it. If nothing is left,
+    /// the stream is at the present; otherwise there is a hole, which the feed may close yet.
+    private func join(_ stream: Stream) {
+        guard let state = stream.state, let generation = stream.mirror?.feed.generation,
+            let position = stream.mirror?.absorb(after: state.position)
+        else { return }
+        if position.rev > state.position.rev { stand(stream, at: position) }
+        releasePromises(stream)
+        guard let mirror = stream.mirror, mirror.next == nil else { return }
+        guard mirror.isComplete else {
+            if mirror.holeSince == nil { stream.mirror?.holeSince = now }
+            return watch(stream)
+        }
+        stream.mirror?.holeSince = nil
+        guard !mirror.feed.isLive else { return }
+        stream.mirror?.feed = .live(generation: generation)
+        if let position = stream.state?.position { stream.state?.head = position }
+        stream.mirror?.hasShownLatest = false
+        touch(stream)
+        settle(stream)
+        list(stream)
+        wake(stream)
+    }
+
+    // MARK: - Answers
+
+    /// The head of the log, nil if there is no such log any more.
+    func probed(_ stream: Stream, _ head: Head?) {
+        guard let sync, let state = stream.state, let mirror = stream.mirror else { return }
+        guard let head else { return vanished(stream) }
+        guard head.epoch == state.position.epoch else { return replaced(stream, head) }
+        raiseFloor(stream, to: head.floor)
+        if mirror.feed.isLive {
+            // A look at what should be there: the feed is given time to tell of what is new.
+            guard head.rev > state.position.rev, let generation = mirror.feed.generation else {
+                return
+            }
+            stream.mirror?.feed = .behind(generation: generation)
+            stream.mirror?.awaySince = now
+            stream.mirror?.holeSince = now
+            return watch(stream)
+        }
+        guard mirror.next == .probe else { return }
+        let position = state.position
+        if head.rev < position.rev || head.rev == position.rev && head.mark != position.mark {
+            stream.mirror?.next = .disowning
+        } else if head.rev == position.rev {
+            stream.mirror?.next = nil
+            join(stream)
+        } else {
+            if head.rev > state.head.rev { stream.state?.head = head }
+            let isFar = head.rev - position.rev > sync.farBehind
+            if isFar, stream.subscribers.isEmpty {
+                // Nobody holds what lies between, so nobody misses it.
+                stream.mirror?.next = .conversation
+            } else {
+                stream.mirror?.next = isFar && !mirror.hasShownLatest ? .latest : .chain
+            }
+        }
+    }
+
+    func concluded(_ errand: Mirror.Errand, _ stream: Stream, _ answer: HistoryAnswer) {
+        switch (errand, answer) {
+        case (.conversation, .conversation(let view)): took(view, stream)
+        case (.chain, .changes(let changes)): took(changes, stream)
+        case (.deepening, .changes(let changes)): deepened(changes, stream)
+        case (.latest, .page(let page)): showed(page, stream)
+        case (.disowning, .heads(let heads)):
+            stream.mirror?.next = .probe
+            guard let head = heads.first(where: { $0.key.isSameID(stream.id) })?.value else {
+                return vanished(stream)
+            }
+            if head.epoch != stream.state?.head.epoch { replaced(stream, head) }
+        default: preconditionFailure("the upstream answered a question with something else")
+        }
+    }
+
+    /// Record and head as the origin has them now: the stream begins there, or jumps there.
+    private func took(_ view: ConversationView, _ stream: Stream) {
+        guard stream.mirror?.next == .conversation else { return }
+        if let state = stream.state {
+            guard state.head.epoch == view.head.epoch else { return replaced(stream, view.head) }
+            guard view.head.rev > state.position.rev else {
+                stream.mirror?.next = .probe
+                return
+            }
+        }
+        let isFirst = stream.state == nil
+        stream.state = Stream.State(
+            head: view.head, position: view.head, record: view.record,
+            members: Set(view.record.participants.map(\.id)), last: view.lastMessage,
+            firstToken: 0)
+        stream.told = view.head.rev
+        if isFirst {
+            restart(stream, view.record, at: view.head)
+        } else {
+            jump(stream, view.record, to: view.head)
+        }
+        if let last = view.lastMessage { keep(last, mark: nil, of: stream) }
+        stream.mirror?.next = nil
+        if isFirst { takeEarly(stream) }
+        join(stream)
+        list(stream)
+    }
+
+    /// A part of the chain.
+    private func took(_ changes: Changes, _ stream: Stream) {
+        guard let state = stream.state, stream.mirror?.next == .chain else { return }
+        guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
+        raiseFloor(stream, to: changes.head.floor)
+        if changes.head.rev > state.head.rev { stream.state?.head = changes.head }
+        for message in changes.messages where message.seq >= changes.head.floor {
+            let isSeen = stream.mirror?.hasSeen(message.rev) == true
+            let mark = message.rev == changes.head.rev ? changes.head.mark : nil
+            keep(message, mark: mark, of: stream)
+            if !isSeen { tell(state.type(of: message), .fill, message, stream) }
+        }
+        if let record = changes.record {
+            flush(stream)
+            take(record, mark: nil, removed: nil, stream)
+        }
+        let isAtEnd = !changes.more || changes.upTo >= changes.head.rev
+        if isAtEnd {
+            stand(stream, at: changes.head)
+        } else if let mark = changes.mark, changes.upTo > state.position.rev {
+            var position = changes.head
+            position.rev = changes.upTo
+            position.mark = mark
+            stand(stream, at: position)
+        } else {
+            // Without a mark at its end a part can't be continued from.
+            return fallBack(stream)
+        }
+        let position = stream.state?.position.rev ?? 0
+        // What the feed has told without a break reaches back to here: the chain need not go on.
+        let reaches = stream.mirror?.ahead.first.map { $0.rev <= position + 1 } ?? false
+        if isAtEnd || reaches && (stream.mirror?.ahead.last?.rev ?? 0) >= changes.head.rev {
+            if isAtEnd { stream.mirror?.readsOn() }
+            stream.mirror?.next = nil
+            join(stream)
+        }
+    }
+
+    /// The newest page of a conversation that is far behind: it goes out at once, and what lies
+    /// between is a gap that the chain will fill.
+    private func showed(_ page: Page, _ stream: Stream) {
+        guard let state = stream.state, stream.mirror?.next == .latest else { return }
+        guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
+        stream.mirror?.next = .chain
+        stream.mirror?.hasShownLatest = true
+        if page.head.rev > state.head.rev { stream.state?.head = page.head }
+        let above = page.messages.filter { $0.seq > state.position.seq }
+        guard let lowest = above.map(\.seq).min() else { return }
+        flush(stream)
+        for message in above {
+            keep(message, mark: nil, of: stream)
+            tell(.inserted, .fill, message, stream)
+        }
+        flush(stream)
+        let hole = Coverage.closed(state.position.seq + 1, lowest - 1)
+            .subtracting(stream.mirror?.held ?? Coverage())
+        tellGap(hole.coarsened(to: Outbox.gapLimit), .upstream, stream)
+    }
+
+    /// What changed before the cache's knowledge begins.
+    private func deepened(_ changes: Changes, _ stream: Stream) {
+        guard let state = stream.state, let mirror = stream.mirror,
+            let deepening = mirror.deepening
+        else { return }
+        guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
+        for message in changes.messages
+        where message.seq >= state.head.floor && message.seq <= state.head.seq {
+            keep(message, mark: nil, of: stream)
+        }
+        guard changes.more, changes.upTo < mirror.changesFrom else {
+            stream.mirror?.changesFrom = deepening.from
+            stream.mirror?.deepening = nil
+            return keep(
+                .changesFrom(conversation: stream.id, rev: deepening.from), of: stream)
+        }
+        stream.mirror?.deepening?.upTo = changes.upTo
+        deepen(stream)
+    }
+
+    /// Places that were asked for.
+    func took(_ page: Page, for run: Coverage.Run, _ stream: Stream) {
+        guard let state = stream.state, let mirror = stream.mirror else { return }
+        guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
+        raiseFloor(stream, to: page.head.floor)
+        guard page.head.rev >= mirror.changesFrom else { return }
+        let messages = page.messages.filter { run.contains($0.seq) && $0.seq >= page.head.floor }
+        guard let lowest = messages.map(\.seq).min() else {
+            // Nothing of it is there any more; if the floor does not say why, it is asked again.
+            if run.high >= page.head.floor { fallBack(stream) }
+            return
+        }
+        for message in messages { keep(message, mark: nil, of: stream) }
+        // Dense numbering: what was read lies without a hole from the anchor on.
+        payOwed(Coverage(lowest, run.high), messages, stream)
+    }
+
+    // MARK: - Ends
+
+    /// The origin has no such conversation.
+    func vanished(_ stream: Stream) {
+        keep(.drop(conversation: stream.id), of: stream)
+        saveWrites()
+        guard let state = stream.state else {
+            let waiting = stream.waiting
+            stream.waiting = []
+            dismiss(stream)
+            for call in waiting { fail(call, .noConversation) }
+            return
+        }
+        let people = state.record.participants
+        end(
+            stream,
+            with: ServerFrame.unsubscribed(conversation: stream.id, reason: .deleted))
+        unlist(stream.id, people)
+    }
+
+    /// Another log has this name: nothing held of the old one counts.
+    func replaced(_ stream: Stream, _ head: Head) {
+        keep(.drop(conversation: stream.id), of: stream)
+        saveWrites()
+        end(stream, with: ServerFrame.reset(conversation: stream.id, head: head))
+        // Lists show the new one.
+        if !listWatchers.isEmpty { self.stream(stream.id).isToBeAnnounced = true }
+    }
+}
+
+extension Stream.State {
+    /// What happened to a message, for those who know what the stream has told.
+    func type(of message: EncodedMessage) -> DeltaType {
+        message.seq > position.seq ? .inserted : message.isDeleted ? .deleted : .updated
+    }
+}

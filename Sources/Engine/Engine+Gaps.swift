@@ -1,0 +1,94 @@
+import Chat
+import Wire
+
+/// A gap that the gateway has still to close: an entry of `GET /v1/gaps`.
+package struct OpenGap: Sendable, Hashable {
+    /// How its filling stands.
+    package enum State: String, Sendable, Hashable {
+        /// It will be asked for.
+        case queued
+        /// It is asked for.
+        case fetching
+        /// The feed is down, or the origin did not answer and is left in peace for a while.
+        case waiting
+        /// The origin has not answered many times in a row; the tries are far apart.
+        case gaveUp = "gave_up"
+    }
+
+    package var conversation: String
+    package var gap: Gap
+    package var state: State
+}
+
+/// What the gateway lacks, in numbers.
+package struct SyncFigures: Sendable, Hashable {
+    package var openGaps = 0
+    package var missing = 0
+    /// In seconds.
+    package var oldestGapAge: Double = 0
+    package var queued = 0
+    package var fetching = 0
+
+    package init() {}
+}
+
+extension Engine {
+    /// Every gap still open, oldest first: what lies above the position of a stream and is not
+    /// held, what a subscriber is owed, and what could not be stored.
+    /// - Complexity: O(streams)
+    package func openGaps() -> [OpenGap] {
+        var gaps: [OpenGap] = []
+        for stream in inOrder(streams.values) {
+            guard let mirror = stream.mirror, let state = stream.state else { continue }
+            if mirror.isDetached {
+                gaps += self.gaps(
+                    Coverage.closed(state.head.floor, state.head.seq), .cache, stream)
+                continue
+            }
+            var lacking = Coverage()
+            if !mirror.feed.isLive {
+                lacking = Coverage.closed(
+                    max(state.position.seq + 1, state.head.floor), state.head.seq)
+            }
+            if mirror.isOwed {
+                for subscriber in stream.subscribers { lacking = lacking.union(subscriber.owed) }
+            }
+            lacking = lacking.subtracting(mirror.held)
+            if !lacking.isEmpty { gaps += self.gaps(lacking, .upstream, stream) }
+        }
+        return gaps.sorted { $0.gap.since < $1.gap.since }
+    }
+
+    private func gaps(_ places: Coverage, _ cause: GapCause, _ stream: Stream) -> [OpenGap] {
+        guard let mirror = stream.mirror, let state = stream.state else { return [] }
+        return standing(stream, state).gaps(places, cause).map {
+            let asked = mirror.coming.intersection(Coverage.closed($0.after + 1, $0.before - 1))
+            let isAsked = !asked.isEmpty || !mirror.underWay.isEmpty
+            let isWaiting = mirror.retryAt != nil || mirror.feed == .broken || mirror.isDetached
+            let progress: OpenGap.State =
+                isWaiting
+                ? mirror.failures >= Engine.manyFailures ? .gaveUp : .waiting
+                : isAsked ? .fetching : .queued
+            return OpenGap(conversation: stream.id, gap: $0, state: progress)
+        }
+    }
+
+    /// After so many the tries are as far apart as they get.
+    private static let manyFailures = 9
+
+    /// The same in numbers.
+    package func syncFigures() -> SyncFigures {
+        var figures = SyncFigures()
+        guard mirrors else { return figures }
+        let gaps = openGaps()
+        figures.openGaps = gaps.count
+        figures.missing = gaps.reduce(0) { $0 + ($1.gap.missing ?? 0) }
+        if let oldest = gaps.first {
+            figures.oldestGapAge =
+                Double(now.milliseconds - oldest.gap.since.milliseconds) / 1000
+        }
+        figures.queued = errands.queued
+        figures.fetching = errands.underWay
+        return figures
+    }
+}

@@ -1,0 +1,146 @@
+import Chat
+import Wire
+
+/// What the cache is told to keep. What a turn decides is written in one transaction, before
+/// anything is read from the cache; coverage and position go with the rows that they speak of.
+extension Engine {
+    func keep(_ write: StoreWrite, of stream: Stream) {
+        guard let mirror = stream.mirror, !mirror.isDetached else { return }
+        writes.append(write)
+        writers[stream.id.id] = stream
+    }
+
+    /// The value of a message at a place that the log has now.
+    func keep(_ message: EncodedMessage, mark: String?, of stream: Stream) {
+        guard let mirror = stream.mirror, !mirror.isDetached else { return }
+        keep(.message(conversation: stream.id, message, mark: mark), of: stream)
+        hold(Coverage(message.seq, message.seq), of: stream)
+        stream.mirror?.written = mirror.written + 1
+    }
+
+    /// The places are held as of the stream's position.
+    func hold(_ places: Coverage, of stream: Stream) {
+        guard let mirror = stream.mirror, !mirror.isDetached, !places.isEmpty else { return }
+        stream.mirror?.held = mirror.held.union(places)
+        stream.mirror?.unsaved = mirror.unsaved.union(places)
+        moved(stream)
+    }
+
+    /// The position or what is held has changed.
+    func moved(_ stream: Stream) {
+        guard let mirror = stream.mirror, !mirror.isDetached, !mirror.isUnsaved else { return }
+        stream.mirror?.isUnsaved = true
+        unsaved.append(stream)
+    }
+
+    /// Writes where the stream stands and what is held since the last time.
+    func save(_ stream: Stream) {
+        guard let mirror = stream.mirror, mirror.isUnsaved else { return }
+        stream.mirror?.isUnsaved = false
+        stream.mirror?.unsaved = Coverage()
+        guard let state = stream.state else { return }
+        if !mirror.unsaved.isEmpty {
+            keep(
+                .hold(conversation: stream.id, mirror.unsaved, asOf: mirror.runsAsOf), of: stream)
+        }
+        // The highest place known, and the change up to which it is known.
+        var position = state.position
+        position.seq = max(position.seq, state.head.seq)
+        keep(.stand(conversation: stream.id, head: position), of: stream)
+        guard keepsLess, mirror.written >= Engine.writtenBetweenTrims else { return }
+        stream.mirror?.written = 0
+        keep(.trim(conversation: stream.id), of: stream)
+        toReload.append(stream)
+    }
+
+    /// How many messages come to a conversation between two looks at what its cache may drop.
+    private static let writtenBetweenTrims = 500
+
+    /// Has the shell write what was decided so far.
+    func saveWrites() {
+        for stream in unsaved { save(stream) }
+        unsaved.removeAll(keepingCapacity: true)
+        guard !writes.isEmpty else { return }
+        let action = Action.store(
+            token: token(for: .store(Array(writers.values))), writes)
+        writes = []
+        writers = [:]
+        append(action)
+        let reloads = toReload
+        toReload = []
+        for stream in reloads { reload(stream) }
+    }
+
+    /// The cache has dropped what it need not keep, and is asked for what it holds now.
+    func reload(_ stream: Stream) {
+        append(.read(token: token(for: .reload(stream)), .load(conversation: stream.id)))
+    }
+
+    func reloaded(_ stream: Stream, _ result: Result<Answer, RequestError>) {
+        guard streams[stream.id.id] === stream, let state = stream.state,
+            case .success(.loaded(let loaded)) = result, let cached = loaded.cached,
+            loaded.head.epoch == state.head.epoch
+        else { return }
+        // Read before a change that the stream has taken since: what came then is held too.
+        guard loaded.head.rev == state.position.rev, stream.mirror?.isUnsaved == false else {
+            return toReload.append(stream)
+        }
+        stream.mirror?.adopt(cached)
+        stream.mirror?.deepening = nil
+    }
+
+    /// The file has taken what it was told, or has not.
+    package func stored(_ token: UInt64, _ succeeded: Bool, at now: Timestamp) {
+        self.now = now
+        guard case .store(let streams) = pending.removeValue(forKey: token), !succeeded else {
+            return
+        }
+        for stream in inOrder(streams) where self.streams[stream.id.id] === stream {
+            detach(stream)
+        }
+    }
+
+    /// What the file says of the conversation no longer counts. Those who watch miss nothing: they
+    /// were told, and are told.
+    private func detach(_ stream: Stream) {
+        guard stream.mirror?.isDetached == false else { return }
+        stream.mirror?.isDetached = true
+        stream.mirror?.held = Coverage()
+        stream.mirror?.unsaved = Coverage()
+        stream.mirror?.isUnsaved = false
+        stream.mirror?.awaySince = now
+        nextAttachment = now.adding(1000)
+        watch(stream)
+        wake(stream)
+    }
+
+    /// Tries to write a conversation anew whose file could not be written: it begins at the present
+    /// position, with nothing held. What is then asked for is fetched again.
+    func attach(_ stream: Stream) {
+        guard stream.mirror?.isDetached == true, let state = stream.state,
+            now >= nextAttachment
+        else { return }
+        stream.mirror?.isDetached = false
+        restart(stream, state.record, at: state.position)
+    }
+
+    /// The conversation begins in the cache with nothing held.
+    func restart(_ stream: Stream, _ record: Record, at head: Head) {
+        stream.mirror?.held = Coverage()
+        stream.mirror?.unsaved = Coverage()
+        stream.mirror?.changesFrom = head.rev
+        stream.mirror?.runsAsOf = head.rev
+        keep(.begin(record, head: head), of: stream)
+    }
+
+    /// The stream leaves out what changed up to `head`. What the cache holds is outdated by it, and
+    /// serves only to be shown until it is fetched again.
+    func jump(_ stream: Stream, _ record: Record, to head: Head) {
+        stream.mirror?.held = Coverage()
+        stream.mirror?.unsaved = Coverage()
+        stream.mirror?.changesFrom = head.rev
+        stream.mirror?.runsAsOf = head.rev
+        stream.mirror?.deepening = nil
+        keep(.jump(conversation: stream.id, record, head: head), of: stream)
+    }
+}

@@ -1,0 +1,174 @@
+import Chat
+import Wire
+
+/// How the link to an origin that lives elsewhere comes and goes: what it acknowledges, when it
+/// breaks, and what clients are told of it.
+extension Engine {
+    /// Whether the streams mirror logs that live elsewhere.
+    var mirrors: Bool { sync != nil }
+
+    /// The upstream's link is up, or is not.
+    package func linked(_ state: UpstreamState, at now: Timestamp) {
+        self.now = now
+        guard mirrors else { return }
+        isLinked = state == .online
+        hasBeenLinked = hasBeenLinked || isLinked
+        if isLinked {
+            // What could not be asked before can be now.
+            for stream in inOrder(watchful.values) where stream.mirror?.retryAt != nil {
+                stream.mirror?.retryAt = nil
+                drive(stream)
+            }
+            readListsAgain()
+        } else {
+            for stream in inOrder(watchful.values) { wake(stream) }
+        }
+        tellUpstream()
+    }
+
+    /// The origin has acknowledged: from here on the feed tells of this conversation.
+    package func subscribed(_ conversation: String, generation: Int, at now: Timestamp) {
+        self.now = now
+        guard let stream = streams[conversation.id], stream.mirror != nil else { return }
+        stream.mirror?.feed = .behind(generation: generation)
+        stream.mirror?.next = stream.state == nil ? .conversation : .probe
+        stream.mirror?.hasShownLatest = false
+        stream.mirror?.retryAt = nil
+        stream.mirror?.forgetAhead()
+        stream.early = []
+        drive(stream)
+    }
+
+    /// Every subscription of that generation has ended.
+    package func lapsed(generation: Int, at now: Timestamp) {
+        self.now = now
+        for stream in inOrder(streams.values)
+        where stream.mirror?.feed.generation == generation {
+            flush(stream)
+            stream.mirror?.feed = .broken
+            stream.mirror?.next = nil
+            stream.mirror?.holeSince = nil
+            stream.mirror?.awaySince = now
+            stream.mirror?.forgetAhead()
+            stream.early = []
+            if !stream.subscribers.isEmpty || stream.listed > 0 { unsettled[stream.id.id] = stream }
+            watch(stream)
+            wake(stream)
+        }
+        tellUpstream()
+    }
+
+    /// A table's order is another one in each process; a simulation's must not be.
+    func inOrder(_ streams: some Collection<Stream>) -> [Stream] {
+        streams.sorted { $0.id < $1.id }
+    }
+
+    // MARK: - What clients are told
+
+    /// The state that clients see: `syncing` while a conversation that somebody watches has not
+    /// been brought to the present since the feed broke.
+    func tellUpstream() {
+        guard mirrors else { return }
+        let state: UpstreamState =
+            isLinked ? (unsettled.isEmpty ? .online : .syncing) : hasGivenTime ? .offline : .syncing
+        guard state != upstreamState else { return }
+        upstreamState = state
+        upstreamSince = now
+        // What the streams still have to say was said under the old state.
+        let pending = touched
+        touched = []
+        for stream in pending { flush(stream); announce(stream) }
+        let event = Broadcast(ServerFrame.upstream(state: state, since: now), .upstream)
+        for session in sessions.values.sorted(by: { $0.id < $1.id }) where session.user != nil {
+            push(session, event)
+        }
+    }
+
+    /// Whether the link had time to come up once: right after the start its absence says nothing.
+    var hasGivenTime: Bool {
+        hasBeenLinked || now >= startedAt.adding(sync?.wait ?? 0)
+    }
+
+    /// The stream is at the present, or its subscribers were told that it is not.
+    func settle(_ stream: Stream) {
+        guard unsettled.removeValue(forKey: stream.id.id) != nil, unsettled.isEmpty else { return }
+        isUpstreamToBeTold = true
+    }
+
+    // MARK: - Time
+
+    /// The stream has something that time decides.
+    func watch(_ stream: Stream) { watchful[stream.id.id] = stream }
+
+    /// Looks at what waits for a moment; called by `tick`.
+    func tickMirrors() {
+        guard let sync else { return }
+        for stream in inOrder(watchful.values) { look(at: stream, sync) }
+        if now >= nextVerification {
+            nextVerification = now.adding(sync.verifyInterval)
+            let live = streams.values.filter {
+                $0.mirror?.feed.isLive == true && (!$0.subscribers.isEmpty || $0.listed > 0)
+            }
+            probe(inOrder(live), isVerification: true)
+        }
+        tellUpstream()
+    }
+
+    private func look(at stream: Stream, _ sync: SyncOptions) {
+        guard streams[stream.id.id] === stream, let mirror = stream.mirror else {
+            watchful[stream.id.id] = nil
+            return
+        }
+        if let retryAt = mirror.retryAt, retryAt <= now {
+            stream.mirror?.retryAt = nil
+        }
+        if let since = mirror.holeSince, now >= since.adding(sync.gapGrace), mirror.next == nil {
+            stream.mirror?.holeSince = nil
+            stream.mirror?.readsOn()
+            stream.mirror?.next = .chain
+        }
+        if mirror.isDetached { attach(stream) }
+        drive(stream)
+        if stream.waiting.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
+            wake(stream)
+        }
+        releasePromises(stream)
+        if let mirror = stream.mirror, mirror.feed.isLive, mirror.retryAt == nil,
+            mirror.holeSince == nil, !mirror.isDetached, !mirror.isOwed, stream.waiting.isEmpty,
+            stream.promises.isEmpty
+        {
+            watchful[stream.id.id] = nil
+        }
+    }
+
+    // MARK: - The life of a mirrored stream
+
+    /// Begins to mirror a conversation: the cache is asked for it, and the origin for its feed.
+    func begin(_ stream: Stream) {
+        stream.mirror = Mirror(at: now)
+        act(.subscribe(stream.id))
+        act(.read(token: token(for: .load(stream.id)), .load(conversation: stream.id)))
+    }
+
+    /// Streams that nobody has watched for a while are given up; the cache keeps what it has.
+    func dropIdleMirrors(_ sync: SyncOptions) {
+        for stream in inOrder(streams.values) {
+            guard stream.isIdle, stream.mirror?.underWay.isEmpty ?? true,
+                stream.mirror?.coming.isEmpty ?? true
+            else {
+                stream.lastUsed = now
+                continue
+            }
+            if now >= stream.lastUsed.adding(sync.linger) { dismiss(stream) }
+        }
+    }
+
+    /// Takes the stream out of memory and its conversation out of the feed.
+    func dismiss(_ stream: Stream) {
+        save(stream)
+        act(.unsubscribe(stream.id))
+        streams[stream.id.id] = nil
+        watchful[stream.id.id] = nil
+        settle(stream)
+    }
+}

@@ -1,0 +1,172 @@
+import Chat
+import Wire
+
+/// A user's list of conversations that somebody watches, where the feed has to be asked for each
+/// conversation: all in it are followed, and the list itself is read again after each loss.
+struct Listing {
+    let user: String
+    var watchers = 0
+    /// What is in it, as far as it was read.
+    var conversations: Set<ID> = []
+    /// What was found so far by the reading under way.
+    var found: Set<ID>?
+    var cursor: String?
+    /// The list changed while it was being read.
+    var isStale = false
+}
+
+extension Engine {
+    // MARK: - Watching
+
+    func watchList(_ session: Session, _ user: String) {
+        listWatchers[session.id] = session
+        guard !session.watchesConversations else { return }
+        session.watchesConversations = true
+        guard mirrors else { return }
+        if listings[user.id] == nil {
+            listings[user.id] = Listing(user: user)
+            act(.subscribeList(user: user))
+        }
+        listings[user.id]?.watchers += 1
+        readList(user.id)
+    }
+
+    func unwatchList(_ session: Session) {
+        listWatchers[session.id] = nil
+        guard session.watchesConversations else { return }
+        session.watchesConversations = false
+        guard let user = session.user, var listing = listings[user.id] else { return }
+        listing.watchers -= 1
+        listings[user.id] = listing
+        guard listing.watchers == 0 else { return }
+        listings[user.id] = nil
+        act(.unsubscribeList(user: user))
+        for conversation in listing.conversations { streams[conversation]?.listed -= 1 }
+    }
+
+    // MARK: - Reading
+
+    /// After a loss what came and went in the meantime is not known.
+    func readListsAgain() {
+        for user in listings.keys.sorted(by: { $0.text < $1.text }) { readList(user) }
+    }
+
+    private func readList(_ user: ID) {
+        guard let listing = listings[user] else { return }
+        guard listing.found == nil else {
+            listings[user]?.isStale = true
+            return
+        }
+        listings[user]?.found = []
+        listings[user]?.cursor = nil
+        askForList(user)
+    }
+
+    private func askForList(_ user: ID) {
+        guard let listing = listings[user] else { return }
+        ask(
+            .list(user: user),
+            .conversations(user: listing.user, limit: Engine.listLimit, cursor: listing.cursor), 1)
+    }
+
+    /// How much of a list is asked for at once.
+    private static let listLimit = 100
+
+    /// A part of the list has come.
+    func listed(_ user: ID, _ result: Result<HistoryAnswer, RequestError>) {
+        guard var listing = listings[user] else { return }
+        guard case .success(.conversations(let list)) = result else {
+            // Read again when the link is up again.
+            listings[user]?.found = nil
+            return
+        }
+        for view in list.conversations { listing.found?.insert(view.record.id.id) }
+        listing.cursor = list.next
+        listings[user] = listing
+        guard list.next == nil else { return askForList(user) }
+        let found = listing.found ?? []
+        listings[user]?.found = nil
+        for conversation in sorted(found.subtracting(listing.conversations)) {
+            join(conversation, to: user)
+        }
+        for conversation in sorted(listing.conversations.subtracting(found)) {
+            leave(conversation, from: user)
+        }
+        if listings[user]?.isStale == true {
+            listings[user]?.isStale = false
+            readList(user)
+        }
+    }
+
+    private func sorted(_ ids: Set<ID>) -> [ID] { ids.sorted { $0.text < $1.text } }
+
+    private func join(_ conversation: ID, to user: ID) {
+        guard listings[user]?.conversations.insert(conversation).inserted == true else { return }
+        let stream = stream(conversation.text)
+        stream.listed += 1
+        // The list that the user was given may be older than the stream: once it is known, it is
+        // told.
+        if stream.state == nil { stream.isToBeAnnounced = true } else { list(stream) }
+    }
+
+    private func leave(_ conversation: ID, from user: ID) {
+        guard listings[user]?.conversations.remove(conversation) != nil else { return }
+        streams[conversation]?.listed -= 1
+        unlist(conversation.text, [user.text])
+    }
+
+    /// A conversation came into a user's list, or left it.
+    func relisted(_ user: String, _ conversation: String, isIn: Bool) {
+        guard let listing = listings[user.id] else { return }
+        // What is being read may be from before or after.
+        if listing.found != nil { listings[user.id]?.isStale = true }
+        if isIn {
+            join(conversation.id, to: user.id)
+        } else {
+            leave(conversation.id, from: user.id)
+        }
+    }
+
+    // MARK: - Calls that go to the origin as they are
+
+    func askOrigin(_ call: Call, _ user: String) {
+        guard isLinked || !hasGivenTime else { return fail(call, .originUnavailable) }
+        switch call.request {
+        case .subscribeConversations(_, let limit):
+            ask(.call(call), .conversations(user: user, limit: limit, cursor: nil), 0)
+        case .fetchConversations(let limit, let cursor):
+            ask(.call(call), .conversations(user: user, limit: limit, cursor: cursor), 0)
+        case .fetchConversation(let conversation):
+            ask(.call(call), .conversation(conversation, reader: user), 0)
+        case .fetchParticipants(let conversation, let range):
+            ask(.call(call), .participants(conversation: conversation, range), 0)
+        default:
+            preconditionFailure("a request that the cache answers went to the origin")
+        }
+    }
+
+    /// The origin's answer to a call.
+    func answer(_ call: Call, _ result: Result<HistoryAnswer, RequestError>) {
+        switch (result, call.request) {
+        case (.failure(let error), _):
+            if case .subscribeConversations = call.request, let session = sessions[call.session] {
+                unwatchList(session)
+            }
+            fail(call, error)
+        case (.success(.conversations(let list)), .subscribeConversations):
+            // An origin elsewhere keeps no log of its lists: each is given anew.
+            let changes = ConversationChanges(
+                conversations: list.conversations, removed: [], total: list.total, token: "0",
+                complete: false)
+            reply(call) { $0.conversations(changes) }
+        case (.success(.conversations(let list)), _):
+            reply(call) { $0.conversations(list) }
+        case (.success(.conversation(let view)), _):
+            conclude(call, .view(view))
+        case (.success(.participants(let list)), _):
+            conclude(call, .participants(list))
+        case (.success, _):
+            preconditionFailure("the upstream answered a question with something else")
+        }
+    }
+}

@@ -1,0 +1,383 @@
+import Chat
+import Wire
+
+/// What a request needs of a mirrored conversation before the cache can answer it, and what happens
+/// if the origin does not bring it: a subscription is answered with the gaps that are left, a fetch
+/// with an error.
+extension Engine {
+    // MARK: - Waiting
+
+    /// The call waits for the stream, unless that is of no use or has lasted long enough.
+    /// - Returns: whether it waits.
+    func wait(_ call: Call, for stream: Stream) -> Bool {
+        guard let sync, !isUnavailable(stream), stream.mirror?.isDetached == false else {
+            return false
+        }
+        var call = call
+        if let deadline = call.deadline {
+            guard now < deadline else { return false }
+        } else {
+            call.deadline = now.adding(sync.wait)
+        }
+        stream.waiting.append(call)
+        watch(stream)
+        return true
+    }
+
+    /// Something has changed for those who wait.
+    func wake(_ stream: Stream) {
+        guard !stream.waiting.isEmpty, stream.mirror?.isLoaded == true else { return }
+        let waiting = stream.waiting
+        stream.waiting = []
+        for call in waiting { perform(call) }
+    }
+
+    // MARK: - Subscriptions
+
+    /// Answers a subscription of a mirrored conversation, or has it wait for what it needs.
+    func subscribeMirrored(
+        _ call: Call, _ stream: Stream, _ state: Stream.State, _ have: Have?, _ limit: Int
+    ) {
+        guard let mirror = stream.mirror, let sync else { return }
+        guard !mirror.isDetached else { return fail(call, .noCache) }
+        if !mirror.feed.isLive, wait(call, for: stream) { return }
+        var call = call
+        if let have, call.isConfirmed == nil {
+            switch verdict(on: have, stream, state) {
+            case .known(let verdict):
+                call.isConfirmed = verdict
+            case .pending:
+                if wait(call, for: stream) { return }
+                // What can't be confirmed is answered as what was not.
+                call.isConfirmed = false
+            }
+        }
+        let newest = state.head.seq
+        let oldest = max(state.head.floor, newest - limit + 1)
+        guard let have, call.isConfirmed == true else {
+            let latest = Coverage.closed(oldest, newest)
+            guard has(latest, call, stream) else { return }
+            let request = PageRequest(
+                before: .seq(newest + 1), after: .seq(oldest - 1), limit: limit)
+            return ask(.page(conversation: stream.id, request), call)
+        }
+        if have.asOf < mirror.changesFrom, mirror.feed.isLive,
+            mirror.changesFrom - have.asOf <= sync.farBehind
+        {
+            // One reading backwards serves all that it reaches back to.
+            if mirror.deepening.map({ have.asOf < $0.from }) ?? true {
+                stream.mirror?.deepening = (have.asOf, have.asOf)
+            }
+            deepen(stream)
+            if wait(call, for: stream) { return }
+        }
+        let top = have.runs.clipped(1, newest).last ?? 0
+        guard has(Coverage.closed(max(oldest, top + 1), newest), call, stream) else { return }
+        var known = have
+        known.head = state.position
+        known.head.seq = max(known.head.seq, newest)
+        known.asOf = min(have.asOf, state.position.rev)
+        ask(
+            .catchUp(
+                conversation: stream.id, have: known, limit: limit, bytes: limits.replyBytes), call)
+    }
+
+    /// Whether the cache holds the places, or the call must do without. If not, they are asked for
+    /// and the call waits.
+    private func has(_ places: Coverage, _ call: Call, _ stream: Stream) -> Bool {
+        let missing = places.subtracting(stream.mirror?.held ?? Coverage())
+        guard !missing.isEmpty, stream.mirror?.feed.generation != nil else { return true }
+        guard wait(call, for: stream) else { return true }
+        fetch(missing, of: stream)
+        return false
+    }
+
+    // MARK: - Is it this log?
+
+    private enum Verdict {
+        case known(Bool)
+        case pending
+    }
+
+    /// Whether the log has what the holder says that it saw of it. What the gateway did not see
+    /// itself is asked for, once for all who say the same.
+    private func verdict(on have: Have, _ stream: Stream, _ state: Stream.State) -> Verdict {
+        let head = have.head
+        guard head.epoch == state.position.epoch, have.asOf <= head.rev else {
+            return .known(false)
+        }
+        if head.rev == 0 { return .known(head.mark.isEmpty) }
+        if head.rev == state.position.rev { return .known(head.mark == state.position.mark) }
+        let claim = Mirror.Claim(rev: head.rev, mark: head.mark)
+        if let verdict = stream.mirror?.verdicts[claim] { return .known(verdict) }
+        guard stream.mirror?.claimsAsked.insert(claim).inserted == true else { return .pending }
+        act(
+            .read(
+                token: token(for: .claim(stream, claim)),
+                .confirm(conversation: stream.id, head)))
+        return .pending
+    }
+
+    /// What the cache saw itself.
+    func confirmed(_ stream: Stream, _ claim: Mirror.Claim, _ result: Result<Answer, RequestError>)
+    {
+        guard streams[stream.id.id] === stream else { return }
+        if case .success(.confirmation(let verdict?)) = result {
+            return note(claim, verdict, stream)
+        }
+        guard !isUnavailable(stream) else {
+            stream.mirror?.claimsAsked.remove(claim)
+            return wake(stream)
+        }
+        ask(
+            .claim(stream, claim),
+            .changes(conversation: stream.id, since: claim.rev, mark: claim.mark, limit: 1),
+            rank(of: stream))
+    }
+
+    /// What the origin says.
+    func judged(
+        _ claim: Mirror.Claim, _ stream: Stream, _ result: Result<HistoryAnswer, RequestError>
+    ) {
+        guard streams[stream.id.id] === stream else { return }
+        switch result {
+        case .success(.changes(let changes)):
+            note(claim, changes.head.epoch == stream.state?.head.epoch, stream)
+        case .failure(let error) where error.code == .conflict:
+            note(claim, false, stream)
+        case .success, .failure:
+            stream.mirror?.claimsAsked.remove(claim)
+            fallBack(stream)
+            wake(stream)
+        }
+    }
+
+    private func note(_ claim: Mirror.Claim, _ verdict: Bool, _ stream: Stream) {
+        stream.mirror?.claimsAsked.remove(claim)
+        if stream.mirror?.verdicts.count ?? 0 >= Mirror.verdictLimit {
+            stream.mirror?.verdicts.removeAll()
+        }
+        stream.mirror?.verdicts[claim] = verdict
+        wake(stream)
+    }
+
+    // MARK: - Pages
+
+    /// Answers `fetchMessages` of a mirrored conversation: at once from the cache if that is fresh
+    /// for all of it, otherwise first with what the cache has, and then with what it lacked.
+    func fetchMirrored(
+        _ call: Call, _ stream: Stream, _ state: Stream.State, _ request: PageRequest
+    ) {
+        guard let mirror = stream.mirror else { return }
+        guard !mirror.isDetached else { return fail(call, .noCache) }
+        guard request.around == nil || request.before == nil && request.after == nil else {
+            return fail(
+                call, .badRequest("around: not accepted together with before or after"))
+        }
+        if let (anchor, field) = request.unplaced(call) {
+            return locate(call, anchor, field, stream)
+        }
+        let range = request.range(floor: state.head.floor, newest: state.head.seq, call.place)
+        let missing = range.subtracting(mirror.held)
+        if mirror.feed.isLive, missing.isEmpty {
+            return ask(.page(conversation: stream.id, request), call)
+        }
+        if call.takesCached, !call.hasShown {
+            var call = call
+            call.hasShown = true
+            let held = range.intersection(mirror.held)
+            guard let low = range.first, let high = range.last, !held.isEmpty else {
+                return fetchMirrored(call, stream, state, request)
+            }
+            let bounded = PageRequest(
+                before: .seq(high + 1), after: .seq(low - 1),
+                limit: min(1000, high - low + 1), order: request.order)
+            return act(
+                .read(
+                    token: token(for: .shown(call)),
+                    .page(conversation: stream.id, bounded)))
+        }
+        guard wait(call, for: stream) else { return fail(call, .originUnavailable) }
+        fetch(missing, of: stream)
+    }
+
+    /// The first of two answers: what the cache has.
+    func showed(_ call: Call, _ result: Result<Answer, RequestError>) {
+        if case .success(.page(let page)) = result,
+            case .fetchMessages(let conversation, let request) = call.request,
+            let (stream, state) = admit(call, conversation), let session = sessions[call.session],
+            page.head.epoch == state.head.epoch
+        {
+            flush(stream)
+            let shown = page.settled(
+                floor: state.head.floor, newest: state.head.seq, request, call.place)
+            push(
+                session,
+                ServerFrame.reply(id: call.id, cached: true) {
+                    $0.page(shown, standing(stream, state))
+                })
+        }
+        perform(call)
+    }
+
+    // MARK: - Anchors
+
+    private func locate(_ call: Call, _ anchor: Anchor, _ field: String, _ stream: Stream) {
+        switch anchor {
+        case .seq: break
+        case .id(let id):
+            act(
+                .read(
+                    token: token(for: .place(call, id: id, field: field)),
+                    .place(conversation: stream.id, id: id)))
+        case .time(let moment):
+            guard !isUnavailable(stream) else { return fail(call, .originUnavailable) }
+            let request = PageRequest(before: anchor, limit: 1)
+            ask(
+                .moment(call, moment), .page(conversation: stream.id, request), 0)
+        }
+    }
+
+    /// Where the cache has the message with the id of the call's anchor.
+    func placed(
+        _ call: Call, _ id: String, _ field: String, _ result: Result<Answer, RequestError>
+    ) {
+        guard case .fetchMessages(let conversation, _) = call.request,
+            let (stream, _) = admit(call, conversation)
+        else { return }
+        if case .success(.place(let place?)) = result {
+            return perform(call.with(id: id, at: place))
+        }
+        guard !isUnavailable(stream) else { return fail(call, .originUnavailable) }
+        ask(
+            .message(call, id: id), .message(conversation: conversation, id: id), 0)
+    }
+
+    /// Where the origin has it.
+    func located(
+        _ call: Call, id: String, _ result: Result<HistoryAnswer, RequestError>
+    ) {
+        switch result {
+        case .success(.message(let message)):
+            perform(call.with(id: id, at: message.seq))
+        case .failure(let error) where error.code == .notFound:
+            guard case .fetchMessages(_, let request) = call.request else { return }
+            let field = request.unplaced(call)?.field ?? "anchor"
+            fail(
+                call,
+                RequestError(.notFound, "\(field): no such message in this conversation"))
+        case .success, .failure:
+            fail(call, .originUnavailable)
+        }
+    }
+
+    /// Which message is the last before the moment.
+    func located(
+        _ call: Call, _ moment: Timestamp, _ result: Result<HistoryAnswer, RequestError>
+    ) {
+        guard case .success(.page(let page)) = result else {
+            return fail(call, .originUnavailable)
+        }
+        let place = page.messages.first?.seq ?? max(0, page.head.floor - 1)
+        perform(call.with(moment, behind: place))
+    }
+
+    // MARK: - What is owed
+
+    /// Sends places to those subscribers who were told that they would be.
+    func payOwed(_ places: Coverage, _ messages: [EncodedMessage], _ stream: Stream) {
+        guard stream.mirror?.isOwed == true else { return }
+        let receivers = stream.owing(places)
+        guard !receivers.isEmpty, let state = stream.state else { return }
+        flush(stream)
+        let deltas = messages.map { EncodedDelta(.inserted, .fill, $0) }
+        let payload = ServerFrame.messages(
+            conversation: stream.id, deltas: deltas, covers: places, prev: stream.told,
+            asOf: stream.told, head: state.head, open: stream.isOpen)
+        let event = Broadcast(
+            payload,
+            .stream(
+                prev: stream.told, asOf: stream.told, touched: places, deltas: deltas.count,
+                record: nil, head: state.head, isOpen: stream.isOpen), conversation: stream.id)
+        for session in receivers { push(session, event) }
+        if stream.isOpen { stream.hasSaidOpen = true }
+        stream.paid(places)
+    }
+
+    // MARK: - Writes of one's own
+
+    /// A write was done whose change the feed has not told yet: the reply waits for it, so that
+    /// whoever reads after it reads it.
+    func promise(_ call: Call, _ outcome: Outcome) -> Bool {
+        guard let sync, let rev = outcome.newestChange, let conversation = call.request.written,
+            let stream = streams[conversation.id], let state = stream.state,
+            let mirror = stream.mirror, mirror.feed.isLive, state.position.rev < rev
+        else { return false }
+        stream.promises.append(
+            Promise(rev: rev, deadline: now.adding(sync.gapGrace), call: call, outcome: outcome))
+        watch(stream)
+        return true
+    }
+
+    func releasePromises(_ stream: Stream) {
+        guard !stream.promises.isEmpty else { return }
+        let position = stream.state?.position.rev ?? 0
+        let isLive = stream.mirror?.feed.isLive ?? false
+        let due = stream.promises.filter { !isLive || $0.rev <= position || $0.deadline <= now }
+        guard !due.isEmpty else { return }
+        stream.promises.removeAll { !isLive || $0.rev <= position || $0.deadline <= now }
+        flush(stream)
+        for promise in due {
+            reply(promise.call) { $0.outcome(promise.outcome, of: promise.call.request) }
+        }
+    }
+}
+
+/// The answer to a write that waits for its change to come by the feed.
+struct Promise {
+    let rev: Int
+    let deadline: Timestamp
+    let call: Call
+    let outcome: Outcome
+}
+
+extension Outcome {
+    /// The newest change that it tells of.
+    var newestChange: Int? {
+        switch self {
+        case .messages(let messages, _): messages.map(\.rev).max()
+        case .conversation(let view, _): view.head.rev
+        case .read, .done: nil
+        }
+    }
+}
+
+extension Call {
+    /// The same call, the anchor with this id being at a place.
+    func with(id: String, at place: Int) -> Call {
+        replacingAnchors { if case .id(let own) = $0, own.isSameID(id) { .seq(place) } else { $0 } }
+    }
+
+    /// The same call, its moment being right behind the message at `place`. An anchor around a
+    /// moment stays as it is, since no message is there.
+    func with(_ moment: Timestamp, behind place: Int) -> Call {
+        guard case .fetchMessages(let conversation, var request) = request else { return self }
+        if request.before == .time(moment) { request.before = .seq(place + 1) }
+        if request.after == .time(moment) { request.after = .seq(place) }
+        var call = with(.fetchMessages(conversation: conversation, request))
+        if request.around == .time(moment) { call.place = place }
+        return call
+    }
+
+    private func replacingAnchors(_ replaced: (Anchor) -> Anchor) -> Call {
+        guard case .fetchMessages(let conversation, var request) = request else { return self }
+        request.before = request.before.map(replaced)
+        request.after = request.after.map(replaced)
+        request.around = request.around.map(replaced)
+        return with(.fetchMessages(conversation: conversation, request))
+    }
+}
+
+extension RequestError {
+    static let noCache = RequestError(.internal, "the cache can't be written", retry: .later)
+}

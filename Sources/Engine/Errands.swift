@@ -1,0 +1,57 @@
+import Chat
+import Wire
+
+/// What the origin of a mirrored log is asked, and in which order: the questions of calls that wait
+/// first, then by the number of those who watch, then the rest. Owned by the engine.
+struct Errands {
+    /// A question on its way, and what its answer is for.
+    enum Ask {
+        /// Of these streams, whether the logs stand where they do.
+        case heads([Stream])
+        case errand(Mirror.Errand, Stream)
+        /// These places.
+        case range(Stream, Coverage.Run)
+        /// Whether the log has what a holder says.
+        case claim(Stream, Mirror.Claim)
+        /// Where the message with the call's anchor is.
+        case message(Call, id: String)
+        /// What place the moment of the call's anchor is.
+        case moment(Call, Timestamp)
+        /// The answer goes to the call as it is.
+        case call(Call)
+        /// The next part of a user's list.
+        case list(user: ID)
+    }
+
+    struct Entry {
+        let ask: Ask
+        let query: HistoryQuery
+        /// Lower is earlier.
+        let rank: Int
+    }
+
+    private var queue: [Entry] = []
+    private(set) var underWay = 0
+
+    var queued: Int { queue.count }
+
+    /// - Complexity: O(log n) comparisons and a move of what stands behind.
+    mutating func add(_ entry: Entry) {
+        var low = 0
+        var high = queue.count
+        while low < high {
+            let middle = low + (high - low) / 2
+            // The queue is kept with the next one last.
+            if queue[middle].rank > entry.rank { low = middle + 1 } else { high = middle }
+        }
+        queue.insert(entry, at: low)
+    }
+
+    mutating func next(within limit: Int) -> Entry? {
+        guard underWay < limit, let entry = queue.popLast() else { return nil }
+        underWay += 1
+        return entry
+    }
+
+    mutating func finished() { underWay -= 1 }
+}

@@ -1,0 +1,168 @@
+import Chat
+import Wire
+
+/// What the gateway knows of a log that lives elsewhere: which places its cache holds, and how the
+/// feed of this conversation stands. Owned by its stream; what moves it is in `Engine+CatchUp`.
+///
+/// The stream's *position* rises by one contiguous chain: live changes in order while the feed is
+/// unbroken, or the origin's changes read to their end. Nothing else raises it: not a live change
+/// on top of a hole, not a page, not a newer head.
+struct Mirror {
+    /// How the feed of this conversation stands.
+    enum Feed: Equatable {
+        /// Not acknowledged, or broken since.
+        case broken
+        /// Acknowledged in this generation; what came before is not known yet.
+        case behind(generation: Int)
+        /// The stream is at the end of an unbroken feed.
+        case live(generation: Int)
+
+        var generation: Int? {
+            switch self {
+            case .broken: nil
+            case .behind(let generation), .live(let generation): generation
+            }
+        }
+
+        var isLive: Bool { if case .live = self { true } else { false } }
+    }
+
+    /// What is asked of the origin, one of a kind at a time.
+    enum Errand: Hashable {
+        /// Record and head of a conversation that the cache does not have.
+        case conversation
+        /// Whether the log still stands where the stream does.
+        case probe
+        /// The newest page, for those who watch a conversation that is far behind.
+        case latest
+        /// What changed above the position.
+        case chain
+        /// What changed above the `asOf` of a holder that is older than `changesFrom`.
+        case deepening
+        /// The log has lost what was taken from it: it gets another epoch.
+        case disowning
+    }
+
+    /// A change that somebody says the log has.
+    struct Claim: Hashable {
+        let rev: Int
+        let mark: String
+    }
+
+    var feed = Feed.broken
+    /// What the catch-up needs next; nil when the stream is at the end of its chain.
+    var next: Errand?
+    var underWay: Set<Errand> = []
+    /// The cache was asked for it, and has answered.
+    var isLoaded = false
+    /// Places that the cache holds as of the stream's position.
+    var held = Coverage()
+    /// The change above which every slot that changed is in the cache with that value.
+    var changesFrom = 0
+    /// As of which change runs are written; any from `changesFrom` on means the same.
+    var runsAsOf = 0
+    /// Places that fetches under way will bring.
+    var coming = Coverage()
+    /// Heads after live changes above the position that don't continue it, ascending, each once.
+    private(set) var ahead: [Head] = []
+    /// More of them came than are kept: the end of the chain has to be found by reading on.
+    private(set) var hasForgotten = false
+    /// Since when there is a hole below a live change that the feed itself may still close.
+    var holeSince: Timestamp?
+    /// Since when the stream has been away from the present.
+    var awaySince: Timestamp
+    /// The newest page has been shown to those who watch, and the rest told as a gap.
+    var hasShownLatest = false
+    /// How often in a row the origin gave no answer.
+    var failures = 0
+    /// When it may be asked again; until then it counts as not available.
+    var retryAt: Timestamp?
+    /// The file could not take what was written: nothing in it counts until it can.
+    var isDetached = false
+    /// Places of this turn that the cache is yet to be told of.
+    var unsaved = Coverage()
+    var isUnsaved = false
+    /// Messages written since the cache was last trimmed.
+    var written = 0
+    /// What the log said of claims. Bounded.
+    var verdicts: [Claim: Bool] = [:]
+    var claimsAsked: Set<Claim> = []
+    /// Reading backwards for a holder: from which change, and up to which it is read.
+    var deepening: (from: Int, upTo: Int)?
+    /// Some subscriber was answered without what it is owed.
+    var isOwed = false
+
+    /// Live changes above a hole that are remembered; beyond, their values stay and the position
+    /// moves by reading alone.
+    private static let aheadLimit = 10_000
+    static let verdictLimit = 1000
+
+    init(at now: Timestamp) { awaySince = now }
+
+    /// Takes over what the cache claims.
+    mutating func adopt(_ cached: Cached) {
+        changesFrom = cached.changesFrom
+        held = cached.standing
+        runsAsOf = max(changesFrom, cached.runs.map(\.asOf).max() ?? 0)
+    }
+
+    // MARK: - Live changes above the position
+
+    /// Whether a live change at this rev was seen.
+    func hasSeen(_ rev: Int) -> Bool {
+        guard let last = ahead.last, rev <= last.rev else { return false }
+        let at = ahead.partitioning { $0.rev >= rev }
+        return at < ahead.count && ahead[at].rev == rev
+    }
+
+    /// Remembers that the change at `head` was seen.
+    /// - Returns: whether it is the first time.
+    mutating func see(_ head: Head) -> Bool {
+        let at = ahead.partitioning { $0.rev >= head.rev }
+        if at < ahead.count, ahead[at].rev == head.rev { return false }
+        if ahead.count < Self.aheadLimit {
+            ahead.insert(head, at: at)
+        } else {
+            hasForgotten = true
+        }
+        return true
+    }
+
+    /// Takes the seen changes that continue `position`, and gives the last of them.
+    mutating func absorb(after position: Head) -> Head {
+        var position = position
+        var count = 0
+        for head in ahead {
+            guard head.rev <= position.rev + 1 else { break }
+            if head.rev > position.rev { position = head }
+            count += 1
+        }
+        ahead.removeFirst(count)
+        return position
+    }
+
+    /// The feed has ended: what was seen of it no longer leads to the present.
+    mutating func forgetAhead() {
+        ahead = []
+        hasForgotten = false
+    }
+
+    /// Nothing is known above the position, so it may be the present.
+    var isComplete: Bool { ahead.isEmpty && !hasForgotten && next == nil }
+
+    /// Reading on from here finds what was forgotten.
+    mutating func readsOn() { hasForgotten = false }
+}
+
+extension Array {
+    /// The first index whose element, and so every later one, fulfils the condition.
+    fileprivate func partitioning(_ condition: (Element) -> Bool) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = low + (high - low) / 2
+            if condition(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
