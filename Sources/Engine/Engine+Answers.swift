@@ -141,8 +141,9 @@ extension Engine {
         if state.head.epoch == head.epoch, head.rev == state.position.rev {
             flush(stream)
             conclude(call, answer, stream, state)
-        } else if stream.mirror != nil || state.head.epoch == head.epoch
-            ? head.rev < state.position.rev : token < state.firstToken
+        } else if stream.mirror != nil
+            || (state.head.epoch == head.epoch
+                ? head.rev < state.position.rev : token < state.firstToken)
         {
             // Read before a change that the stream has taken since, or of the log before this one.
             perform(call)
@@ -257,6 +258,12 @@ extension Engine {
             begin(call, resume, stream, state, ids: read.ids)
         case (.fetchMessages(_, let request), .page(let page)):
             let standing = standing(stream, state)
+            if let mirror = stream.mirror {
+                // The cache may have dropped some of it since the question was asked.
+                let range = request.range(
+                    floor: state.head.floor, newest: state.head.seq, call.place)
+                guard range.subtracting(mirror.held).isEmpty else { return perform(call) }
+            }
             let settled =
                 stream.mirror == nil
                 ? page

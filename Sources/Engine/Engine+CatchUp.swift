@@ -22,6 +22,9 @@ extension Engine {
         if case .record = event { flush(stream) }
         if mirror.feed.isLive, head.rev == state.position.rev + 1 {
             stand(stream, at: head)
+            if mirror.holeSince != nil, mirror.known <= head.rev {
+                stream.mirror?.holeSince = nil
+            }
             apply(event, head, stream)
             return releasePromises(stream)
         }
@@ -80,6 +83,16 @@ extension Engine {
         moved(stream)
     }
 
+    /// The log has changes up to `rev`: the feed is given a moment to bring what is missing.
+    private func expect(_ rev: Int, _ stream: Stream) {
+        guard let state = stream.state, rev > state.position.rev else { return }
+        let known = stream.mirror?.known ?? 0
+        stream.mirror?.known = max(known, rev)
+        guard stream.mirror?.feed.isLive == true else { return }
+        if stream.mirror?.holeSince == nil { stream.mirror?.holeSince = now }
+        watch(stream)
+    }
+
     /// The end of the chain was reached: joins what the feed has told above it. If nothing is left,
     /// the stream is at the present; otherwise there is a hole, which the feed may close yet.
     private func join(_ stream: Stream) {
@@ -89,14 +102,14 @@ extension Engine {
         if position.rev > state.position.rev { stand(stream, at: position) }
         releasePromises(stream)
         guard let mirror = stream.mirror, mirror.next == nil else { return }
-        guard mirror.isComplete else {
+        guard mirror.isComplete(at: position.rev) else {
             if mirror.holeSince == nil { stream.mirror?.holeSince = now }
             return watch(stream)
         }
         stream.mirror?.holeSince = nil
         guard !mirror.feed.isLive else { return }
         stream.mirror?.feed = .live(generation: generation)
-        if let position = stream.state?.position { stream.state?.head = position }
+        stream.state?.head = position
         stream.mirror?.hasShownLatest = false
         touch(stream)
         settle(stream)
@@ -113,14 +126,8 @@ extension Engine {
         guard head.epoch == state.position.epoch else { return replaced(stream, head) }
         raiseFloor(stream, to: head.floor)
         if mirror.feed.isLive {
-            // A look at what should be there: the feed is given time to tell of what is new.
-            guard head.rev > state.position.rev, let generation = mirror.feed.generation else {
-                return
-            }
-            stream.mirror?.feed = .behind(generation: generation)
-            stream.mirror?.awaySince = now
-            stream.mirror?.holeSince = now
-            return watch(stream)
+            // A look at what should be there.
+            return expect(head.rev, stream)
         }
         guard mirror.next == .probe else { return }
         let position = state.position
@@ -130,6 +137,7 @@ extension Engine {
             stream.mirror?.next = nil
             join(stream)
         } else {
+            expect(head.rev, stream)
             if head.rev > state.head.rev { stream.state?.head = head }
             let isFar = head.rev - position.rev > sync.farBehind
             if isFar, stream.subscribers.isEmpty {
@@ -162,8 +170,9 @@ extension Engine {
         guard stream.mirror?.next == .conversation else { return }
         if let state = stream.state {
             guard state.head.epoch == view.head.epoch else { return replaced(stream, view.head) }
-            guard view.head.rev > state.position.rev else {
-                stream.mirror?.next = .probe
+            // Who has come to watch meanwhile would miss what is left out.
+            guard view.head.rev > state.position.rev, stream.subscribers.isEmpty else {
+                stream.mirror?.next = view.head.rev > state.position.rev ? .chain : .probe
                 return
             }
         }
@@ -191,6 +200,7 @@ extension Engine {
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
         raiseFloor(stream, to: changes.head.floor)
         if changes.head.rev > state.head.rev { stream.state?.head = changes.head }
+        expect(changes.head.rev, stream)
         for message in changes.messages where message.seq >= changes.head.floor {
             let isSeen = stream.mirror?.hasSeen(message.rev) == true
             let mark = message.rev == changes.head.rev ? changes.head.mark : nil
@@ -205,7 +215,9 @@ extension Engine {
         if isAtEnd {
             stand(stream, at: changes.head)
         } else if let mark = changes.mark, changes.upTo > state.position.rev {
+            // What is above the old seq stays new until the end, for those who are told of it.
             var position = changes.head
+            position.seq = state.position.seq
             position.rev = changes.upTo
             position.mark = mark
             stand(stream, at: position)
@@ -277,6 +289,7 @@ extension Engine {
             return
         }
         for message in messages { keep(message, mark: nil, of: stream) }
+        expect(page.head.rev, stream)
         // Dense numbering: what was read lies without a hole from the anchor on.
         payOwed(Coverage(lowest, run.high), messages, stream)
     }
@@ -287,6 +300,7 @@ extension Engine {
     func vanished(_ stream: Stream) {
         keep(.drop(conversation: stream.id), of: stream)
         saveWrites()
+        for user in listings.keys { listings[user]?.conversations.remove(stream.id.id) }
         guard let state = stream.state else {
             let waiting = stream.waiting
             stream.waiting = []
@@ -305,9 +319,13 @@ extension Engine {
     func replaced(_ stream: Stream, _ head: Head) {
         keep(.drop(conversation: stream.id), of: stream)
         saveWrites()
+        let listed = stream.listed
         end(stream, with: ServerFrame.reset(conversation: stream.id, head: head))
+        guard listed > 0 else { return }
         // Lists show the new one.
-        if !listWatchers.isEmpty { self.stream(stream.id).isToBeAnnounced = true }
+        let successor = self.stream(stream.id)
+        successor.listed = listed
+        successor.isToBeAnnounced = true
     }
 }
 

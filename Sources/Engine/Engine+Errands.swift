@@ -44,7 +44,7 @@ extension Engine {
         case (.disowning, let state?):
             act(
                 .disown(
-                    token: token(for: .errand(.errand(errand, stream))), state.position,
+                    token: token(for: .errand(.errand(errand, stream), lapses: lapses)), state.position,
                     conversation: stream.id))
         case (_, nil):
             return
@@ -112,7 +112,7 @@ extension Engine {
         }
         while let entry = errands.next(within: sync.concurrency) {
             figures.fetches[entry.query.kind, default: 0] += 1
-            act(.fetch(token: token(for: .errand(entry.ask)), entry.query))
+            act(.fetch(token: token(for: .errand(entry.ask, lapses: lapses)), entry.query))
         }
     }
 
@@ -126,21 +126,23 @@ extension Engine {
         at now: Timestamp
     ) {
         self.now = now
-        guard case .errand(let ask) = pending.removeValue(forKey: token) else { return }
+        guard case .errand(let ask, let before) = pending.removeValue(forKey: token) else { return }
+        // What was asked before the feed broke is asked again, and nobody is to blame for it.
+        let isLate = before != lapses
         if case .errand(.disowning, _) = ask {} else { errands.finished() }
         switch ask {
         case .heads(let streams):
             for stream in streams {
-                conclude(.probe, stream, generation, result) {
+                conclude(.probe, stream, generation, isLate, result) {
                     guard case .heads(let heads) = $0 else { return }
                     probed(stream, heads.first { $0.key.isSameID(stream.id) }?.value)
                 }
             }
         case .errand(let errand, let stream):
-            conclude(errand, stream, generation, result) { concluded(errand, stream, $0) }
+            conclude(errand, stream, generation, isLate, result) { concluded(errand, stream, $0) }
         case .range(let stream, let run):
             stream.mirror?.coming.remove(run.low, run.high)
-            conclude(nil, stream, generation, result) {
+            conclude(nil, stream, generation, isLate, result) {
                 guard case .page(let page) = $0 else { return }
                 took(page, for: run, stream)
             }
@@ -159,7 +161,7 @@ extension Engine {
 
     /// Takes an answer about a stream, if it is of the feed that the stream is in.
     private func conclude(
-        _ errand: Mirror.Errand?, _ stream: Stream, _ generation: Int,
+        _ errand: Mirror.Errand?, _ stream: Stream, _ generation: Int, _ isLate: Bool,
         _ result: Result<HistoryAnswer, RequestError>, _ take: (HistoryAnswer) -> Void
     ) {
         if let errand { stream.mirror?.underWay.remove(errand) }
@@ -176,7 +178,7 @@ extension Engine {
             stream.mirror?.next = .disowning
         case .success, .failure:
             // Asked of another node than the feed comes from, or not answered.
-            fallBack(stream)
+            if !isLate { fallBack(stream) }
         }
         guard streams[stream.id.id] === stream else { return }
         drive(stream)

@@ -42,11 +42,13 @@ extension Engine {
     /// Every subscription of that generation has ended.
     package func lapsed(generation: Int, at now: Timestamp) {
         self.now = now
+        lapses += 1
         for stream in inOrder(streams.values)
         where stream.mirror?.feed.generation == generation {
             flush(stream)
             stream.mirror?.feed = .broken
             stream.mirror?.next = nil
+            stream.mirror?.known = 0
             stream.mirror?.holeSince = nil
             stream.mirror?.awaySince = now
             stream.mirror?.forgetAhead()
@@ -122,7 +124,11 @@ extension Engine {
         if let retryAt = mirror.retryAt, retryAt <= now {
             stream.mirror?.retryAt = nil
         }
-        if let since = mirror.holeSince, now >= since.adding(sync.gapGrace), mirror.next == nil {
+        if let since = mirror.holeSince, now >= since.adding(sync.gapGrace), mirror.next == nil,
+            let generation = mirror.feed.generation
+        {
+            if mirror.feed.isLive { stream.mirror?.awaySince = now }
+            stream.mirror?.feed = .behind(generation: generation)
             stream.mirror?.holeSince = nil
             stream.mirror?.readsOn()
             stream.mirror?.next = .chain

@@ -43,11 +43,16 @@ extension Engine {
         if !mirror.feed.isLive, wait(call, for: stream) { return }
         var call = call
         if let have, call.isConfirmed == nil {
-            switch verdict(on: have, stream, state) {
-            case .known(let verdict):
+            if let verdict = verdict(on: have, stream, state) {
                 call.isConfirmed = verdict
-            case .pending:
-                if wait(call, for: stream) { return }
+            } else if !call.hasAskedCache {
+                // The answer is at hand, so this wait has no end of its own.
+                call.hasAskedCache = true
+                stream.waiting.append(call)
+                return askCache(have.head, stream)
+            } else if wait(call, for: stream) {
+                return askOrigin(have.head, stream)
+            } else {
                 // What can't be confirmed is answered as what was not.
                 call.isConfirmed = false
             }
@@ -61,7 +66,7 @@ extension Engine {
                 before: .seq(newest + 1), after: .seq(oldest - 1), limit: limit)
             return ask(.page(conversation: stream.id, request), call)
         }
-        if have.asOf < mirror.changesFrom, mirror.feed.isLive,
+        if have.asOf < mirror.changesFrom, !have.runs.isEmpty, mirror.feed.isLive,
             mirror.changesFrom - have.asOf <= sync.farBehind
         {
             // One reading backwards serves all that it reaches back to.
@@ -94,28 +99,21 @@ extension Engine {
 
     // MARK: - Is it this log?
 
-    private enum Verdict {
-        case known(Bool)
-        case pending
+    /// Whether the log has what the holder says that it saw of it; nil if that has to be asked for.
+    private func verdict(on have: Have, _ stream: Stream, _ state: Stream.State) -> Bool? {
+        let head = have.head
+        guard head.epoch == state.position.epoch, have.asOf <= head.rev else { return false }
+        if head.rev == 0 { return head.mark.isEmpty }
+        if head.rev == state.position.rev { return head.mark == state.position.mark }
+        return stream.mirror?.verdicts[Mirror.Claim(rev: head.rev, mark: head.mark)]
     }
 
-    /// Whether the log has what the holder says that it saw of it. What the gateway did not see
-    /// itself is asked for, once for all who say the same.
-    private func verdict(on have: Have, _ stream: Stream, _ state: Stream.State) -> Verdict {
-        let head = have.head
-        guard head.epoch == state.position.epoch, have.asOf <= head.rev else {
-            return .known(false)
-        }
-        if head.rev == 0 { return .known(head.mark.isEmpty) }
-        if head.rev == state.position.rev { return .known(head.mark == state.position.mark) }
+    private func askCache(_ head: Head, _ stream: Stream) {
         let claim = Mirror.Claim(rev: head.rev, mark: head.mark)
-        if let verdict = stream.mirror?.verdicts[claim] { return .known(verdict) }
-        guard stream.mirror?.claimsAsked.insert(claim).inserted == true else { return .pending }
         act(
             .read(
                 token: token(for: .claim(stream, claim)),
                 .confirm(conversation: stream.id, head)))
-        return .pending
     }
 
     /// What the cache saw itself.
@@ -123,12 +121,16 @@ extension Engine {
     {
         guard streams[stream.id.id] === stream else { return }
         if case .success(.confirmation(let verdict?)) = result {
-            return note(claim, verdict, stream)
+            note(claim, verdict, stream)
+        } else {
+            wake(stream)
         }
-        guard !isUnavailable(stream) else {
-            stream.mirror?.claimsAsked.remove(claim)
-            return wake(stream)
-        }
+    }
+
+    /// Asks the origin, once for all who say the same.
+    private func askOrigin(_ head: Head, _ stream: Stream) {
+        let claim = Mirror.Claim(rev: head.rev, mark: head.mark)
+        guard stream.mirror?.claimsAsked.insert(claim).inserted == true else { return }
         ask(
             .claim(stream, claim),
             .changes(conversation: stream.id, since: claim.rev, mark: claim.mark, limit: 1),

@@ -53,7 +53,8 @@ package final class Engine {
         case place(Call, id: String, field: String)
         /// Whether the cache saw what a holder says.
         case claim(Stream, Mirror.Claim)
-        case errand(Errands.Ask)
+        /// `lapses`: how often the feed had broken when it was asked.
+        case errand(Errands.Ask, lapses: Int)
     }
 
     let limits: Limits
@@ -89,6 +90,8 @@ package final class Engine {
     /// subscribers were not told so by name.
     var unsettled: [ID: Stream] = [:]
     var isUpstreamToBeTold = false
+    /// How often the feed broke: what was asked before may have been asked elsewhere.
+    var lapses = 0
     /// Streams with something that time decides.
     var watchful: [ID: Stream] = [:]
     var errands = Errands()

@@ -67,7 +67,10 @@ struct Mirror {
     private(set) var ahead: [Head] = []
     /// More of them came than are kept: the end of the chain has to be found by reading on.
     private(set) var hasForgotten = false
-    /// Since when there is a hole below a live change that the feed itself may still close.
+    /// The newest change that the origin spoke of.
+    var known = 0
+    /// Since when there is a change that the stream has not reached and that the feed itself may
+    /// still bring.
     var holeSince: Timestamp?
     /// Since when the stream has been away from the present.
     var awaySince: Timestamp
@@ -86,6 +89,7 @@ struct Mirror {
     var written = 0
     /// What the log said of claims. Bounded.
     var verdicts: [Claim: Bool] = [:]
+    /// Claims that the cache, or the origin, is asked about.
     var claimsAsked: Set<Claim> = []
     /// Reading backwards for a holder: from which change, and up to which it is read.
     var deepening: (from: Int, upTo: Int)?
@@ -147,8 +151,10 @@ struct Mirror {
         hasForgotten = false
     }
 
-    /// Nothing is known above the position, so it may be the present.
-    var isComplete: Bool { ahead.isEmpty && !hasForgotten && next == nil }
+    /// Whether nothing is known above this change, so that it is the present.
+    func isComplete(at rev: Int) -> Bool {
+        ahead.isEmpty && !hasForgotten && next == nil && known <= rev
+    }
 
     /// Reading on from here finds what was forgotten.
     mutating func readsOn() { hasForgotten = false }

@@ -85,6 +85,8 @@ struct Call {
     var hasShown = false
     /// Whether the log has what the call's `have` says; nil while that is not known.
     var isConfirmed: Bool?
+    /// The cache was asked whether it has.
+    var hasAskedCache = false
     /// The last place before the moment of its anchor, as far as the origin was asked.
     var place: Int?
 
@@ -101,6 +103,7 @@ struct Call {
         call.deadline = deadline
         call.hasShown = hasShown
         call.isConfirmed = isConfirmed
+        call.hasAskedCache = hasAskedCache
         call.place = place
         return call
     }

@@ -99,9 +99,9 @@ final class Stream {
 
     /// The session is to be sent the places.
     func owe(_ places: Coverage, to session: Session) {
-        guard !places.isEmpty, let at = session.subscription(to: self) else { return }
+        guard mirror != nil, let at = session.subscription(to: self) else { return }
         subscribers[session.subscriptions[at].place].owed = places
-        mirror?.isOwed = true
+        if !places.isEmpty { mirror?.isOwed = true }
     }
 
     func add(_ session: Session) {
