@@ -44,7 +44,8 @@ extension Engine {
         case (.disowning, let state?):
             act(
                 .disown(
-                    token: token(for: .errand(.errand(errand, stream), lapses: lapses)), state.position,
+                    token: token(for: .errand(.errand(errand, stream), lapses: lapses)),
+                    state.position,
                     conversation: stream.id))
         case (_, nil):
             return
