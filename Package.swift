@@ -70,6 +70,7 @@ let package = Package(
         tests("HouseTests", []),
         tests("BenchTests", ["gapless-bench", "TestSupport"]),
         tests("GatewayTests", ["TestSupport", "gapless"]),
+        tests("FaultTests", ["TestSupport", "gapless", "CSQLite"]),
         tests("WebSocketsTests", ["WebSockets"]),
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
         tests("ConfigurationTests", ["Gateway", "Crypto", "Chat", "JSON", "TestSupport"]),
