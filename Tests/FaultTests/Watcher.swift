@@ -35,9 +35,9 @@ final class Watcher {
     /// Asks for all its conversations, and goes on.
     ///
     /// - Throws: what the client throws.
-    func subscribe() throws {
+    func subscribe(limit: Int = 1000) throws {
         for id in conversations {
-            let params = client.subscription(id, limit: 1000)
+            let params = client.subscription(id, limit: limit)
             asked[try client.send("subscribeMessages", params)] = id
         }
     }
