@@ -29,7 +29,8 @@ final class Watcher {
         for (conversation, holder) in before { client.hold(holder, of: conversation) }
         client.onFrame = { [unowned self] in try took($0) }
         let answer = try client.connect(user: user)
-        told = [(answer["upstream"]["state"].string ?? "", .now)]
+        // What was told since the answer may have come together with it.
+        told.insert((answer["upstream"]["state"].string ?? "", .now), at: 0)
     }
 
     /// Asks for all its conversations, and goes on.
