@@ -71,7 +71,8 @@ extension Faults {
             let writers = (0..<2).map {
                 LineWriter.start(
                     "writer-\(round)-\($0)", port: far.port, lines: lines,
-                    conversations: Self.conversations, ledger: Ledger(), seed: random.next())
+                    conversations: Self.conversations, ledger: Ledger(), seed: random.next(),
+                    admits: $0 == 0)
             }
             let swarm = ClientSwarm()
             var watchers: [Watcher] = []
