@@ -49,7 +49,8 @@ struct LineWriter {
             living.swapAt(place, living.count - 1)
             living.removeLast()
             try change(id, in: conversation, deletes: dice < 6)
-        } else if dice < 22, admits, let conversation = conversations.randomElement(using: &random) {
+        } else if dice < 22, admits, let conversation = conversations.randomElement(using: &random)
+        {
             try join(conversation)
         } else {
             try say(many: dice > 90 ? 5 : 1)

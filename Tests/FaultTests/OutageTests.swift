@@ -38,10 +38,12 @@ extension Faults {
             _ = try world.live(.milliseconds(800)) { false }
             let isBegun = try world.live(.seconds(20), until: world.present())
             #expect(isBegun, "\(place): not whole before it began")
+            try world.whisper()
             let before = try world.gateways.map { try $0.fetches() }
 
             let began = ContinuousClock.now
             try outage.begin(world.redis, world.proxy)
+            if outage.isOfTheLink { try world.whisper() }
             let noticed = try detect(outage, world, since: began, place)
             row.detection = max(row.detection, noticed)
             if !outage.isMomentary {

@@ -11,6 +11,10 @@ final class World {
     let near: GatewayProcess
     let far: GatewayProcess
     let conversations = ["c0", "c1", "c2", "c3"]
+    /// Where something is said only while the link is broken: no later change tells anybody that
+    /// they missed it.
+    let quiet = "quiet"
+    private let whisperer: ServerAPI
     let ledger = Ledger()
     private(set) var watchers: [Watcher] = []
     private let swarm = ClientSwarm()
@@ -36,9 +40,12 @@ final class World {
         far = try GatewayProcess(
             settings: Faults.settings.merging(["upstream.redis.url": redis.url]) { $1 })
         let people = (0..<Self.watcherCount).map { JSONValue.string("watcher-\($0)") }
-        for id in conversations { try far.api().put(id, ["participants": .array(people)]) }
+        whisperer = far.api()
+        for id in conversations + [quiet] {
+            try whisperer.put(id, ["participants": .array(people)])
+        }
         for place in 0..<Self.watcherCount {
-            let pair = [conversations[place % 4], conversations[(place + 1) % 4]]
+            let pair = [conversations[place % 4], conversations[(place + 1) % 4], quiet]
             let watcher = try Watcher(gateways[place / 4 % 2], "watcher-\(place)", pair)
             add(watcher)
             try watcher.subscribe()
@@ -79,6 +86,20 @@ final class World {
             if try condition() { return true }
         }
         return false
+    }
+
+    /// Says something where nobody else does, and changes what was said before.
+    ///
+    /// - Throws: `Refused`, `TestFailure`.
+    func whisper() throws {
+        let before = try whisperer.page(quiet, "limit=1")["messages"][0]["id"].string
+        var said = try (1...3).map { _ in
+            try whisperer.post(["author": "whisperer", "body": "missed"], to: quiet)
+        }
+        if let before { said.append(try whisperer.edit(before, in: quiet, ["body": "changed"])) }
+        for message in said {
+            ledger.note(quiet, seq: message["seq"].int ?? 0, rev: message["rev"].int ?? 0)
+        }
     }
 
     /// Some clients lose their connection, and come back to the same gateway or the other one with
@@ -122,7 +143,7 @@ final class World {
     /// Whether everybody is at least at what was acknowledged when it was asked.
     func present() -> () throws -> Bool {
         let heads = Dictionary(
-            uniqueKeysWithValues: conversations.map { ($0, ledger.newest($0)) })
+            uniqueKeysWithValues: (conversations + [quiet]).map { ($0, ledger.newest($0)) })
         return { [unowned self] in
             watchers.allSatisfy { $0.isWhole(heads) }
                 && probers.allSatisfy { $0.status == 200 }
@@ -136,7 +157,9 @@ final class World {
     func settle() throws -> [String: Truth] {
         for writer in writers { writer.end() }
         _ = try live(.seconds(60)) { writers.allSatisfy(\.isDone) }
-        let truths = try far.api().gather(writers, conversations)
+        var truths = try far.api().gather(writers, conversations)
+        try whisperer.learnChanges(of: quiet)
+        truths[quiet] = whisperer.truth(of: quiet)
         let heads = truths.mapValues { $0.log?.headRev ?? 0 }
         let isWhole = try live(.seconds(20)) {
             try watchers.allSatisfy { $0.isWhole(heads) } && openGaps() == 0
