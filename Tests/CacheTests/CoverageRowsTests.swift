@@ -1,5 +1,6 @@
 import Cache
 import Chat
+import Engine
 import TestSupport
 import Testing
 

@@ -27,6 +27,7 @@ import Testing
         let purge = try Purge(connection)
         let coverage = try CoverageRows(connection)
         let trim = try Trim(connection)
+        let mirror = try MirrorStatements(connection)
         let statements = connection.statements
         #expect(statements.count > 50)
         for sql in statements {
@@ -34,7 +35,7 @@ import Testing
                 Issue.record("\(step): \(sql)")
             }
         }
-        withExtendedLifetime((rows, writes, purge, coverage, trim)) {}
+        withExtendedLifetime((rows, writes, purge, coverage, trim, mirror)) {}
     }
 
     @Test func onlyListsByActivityAreSorted() throws {

@@ -50,7 +50,7 @@ import Testing
         try connection.execute(
             """
             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
-            INSERT INTO message SELECT 1, i, i, 'm' || i, 'a', 0, 0, NULL, '{}' FROM n;
+            INSERT INTO message SELECT 1, i, i, 'm' || i, 'a', 0, 0, NULL, '{}', NULL FROM n;
             UPDATE state SET messages = 1200;
             INSERT INTO incarnation VALUES (1, 1, 'm');
             INSERT INTO coverage VALUES (1, 1, 5, 1);

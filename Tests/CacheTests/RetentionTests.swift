@@ -1,5 +1,6 @@
 import Cache
 import Chat
+import Engine
 import JSON
 import Testing
 import Wire
@@ -40,7 +41,8 @@ import Wire
     }
 
     private func trim(_ retention: Retention) throws -> Trim.Outcome? {
-        try Trim(connection).trim(log, to: retention, at: Timestamp(milliseconds: 100_000))
+        try Trim(connection).trim(
+            log, holding: places().count, to: retention, at: Timestamp(milliseconds: 100_000))
     }
 
     @Test func theNewestByNumberStay() throws {
@@ -68,7 +70,8 @@ import Wire
 
     @Test func whatIsAllTooOldGoesAltogether() throws {
         let late = Timestamp(milliseconds: 1_000_000)
-        let outcome = try Trim(connection).trim(log, to: Retention(age: 1), at: late)
+        let outcome = try Trim(connection).trim(
+            log, holding: 100, to: Retention(age: 1), at: late)
         #expect(outcome?.messages == 100)
         #expect(try CoverageRows(connection).runs(log.cid).isEmpty)
     }
@@ -77,6 +80,24 @@ import Wire
         #expect(Retention().isEverything)
         #expect(try trim(Retention()) == nil)
         #expect(try trim(Retention(messages: 100)) == nil)
+    }
+
+    @Test(arguments: [Retention(messages: 30), Retention(age: 30_000)])
+    func whatIsTooMuchAtOnceGoesInParts(_ retention: Retention) throws {
+        let trim = try Trim(connection)
+        let now = Timestamp(milliseconds: 101_000)
+        var floors: [Int] = []
+        var isComplete = false
+        while let outcome = try trim.trim(
+            log, holding: places().count, to: retention, at: now, limit: 25)
+        {
+            #expect(!isComplete, "after the last part nothing is left")
+            floors.append(outcome.floor)
+            isComplete = outcome.isComplete
+            #expect(try CoverageRows(connection).runs(log.cid).first?.run.low == outcome.floor)
+        }
+        #expect(floors == [26, 51, 71])
+        #expect(isComplete)
     }
 
     @Test func aTrimThatIsNotCommittedLeavesBoth() throws {
