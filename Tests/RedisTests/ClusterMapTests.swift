@@ -29,6 +29,7 @@ import Testing
             c 10.0.0.3:7000@17000 slave a 0 1 3 connected
             d :0@0 master,noaddr - 1 1 9 disconnected 201
             e ::1:7000@17000 master - 1 1 2 connected
+            f 10.0.0.6:7000@17000 master,fail - 1 1 2 disconnected
             """
         let asked = Address(host: "host", port: 7001)
         let view = try #require(ClusterView(text, from: asked))

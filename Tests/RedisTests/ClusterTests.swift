@@ -20,6 +20,10 @@ import Wire
         return Subject(Redis(options, notice: { [notices] in notices.take($0) }))
     }
 
+    private func trouble(of subject: Subject) -> String? {
+        (subject.upstream as? Redis)?.trouble
+    }
+
     /// A subject that is online, with some conversations at each master that it follows.
     private func following() throws -> (Subject, conversations: [String], followers: [Follower]) {
         let subject = try subject()
@@ -62,12 +66,13 @@ import Wire
         try other.waitUntilOnline()
         try servers.waitForReplica(0)
         let generations = followers.map(\.generation)
+        let before = other.outputs.count
         servers.masters[0].process.kill()
         _ = try subject.outputs.wait("the lapse") { output in
             if case .lapsed(generations[0]) = output { true } else { nil }
         }
         let isOffline = Deadline.standard.poll { subject.outputs.reported == .offline }
-        #expect(isOffline)
+        #expect(isOffline && trouble(of: subject)?.contains("\(servers.masters[0].port)") == true)
         // The others go on, before anybody has taken the place of the dead one.
         for conversation in conversations.dropFirst() {
             try subject.send("meanwhile", to: conversation)
@@ -76,12 +81,17 @@ import Wire
             try followers[place].catchUp()
             #expect(followers[place].generation == generations[place])
         }
+        _ = try other.outputs.wait("the end of being online", from: before) { output in
+            if case .state(.offline) = output { true } else { nil }
+        }
         try other.waitUntilOnline()
         for number in 1...10 { try other.send("\(number)", to: conversations[0]) }
         try followers[0].catchUp()
         #expect(followers[0].generation > generations[0])
         try followers[0].expectWhole(as: other)
         try subject.waitUntilOnline()
+        let isWell = Deadline.standard.poll { trouble(of: subject) == nil }
+        #expect(isWell, "the dead one is nobody's trouble any more")
         for place in [1, 2] {
             try followers[place].catchUp()
             #expect(followers[place].generation == generations[place])

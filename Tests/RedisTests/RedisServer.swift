@@ -31,9 +31,8 @@ final class RedisServer {
         }
     }
 
-    /// A sentinel that watches `master` under the name `mymaster`.
-    convenience init(watching master: RedisServer, quorum: Int) throws {
-        let watched = master.port
+    /// A sentinel that watches what is at a port under the name `mymaster`.
+    convenience init(watching watched: Int, quorum: Int) throws {
         try self.init { port in
             let file = """
                 port \(port)

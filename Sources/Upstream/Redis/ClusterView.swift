@@ -21,7 +21,9 @@ struct ClusterView: Sendable, Hashable {
             else { return nil }
             self.epoch = max(self.epoch, epoch)
             // What stands in brackets is on its way, and still whose it was.
-            masters[place] = fields.dropFirst(8).filter { $0.first != "[" }.compactMap(Self.range)
+            let slots = fields.dropFirst(8).filter { $0.first != "[" }.compactMap(Self.range)
+            // One who died and was replaced is remembered, but is nobody to speak to.
+            if !(flags.contains("fail") && slots.isEmpty) { masters[place] = slots }
         }
     }
 

@@ -8,6 +8,9 @@ final class Poller: Sendable {
     /// How many times within a lease the question is asked.
     private static let questions = 4
 
+    /// How soon it may be asked again, however many are in a hurry.
+    private static let haste = Duration.milliseconds(20)
+
     /// Asks on a connection that is there. The moment lies before the question: what is answered is
     /// known to be so from then on, not from the answer on.
     typealias Question =
@@ -67,7 +70,9 @@ final class Poller: Sendable {
                     try question(connection, .now)
                     backoff.succeeded()
                     state.withLock { $0.trouble = nil }
-                    pause(options.deadline / Self.questions)
+                    wait(for: Self.haste)
+                    let next = options.deadline / Self.questions - Self.haste
+                    _ = Wakeup.poll(nil, writing: false, wakeup, until: .now + next)
                 }
             } catch {
                 let isNews = state.withLock { state in
@@ -75,12 +80,18 @@ final class Poller: Sendable {
                     return state.trouble != error.description
                 }
                 if isNews { notice(RedisNotice(.warning, error.description)) }
-                pause(backoff.failed())
+                wait(for: backoff.failed())
             }
         }
     }
 
-    private func pause(_ duration: Duration) {
-        _ = Wakeup.poll(nil, writing: false, wakeup, until: .now + duration)
+    /// Waits, whoever is in a hurry.
+    private func wait(for duration: Duration) {
+        let end = ContinuousClock.now + duration
+        var isHurried = false
+        while !isEnded, ContinuousClock.now < end {
+            isHurried = Wakeup.poll(nil, writing: false, wakeup, until: end).isWoken || isHurried
+        }
+        if isHurried { wakeup.wake() }
     }
 }

@@ -24,6 +24,8 @@ final class RedisCluster: RedisServers {
     let options: RedisOptions
     let queue = DispatchQueue(label: "gapless.redis.cluster")
     let topology: ClusterTopology
+    /// Calls that wait until they may go again.
+    let waiting = Atomic<Int>(0)
     private let keys: RedisKeys
     private let troubles: Troubles
     private let generations = Generations()

@@ -93,8 +93,15 @@ final class RedisScatter: Sendable {
         guard !state.again.isEmpty else { return then(.success(state.replies)) }
         guard ContinuousClock.now < deadline else { return then(.failure(.originUnavailable)) }
         if state.again.allSatisfy({ $0.address != nil }) { return go(state.again) }
+        guard cluster.waiting.add(1, ordering: .relaxed).oldValue < CommandLink.jobLimit else {
+            cluster.waiting.subtract(1, ordering: .relaxed)
+            return then(.failure(.tooManyWaiting))
+        }
         cluster.topology.refresh()
-        cluster.queue.asyncAfter(deadline: .now() + Self.pause.dispatched) { self.go(state.again) }
+        cluster.queue.asyncAfter(deadline: .now() + Self.pause.dispatched) {
+            self.cluster.waiting.subtract(1, ordering: .relaxed)
+            self.go(state.again)
+        }
     }
 }
 
