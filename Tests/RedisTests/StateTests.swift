@@ -34,6 +34,25 @@ import Wire
         try subject { $0.password = "right" }.waitUntilOnline()
     }
 
+    @Test func healthSaysWhenTheFeedWasHeardAndWhatIsWrong() throws {
+        let redis = Redis(try server.options { $0.deadline = .seconds(1) })
+        let subject = Subject(redis)
+        try subject.waitUntilOnline()
+        #expect(redis.trouble == nil)
+        let first = try #require(redis.heardAt)
+        let isHeardAgain = Deadline.standard.poll { redis.heardAt.map { $0 > first } ?? false }
+        #expect(isHeardAgain, "a quiet feed is heard by the answers to its pings")
+        server.process.send(SIGSTOP)
+        let isOffline = Deadline.standard.poll { subject.outputs.reported == .offline }
+        #expect(isOffline && redis.trouble != nil)
+        let last = redis.heardAt
+        #expect(last.map { $0 < .now - .milliseconds(500) } == true, "half the deadline ago")
+        server.process.send(SIGCONT)
+        try subject.waitUntilOnline()
+        let isWell = Deadline.standard.poll { redis.trouble == nil }
+        #expect(isWell)
+    }
+
     @Test func anOldServerIsRefusedWithItsVersion() throws {
         let old = try OldServer(version: "6.2.7")
         let subject = try subject { $0.address.port = old.port }
