@@ -32,6 +32,7 @@ private final class Service {
     private let upstream: any Upstream
     private let mirror: Mirror?
     private var isStopping = false
+    private var hasLeft = false
 
     init(
         _ configuration: Configuration, _ file: String?, _ overrides: ConfigurationOverrides,
@@ -149,7 +150,18 @@ private final class Service {
 
     private func tick() {
         driver.tick()
+        if isStopping { leavePlace() }
         if isStopping, driver.engine.isDrained { loop.stop() }
+    }
+
+    /// While it drains, the gateway leaves its place to a successor that listens there already.
+    private func leavePlace() {
+        guard !hasLeft, configuration.upstream.kind != .embedded, server.leave("public") else {
+            return
+        }
+        hasLeft = true
+        _ = server.leave("internal")
+        log.info("a successor has taken over", ["listener": "public"])
     }
 
     // MARK: - Sockets
@@ -163,10 +175,13 @@ private final class Service {
         return [
             Listener(
                 name: "public", address: listen.public.host, port: UInt16(listen.public.port),
-                tls: tls),
+                tls: tls,
+                // One file has one gateway; with an origin elsewhere the next one brings its own.
+                isShared: configuration.upstream.kind != .embedded),
             Listener(
                 name: "internal", address: listen.internal.host,
-                port: UInt16(listen.internal.port), serves: .http),
+                port: UInt16(listen.internal.port), serves: .http,
+                isShared: configuration.upstream.kind != .embedded),
         ]
     }
 }
