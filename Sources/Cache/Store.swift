@@ -23,6 +23,8 @@ package final class Store: Sendable {
         package var isChecked: Bool
         /// How long to wait for another process to let go of the file.
         package var wait: Duration
+        /// How long to wait for one that has said that it is about to (`Store.leave`).
+        package var succession = Duration.zero
 
         package init(
             path: String, origin: String, durability: Durability = .full, isChecked: Bool = false,
@@ -44,11 +46,14 @@ package final class Store: Sendable {
 
     private let lock: FileLock
 
+    /// Says that this process is about to end: a successor waits for the file.
+    package func leave() { lock.leave() }
+
     /// Opens the file, makes it if it is not there, and brings its schema up to date.
     /// - Throws: `CacheError` with the reason, before anything of a foreign file was changed.
     package init(_ options: Options) throws(CacheError) {
         self.options = options
-        lock = try FileLock(guarding: options.path, wait: options.wait)
+        lock = try FileLock(guarding: options.path, wait: options.wait, succession: options.succession)
         let connection = try Store.connect(options)
         if options.isChecked { try Store.check(connection, options.path) }
         try Schema.migrate(connection, path: options.path)

@@ -43,9 +43,11 @@ private final class Service {
         self.overrides = overrides
         self.log = log
         let credentials = try Credentials(configuration.auth)
-        let store = try Store(
-            Store.Options(
-                path: configuration.cache.path, origin: configuration.upstream.kind.rawValue))
+        var options = Store.Options(
+            path: configuration.cache.path, origin: configuration.upstream.kind.rawValue)
+        // A predecessor that drains is gone by then; the slots of its clients cover the wait.
+        options.succession = .milliseconds(configuration.drain.deadline) + .seconds(10)
+        let store = try Store(options)
         // What stands around the messages of a reply takes some of its bytes.
         let bytes = Limits(configuration.limits).replyBytes
         let reader = try Reader(store, bytes: bytes)
@@ -120,6 +122,7 @@ private final class Service {
             loop.stop()
         default:
             isStopping = true
+            driver.store.leave()
             log.info(
                 "draining",
                 [
