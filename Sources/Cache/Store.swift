@@ -53,7 +53,8 @@ package final class Store: Sendable {
     /// - Throws: `CacheError` with the reason, before anything of a foreign file was changed.
     package init(_ options: Options) throws(CacheError) {
         self.options = options
-        lock = try FileLock(guarding: options.path, wait: options.wait, succession: options.succession)
+        lock = try FileLock(
+            guarding: options.path, wait: options.wait, succession: options.succession)
         let connection = try Store.connect(options)
         if options.isChecked { try Store.check(connection, options.path) }
         try Schema.migrate(connection, path: options.path)
