@@ -16,7 +16,7 @@ extension Store {
         }
     }
 
-    /// What is wrong with the file, a line each, at most a hundred per kind; nothing if all is well.
+    /// What is wrong with the file, a line each, at most a hundred of a kind; none if all is well.
     /// - Throws: `CacheError`, if it can't be read.
     package func audit() throws(CacheError) -> [String] {
         let connection = try readingConnection()

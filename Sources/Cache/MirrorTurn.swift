@@ -223,7 +223,8 @@ final class MirrorTurn {
 
     private func hold(_ coverage: Coverage, _ asOf: Int, _ entry: Entry) throws(CacheError) {
         for run in coverage.clipped(max(1, entry.log.head.floor), .max).runs {
-            try rows.coverage.hold(entry.log.cid, run.low, run.high, asOf: asOf)
+            try rows.coverage.hold(
+                entry.log.cid, run.low, run.high, asOf: asOf, standing: entry.mirror.changesFrom)
         }
     }
 

@@ -1,8 +1,9 @@
 import Glibc
 
 /// The database file of one gateway: made, migrated and claimed here, then read by `Reader`s and
-/// written by one `Writer`. Owned by the composition root; any thread may ask it for its figures.
-/// The claim to the file lasts as long as the store, so it must outlive both.
+/// written by one `Writer` (the log itself) or one `Mirror` (the cache of another origin). Owned by
+/// the composition root; any thread may ask it for its figures. The claim to the file lasts as long
+/// as the store, so it must outlive them.
 package final class Store: Sendable {
     /// When a commit counts as done.
     package enum Durability: String, Sendable {
@@ -101,8 +102,9 @@ package final class Store: Sendable {
                 .notWritable, doing: "open cache", on: options.path, seen: "it can only be read",
                 detail: "the file's mode or its file system")
         }
-        // The log is checkpointed every 1,000 pages by SQLite itself; after a burst its file is cut
-        // back to 64 MiB. No memory map: a disk that fails under one kills the process.
+        // The log is checkpointed every 1,000 pages, by SQLite itself where the connection does not
+        // see to it; after a burst its file is cut back to 64 MiB. No memory map: a disk that fails
+        // under one kills the process.
         try connection.execute(
             """
             PRAGMA synchronous = \(options.durability.rawValue);

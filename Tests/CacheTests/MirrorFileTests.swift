@@ -67,7 +67,7 @@ import Wire
         }
     }
 
-    @Test func theLogBesideTheFileStaysSmallThoughNobodyWaitsForIt() throws {
+    @Test func stoppingBringsAllThatWasWrittenIntoTheFile() throws {
         let store = try scratch.store(origin: "redis")
         let mirror = try Mirror(store, retention: Retention())
         try mirror.perform([Self.begin("a")], at: Self.now)
@@ -77,7 +77,7 @@ import Wire
         }
         mirror.stop()
         let log = try FileManager.default.attributesOfItem(atPath: scratch.file() + "-wal")
-        #expect(log[.size] as? Int == 0, "after the stop all of it is in the file")
+        #expect(log[.size] as? Int == 0, "nothing is left in the log beside it")
         #expect(try store.audit() == [])
     }
 

@@ -77,11 +77,7 @@ extension MirrorModel.Log {
         case .stand(_, let head):
             try stand(head)
         case .hold(_, let coverage, let asOf):
-            for run in coverage.runs {
-                for place in run.low...run.high where place >= max(1, head.floor) {
-                    held[place] = asOf
-                }
-            }
+            for run in coverage.clipped(max(1, head.floor), .max).runs { hold(run, asOf) }
         case .changesFrom(_, let rev):
             changesFrom = rev
         case .jump(_, let record, let head):
@@ -92,6 +88,28 @@ extension MirrorModel.Log {
         case .begin, .drop, .trim:
             break
         }
+    }
+
+    /// What touches it and stands at the stream's place, as it does, becomes one with it, as of the
+    /// earliest.
+    private mutating func hold(_ run: Coverage.Run, _ asOf: Int) {
+        for place in run.low...run.high { held[place] = asOf }
+        var (low, high, earliest) = (run.low, run.high, asOf)
+        func isOne(_ other: Int?) -> Bool {
+            guard let other else { return false }
+            return other == earliest || min(other, earliest) >= changesFrom
+        }
+        while isOne(held[low - 1]) || isOne(held[high + 1]) {
+            if isOne(held[low - 1]), let other = held[low - 1] {
+                while held[low - 1] == other { low -= 1 }
+                earliest = min(earliest, other)
+            }
+            if isOne(held[high + 1]), let other = held[high + 1] {
+                while held[high + 1] == other { high += 1 }
+                earliest = min(earliest, other)
+            }
+        }
+        for place in low...high { held[place] = earliest }
     }
 
     private mutating func keep(_ message: EncodedMessage, _ mark: String?) throws {

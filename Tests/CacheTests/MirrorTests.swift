@@ -86,9 +86,29 @@ import Wire
 
     @Test func aPageReadBeforeTheStreamGetsThereKeepsItsOwnRev() throws {
         try begin(1, 10)
-        try perform([.hold(conversation: "c", Coverage(3, 5), asOf: 99)])
+        try perform([message(14), .hold(conversation: "c", Coverage(14, 14), asOf: 99)])
+        try perform([.stand(conversation: "c", head: head(14, 20))])
         try perform([.jump(conversation: "c", record(1), head: head(50, 120))])
-        #expect(try loaded().cached?.runs.map(\.asOf) == [11, 99, 11])
+        #expect(
+            try loaded().cached?.runs == [
+                .init(.init(1, 10), asOf: 20), .init(.init(14, 14), asOf: 99),
+            ])
+    }
+
+    @Test func liveMessagesAreOneRun() throws {
+        try begin(1, 10)
+        for seq in 11...60 {
+            try perform([
+                message(seq), .hold(conversation: "c", Coverage(seq, seq), asOf: seq + 1),
+                .stand(conversation: "c", head: head(seq, seq + 1)),
+            ])
+        }
+        #expect(
+            try loaded().cached == Cached(runs: [.init(.init(1, 60), asOf: 11)], changesFrom: 11))
+        try perform([.jump(conversation: "c", record(1), head: head(90, 99))])
+        #expect(try loaded().cached?.runs == [.init(.init(1, 60), asOf: 61)])
+        try perform([message(61), .hold(conversation: "c", Coverage(61, 61), asOf: 99)])
+        #expect(try loaded().cached?.runs.count == 2, "what stands joins nothing that does not")
     }
 
     @Test func aTrimRaisesChangesFromPastWhatWent() throws {
@@ -118,7 +138,7 @@ import Wire
         try begin(1, 10)
         try perform([.stand(conversation: "c", head: head(10, 11, floor: 6))])
         #expect(try loaded().cached?.runs.map(\.run) == [.init(6, 10)])
-        try perform([message(2), .hold(conversation: "c", Coverage(2, 7), asOf: 12)])
+        try perform([message(2), .hold(conversation: "c", Coverage(2, 7), asOf: 5)])
         #expect(try loaded().cached?.runs.map(\.run) == [.init(6, 7), .init(8, 10)])
         try perform([.stand(conversation: "c", head: head(10, 11, floor: 11))])
         #expect(try loaded().lastMessage == nil)
