@@ -23,8 +23,9 @@ final class RedisServer {
 
     var address: RedisOptions.Address { .init(host: "127.0.0.1", port: port) }
 
-    convenience init(_ arguments: [String] = []) throws {
-        try self.init { port in
+    /// - Parameter port: nil for a free one.
+    convenience init(_ arguments: [String] = [], at port: Int? = nil) throws {
+        try self.init(at: port) { port in
             let base = ["--port", "\(port)", "--bind", "127.0.0.1", "--save", ""]
             let more = ["--repl-diskless-sync-delay", "0"]
             return ("redis-server", base + more + arguments, nil)
@@ -59,11 +60,12 @@ final class RedisServer {
     }
 
     private init(
+        at fixed: Int? = nil,
         _ words: @escaping (Int) -> (name: String, arguments: [String], file: String?)
     ) throws {
         directory = try Self.scratch()
         self.words = words
-        port = try Port.free()
+        port = try fixed ?? Port.free()
         process = try Self.spawn(directory, words(port))
         for _ in 1...Self.portTries {
             if waitUntilReady() { return }

@@ -104,7 +104,6 @@ final class SentinelServers {
     @Test func whatAMasterThatWasCutOffAcceptedAloneIsFoundAsAFork() throws {
         let user = ["--user", "gateway", "on", ">secret", "~*", "&*", "+@all"]
         var ways: [Strait] = []
-        defer { for way in ways { way.close() } }
         let servers = try SentinelServers(user) { master in
             ways.append(try Strait(to: master.port, passing: "gateway"))
             return ways[0].port

@@ -117,6 +117,11 @@ final class ClusterTopology: Sendable {
     ) throws(RedisError) -> ClusterView {
         let commands = [options.login, .words("CLUSTER", "NODES")].compactMap { $0 }
         let replies = try connection.exchange(commands, until: askedAt + options.deadline)
+        if replies.last?.errorCode == "ERR" {
+            throw RedisError(
+                .refused, doing: "use", on: "\(connection.address)", seen: "no node of a cluster",
+                detail: "upstream.redis.cluster")
+        }
         for reply in replies { try RedisSession.check(reply, connection.address) }
         guard let text = replies.last?.string,
             let view = ClusterView(text, from: connection.address)

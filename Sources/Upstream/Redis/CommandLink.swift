@@ -149,7 +149,7 @@ final class CommandLink: @unchecked Sendable {
 
     /// The connection is gone, and with it the fate of what was on its way.
     private func lost(_ error: RedisError) {
-        standing.commandsClosed()
+        standing.commandsClosed(isDemoted: error.code == .notMaster)
         changed()
         if standing.note("commands", error.description) {
             notice(RedisNotice(.error, error.description))
@@ -161,10 +161,11 @@ final class CommandLink: @unchecked Sendable {
     /// Connects and works until the connection breaks.
     /// - Throws: `RedisError`, with what broke it.
     private func serve() throws(RedisError) {
-        guard let address = master.master(at: .now) else { throw .noMaster }
+        let askedAt = ContinuousClock.now
+        guard let address = master.master(at: askedAt) else { throw .noMaster }
         let session = try RedisSession(
             options, at: address, origin: master.origin(), scripts: RedisScript.allCases)
-        opened(session)
+        opened(session, askedAt)
         let connection = session.connection
         var nextPulse = ContinuousClock.now
         while !(isStopped && isIdle) {
@@ -192,7 +193,7 @@ final class CommandLink: @unchecked Sendable {
         }
     }
 
-    private func opened(_ session: RedisSession) {
+    private func opened(_ session: RedisSession, _ askedAt: ContinuousClock.Instant) {
         if session.evicts {
             notice(
                 RedisNotice(
@@ -201,14 +202,15 @@ final class CommandLink: @unchecked Sendable {
                         + "(maxmemory-policy; needed: noeviction)"))
         }
         verdict = nil
-        found(session.identity)
+        found(session.identity, askedAt)
         if standing.note("commands", nil) {
             notice(RedisNotice(.info, "commands go to Redis at \(session.connection.address)"))
         }
         backoff.succeeded()
     }
 
-    private func found(_ identity: RedisIdentity) {
+    private func found(_ identity: RedisIdentity, _ askedAt: ContinuousClock.Instant) {
+        standing.confirmed(identity, askedAt: askedAt)
         guard identity != self.identity else { return }
         if let origin, !origin.id.isEmpty, origin.key == identity.key, origin.id != identity.origin
         {
@@ -216,7 +218,6 @@ final class CommandLink: @unchecked Sendable {
         }
         origin = (identity.key, identity.origin)
         self.identity = identity
-        standing.commandsOpened(identity)
         changed()
     }
 
@@ -288,6 +289,7 @@ final class CommandLink: @unchecked Sendable {
         ]
         waiting.withLock { $0.count += 1 }
         let process = session.identity.process
+        let askedAt = ContinuousClock.now
         let job = Job(commands: commands, deadline: .now + options.deadline) { result in
             guard case .success(let replies) = result else { return }
             let info = RedisInfo(replies[0])
@@ -295,7 +297,7 @@ final class CommandLink: @unchecked Sendable {
             self.found(
                 RedisIdentity(
                     process: process, replication: info["master_replid"] ?? "", key: key,
-                    origin: replies[1].string ?? ""))
+                    origin: replies[1].string ?? ""), askedAt)
         }
         append(job, to: session)
     }

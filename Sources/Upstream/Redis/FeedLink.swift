@@ -174,6 +174,12 @@ final class FeedLink: @unchecked Sendable {
                     .notMaster, doing: "listen to", on: "\(address)",
                     seen: "other data than the commands go to", detail: "connecting again")
             }
+            guard !standing.isDoubtful(at: now, lease: options.deadline) else {
+                throw RedisError(
+                    .notMaster, doing: "listen to", on: "\(address)",
+                    seen: "a server that the commands don't find to be the master",
+                    detail: "\(options.deadline)")
+            }
             applyChanges(to: connection, now)
             if isRenewalDue { deliver(renewal(session)) }
             if pingSentAt == nil, now >= provenAt + options.deadline / (2 * Self.pings) {

@@ -78,10 +78,9 @@ struct RedisSession {
     private static func checkMode(
         _ server: RedisInfo, _ options: RedisOptions, _ address: RedisOptions.Address
     ) throws(RedisError) {
-        guard (server["redis_mode"] == "cluster") != options.isCluster else { return }
+        guard server["redis_mode"] == "cluster", !options.isCluster else { return }
         throw RedisError(
-            .refused, doing: "use", on: "\(address)",
-            seen: options.isCluster ? "no node of a cluster" : "a node of a cluster",
+            .refused, doing: "use", on: "\(address)", seen: "a node of a cluster",
             detail: "upstream.redis.cluster")
     }
 

@@ -30,6 +30,11 @@ final class Standing: Sendable {
         var commands: RedisIdentity?
         /// Of the feed, whether it is up or not; rises with each.
         var generation = 0
+        /// When a question was sent that the server has answered as the one it was: a connection
+        /// that listens can't be asked.
+        var confirmedAt: ContinuousClock.Instant?
+        /// Whether both links were at the same data in this generation.
+        var wasWhole = false
         var heardAt: ContinuousClock.Instant?
     }
 
@@ -59,12 +64,21 @@ final class Standing: Sendable {
         state.withLock { $0.feed != nil && $0.commands != nil && $0.feed != $0.commands }
     }
 
+    /// Whether nobody vouches any more for the server that the feed comes from.
+    func isDoubtful(at now: ContinuousClock.Instant, lease: Duration) -> Bool {
+        state.withLock { state in
+            state.feed != nil && state.wasWhole
+                && state.confirmedAt.map { $0 + lease < now } ?? true
+        }
+    }
+
     /// Begins a generation and gives its number.
     func feedOpened(_ identity: RedisIdentity) -> Int {
         let generation = generations.next()
         state.withLock {
             $0.feed = identity
             $0.generation = generation
+            $0.wasWhole = $0.commands == identity
         }
         return generation
     }
@@ -77,11 +91,23 @@ final class Standing: Sendable {
     /// When bytes last came from the feed.
     var heardAt: ContinuousClock.Instant? { state.withLock { $0.heardAt } }
 
-    func commandsOpened(_ identity: RedisIdentity) {
-        state.withLock { $0.commands = identity }
+    /// The server has said who it is.
+    /// - Parameter askedAt: before it was asked.
+    func confirmed(_ identity: RedisIdentity, askedAt: ContinuousClock.Instant) {
+        state.withLock {
+            $0.commands = identity
+            $0.confirmedAt = askedAt
+            if $0.feed == identity { $0.wasWhole = true }
+        }
     }
 
-    func commandsClosed() { state.withLock { $0.commands = nil } }
+    /// - Parameter isDemoted: whether the server is none any more that counts.
+    func commandsClosed(isDemoted: Bool) {
+        state.withLock {
+            $0.commands = nil
+            if isDemoted { $0.confirmedAt = nil }
+        }
+    }
 
     /// Keeps, for health, what keeps a link from being up (nil: nothing). Whether it is news.
     func note(_ link: String, _ trouble: String?) -> Bool {
