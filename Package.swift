@@ -72,6 +72,7 @@ let package = Package(
         tests("HouseTests", []),
         tests("BenchTests", ["Bench", "TestSupport", "gapless"]),
         tests("GatewayTests", ["TestSupport", "gapless"]),
+        tests("FaultTests", ["TestSupport", "gapless", "CSQLite"]),
         tests("WebSocketsTests", ["WebSockets"]),
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
         tests("ConfigurationTests", ["Gateway", "Crypto", "Chat", "JSON", "TestSupport"]),
