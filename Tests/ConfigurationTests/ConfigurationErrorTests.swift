@@ -93,9 +93,9 @@ import Testing
             "configuration: listen.internal: 127.0.0.1:8000 is"
         ),
         (
-            ["upstream.kind": "redis"],
-            "configuration: upstream.kind: redis is not built into this program"
-                + " (built in: embedded)"
+            ["upstream.kind": "nats"],
+            "configuration: upstream.kind: nats is not built into this program"
+                + " (built in: embedded, redis)"
         ),
         (
             ["limits.message": "64KiB"],

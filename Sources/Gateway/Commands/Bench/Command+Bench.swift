@@ -57,8 +57,8 @@ extension Command {
         + table(Drill.all.map { ($0.name, $0.summary) })
         + Drill.all.map { "\n\($0.name):\n" + table($0.scale.map(row)) }.joined() + """
 
-            The command of --gateway is split at white space. It must start a gateway that listens where
-            --url and --internal say and takes the key; the drill ends it.
+            The command of --gateway is split at white space. It must start a gateway that listens
+            where --url and --internal say and takes the key; the drill ends it.
             """
 
     /// Every name in the scale of a scenario, once.
