@@ -20,7 +20,7 @@ import Testing
             let bytes = Array(text.utf8)
             let frame =
                 switch way {
-                case .live: try #require(try StreamFrame(event: bytes))
+                case .live: try #require(try StreamFrame(event: bytes, prefix: "room-"))
                 case .replay: try StreamFrame(reply: bytes, .subscribed)
                 case .healing: try StreamFrame(reply: bytes, .page)
                 }

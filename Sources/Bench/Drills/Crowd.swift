@@ -68,6 +68,9 @@ final class Crowd: FrameReceiver {
     private static let subscribeRequest = 10
     private static let healRequest = 100_000
     private static let firstRequest = 1_000_000
+    /// As much as a reader that hardly reads takes at a time. Its kernel makes room known only when
+    /// it has some kilobytes, and a peer that takes nothing for long counts as gone.
+    private static let sip = 4096
     /// Clients that come from one address of the loopback.
     private static let portsPerAddress = 20_000
     /// More than any client of these drills misses at once.
@@ -186,7 +189,7 @@ final class Crowd: FrameReceiver {
     private func sip(_ index: Int) throws(BenchError) {
         let client = swarm.clients[index]
         do throws(BenchError) {
-            try swarm.sip(1024, client, for: self)
+            try swarm.sip(Self.sip, client, for: self)
         } catch let error where error.kind == .ended {
             swarm.cut(client)
             try ended(client, error.description)
@@ -258,12 +261,11 @@ final class Crowd: FrameReceiver {
             return try replied(reply.id, rest, client)
         }
         guard client.index != author else { return }
-        let frame = try events.frame(payload) { text throws(BenchError) in
-            try StreamFrame(event: text)
+        let frame = try events.frame(payload) { [prefix] text throws(BenchError) in
+            try StreamFrame(event: text, prefix: prefix)
         }
-        guard let frame, let name = frame.conversation, name.hasPrefix(prefix),
-            let room = Int(name.dropFirst(prefix.count)),
-            let slot = members[client.index].rooms.firstIndex(of: room)
+        guard let frame,
+            let slot = members[client.index].rooms.firstIndex(where: { $0 == frame.room })
         else { return }
         try apply(frame, client, slot, .live)
     }

@@ -43,7 +43,7 @@ private final class SlowRun {
     private var healing: Nanoseconds = 0
 
     private static let held = 100
-    /// How often a stalled reader takes a kilobyte: seldom, yet it is not gone.
+    /// How often a stalled reader takes a little: it is slow, and not gone.
     private static let sip = 5 * Clock.second
     /// Every so many messages, one is edited that everybody holds.
     private static let edits = 10

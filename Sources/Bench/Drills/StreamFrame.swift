@@ -22,8 +22,8 @@ final class StreamFrame {
     }
 
     let kind: Kind
-    /// The conversation, where the frame names it; a reply's is known from its request.
-    let conversation: String?
+    /// The room of the drill, where the frame names it; a reply's is known from its request.
+    let room: Int?
     let values: [Value]
     let covers: Slots
     let gaps: Slots
@@ -32,9 +32,10 @@ final class StreamFrame {
     let head: Head?
     let isReset: Bool
 
-    /// An event; nil where it is about no conversation's messages.
+    /// An event; nil where it is not about the messages of a room.
+    /// - Parameter prefix: what stands before a room's index in its name.
     /// - Throws: `BenchError.failure` for anything that the protocol has no place for.
-    init?(event text: [UInt8]) throws(BenchError) {
+    init?(event text: [UInt8], prefix: String) throws(BenchError) {
         let event = try Self.object(text)
         switch event["event"]?.string {
         case "messages": kind = .messages
@@ -44,8 +45,11 @@ final class StreamFrame {
         case "unsubscribed": kind = .unsubscribed
         default: return nil
         }
-        let name = event["conversation"]
-        conversation = name?.string ?? name?.object?["id"]?.string
+        let name = event["conversation"].flatMap { $0.string ?? $0.object?["id"]?.string }
+        guard let name, name.hasPrefix(prefix), let index = Int(name.dropFirst(prefix.count)) else {
+            return nil
+        }
+        room = index
         (values, covers, gaps) = try Self.content(event)
         (prev, asOf) = (event["prev"]?.int ?? 0, event["asOf"]?.int ?? 0)
         head = try Self.head(event)
@@ -57,7 +61,7 @@ final class StreamFrame {
     init(reply text: [UInt8], _ kind: Kind) throws(BenchError) {
         guard let result = try Self.object(text)["result"]?.object else { throw Self.malformed }
         self.kind = kind
-        conversation = nil
+        room = nil
         (values, covers, gaps) = try Self.content(result)
         (prev, asOf) = (0, result["asOf"]?.int ?? 0)
         head = try Self.head(result)

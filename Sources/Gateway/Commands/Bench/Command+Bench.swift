@@ -45,21 +45,21 @@ extension Command {
         }
     }
 
-    private static let benchDetails =
-        """
-        Clients of its own check every frame against what was sent; the exit code is the verdict:
-        0 if all criteria hold, 1 if one does not. The gateway must be in open mode. What the drill
-        writes is in conversations of its own, which it deletes.
-
-        scenarios:
-
-        """
-        + table(Drill.all.map { ($0.name, $0.summary) })
-        + Drill.all.map { "\n\($0.name):\n" + table($0.scale.map(row)) }.joined() + """
+    private static let benchDetails: String = {
+        let scenarios = table(Drill.all.map { ($0.name, $0.summary) })
+        let scales = Drill.all.map { "\n\($0.name):\n" + table($0.scale.map(row)) }.joined()
+        return """
+            Clients of its own check every frame against what was sent; the exit code is the
+            verdict: 0 if all criteria hold, 1 if one does not. The gateway must be in open mode.
+            What the drill writes is in conversations of its own, which it deletes.
 
             The command of --gateway is split at white space. It must start a gateway that listens
             where --url and --internal say and takes the key; the drill ends it.
+
+            scenarios:
+            \(scenarios)\(scales)
             """
+    }()
 
     /// Every name in the scale of a scenario, once.
     private static let scaleNames: [String] = {
