@@ -78,6 +78,9 @@ extension Engine {
             stream.mirror?.underWay.insert(.probe)
             toProbe.append(stream)
         }
+        if streams.count > 1 {
+            toProbe.sort { ($0.mirror?.feed.generation ?? 0) < ($1.mirror?.feed.generation ?? 0) }
+        }
     }
 
     /// Asks for places, but for those that are on their way.
@@ -116,8 +119,12 @@ extension Engine {
     /// Hands out what may be asked now; called at the end of the turn.
     func sendErrands() {
         guard let sync else { return }
-        while !toProbe.isEmpty {
-            let streams = Array(toProbe.prefix(Engine.headsLimit))
+        while let first = toProbe.first {
+            // An answer about logs of several feeds is an answer of none of them.
+            let generation = first.mirror?.feed.generation
+            let streams = Array(
+                toProbe.prefix { $0.mirror?.feed.generation == generation }
+                    .prefix(Engine.headsLimit))
             toProbe.removeFirst(streams.count)
             let rank = streams.map { self.rank(of: $0) }.min() ?? 0
             ask(.heads(streams), .heads(streams.map(\.id)), rank)
