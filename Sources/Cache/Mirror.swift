@@ -88,15 +88,17 @@ package final class Mirror {
 
     private func transaction(_ body: () throws(CacheError) -> Void) throws(CacheError) {
         defer { turn.forget() }
-        do throws(CacheError) {
-            try begin.run()
-            try body()
-            try turn.finish()
-            try commit.run()
-        } catch {
-            // SQLite has ended the transaction by itself after some failures.
-            if connection.isInTransaction { try? rollback.run() }
-            throw error
+        try checkpoints.whileLogIsFree { () throws(CacheError) in
+            do throws(CacheError) {
+                try begin.run()
+                try body()
+                try turn.finish()
+                try commit.run()
+            } catch {
+                // SQLite has ended the transaction by itself after some failures.
+                if connection.isInTransaction { try? rollback.run() }
+                throw error
+            }
         }
         let pages = connection.pagesWritten
         if pages - pagesAtCheckpoint >= Checkpoints.interval {

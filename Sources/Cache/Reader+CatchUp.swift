@@ -8,9 +8,9 @@ extension Reader {
     /// some 100 ns; a holder that is further behind is told that all it holds is outdated.
     static let changesLimit = 10_000
 
-    /// What a holder lacks of this log, and nothing that the file can't vouch for: a cache of another
-    /// origin gives no change that may be overtaken, and no message above a hole; what it can't say
-    /// of the holder's runs is outdated.
+    /// What a holder lacks of this log, and nothing that the file can't vouch for: a cache of
+    /// another origin gives no change that may be overtaken, and no message above a hole; what it
+    /// can't say of the holder's runs is outdated.
     ///
     /// A cache also takes for confirmed what it can't tell. Whoever asks it has had the holder's
     /// head confirmed (`Query.confirm`), by the origin if need be.

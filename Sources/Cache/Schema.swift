@@ -12,9 +12,9 @@
 ///   they never did (0, `touched` 0).
 /// - `incarnation` names the process that wrote a log from a rev on; conversation 0 is the list of
 ///   conversations, a log of its own whose revs are `touched`.
-/// - `coverage` is what a cache of another origin holds: runs, each as of its own rev. In such a file
-///   `conversation.changes_from` and `held` (its rows in `message`), and the marks of revs as far as
-///   they are known (`conversation.record_mark`, `message.mark`), are in use too.
+/// - `coverage` is what a cache of another origin holds: runs, each as of its own rev. In such a
+///   file `conversation.changes_from` and `held` (its rows in `message`) are in use too, and the
+///   marks of revs as far as they are known (`conversation.record_mark`, `message.mark`).
 /// - `state` is one row: the list's head, its floor, and the number of messages.
 enum Schema {
     /// "GPLS": marks the file as this program's, for `file(1)` and for us.

@@ -13,9 +13,20 @@ extension Engine {
             run(next, stream, generation)
         }
         if mirror.isOwed, stream.state != nil {
-            let owed = stream.subscribers.reduce(into: Coverage()) { $0 = $0.union($1.owed) }
-            fetch(owed.subtracting(mirror.held), of: stream)
+            pay(stream)
         }
+    }
+
+    /// Asks for the newest part of what subscribers are owed. One part at a time, and not for
+    /// readers who still have to take the last: what is sent to them is not to fill their outboxes
+    /// again.
+    private func pay(_ stream: Stream) {
+        guard let sync, let mirror = stream.mirror, mirror.coming.isEmpty else { return }
+        let owed = stream.subscribers.reduce(into: Coverage()) { owed, subscriber in
+            if !subscriber.session.isBlocked { owed = owed.union(subscriber.owed) }
+        }
+        guard let run = owed.runs.last else { return }
+        fetch(Coverage.closed(max(run.low, run.high - sync.page + 1), run.high), of: stream)
     }
 
     private func run(_ errand: Mirror.Errand, _ stream: Stream, _ generation: Int) {
@@ -44,7 +55,8 @@ extension Engine {
         case (.disowning, let state?):
             act(
                 .disown(
-                    token: token(for: .errand(.errand(errand, stream), lapses: lapses)), state.position,
+                    token: token(for: .errand(.errand(errand, stream), lapses: lapses)),
+                    state.position,
                     conversation: stream.id))
         case (_, nil):
             return

@@ -159,6 +159,12 @@ extension Engine {
         guard !isNew || session.subscriptions.count < limits.subscriptions else {
             return fail(call, tooManySubscriptions)
         }
+        if let answer = stream.encoded.answer(.init(have: have, limit: limit), at: state),
+            !stream.isOpen
+        {
+            flush(stream)
+            return begin(call, answer, stream, state)
+        }
         if mirrors { return subscribeMirrored(call, stream, state, have, limit) }
         if let have {
             ask(

@@ -28,7 +28,7 @@ extension Engine {
         self.now = now
         guard let session = sessions[id], !session.isClosing else { return }
         figures.requests += 1
-        if let wait = session.bucket.take(at: now) {
+        if let wait = session.bucket.take(frame.cost, at: now) {
             return refuse(
                 session, frame.id,
                 RequestError(
@@ -219,6 +219,7 @@ extension Engine {
     private func evictIdleStreams() {
         guard now >= nextEviction else { return }
         nextEviction = now.adding(5000)
+        for stream in streams.values { stream.encoded.drop() }
         if let sync { return dropIdleMirrors(sync) }
         guard streams.count > limits.idleStreams else { return }
         // By name as well: a table's order is another one in each process, a simulation's must not

@@ -125,14 +125,14 @@ struct TokenBucket {
         filled = now
     }
 
-    /// Takes `cost` out.
+    /// Takes `cost` out, or all that there can be where it costs more.
     /// - Returns: nil if it was there, otherwise the milliseconds until it will be.
     mutating func take(_ cost: Int = 1, at now: Timestamp) -> Int? {
         guard rate > 0 else { return nil }
         let elapsed = max(0, min(now.milliseconds - filled.milliseconds, 3_600_000))
         level = min(burst * 1000, level + Int(elapsed) * rate)
         filled = now
-        let needed = cost * 1000
+        let needed = min(cost, burst) * 1000
         guard level < needed else {
             level -= needed
             return nil

@@ -25,6 +25,9 @@ final class Stream {
     var told = 0
     /// The last frame to some subscriber said that the conversation is open.
     var hasSaidOpen = false
+    /// Answers to subscriptions at this position, as they were encoded: in a storm many ask the
+    /// same.
+    var encoded = EncodedResumes()
     /// Answers to writes that wait for their changes.
     var promises: [Promise] = []
     /// How many watched lists it stands in, where the feed has to be asked for each conversation.

@@ -55,7 +55,7 @@ final class Follower {
     private func take(_ output: UpstreamOutput) throws {
         switch output {
         case .subscribed(conversation, let generation): acknowledged = generation
-        case .lapsed:
+        case .lapsed(acknowledged):
             acknowledged = 0
             generation = 0
         case .feed(let event): apply(event)
