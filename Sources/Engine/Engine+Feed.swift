@@ -200,7 +200,8 @@ extension Engine {
 
     private func deleted(_ event: FeedEvent, _ conversation: String, _ epoch: String) {
         guard let stream = streams[conversation.id] else { return }
-        if stream.mirror != nil {
+        if let mirror = stream.mirror {
+            guard mirror.isConfirmed else { return stream.early.append(event) }
             // What the stream knows may be older or newer than the log that ended.
             return probeAgain(stream)
         }

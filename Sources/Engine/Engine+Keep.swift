@@ -14,6 +14,7 @@ extension Engine {
     func keep(_ message: EncodedMessage, mark: String?, of stream: Stream) {
         guard let mirror = stream.mirror, !mirror.isDetached else { return }
         keep(.message(conversation: stream.id, message, mark: mark), of: stream)
+        stream.mirror?.lastChange = nextToken
         hold(Coverage(message.seq, message.seq), of: stream)
         stream.mirror?.written = mirror.written + 1
     }
@@ -31,6 +32,14 @@ extension Engine {
         guard let mirror = stream.mirror, !mirror.isDetached, !mirror.isUnsaved else { return }
         stream.mirror?.isUnsaved = true
         unsaved.append(stream)
+    }
+
+    /// Nothing that is held of the conversation counts.
+    func drop(_ stream: Stream) {
+        stream.mirror?.isUnsaved = false
+        stream.mirror?.unsaved = Coverage()
+        keep(.drop(conversation: stream.id), of: stream)
+        saveWrites()
     }
 
     /// Writes where the stream stands and what is held since the last time.
@@ -131,6 +140,11 @@ extension Engine {
         stream.mirror?.changesFrom = head.rev
         stream.mirror?.runsAsOf = head.rev
         keep(.begin(record, head: head), of: stream)
+        // What was told on top of a hole, or read beyond it, is not in the file.
+        guard let newest = stream.state?.head.rev, newest > head.rev else { return }
+        stream.mirror?.changesFrom = newest
+        stream.mirror?.runsAsOf = newest
+        keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
     }
 
     /// The stream leaves out what changed up to `head`. What the cache holds is outdated by it, and

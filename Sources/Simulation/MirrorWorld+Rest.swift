@@ -113,7 +113,7 @@ extension MirrorWorld {
                 "gateway \(gateway.place) is \(engine.upstream.state) at rest")
             let figures = engine.syncFigures()
             try require(
-                figures.queued == 0 && figures.fetching == 0,
+                figures.queued == 0 && figures.fetching == gateway.fetches.count,
                 "gateway \(gateway.place) has \(figures.queued) questions queued and"
                     + " \(figures.fetching) under way at rest")
         }

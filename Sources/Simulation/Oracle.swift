@@ -189,7 +189,8 @@ struct Oracle {
         let highest = log.highest(asOf: position)
         let accounted = holding.accounted
         // What lies below the oldest run is not there to be missed.
-        let low = max(holding.runs.first ?? max(1, highest), head.floor)
+        let known = isMirrored ? accounted.first : nil
+        let low = max(holding.runs.first ?? known ?? max(1, highest), head.floor)
         try require(
             accounted.contains(low, highest),
             "held \(holding.runs), told missing \(holding.told), of \(highest) places")
