@@ -114,7 +114,7 @@ extension Engine {
             let cached = loaded.cached
         {
             stream.state = Stream.State(
-                head: loaded.head, position: loaded.head, record: loaded.record,
+                head: cached.seen ?? loaded.head, position: loaded.head, record: loaded.record,
                 members: Set(loaded.record.participants.map(\.id)),
                 last: loaded.lastMessage, firstToken: nextToken + 1)
             stream.told = loaded.head.rev

@@ -33,7 +33,7 @@ extension Engine {
             stream.mirror?.fallBehind()
             stream.mirror?.awaySince = now
         }
-        if head.rev > state.head.rev { stream.state?.head = head }
+        note(head, stream)
         apply(event, head, stream)
         if stream.mirror?.next == nil { join(stream) }
     }
@@ -78,6 +78,8 @@ extension Engine {
     private func apply(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
         switch event {
         case .message(_, let type, let message, _):
+            // The log may have thrown it away since.
+            guard message.seq >= stream.state?.head.floor ?? 1 else { return touch(stream) }
             keep(message, mark: head.mark, of: stream)
             tell(type, .live, message, stream)
         case .record(let record, _, let removed, let isNew):
@@ -91,9 +93,17 @@ extension Engine {
     private func stand(_ stream: Stream, at head: Head) {
         guard let state = stream.state else { return }
         stream.state?.position = head
-        if head.rev >= state.head.rev { stream.state?.head = head }
+        stream.state?.position.floor = max(head.floor, state.head.floor)
+        note(head, stream)
         moved(stream)
         touch(stream)
+    }
+
+    /// Values are taken from the log as it is at `head`. Floors only rise, whatever comes late.
+    private func note(_ head: Head, _ stream: Stream) {
+        guard let known = stream.state?.head, head.rev >= known.rev else { return }
+        stream.state?.head = head
+        stream.state?.head.floor = max(head.floor, known.floor)
     }
 
     private func raiseFloor(_ stream: Stream, to floor: Int) {
@@ -222,7 +232,7 @@ extension Engine {
         confirm(stream)
         guard stream.mirror?.next == .chain else { return }
         raiseFloor(stream, to: changes.head.floor)
-        if changes.head.rev > stream.state?.head.rev ?? 0 { stream.state?.head = changes.head }
+        note(changes.head, stream)
         expect(changes.head.rev, stream)
         take(changes, state, stream)
         if !changes.more || changes.upTo >= changes.head.rev {
@@ -280,7 +290,8 @@ extension Engine {
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
         stream.mirror?.next = .chain
         stream.mirror?.hasShownLatest = true
-        if page.head.rev > state.head.rev { stream.state?.head = page.head }
+        raiseFloor(stream, to: page.head.floor)
+        note(page.head, stream)
         let above = page.messages.filter { $0.seq > state.position.seq }
         guard let lowest = above.map(\.seq).min() else { return }
         flush(stream)
@@ -300,7 +311,8 @@ extension Engine {
             let deepening = mirror.deepening
         else { return }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
-        if changes.head.rev > state.head.rev { stream.state?.head = changes.head }
+        raiseFloor(stream, to: changes.head.floor)
+        note(changes.head, stream)
         expect(changes.head.rev, stream)
         for message in changes.messages
         where message.seq >= state.head.floor && message.seq <= state.head.seq {
@@ -330,7 +342,7 @@ extension Engine {
             if run.high >= page.head.floor { fallBack(stream) }
             return
         }
-        if messages.contains(where: { $0.rev > state.head.rev }) { stream.state?.head = page.head }
+        if messages.contains(where: { $0.rev > state.head.rev }) { note(page.head, stream) }
         for message in messages { keep(message, mark: nil, of: stream) }
         expect(page.head.rev, stream)
         // Dense numbering: what was read lies without a hole from the anchor on.

@@ -126,9 +126,12 @@ extension Engine {
     func sendErrands() {
         guard let sync else { return }
         while !toProbe.isEmpty {
-            let streams = Array(toProbe.prefix(Engine.headsLimit))
+            var streams = Array(toProbe.prefix(Engine.headsLimit))
             toProbe.removeFirst(streams.count)
             for stream in streams { stream.mirror?.isToBeProbed = false }
+            // A feed may have ended meanwhile.
+            streams.removeAll { $0.mirror?.underWay.contains(.probe) != true }
+            guard !streams.isEmpty else { continue }
             let rank = streams.map { self.rank(of: $0) }.min() ?? 0
             ask(.heads(streams.map { Errands.Subject($0) }), .heads(streams.map(\.id)), rank)
         }

@@ -187,7 +187,7 @@ extension Engine {
                     record: record, head: state.head, isOpen: isOpen), conversation: stream.id),
             to: stream)
         stream.told = state.position.rev
-        if isOpen { stream.hasSaidOpen = true }
+        if isOpen { stream.saidOpen() }
     }
 
     /// A new log begins under this id: nothing held of another one counts.
@@ -265,6 +265,7 @@ extension Engine {
             stream.batch = Stream.Batch()
             stream.told = state.position.rev
             stream.hasSaidOpen = false
+            stream.haveAllHeardOpen = false
             return
         }
         guard
@@ -276,7 +277,7 @@ extension Engine {
 
     /// Those who watch are told by name that there may be more than they know.
     func tellOpen(_ stream: Stream) {
-        guard let state = stream.state, !stream.subscribers.isEmpty, !stream.hasSaidOpen else {
+        guard let state = stream.state, !stream.subscribers.isEmpty, !stream.haveAllHeardOpen else {
             return
         }
         sayStream(stream, state)
@@ -299,6 +300,7 @@ extension Engine {
         stream.paid(batch.covers)
         stream.told = state.position.rev
         stream.hasSaidOpen = isOpen
+        stream.haveAllHeardOpen = isOpen
     }
 
     /// Those who watch are told what they don't hold any more; the stream has not moved by it.
@@ -314,7 +316,7 @@ extension Engine {
                 .stream(
                     prev: stream.told, asOf: stream.told, touched: places, deltas: 0, record: nil,
                     head: state.head, isOpen: isOpen), conversation: stream.id), to: stream)
-        if isOpen { stream.hasSaidOpen = true }
+        if isOpen { stream.saidOpen() }
     }
 
     private func send(_ event: Broadcast, to stream: Stream) {

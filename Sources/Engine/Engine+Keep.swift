@@ -52,10 +52,11 @@ extension Engine {
             keep(
                 .hold(conversation: stream.id, mirror.unsaved, asOf: mirror.runsAsOf), of: stream)
         }
-        // The highest place known, and the change up to which it is known.
-        var position = state.position
-        position.seq = max(position.seq, state.head.seq)
-        keep(.stand(conversation: stream.id, head: position), of: stream)
+        let isAhead = state.head.rev > state.position.rev
+        keep(
+            .stand(
+                conversation: stream.id, head: state.position, seen: isAhead ? state.head : nil),
+            of: stream)
         guard keepsLess, mirror.written >= Engine.writtenBetweenTrims else { return }
         stream.mirror?.written = 0
         keep(.trim(conversation: stream.id), of: stream)
@@ -107,6 +108,12 @@ extension Engine {
         for stream in inOrder(streams) where self.streams[stream.id.id] === stream {
             detach(stream)
         }
+        // What was decided on top of it, and is on its way to the shell, must not be done either.
+        let later = pending.keys.filter { later in
+            guard case .store(let others) = pending[later] else { return false }
+            return others.contains { other in streams.contains { $0 === other } }
+        }
+        for later in later.sorted() { stored(later, false, at: now) }
     }
 
     /// What the file says of the conversation no longer counts. Those who watch miss nothing: they

@@ -15,7 +15,7 @@ package final class Engine {
         /// Ask the store; answered by `answered`.
         case read(token: UInt64, Query)
         /// Have the cache keep this, in one transaction and before anything that follows; answered
-        /// by `stored`.
+        /// by `stored`. Not to be done where `waits` says so: after another one failed.
         case store(token: UInt64, [StoreWrite])
         /// Ask the origin; answered by `fetched`.
         case fetch(token: UInt64, HistoryQuery)

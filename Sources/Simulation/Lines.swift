@@ -142,7 +142,8 @@ extension StoreWrite {
         case .begin(let record, let head): "begin \(record.id) at \(head)"
         case .message(_, let message, _): "\(message.seq)@\(message.rev)"
         case .record(let record, _): "record@\(record.rev)"
-        case .stand(_, let head): "stand at \(head)"
+        case .stand(_, let head, let seen):
+            "stand at \(head)\(seen.map { " seen \($0)" } ?? "")"
         case .hold(_, let places, let asOf): "hold \(places) as of \(asOf)"
         case .changesFrom(_, let rev): "changes from \(rev)"
         case .jump(_, _, let head): "jump to \(head)"

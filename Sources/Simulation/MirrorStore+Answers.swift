@@ -81,12 +81,12 @@ extension MirrorStore.Entry {
     fileprivate func catchUp(_ have: Have, limit: Int, bytes: Int) -> CatchUp {
         let standing = cached.standing
         // Whatever lies above a hole would hide it.
-        let hole = standing.run(at: head.seq).map { $0.low - 1 } ?? head.seq
+        let hole = standing.run(at: highest).map { $0.low - 1 } ?? highest
         guard confirmation(of: have.head) ?? true, have.asOf <= have.head.rev else {
-            let tail = fitting(rows(below: head.seq + 1, above: hole), limit, bytes)
+            let tail = fitting(rows(below: highest + 1, above: hole), limit, bytes)
             return CatchUp(isConfirmed: false, tail: tail, head: head)
         }
-        let runs = have.runs.clipped(1, head.seq)
+        let runs = have.runs.clipped(1, highest)
         let known = have.asOf >= changesFrom ? runs : runs.intersection(standing)
         let changed = rows.values.map(\.message)
             .filter { $0.rev > have.asOf && known.contains($0.seq) }
@@ -98,7 +98,7 @@ extension MirrorStore.Entry {
         let left = bytes - read.changed.reduce(0) { $0 + $1.json.count }
         if read.changed.count < limit, left >= 0 {
             read.tail = fitting(
-                rows(below: head.seq + 1, above: max(hole, runs.last ?? 0)),
+                rows(below: highest + 1, above: max(hole, runs.last ?? 0)),
                 limit - read.changed.count, left)
         }
         read.ids = ids(read.placesToIdentify(have, bytes: bytes))
@@ -118,7 +118,7 @@ extension MirrorStore.Entry {
             return (seq, seq)
         case .time(let moment):
             let first = rows.values.map(\.message).filter { $0.createdAt >= moment }.map(\.seq).min()
-            let place = first ?? max(head.seq, rows.keys.max() ?? 0) + 1
+            let place = first ?? max(highest, rows.keys.max() ?? 0) + 1
             return (place - 1, place)
         }
     }

@@ -14,6 +14,8 @@ package struct MirrorStore {
     /// What is held of one conversation.
     struct Entry {
         var head: Head
+        /// Values were taken up to here.
+        var seen: Head?
         var record: Record
         var recordMark: String?
         var rows: [Int: Row] = [:]
@@ -60,8 +62,9 @@ package struct MirrorStore {
             try entry.keep(message, mark)
         case .record(let record, let mark):
             try entry.keep(record, mark)
-        case .stand(_, let head):
+        case .stand(_, let head, let seen):
             try entry.move(to: head)
+            entry.seen = seen
         case .hold(_, let places, let asOf):
             for run in places.clipped(max(1, entry.head.floor), .max).runs {
                 for place in run.low...run.high { entry.asOf[place] = asOf }
@@ -71,6 +74,7 @@ package struct MirrorStore {
         case .jump(_, let record, let head):
             entry.lift()
             try entry.move(to: head)
+            entry.seen = nil
             entry.changesFrom = head.rev
             try entry.keep(record, record.rev == head.rev ? head.mark : nil)
         case .trim:
@@ -151,8 +155,11 @@ extension MirrorStore.Entry {
                 runs.append(Cached.Run(.init(place, place), asOf: asOf))
             }
         }
-        return Cached(runs: runs, changesFrom: changesFrom)
+        return Cached(runs: runs, changesFrom: changesFrom, seen: seen)
     }
+
+    /// The highest place that the log is known to have.
+    var highest: Int { max(head.seq, seen?.seq ?? 0) }
 
     var newestUndeleted: EncodedMessage? {
         rows.values.map(\.message).filter { !$0.isDeleted }.max { $0.seq < $1.seq }

@@ -100,6 +100,7 @@ extension MirrorWorld {
     private func store(
         _ token: UInt64, _ writes: [StoreWrite], _ gateway: Gateway, _ engine: Engine
     ) throws(Violation) {
+        guard engine.waits(for: token) else { return }
         if strikes(.stores) {
             say("gateway \(gateway.place) can't store \(token)")
             return engine.stored(token, false, at: now)

@@ -64,7 +64,8 @@ extension Oracle {
         for gap in frame.gaps {
             let places = gap.before - gap.after - 1
             try require(
-                gap.after >= 0 && places > 0 && gap.before <= frame.head.seq + 1,
+                gap.after >= 0 && places > 0
+                    && gap.before <= max(frame.head.seq + 1, frame.head.floor),
                 "a gap from \(gap.after) to \(gap.before) of \(frame.head.seq)")
             try require(
                 gap.missing == places, "a gap that counts \(gap.missing ?? -1) of \(places)")
@@ -125,11 +126,11 @@ extension Oracle {
     /// The cache claims nothing that it does not hold: row by row.
     /// - Throws: `Violation`, if it does.
     func check(_ entry: MirrorStore.Entry, _ conversation: String) throws(Violation) {
-        try among(conversation, entry.head) { log throws(Violation) in
+        try among(conversation, entry.seen ?? entry.head) { log throws(Violation) in
+            try require(log.has(entry.head), "stands in another log than values were taken from")
             for (place, row) in entry.rows {
                 try require(
-                    log.message(at: row.message.rev)?.json == row.message.json
-                        || row.message.rev > entry.head.rev,
+                    log.message(at: row.message.rev)?.json == row.message.json,
                     "the row of \(place) is not what rev \(row.message.rev) wrote")
             }
             for (place, asOf) in entry.asOf {
