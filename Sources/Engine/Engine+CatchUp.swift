@@ -181,7 +181,9 @@ extension Engine {
         case (.vouching, .changes):
             stream.mirror?.next = .chain
             confirm(stream)
-        case (.deepening, .changes(let changes)): deepened(changes, stream)
+        case (.deepening(let since), .changes(let changes)):
+            // A reading that begins further back may have taken its place.
+            if stream.mirror?.deepening?.upTo == since { deepened(changes, stream) }
         case (.latest, .page(let page)): showed(page, stream)
         case (.disowning, .heads(let heads)):
             stream.mirror?.next = .probe

@@ -54,8 +54,7 @@ extension Engine {
                 .changes(
                     conversation: stream.id, since: state.head.rev, mark: state.head.mark, limit: 1),
                 rank(of: stream))
-        case (.deepening, _?):
-            guard let upTo = stream.mirror?.deepening?.upTo else { return }
+        case (.deepening(let upTo), _?):
             ask(
                 .errand(errand, subject),
                 .changes(conversation: stream.id, since: upTo, mark: nil, limit: sync.page),
@@ -74,9 +73,10 @@ extension Engine {
     /// Reads on for a holder whose `asOf` is older than what the cache knows.
     func deepen(_ stream: Stream) {
         guard let mirror = stream.mirror, let generation = mirror.feed.generation,
-            mirror.retryAt == nil, mirror.isConfirmed, !mirror.underWay.contains(.deepening)
+            mirror.retryAt == nil, mirror.isConfirmed, let deepening = mirror.deepening,
+            !mirror.underWay.contains(.deepening(since: deepening.upTo))
         else { return }
-        run(.deepening, stream, generation)
+        run(.deepening(since: deepening.upTo), stream, generation)
     }
 
     /// Asks for the heads of many logs in a few questions, at the end of the turn.

@@ -143,19 +143,17 @@ extension Engine {
     }
 
     /// Slot 0 of a log that lives elsewhere, unless a newer value of it is known.
-    /// - Parameter removed: who took part until now; nil if that is to be seen from the records.
+    /// - Parameter removed: who took part until now, as far as the feed told.
     func take(
         _ record: Record, mark: String?, removed: [String]?, isNew: Bool = false, _ stream: Stream
     ) {
         guard let known = stream.state?.record, known.rev < record.rev else { return }
         keep(.record(record, mark: mark), of: stream)
-        var gone = removed ?? []
-        if removed == nil {
-            let members = Set(record.participants.map(\.id))
-            gone = known.participants.filter { !members.contains($0.id) }
-        }
-        tell(record, removed: gone, isNew: isNew, stream)
-        if removed == nil { unlist(record.id, gone) }
+        // The change that took somebody out may lie in a hole below this one.
+        let members = Set(record.participants.map(\.id)).union((removed ?? []).map(\.id))
+        let others = known.participants.filter { !members.contains($0.id) }
+        tell(record, removed: (removed ?? []) + others, isNew: isNew, stream)
+        unlist(record.id, others)
     }
 
     /// Slot 0 has another value. What is told of messages stands before it in the log, and was

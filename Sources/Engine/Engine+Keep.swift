@@ -121,6 +121,7 @@ extension Engine {
     private func detach(_ stream: Stream) {
         guard stream.mirror?.isDetached == false else { return }
         stream.mirror?.isDetached = true
+        stream.mirror?.deepening = nil
         stream.mirror?.held = Coverage()
         stream.mirror?.unsaved = Coverage()
         stream.mirror?.isUnsaved = false
@@ -146,6 +147,7 @@ extension Engine {
         stream.mirror?.unsaved = Coverage()
         stream.mirror?.changesFrom = head.rev
         stream.mirror?.runsAsOf = head.rev
+        stream.mirror?.deepening = nil
         keep(.begin(record, head: head), of: stream)
         // What was told on top of a hole, or read beyond it, is not in the file.
         guard let newest = stream.state?.head.rev, newest > head.rev else { return }

@@ -168,6 +168,7 @@ extension Engine {
     /// Takes the stream out of memory and its conversation out of the feed.
     func dismiss(_ stream: Stream) {
         save(stream)
+        stream.mirror?.begin(.broken)
         act(.unsubscribe(stream.id))
         streams[stream.id.id] = nil
         watchful[stream.id.id] = nil

@@ -40,7 +40,7 @@ struct Mirror {
         /// What changed above the position.
         case chain
         /// What changed above the `asOf` of a holder that is older than `changesFrom`.
-        case deepening
+        case deepening(since: Int)
         /// The log has lost what was taken from it: it gets another epoch.
         case disowning
     }

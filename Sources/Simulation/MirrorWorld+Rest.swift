@@ -11,7 +11,10 @@ extension MirrorWorld {
         do throws(Violation) {
             for _ in 0..<steps { try step() }
             isCalm = true
-            for gateway in gateways where gateway.engine == nil { start(gateway) }
+            for gateway in gateways {
+                gateway.lastAction = nil
+                if gateway.engine == nil { start(gateway) }
+            }
             try comeToRest()
             for _ in 0..<40 where try heal() { try comeToRest() }
             try checkWhole()
