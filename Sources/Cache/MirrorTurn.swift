@@ -87,7 +87,9 @@ final class MirrorTurn {
         switch write {
         case .message(_, let message, let mark): try keep(message, mark, &entry)
         case .record(let record, let mark): try replace(record, mark, &entry)
-        case .stand(_, let head): try move(to: head, &entry)
+        case .stand(_, let head, let seen):
+            try move(to: head, &entry)
+            entry.mirror.seen = seen.map { .init(seq: $0.seq, rev: $0.rev, mark: $0.mark) }
         case .hold(_, let coverage, let asOf): try hold(coverage, asOf, entry)
         case .changesFrom(_, let rev): entry.mirror.changesFrom = rev
         case .jump(_, let record, let head): try jump(record, head, &entry)
@@ -205,6 +207,7 @@ final class MirrorTurn {
     ) throws(CacheError) {
         try lift(entry)
         try move(to: head, &entry)
+        entry.mirror.seen = nil
         entry.mirror.changesFrom = head.rev
         try replace(record, record.rev == head.rev ? head.mark : nil, &entry)
     }

@@ -20,7 +20,7 @@ enum Schema {
     /// "GPLS": marks the file as this program's, for `file(1)` and for us.
     static let applicationID = 0x4750_4C53
 
-    static let migrations = [first, second]
+    static let migrations = [first, second, third]
 
     /// Brings the file up to date.
     /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or what SQLite answers.
@@ -146,5 +146,12 @@ enum Schema {
         ALTER TABLE conversation ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE conversation ADD COLUMN record_mark TEXT;
         ALTER TABLE message ADD COLUMN mark TEXT;
+        """
+
+    /// Up to where values were taken from a log that the cache does not stand at yet.
+    private static let third = """
+        ALTER TABLE conversation ADD COLUMN seen_seq INTEGER;
+        ALTER TABLE conversation ADD COLUMN seen_rev INTEGER;
+        ALTER TABLE conversation ADD COLUMN seen_mark TEXT;
         """
 }

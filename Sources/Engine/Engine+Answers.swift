@@ -36,8 +36,8 @@ extension Engine {
             showed(call, result)
         case .place(let call, let id, let field):
             placed(call, id, field, result)
-        case .claim(let stream, let claim):
-            confirmed(stream, claim, result)
+        case .claim(let subject, let claim):
+            confirmed(subject, claim, result)
         case .write, .store, .errand, nil:
             break
         }
@@ -114,7 +114,7 @@ extension Engine {
             let cached = loaded.cached
         {
             stream.state = Stream.State(
-                head: loaded.head, position: loaded.head, record: loaded.record,
+                head: cached.seen ?? loaded.head, position: loaded.head, record: loaded.record,
                 members: Set(loaded.record.participants.map(\.id)),
                 last: loaded.lastMessage, firstToken: nextToken + 1)
             stream.told = loaded.head.rev
@@ -138,7 +138,9 @@ extension Engine {
         }
         guard let (stream, state) = admit(call, conversation) else { return }
         if stream.mirror?.isDetached == true { return fail(call, .noCache) }
-        if state.head.epoch == head.epoch, head.rev == state.position.rev {
+        if state.head.epoch == head.epoch, head.rev == state.position.rev,
+            stream.mirror.map({ token > $0.lastChange }) ?? true
+        {
             flush(stream)
             conclude(call, answer, stream, state)
         } else if stream.mirror != nil

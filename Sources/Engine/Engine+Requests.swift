@@ -24,6 +24,8 @@ extension Engine {
                 // Watching begins before the store is read: what changes in between comes twice
                 // rather than never, and a value is a value.
                 session.busy[Self.ownList.id] = call.id
+                var call = call
+                call.beginsList = !session.watchesConversations
                 watchList(session, user)
                 if mirrors { return askOrigin(call, user) }
                 ask(.conversationsSince(user: user, token: since, limit: limit), call)

@@ -83,6 +83,8 @@ struct Call {
     var deadline: Timestamp?
     /// What the cache has was answered already.
     var hasShown = false
+    /// The list of conversations is watched from this call on, if it succeeds.
+    var beginsList = false
     /// Whether the log has what the call's `have` says; nil while that is not known.
     var isConfirmed: Bool?
     /// The cache was asked whether it has.
@@ -102,6 +104,7 @@ struct Call {
         var call = Call(session: session, id: id, request: request, takesCached: takesCached)
         call.deadline = deadline
         call.hasShown = hasShown
+        call.beginsList = beginsList
         call.isConfirmed = isConfirmed
         call.hasAskedCache = hasAskedCache
         call.place = place

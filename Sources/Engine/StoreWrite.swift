@@ -12,8 +12,9 @@ package enum StoreWrite: Sendable, Hashable {
     /// The value of slot 0. The higher rev wins.
     case record(Record, mark: String?)
     /// The stream has moved to `head`: every slot that changed up to `head.rev`, and above
-    /// `changesFrom`, is held with that value. Places below `head.floor` are dropped.
-    case stand(conversation: String, head: Head)
+    /// `changesFrom`, is held with that value. Places below `head.floor` are dropped. `seen`: values
+    /// that lie above a hole were taken from the log up to here; nil if there are none.
+    case stand(conversation: String, head: Head, seen: Head? = nil)
     /// These places are held with each change up to `asOf`, whatever was known of them before. Each
     /// has its message, written before it. A run that stands at the stream's place (`asOf` at or
     /// above `changesFrom`) becomes one with those that touch it and stand there too, as of the
@@ -36,7 +37,7 @@ package enum StoreWrite: Sendable, Hashable {
     package var conversation: String {
         switch self {
         case .begin(let record, _), .record(let record, _): record.id
-        case .message(let id, _, _), .stand(let id, _), .hold(let id, _, _),
+        case .message(let id, _, _), .stand(let id, _, _), .hold(let id, _, _),
             .changesFrom(let id, _), .jump(let id, _, _), .trim(let id), .drop(let id):
             id
         }
@@ -61,10 +62,13 @@ package struct Cached: Sendable, Hashable {
     package var runs: [Run]
     /// The change above which every slot that changed is held with that value.
     package var changesFrom: Int
+    /// The newest change that values were taken from, if the stream does not stand there.
+    package var seen: Head?
 
-    package init(runs: [Run], changesFrom: Int) {
+    package init(runs: [Run], changesFrom: Int, seen: Head? = nil) {
         self.runs = runs
         self.changesFrom = changesFrom
+        self.seen = seen
     }
 
     /// The places that stand at the stream's place.

@@ -120,6 +120,7 @@ final class Driver {
         case .publish(let event):
             upstream.publish(event)
         case .store(let token, let writes):
+            guard engine.waits(for: token) else { return }
             engine.stored(token, keep(writes), at: engine.now)
         case .fetch(let token, let query):
             upstream.ask(query, token: token)

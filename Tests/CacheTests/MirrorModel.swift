@@ -74,7 +74,7 @@ extension MirrorModel.Log {
             try keep(message, mark)
         case .record(let record, let mark):
             try replace(record, mark)
-        case .stand(_, let head):
+        case .stand(_, let head, _):
             try stand(head)
         case .hold(_, let coverage, let asOf):
             for run in coverage.clipped(max(1, head.floor), .max).runs { hold(run, asOf) }
