@@ -11,6 +11,8 @@ struct LineWriter {
     private let lines: [ChatLog.Line]
     private let conversations: [String]
     private let stop: Background<[String: Truth]>.Stop
+    /// Whether it has people join: two who do would not learn each of the records between.
+    private let admits: Bool
     private var random: SplitMix64
     /// Own messages as they were sent.
     private var living: [(conversation: String, id: String)] = []
@@ -22,13 +24,13 @@ struct LineWriter {
     /// Starts one on a thread of its own.
     static func start(
         _ name: String, port: Int, lines: [ChatLog.Line], conversations: [String],
-        ledger: Ledger, seed: UInt64
+        ledger: Ledger, seed: UInt64, admits: Bool
     ) -> Background<[String: Truth]> {
         Background { stop in
             var writer = LineWriter(
                 api: ServerAPI(port: port, apiKey: GatewayProcess.apiKey), name: name,
                 ledger: ledger, lines: lines, conversations: conversations, stop: stop,
-                random: SplitMix64(seed: seed))
+                admits: admits, random: SplitMix64(seed: seed))
             for conversation in conversations {
                 try writer.insist { _ = try $0.learnChanges(of: conversation) }
             }
@@ -47,7 +49,7 @@ struct LineWriter {
             living.swapAt(place, living.count - 1)
             living.removeLast()
             try change(id, in: conversation, deletes: dice < 6)
-        } else if dice < 22, let conversation = conversations.randomElement(using: &random) {
+        } else if dice < 22, admits, let conversation = conversations.randomElement(using: &random) {
             try join(conversation)
         } else {
             try say(many: dice > 90 ? 5 : 1)

@@ -29,15 +29,16 @@ final class Watcher {
         for (conversation, holder) in before { client.hold(holder, of: conversation) }
         client.onFrame = { [unowned self] in try took($0) }
         let answer = try client.connect(user: user)
-        told = [(answer["upstream"]["state"].string ?? "", .now)]
+        // What was told since the answer may have come together with it.
+        told.insert((answer["upstream"]["state"].string ?? "", .now), at: 0)
     }
 
     /// Asks for all its conversations, and goes on.
     ///
     /// - Throws: what the client throws.
-    func subscribe() throws {
+    func subscribe(limit: Int = 1000) throws {
         for id in conversations {
-            let params = client.subscription(id, limit: 1000)
+            let params = client.subscription(id, limit: limit)
             asked[try client.send("subscribeMessages", params)] = id
         }
     }

@@ -48,7 +48,8 @@ final class World {
             writers.append(
                 LineWriter.start(
                     "writer-\(place)", port: gateway.port, lines: lines,
-                    conversations: conversations, ledger: ledger, seed: random.next()))
+                    conversations: conversations, ledger: ledger, seed: random.next(),
+                    admits: place == 0))
             probers.append(Prober(gateway))
         }
     }

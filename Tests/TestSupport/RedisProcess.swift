@@ -77,8 +77,13 @@ package final class RedisProcess {
     /// - Returns: What it answers; of a list only how long it is.
     /// - Throws: `TestFailure` where the answer is an error, or none comes.
     @discardableResult
-    package func ask(_ words: String...) throws -> String {
+    package func ask(_ words: String..., password: String? = nil) throws -> String {
         let socket = try TCPSocket(port: port)
+        if let password { _ = try Self.exchange(["AUTH", password], socket) }
+        return try Self.exchange(words, socket)
+    }
+
+    private static func exchange(_ words: [String], _ socket: TCPSocket) throws -> String {
         let command = words.map { "$\($0.utf8.count)\r\n\($0)\r\n" }.joined()
         try socket.write(Array("*\(words.count)\r\n\(command)".utf8))
         let deadline = Deadline.after(.seconds(10))
@@ -86,7 +91,7 @@ package final class RedisProcess {
         while !socket.isAtEnd {
             guard socket.waitToRead(deadline) else { break }
             answer += socket.readAvailable()
-            if let whole = try Self.reply(answer) { return whole }
+            if let whole = try reply(answer) { return whole }
         }
         throw TestFailure("\(words.first ?? ""): no answer of Redis in time")
     }
