@@ -10,7 +10,7 @@ STRICT := -Xswiftc -warnings-as-errors
 RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
-.PHONY: help run test soak faults build release bench lint format sanitize clean dependencies
+.PHONY: help run test soak faults build release bench drills lint format sanitize clean dependencies
 
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
@@ -20,6 +20,7 @@ help:
 	@echo 'make build     everything, for debugging'
 	@echo 'make release   the program alone, optimised: .build/release/gapless'
 	@echo 'make bench     the load generator against the program; JSON in .build/bench-*.json'
+	@echo 'make drills    storms, restarts and slow readers at scale, judged; JSON in .build/drills'
 	@echo 'make lint      style, without changing anything'
 	@echo 'make format    style, put right'
 	@echo 'make sanitize  the gateway tests against a build with the address sanitizer'
@@ -56,6 +57,9 @@ bench: release
 	    .build/release/gapless-bench $$scenario --repeat 5 >.build/bench-$$scenario.json \
 	        || exit 1; \
 	done
+
+drills: release
+	@Tests/drills .build/release/gapless
 
 lint:
 	@$(SWIFT) format lint --strict --parallel --recursive $(LINTED)

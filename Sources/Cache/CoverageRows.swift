@@ -38,16 +38,31 @@ package final class CoverageRows {
 
     /// Writes that the places from `low` to `high` are held as of `asOf`, whatever was known of
     /// them before; nothing if `low > high`.
+    ///
+    /// Runs as of `standing` or later all stand at one place, the stream's: those that touch what
+    /// is written become one with it, as of the earliest, which says no more than is true. Without
+    /// that, each live message would be a run of its own for ever.
     /// - Throws: `CacheError`, if the file can't be written.
-    package func hold(_ cid: Int, _ low: Int, _ high: Int, asOf: Int) throws(CacheError) {
+    package func hold(
+        _ cid: Int, _ low: Int, _ high: Int, asOf: Int, standing: Int = .max
+    ) throws(CacheError) {
         guard low <= high else { return }
-        var joined = Coverage.Run(low, high)
-        for stored in try around(cid, low - 1, high + 1) where stored.asOf == asOf {
-            joined.low = min(joined.low, stored.run.low)
-            joined.high = max(joined.high, stored.run.high)
-        }
-        try drop(cid, joined.low, joined.high)
-        try insert(cid, Cached.Run(joined, asOf: asOf))
+        var joined = Cached.Run(Coverage.Run(low, high), asOf: asOf)
+        var known: Cached.Run
+        repeat {
+            known = joined
+            for stored in try around(cid, known.run.low - 1, known.run.high + 1)
+            where stored.run.low < known.run.low || known.run.high < stored.run.high {
+                let isOne = min(stored.asOf, known.asOf) >= standing || stored.asOf == known.asOf
+                guard isOne else { continue }
+                joined.run.low = min(joined.run.low, stored.run.low)
+                joined.run.high = max(joined.run.high, stored.run.high)
+                joined.asOf = min(joined.asOf, stored.asOf)
+            }
+            // What was joined may in turn touch another.
+        } while joined != known
+        try drop(cid, joined.run.low, joined.run.high)
+        try insert(cid, joined)
     }
 
     /// Writes that the places from `low` to `high` are not held; nothing if `low > high`.

@@ -2,21 +2,29 @@ import Glibc
 
 /// The claim of one process to a database file: a lock on `<file>.lock`, held for as long as this
 /// object lives. The kernel lets go of it when the process ends, however it ends. SQLite's own
-/// locks would not do: they let a second process in between two transactions.
+/// locks would not do: they let a second process in between two transactions. The file beside it
+/// says, while it has something to say, that its owner is about to leave.
 final class FileLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock, or waits for it at most `wait`.
+    /// What an owner writes that is about to leave.
+    private static let leaving = Array("leaving\n".utf8)
+
+    /// Takes the lock, or waits for it at most `wait`; for an owner that is about to leave, at most
+    /// `succession`.
     /// - Throws: `CacheError`: `inUse` if another process has it, `missingDirectory` or
     ///   `notWritable` if the lock's file can't be made.
-    init(guarding path: String, wait: Duration) throws(CacheError) {
+    init(guarding path: String, wait: Duration, succession: Duration) throws(CacheError) {
         let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw FileLock.refusal(errno, path) }
-        let deadline = ContinuousClock.now + wait
+        let began = ContinuousClock.now
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             let reason = errno
             if reason == EINTR { continue }
-            if reason == EWOULDBLOCK, ContinuousClock.now < deadline {
+            let waited = ContinuousClock.now - began
+            if reason == EWOULDBLOCK,
+                waited < wait || waited < succession && Self.isLeft(descriptor)
+            {
                 usleep(20_000)
                 continue
             }
@@ -24,6 +32,18 @@ final class FileLock: Sendable {
             throw FileLock.refusal(reason, path)
         }
         self.descriptor = descriptor
+        ftruncate(descriptor, 0)
+    }
+
+    /// Whoever asks for the file from now on waits until this process has ended.
+    func leave() {
+        // Should it fail, a successor is refused and has to be started again.
+        _ = pwrite(descriptor, Self.leaving, Self.leaving.count, 0)
+    }
+
+    private static func isLeft(_ descriptor: Int32) -> Bool {
+        var bytes = [UInt8](repeating: 0, count: leaving.count)
+        return pread(descriptor, &bytes, bytes.count, 0) == bytes.count && bytes == leaving
     }
 
     deinit { close(descriptor) }

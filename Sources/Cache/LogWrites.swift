@@ -49,10 +49,7 @@ package final class LogWrites {
         remove = try connection.prepare(
             "UPDATE conversation SET removed = 1, touched = ? WHERE cid = ?")
         insertMessage = try connection.prepare(
-            """
-            INSERT INTO message (cid, seq, rev, id, author, created_at, deleted, sent, json)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """)
+            "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)")
         updateMessage = try connection.prepare(
             "UPDATE message SET rev = ?, deleted = ?, json = ? WHERE cid = ? AND seq = ?")
         // Whoever comes back keeps the marker: own messages never lie above it.

@@ -6,11 +6,21 @@ package struct MirrorRow: Sendable, Hashable {
     package var held: Int
     /// What the log has at the rev of slot 0, where that is known.
     package var recordMark: String?
+    /// Values were taken up to here, where that is above the head.
+    package var seen: Seen?
 
-    package init(changesFrom: Int, held: Int, recordMark: String?) {
+    /// A change of the conversation's log.
+    package struct Seen: Sendable, Hashable {
+        package var seq: Int
+        package var rev: Int
+        package var mark: String
+    }
+
+    package init(changesFrom: Int, held: Int, recordMark: String?, seen: Seen? = nil) {
         self.changesFrom = changesFrom
         self.held = held
         self.recordMark = recordMark
+        self.seen = seen
     }
 }
 
@@ -30,7 +40,10 @@ package final class MirrorRows {
 
     package init(_ connection: Connection) throws(CacheError) {
         row = try connection.prepare(
-            "SELECT changes_from, held, record_mark FROM conversation WHERE cid = ?")
+            """
+            SELECT changes_from, held, record_mark, seen_seq, seen_rev, seen_mark
+            FROM conversation WHERE cid = ?
+            """)
         stamp = try connection.prepare(
             "SELECT rev, id, mark FROM message WHERE cid = ? AND seq = ?")
         mark = try connection.prepare(
@@ -43,8 +56,14 @@ package final class MirrorRows {
         row.bind(1, cid)
         return try row.first {
             MirrorRow(
-                changesFrom: $0.int(0), held: $0.int(1), recordMark: $0.optionalText(2))
+                changesFrom: $0.int(0), held: $0.int(1), recordMark: $0.optionalText(2),
+                seen: Self.seen($0))
         } ?? MirrorRow(changesFrom: 0, held: 0, recordMark: nil)
+    }
+
+    private static func seen(_ row: borrowing Statement) -> MirrorRow.Seen? {
+        guard let mark = row.optionalText(5) else { return nil }
+        return MirrorRow.Seen(seq: row.int(3), rev: row.int(4), mark: mark)
     }
 
     /// Which value of the message at a place is held, nil if none is.

@@ -24,7 +24,7 @@ package final class MirrorStatements {
             """
             UPDATE conversation SET seq = ?, rev = ?, mark = ?, floor = ?, record_rev = ?,
                 last_seq = ?, activity = ?, touched = ?, changes_from = ?, held = ?,
-                record_mark = ? WHERE cid = ?
+                record_mark = ?, seen_seq = ?, seen_rev = ?, seen_mark = ? WHERE cid = ?
             """)
         insert = try connection.prepare(
             """
@@ -63,7 +63,10 @@ package final class MirrorStatements {
         update.bind(9, mirror.changesFrom)
         update.bind(10, mirror.held)
         update.bind(11, mirror.recordMark)
-        update.bind(12, log.cid)
+        update.bind(12, mirror.seen?.seq)
+        update.bind(13, mirror.seen?.rev)
+        update.bind(14, mirror.seen?.mark)
+        update.bind(15, log.cid)
         try update.run()
     }
 

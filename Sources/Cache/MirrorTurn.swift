@@ -7,7 +7,7 @@ import Wire
 /// conversations that a turn touches are read once and written back at its end, so that a message
 /// more costs its own row and no more.
 final class MirrorTurn {
-    private struct Entry {
+    private struct Entry: Hashable {
         var log: LogRow
         var mirror: MirrorRow
     }
@@ -15,6 +15,8 @@ final class MirrorTurn {
     /// Conversations that hold more than the retention keeps, because one trim took only its part.
     private(set) var untrimmed: Set<ID> = []
     private var entries: [ID: Entry] = [:]
+    /// Those of the entries whose rows have changed.
+    private var changed: Set<ID> = []
     private var newMessages = 0
     /// The list's rev of this turn, once something that lists show has changed.
     private var listRev: Int?
@@ -58,13 +60,21 @@ final class MirrorTurn {
     /// Writes what the turn has left in memory.
     /// - Throws: `CacheError`, as `perform`.
     func finish() throws(CacheError) {
-        for entry in entries.values { try statements.update(entry.log, entry.mirror) }
+        for id in changed {
+            guard let entry = entries[id] else { continue }
+            do throws(CacheError) {
+                try statements.update(entry.log, entry.mirror)
+            } catch {
+                throw error.about(id.text)
+            }
+        }
         if newMessages > 0 { try statements.count(newMessages) }
     }
 
     /// Forgets the turn, which is written or undone.
     func forget() {
         entries.removeAll(keepingCapacity: true)
+        changed.removeAll(keepingCapacity: true)
         newMessages = 0
         listRev = nil
     }
@@ -77,15 +87,15 @@ final class MirrorTurn {
         switch write {
         case .message(_, let message, let mark): try keep(message, mark, &entry)
         case .record(let record, let mark): try replace(record, mark, &entry)
-        case .stand(_, let head): try move(to: head, &entry)
+        case .stand(_, let head, let seen):
+            try move(to: head, &entry)
+            entry.mirror.seen = seen.map { .init(seq: $0.seq, rev: $0.rev, mark: $0.mark) }
         case .hold(_, let coverage, let asOf): try hold(coverage, asOf, entry)
         case .changesFrom(_, let rev): entry.mirror.changesFrom = rev
         case .jump(_, let record, let head): try jump(record, head, &entry)
         case .begin, .drop, .trim: break
         }
-        if entry.log != before.log || entry.mirror != before.mirror {
-            entries[write.conversation.id] = entry
-        }
+        if entry != before { set(entry) }
     }
 
     private func entry(_ id: String) throws(CacheError) -> Entry? {
@@ -94,6 +104,11 @@ final class MirrorTurn {
         let entry = Entry(log: log, mirror: try rows.mirror.row(log.cid))
         entries[id.id] = entry
         return entry
+    }
+
+    private func set(_ entry: Entry) {
+        entries[entry.log.id.id] = entry
+        changed.insert(entry.log.id.id)
     }
 
     /// What lists show of the conversation has changed.
@@ -124,7 +139,7 @@ final class MirrorTurn {
         try list(&entry)
         entry.log.cid = try writes.insert(entry.log, RecordRow(record), people: nil)
         try seat(record, entry.log)
-        entries[record.id.id] = entry
+        set(entry)
     }
 
     private func drop(_ id: String) throws(CacheError) {
@@ -181,7 +196,7 @@ final class MirrorTurn {
         }
         guard head != entry.log.head else { return }
         if head.floor > entry.log.head.floor {
-            clear(try trim.drop(entry.log.cid, below: head.floor), &entry)
+            try clear(try trim.drop(entry.log.cid, below: head.floor), &entry)
         }
         entry.log.head = head
         try list(&entry)
@@ -192,6 +207,7 @@ final class MirrorTurn {
     ) throws(CacheError) {
         try lift(entry)
         try move(to: head, &entry)
+        entry.mirror.seen = nil
         entry.mirror.changesFrom = head.rev
         try replace(record, record.rev == head.rev ? head.mark : nil, &entry)
     }
@@ -210,7 +226,8 @@ final class MirrorTurn {
 
     private func hold(_ coverage: Coverage, _ asOf: Int, _ entry: Entry) throws(CacheError) {
         for run in coverage.clipped(max(1, entry.log.head.floor), .max).runs {
-            try rows.coverage.hold(entry.log.cid, run.low, run.high, asOf: asOf)
+            try rows.coverage.hold(
+                entry.log.cid, run.low, run.high, asOf: asOf, standing: entry.mirror.changesFrom)
         }
     }
 
@@ -262,16 +279,18 @@ final class MirrorTurn {
                 entry.log, holding: entry.mirror.held, to: retention, at: now)
         else { return }
         try lift(entry)
-        clear(outcome, &entry)
+        try clear(outcome, &entry)
         entry.mirror.changesFrom = max(entry.mirror.changesFrom, outcome.highestRev)
-        entries[id.id] = entry
+        set(entry)
         if !outcome.isComplete { untrimmed.insert(id.id) }
     }
 
     /// Notes that everything below a place is gone.
-    private func clear(_ outcome: Trim.Outcome, _ entry: inout Entry) {
+    private func clear(_ outcome: Trim.Outcome, _ entry: inout Entry) throws(CacheError) {
         entry.mirror.held -= outcome.messages
-        if entry.log.lastSeq < outcome.floor { entry.log.lastSeq = 0 }
+        guard 0 < entry.log.lastSeq, entry.log.lastSeq < outcome.floor else { return }
+        entry.log.lastSeq = 0
+        try list(&entry)
     }
 }
 

@@ -8,9 +8,9 @@ extension Reader {
     /// some 100 ns; a holder that is further behind is told that all it holds is outdated.
     static let changesLimit = 10_000
 
-    /// What a holder lacks of this log, and nothing that the file can't vouch for: a cache of another
-    /// origin gives no change that may be overtaken, and no message above a hole; what it can't say
-    /// of the holder's runs is outdated.
+    /// What a holder lacks of this log, and nothing that the file can't vouch for: a cache of
+    /// another origin gives no change that may be overtaken, and no message above a hole; what it
+    /// can't say of the holder's runs is outdated.
     ///
     /// A cache also takes for confirmed what it can't tell. Whoever asks it has had the holder's
     /// head confirmed (`Query.confirm`), by the origin if need be.
@@ -20,14 +20,14 @@ extension Reader {
         let head = log.head
         let standing = try standing(log)
         // Whatever lies above a hole would hide it.
-        let hole = standing.places.run(at: head.seq).map { $0.low - 1 } ?? head.seq
+        let hole = standing.places.run(at: standing.highest).map { $0.low - 1 } ?? standing.highest
         let isKnown = try confirmation(log, of: have.head) ?? true
         guard isKnown, have.asOf <= have.head.rev else {
             let tail = try rows.messages.below(
-                log.cid, head.seq + 1, above: hole, limit: limit, bytes: bytes)
+                log.cid, standing.highest + 1, above: hole, limit: limit, bytes: bytes)
             return CatchUp(isConfirmed: false, tail: tail, head: head)
         }
-        let runs = have.runs.clipped(1, head.seq)
+        let runs = have.runs.clipped(1, standing.highest)
         let isComplete = have.asOf >= standing.changesFrom
         let known = isComplete ? runs : runs.intersection(standing.places)
         var read = CatchUp(isConfirmed: true, head: head)
@@ -38,7 +38,7 @@ extension Reader {
         let left = bytes - read.changed.reduce(0) { $0 + $1.json.count }
         if read.changed.count < limit, left >= 0 {
             read.tail = try rows.messages.below(
-                log.cid, head.seq + 1, above: max(hole, runs.last ?? 0),
+                log.cid, standing.highest + 1, above: max(hole, runs.last ?? 0),
                 limit: limit - read.changed.count, bytes: left)
         }
         read.ids = try ids(log, read.placesToIdentify(have, bytes: bytes))

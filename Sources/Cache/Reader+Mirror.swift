@@ -7,9 +7,14 @@ extension Reader {
     /// What the file claims to hold of a log; nil where it is the log.
     func cached(_ log: LogRow) throws(CacheError) -> Cached? {
         guard !isOrigin else { return nil }
+        let row = try rows.mirror.row(log.cid)
+        let seen = row.seen.map { seen in
+            Head(
+                epoch: log.head.epoch, seq: seen.seq, rev: seen.rev, mark: seen.mark,
+                floor: log.head.floor)
+        }
         return Cached(
-            runs: try rows.coverage.runs(log.cid),
-            changesFrom: try rows.mirror.row(log.cid).changesFrom)
+            runs: try rows.coverage.runs(log.cid), changesFrom: row.changesFrom, seen: seen)
     }
 
     /// Whether the log has this mark at this rev, nil if that is not known here. A cache knows the
@@ -30,15 +35,17 @@ extension Reader {
         return nil
     }
 
-    /// Which places are held as of the head, and the change above which each slot that changed is
-    /// held with that value, wherever it is.
-    func standing(_ log: LogRow) throws(CacheError) -> (places: Coverage, changesFrom: Int) {
+    /// Which places are held as of the head, the change above which each slot that changed is held
+    /// with that value, wherever it is, and the highest place that the log is known to have.
+    func standing(
+        _ log: LogRow
+    ) throws(CacheError) -> (places: Coverage, changesFrom: Int, highest: Int) {
         guard let cached = try cached(log) else {
             var all = Coverage()
             all.insert(1, log.head.seq)
-            return (all, 0)
+            return (all, 0, log.head.seq)
         }
-        let runs = cached.runs.filter { $0.asOf >= cached.changesFrom }
-        return (Coverage(runs.map(\.run)), cached.changesFrom)
+        let highest = max(log.head.seq, cached.seen?.seq ?? 0)
+        return (cached.standing, cached.changesFrom, highest)
     }
 }

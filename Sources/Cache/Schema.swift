@@ -12,15 +12,15 @@
 ///   they never did (0, `touched` 0).
 /// - `incarnation` names the process that wrote a log from a rev on; conversation 0 is the list of
 ///   conversations, a log of its own whose revs are `touched`.
-/// - `coverage` is what a cache of another origin holds: runs, each as of its own rev. In such a file
-///   `conversation.changes_from` and `held` (its rows in `message`), and the marks of revs as far as
-///   they are known (`conversation.record_mark`, `message.mark`), are in use too.
+/// - `coverage` is what a cache of another origin holds: runs, each as of its own rev. In such a
+///   file `conversation.changes_from` and `held` (its rows in `message`) are in use too, and the
+///   marks of revs as far as they are known (`conversation.record_mark`, `message.mark`).
 /// - `state` is one row: the list's head, its floor, and the number of messages.
 enum Schema {
     /// "GPLS": marks the file as this program's, for `file(1)` and for us.
     static let applicationID = 0x4750_4C53
 
-    static let migrations = [first, second]
+    static let migrations = [first, second, third]
 
     /// Brings the file up to date.
     /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or what SQLite answers.
@@ -146,5 +146,12 @@ enum Schema {
         ALTER TABLE conversation ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE conversation ADD COLUMN record_mark TEXT;
         ALTER TABLE message ADD COLUMN mark TEXT;
+        """
+
+    /// Up to where values were taken from a log that the cache does not stand at yet.
+    private static let third = """
+        ALTER TABLE conversation ADD COLUMN seen_seq INTEGER;
+        ALTER TABLE conversation ADD COLUMN seen_rev INTEGER;
+        ALTER TABLE conversation ADD COLUMN seen_mark TEXT;
         """
 }

@@ -1,8 +1,9 @@
 import Glibc
 
 /// The database file of one gateway: made, migrated and claimed here, then read by `Reader`s and
-/// written by one `Writer`. Owned by the composition root; any thread may ask it for its figures.
-/// The claim to the file lasts as long as the store, so it must outlive both.
+/// written by one `Writer` (the log itself) or one `Mirror` (the cache of another origin). Owned by
+/// the composition root; any thread may ask it for its figures. The claim to the file lasts as long
+/// as the store, so it must outlive them.
 package final class Store: Sendable {
     /// When a commit counts as done.
     package enum Durability: String, Sendable {
@@ -23,6 +24,8 @@ package final class Store: Sendable {
         package var isChecked: Bool
         /// How long to wait for another process to let go of the file.
         package var wait: Duration
+        /// How long to wait for one that has said that it is about to (`Store.leave`).
+        package var succession = Duration.zero
 
         package init(
             path: String, origin: String, durability: Durability = .full, isChecked: Bool = false,
@@ -44,11 +47,15 @@ package final class Store: Sendable {
 
     private let lock: FileLock
 
+    /// Says that this process is about to end: a successor waits for the file.
+    package func leave() { lock.leave() }
+
     /// Opens the file, makes it if it is not there, and brings its schema up to date.
     /// - Throws: `CacheError` with the reason, before anything of a foreign file was changed.
     package init(_ options: Options) throws(CacheError) {
         self.options = options
-        lock = try FileLock(guarding: options.path, wait: options.wait)
+        lock = try FileLock(
+            guarding: options.path, wait: options.wait, succession: options.succession)
         let connection = try Store.connect(options)
         if options.isChecked { try Store.check(connection, options.path) }
         try Schema.migrate(connection, path: options.path)
@@ -95,8 +102,9 @@ package final class Store: Sendable {
                 .notWritable, doing: "open cache", on: options.path, seen: "it can only be read",
                 detail: "the file's mode or its file system")
         }
-        // The log is checkpointed every 1,000 pages by SQLite itself; after a burst its file is cut
-        // back to 64 MiB. No memory map: a disk that fails under one kills the process.
+        // The log is checkpointed every 1,000 pages, by SQLite itself where the connection does not
+        // see to it; after a burst its file is cut back to 64 MiB. No memory map: a disk that fails
+        // under one kills the process.
         try connection.execute(
             """
             PRAGMA synchronous = \(options.durability.rawValue);

@@ -36,8 +36,8 @@ extension Engine {
             showed(call, result)
         case .place(let call, let id, let field):
             placed(call, id, field, result)
-        case .claim(let stream, let claim):
-            confirmed(stream, claim, result)
+        case .claim(let subject, let claim):
+            confirmed(subject, claim, result)
         case .write, .store, .errand, nil:
             break
         }
@@ -114,7 +114,7 @@ extension Engine {
             let cached = loaded.cached
         {
             stream.state = Stream.State(
-                head: loaded.head, position: loaded.head, record: loaded.record,
+                head: cached.seen ?? loaded.head, position: loaded.head, record: loaded.record,
                 members: Set(loaded.record.participants.map(\.id)),
                 last: loaded.lastMessage, firstToken: nextToken + 1)
             stream.told = loaded.head.rev
@@ -138,7 +138,9 @@ extension Engine {
         }
         guard let (stream, state) = admit(call, conversation) else { return }
         if stream.mirror?.isDetached == true { return fail(call, .noCache) }
-        if state.head.epoch == head.epoch, head.rev == state.position.rev {
+        if state.head.epoch == head.epoch, head.rev == state.position.rev,
+            stream.mirror.map({ token > $0.lastChange }) ?? true
+        {
             flush(stream)
             conclude(call, answer, stream, state)
         } else if stream.mirror != nil
@@ -240,7 +242,6 @@ extension Engine {
         switch (call.request, answer) {
         case (.subscribeMessages, .page(let page)):
             let isReset = call.isConfirmed == false
-            if isReset { figures.resets += 1 }
             let resume = Resume(
                 latest: page.messages, standing: standing(stream, state), bytes: limits.replyBytes,
                 isReset: isReset, limit: call.request.limit)
@@ -254,7 +255,6 @@ extension Engine {
                 read.outdated = have.runs.subtracting(Coverage(places: read.changed.map(\.seq)))
             }
             let resume = read.resume(have, standing: standing, bytes: limits.replyBytes)
-            if resume.isReset { figures.resets += 1 } else { figures.resumes += 1 }
             begin(call, resume, stream, state, ids: read.ids)
         case (.fetchMessages(_, let request), .page(let page)):
             let standing = standing(stream, state)
@@ -279,6 +279,22 @@ extension Engine {
     private func begin(
         _ call: Call, _ resume: Resume, _ stream: Stream, _ state: Stream.State, ids: [Int: String]
     ) {
+        var json = JSONWriter(capacity: 4096)
+        json.resume(resume, standing(stream, state), state.record, ids)
+        let answer = EncodedResumes.Answer(
+            json: json.bytes, owed: resume.owed, isReset: resume.isReset)
+        if !stream.isOpen, resume.owed.isEmpty,
+            case .subscribeMessages(_, let have, let limit) = call.request
+        {
+            stream.encoded.keep(answer, to: .init(have: have, limit: limit), at: state)
+        }
+        begin(call, answer, stream, state)
+    }
+
+    /// The subscription begins with this reply.
+    func begin(
+        _ call: Call, _ answer: EncodedResumes.Answer, _ stream: Stream, _ state: Stream.State
+    ) {
         guard let session = sessions[call.session] else { return }
         if session.subscription(to: stream) == nil {
             // Others that were asked for with this one may have come first.
@@ -287,13 +303,16 @@ extension Engine {
             }
             stream.add(session)
         }
-        stream.owe(resume.owed, to: session)
+        if case .subscribeMessages(_, _?, _) = call.request {
+            if answer.isReset { figures.resets += 1 } else { figures.resumes += 1 }
+        }
+        stream.owe(answer.owed, to: session)
         if stream.isOpen { stream.hasSaidOpen = true }
         if stream.mirror != nil {
             watch(stream)
             drive(stream)
         }
-        reply(call) { $0.resume(resume, standing(stream, state), state.record, ids) }
+        reply(call) { $0.raw(answer.json) }
     }
 
     /// What an answer about the stream's messages rests on.

@@ -9,12 +9,12 @@ extension Engine {
 
     /// A live change of a mirrored log.
     func follow(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
-        guard let state = stream.state, let mirror = stream.mirror else { return }
-        guard let generation = mirror.feed.generation else { return }
-        guard head.epoch == state.head.epoch else {
-            // Another log has this name now, or had it: the origin is asked.
-            return doubt(stream, generation)
-        }
+        guard let state = stream.state, let mirror = stream.mirror,
+            mirror.feed.generation != nil
+        else { return }
+        guard mirror.isConfirmed else { return postpone(event, head, stream) }
+        // Another log has this name now, or had it: the origin is asked.
+        guard head.epoch == state.head.epoch else { return doubt(stream) }
         raiseFloor(stream, to: head.floor)
         guard head.rev > state.position.rev else { return }
         figures.changes += 1
@@ -30,32 +30,56 @@ extension Engine {
         }
         guard stream.mirror?.see(head) == true else { return }
         if mirror.feed.isLive {
-            stream.mirror?.feed = .behind(generation: generation)
+            stream.mirror?.fallBehind()
             stream.mirror?.awaySince = now
         }
-        if head.rev > state.head.rev { stream.state?.head = head }
+        note(head, stream)
         apply(event, head, stream)
         if stream.mirror?.next == nil { join(stream) }
     }
 
+    /// Whether it is of the stream's log is not known yet: it waits until that is.
+    private func postpone(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
+        if stream.early.count < Engine.earlyLimit {
+            stream.early.append(event)
+        } else {
+            let known = stream.mirror?.known ?? 0
+            stream.mirror?.known = max(known, head.rev)
+        }
+    }
+
+    /// Events that wait; beyond, their changes are read.
+    private static let earlyLimit = 1000
+
     /// The log may have ended.
     func probeAgain(_ stream: Stream) {
-        guard let generation = stream.mirror?.feed.generation else { return }
-        doubt(stream, generation)
+        guard stream.mirror?.feed.generation != nil else { return }
+        doubt(stream)
     }
 
     /// The log may not be the one that the stream knows.
-    private func doubt(_ stream: Stream, _ generation: Int) {
-        if stream.mirror?.feed.isLive == true { stream.mirror?.awaySince = now }
-        stream.mirror?.feed = .behind(generation: generation)
+    private func doubt(_ stream: Stream) {
+        guard let mirror = stream.mirror, let generation = mirror.feed.generation else { return }
+        if mirror.feed.isLive { stream.mirror?.awaySince = now }
+        stream.mirror?.begin(.behind(generation: generation))
         stream.mirror?.next = .probe
+        tellOpen(stream)
         watch(stream)
         drive(stream)
+    }
+
+    /// The log is the one that the stream knows: what the feed has told of it meanwhile counts.
+    private func confirm(_ stream: Stream) {
+        guard stream.mirror?.isConfirmed == false else { return }
+        stream.mirror?.confirm()
+        takeEarly(stream)
     }
 
     private func apply(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
         switch event {
         case .message(_, let type, let message, _):
+            // The log may have thrown it away since.
+            guard message.seq >= stream.state?.head.floor ?? 1 else { return touch(stream) }
             keep(message, mark: head.mark, of: stream)
             tell(type, .live, message, stream)
         case .record(let record, _, let removed, let isNew):
@@ -69,9 +93,17 @@ extension Engine {
     private func stand(_ stream: Stream, at head: Head) {
         guard let state = stream.state else { return }
         stream.state?.position = head
-        if head.rev >= state.head.rev { stream.state?.head = head }
+        stream.state?.position.floor = max(head.floor, state.head.floor)
+        note(head, stream)
         moved(stream)
         touch(stream)
+    }
+
+    /// Values are taken from the log as it is at `head`. Floors only rise, whatever comes late.
+    private func note(_ head: Head, _ stream: Stream) {
+        guard let known = stream.state?.head, head.rev >= known.rev else { return }
+        stream.state?.head = head
+        stream.state?.head.floor = max(head.floor, known.floor)
     }
 
     private func raiseFloor(_ stream: Stream, to floor: Int) {
@@ -96,7 +128,7 @@ extension Engine {
     /// The end of the chain was reached: joins what the feed has told above it. If nothing is left,
     /// the stream is at the present; otherwise there is a hole, which the feed may close yet.
     private func join(_ stream: Stream) {
-        guard let state = stream.state, let generation = stream.mirror?.feed.generation,
+        guard let state = stream.state, stream.mirror?.feed.generation != nil,
             let position = stream.mirror?.absorb(after: state.position)
         else { return }
         if position.rev > state.position.rev { stand(stream, at: position) }
@@ -108,7 +140,7 @@ extension Engine {
         }
         stream.mirror?.holeSince = nil
         guard !mirror.feed.isLive else { return }
-        stream.mirror?.feed = .live(generation: generation)
+        stream.mirror?.settle()
         stream.state?.head = position
         stream.mirror?.hasShownLatest = false
         stream.mirror?.shown = []
@@ -122,31 +154,24 @@ extension Engine {
 
     /// The head of the log, nil if there is no such log any more.
     func probed(_ stream: Stream, _ head: Head?) {
-        guard let sync, let state = stream.state, let mirror = stream.mirror else { return }
+        guard let state = stream.state, let mirror = stream.mirror else { return }
         guard let head else { return vanished(stream) }
-        guard head.epoch == state.position.epoch else { return replaced(stream, head) }
-        raiseFloor(stream, to: head.floor)
-        if mirror.feed.isLive {
-            // A look at what should be there.
-            return expect(head.rev, stream)
-        }
+        guard head.epoch == state.head.epoch else { return replaced(stream, head) }
+        // A look at what should be there.
+        if mirror.feed.isLive { return expect(head.rev, stream) }
         guard mirror.next == .probe else { return }
-        let position = state.position
-        if head.rev < position.rev || head.rev == position.rev && head.mark != position.mark {
+        // Values were taken up to here, on top of a hole or not: the log must have it yet.
+        let seen = state.head
+        if head.rev < seen.rev || head.rev == seen.rev && head.mark != seen.mark {
             stream.mirror?.next = .disowning
-        } else if head.rev == position.rev {
-            stream.mirror?.next = nil
-            join(stream)
+        } else if head.rev > seen.rev {
+            // The chain says whether the log has the position.
+            stream.mirror?.next = seen.rev == state.position.rev ? .chain : .vouching
         } else {
-            expect(head.rev, stream)
-            if head.rev > state.head.rev { stream.state?.head = head }
-            let isFar = head.rev - position.rev > sync.farBehind
-            if isFar, stream.subscribers.isEmpty {
-                // Nobody holds what lies between, so nobody misses it.
-                stream.mirror?.next = .conversation
-            } else {
-                stream.mirror?.next = isFar && !mirror.hasShownLatest ? .latest : .chain
-            }
+            stream.mirror?.next = seen.rev == state.position.rev ? nil : .chain
+            confirm(stream)
+            raiseFloor(stream, to: head.floor)
+            if stream.mirror?.next == nil { join(stream) }
         }
     }
 
@@ -154,7 +179,12 @@ extension Engine {
         switch (errand, answer) {
         case (.conversation, .conversation(let view)): took(view, stream)
         case (.chain, .changes(let changes)): took(changes, stream)
-        case (.deepening, .changes(let changes)): deepened(changes, stream)
+        case (.vouching, .changes):
+            stream.mirror?.next = .chain
+            confirm(stream)
+        case (.deepening(let since), .changes(let changes)):
+            // A reading that begins further back may have taken its place.
+            if stream.mirror?.deepening?.upTo == since { deepened(changes, stream) }
         case (.latest, .page(let page)): showed(page, stream)
         case (.disowning, .heads(let heads)):
             stream.mirror?.next = .probe
@@ -190,50 +220,70 @@ extension Engine {
         }
         if let last = view.lastMessage { keep(last, mark: nil, of: stream) }
         stream.mirror?.next = nil
-        if isFirst { takeEarly(stream) }
+        stream.mirror?.readTo = nil
+        confirm(stream)
         join(stream)
         list(stream)
     }
 
     /// A part of the chain.
     private func took(_ changes: Changes, _ stream: Stream) {
-        guard let state = stream.state, stream.mirror?.next == .chain else { return }
+        guard let state = stream.state, let mirror = stream.mirror, mirror.next == .chain else {
+            return
+        }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
+        confirm(stream)
+        guard stream.mirror?.next == .chain else { return }
         raiseFloor(stream, to: changes.head.floor)
-        if changes.head.rev > state.head.rev { stream.state?.head = changes.head }
+        note(changes.head, stream)
         expect(changes.head.rev, stream)
+        take(changes, state, stream)
+        if !changes.more || changes.upTo >= changes.head.rev {
+            stream.mirror?.readsOn()
+            return arrive(at: changes.head, stream)
+        }
+        guard let mark = changes.mark, changes.upTo > (mirror.readTo ?? state.position).rev else {
+            // Without a mark at its end a part can't be continued from.
+            return fallBack(stream)
+        }
+        var end = changes.head
+        (end.rev, end.mark) = (changes.upTo, mark)
+        stream.mirror?.readTo = end
+        // What the feed has told without a break reaches back to here: the chain need not go on.
+        if let reached = stream.mirror?.reach(after: end), reached.rev >= changes.head.rev {
+            arrive(at: reached, stream)
+        } else {
+            let next = next(behind: changes.head.rev - state.position.rev, stream)
+            stream.mirror?.next = next
+        }
+    }
+
+    private func take(_ changes: Changes, _ state: Stream.State, _ stream: Stream) {
         for message in changes.messages where message.seq >= changes.head.floor {
             let isSeen = stream.mirror?.hasTold(message.rev) == true
             let mark = message.rev == changes.head.rev ? changes.head.mark : nil
             keep(message, mark: mark, of: stream)
             if !isSeen { tell(state.type(of: message), .fill, message, stream) }
         }
-        if let record = changes.record {
-            flush(stream)
-            take(record, mark: nil, removed: nil, stream)
-        }
-        let isAtEnd = !changes.more || changes.upTo >= changes.head.rev
-        if isAtEnd {
-            stand(stream, at: changes.head)
-        } else if let mark = changes.mark, changes.upTo > state.position.rev {
-            // What is above the old seq stays new until the end, for those who are told of it.
-            var position = changes.head
-            position.seq = state.position.seq
-            position.rev = changes.upTo
-            position.mark = mark
-            stand(stream, at: position)
-        } else {
-            // Without a mark at its end a part can't be continued from.
-            return fallBack(stream)
-        }
-        let position = stream.state?.position.rev ?? 0
-        // What the feed has told without a break reaches back to here: the chain need not go on.
-        let reaches = stream.mirror?.ahead.first.map { $0.rev <= position + 1 } ?? false
-        if isAtEnd || reaches && (stream.mirror?.ahead.last?.rev ?? 0) >= changes.head.rev {
-            if isAtEnd { stream.mirror?.readsOn() }
-            stream.mirror?.next = nil
-            join(stream)
-        }
+        guard let record = changes.record else { return }
+        flush(stream)
+        take(record, mark: nil, removed: nil, stream)
+    }
+
+    /// The chain was read to its end.
+    private func arrive(at head: Head, _ stream: Stream) {
+        stream.mirror?.readTo = nil
+        stream.mirror?.next = nil
+        if head.rev > stream.state?.position.rev ?? 0 { stand(stream, at: head) }
+        join(stream)
+    }
+
+    /// What comes after the first part of a chain. Where it is long, whoever watches is shown its
+    /// end first; and where nobody does, nobody holds what lies between, so that nobody misses it.
+    private func next(behind distance: Int, _ stream: Stream) -> Mirror.Errand {
+        guard let sync, let mirror = stream.mirror, distance > sync.farBehind else { return .chain }
+        if stream.subscribers.isEmpty { return .conversation }
+        return mirror.hasShownLatest ? .chain : .latest
     }
 
     /// The newest page of a conversation that is far behind: it goes out at once, and what lies
@@ -243,7 +293,8 @@ extension Engine {
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
         stream.mirror?.next = .chain
         stream.mirror?.hasShownLatest = true
-        if page.head.rev > state.head.rev { stream.state?.head = page.head }
+        raiseFloor(stream, to: page.head.floor)
+        note(page.head, stream)
         let above = page.messages.filter { $0.seq > state.position.seq }
         guard let lowest = above.map(\.seq).min() else { return }
         flush(stream)
@@ -265,6 +316,9 @@ extension Engine {
             let deepening = mirror.deepening
         else { return }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
+        raiseFloor(stream, to: changes.head.floor)
+        note(changes.head, stream)
+        expect(changes.head.rev, stream)
         for message in changes.messages
         where message.seq >= state.head.floor && message.seq <= state.head.seq {
             keep(message, mark: nil, of: stream)
@@ -284,13 +338,16 @@ extension Engine {
         guard let state = stream.state, let mirror = stream.mirror else { return }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
         raiseFloor(stream, to: page.head.floor)
-        guard page.head.rev >= mirror.changesFrom else { return }
+        // Read before something that the cache does not have.
+        let least = mirror.isDetached ? state.position.rev : mirror.changesFrom
+        guard mirror.isConfirmed, page.head.rev >= least else { return }
         let messages = page.messages.filter { run.contains($0.seq) && $0.seq >= page.head.floor }
         guard let lowest = messages.map(\.seq).min() else {
             // Nothing of it is there any more; if the floor does not say why, it is asked again.
             if run.high >= page.head.floor { fallBack(stream) }
             return
         }
+        if messages.contains(where: { $0.rev > state.head.rev }) { note(page.head, stream) }
         for message in messages { keep(message, mark: nil, of: stream) }
         expect(page.head.rev, stream)
         // Dense numbering: what was read lies without a hole from the anchor on.
@@ -301,8 +358,7 @@ extension Engine {
 
     /// The origin has no such conversation.
     func vanished(_ stream: Stream) {
-        keep(.drop(conversation: stream.id), of: stream)
-        saveWrites()
+        drop(stream)
         for user in listings.keys { listings[user]?.conversations.remove(stream.id.id) }
         guard let state = stream.state else {
             let waiting = stream.waiting
@@ -320,8 +376,7 @@ extension Engine {
 
     /// Another log has this name: nothing held of the old one counts.
     func replaced(_ stream: Stream, _ head: Head) {
-        keep(.drop(conversation: stream.id), of: stream)
-        saveWrites()
+        drop(stream)
         let listed = stream.listed
         end(stream, with: ServerFrame.reset(conversation: stream.id, head: head))
         guard listed > 0 else { return }

@@ -13,39 +13,56 @@ extension Engine {
             run(next, stream, generation)
         }
         if mirror.isOwed, stream.state != nil {
-            let owed = stream.subscribers.reduce(into: Coverage()) { $0 = $0.union($1.owed) }
-            fetch(owed.subtracting(mirror.held), of: stream)
+            pay(stream)
         }
+    }
+
+    /// Asks for the newest part of what subscribers are owed. One part at a time, and not for
+    /// readers who still have to take the last: what is sent to them is not to fill their outboxes
+    /// again.
+    private func pay(_ stream: Stream) {
+        guard let sync, let mirror = stream.mirror, mirror.coming.isEmpty else { return }
+        let owed = stream.subscribers.reduce(into: Coverage()) { owed, subscriber in
+            if !subscriber.session.isBlocked { owed = owed.union(subscriber.owed) }
+        }
+        guard let run = owed.runs.last else { return }
+        fetch(Coverage.closed(max(run.low, run.high - sync.page + 1), run.high), of: stream)
     }
 
     private func run(_ errand: Mirror.Errand, _ stream: Stream, _ generation: Int) {
         guard let sync else { return }
+        let subject = Errands.Subject(stream)
         switch (errand, stream.state) {
         case (.probe, _?):
             return probe([stream])
         case (.conversation, _):
-            ask(.errand(errand, stream), .conversation(stream.id), rank(of: stream))
+            ask(.errand(errand, subject), .conversation(stream.id), rank(of: stream))
         case (.latest, _?):
             ask(
-                .errand(errand, stream),
+                .errand(errand, subject),
                 .page(conversation: stream.id, PageRequest(limit: sync.page)), rank(of: stream))
         case (.chain, let state?):
+            let from = stream.mirror?.readTo ?? state.position
             ask(
-                .errand(errand, stream),
+                .errand(errand, subject),
                 .changes(
-                    conversation: stream.id, since: state.position.rev, mark: state.position.mark,
-                    limit: sync.page), rank(of: stream))
-        case (.deepening, _?):
-            guard let upTo = stream.mirror?.deepening?.upTo else { return }
+                    conversation: stream.id, since: from.rev, mark: from.mark, limit: sync.page),
+                rank(of: stream))
+        case (.vouching, let state?):
             ask(
-                .errand(errand, stream),
+                .errand(errand, subject),
+                .changes(
+                    conversation: stream.id, since: state.head.rev, mark: state.head.mark, limit: 1),
+                rank(of: stream))
+        case (.deepening(let upTo), _?):
+            ask(
+                .errand(errand, subject),
                 .changes(conversation: stream.id, since: upTo, mark: nil, limit: sync.page),
                 rank(of: stream))
         case (.disowning, let state?):
             act(
                 .disown(
-                    token: token(for: .errand(.errand(errand, stream), lapses: lapses)),
-                    state.position,
+                    token: token(for: .errand(.errand(errand, subject))), state.head,
                     conversation: stream.id))
         case (_, nil):
             return
@@ -56,22 +73,28 @@ extension Engine {
     /// Reads on for a holder whose `asOf` is older than what the cache knows.
     func deepen(_ stream: Stream) {
         guard let mirror = stream.mirror, let generation = mirror.feed.generation,
-            mirror.retryAt == nil, !mirror.underWay.contains(.deepening)
+            mirror.retryAt == nil, mirror.isConfirmed, let deepening = mirror.deepening,
+            !mirror.underWay.contains(.deepening(since: deepening.upTo))
         else { return }
-        run(.deepening, stream, generation)
+        run(.deepening(since: deepening.upTo), stream, generation)
     }
 
     /// Asks for the heads of many logs in a few questions, at the end of the turn.
     func probe(_ streams: [Stream], isVerification: Bool = false) {
         for stream in streams where stream.mirror?.underWay.contains(.probe) == false {
             stream.mirror?.underWay.insert(.probe)
+            guard stream.mirror?.isToBeProbed == false else { continue }
+            stream.mirror?.isToBeProbed = true
             toProbe.append(stream)
+        }
+        if streams.count > 1 {
+            toProbe.sort { ($0.mirror?.feed.generation ?? 0) < ($1.mirror?.feed.generation ?? 0) }
         }
     }
 
     /// Asks for places, but for those that are on their way.
     func fetch(_ places: Coverage, of stream: Stream) {
-        guard let mirror = stream.mirror else { return }
+        guard let mirror = stream.mirror, mirror.isConfirmed else { return }
         let missing = places.subtracting(mirror.coming)
         guard !missing.isEmpty else { return }
         stream.mirror?.coming = mirror.coming.union(missing)
@@ -82,7 +105,7 @@ extension Engine {
                 let request = PageRequest(
                     before: .seq(high + 1), after: .seq(low - 1), limit: high - low + 1)
                 ask(
-                    .range(stream, Coverage.Run(low, high)),
+                    .range(Errands.Subject(stream), Coverage.Run(low, high)),
                     .page(conversation: stream.id, request), rank(of: stream))
                 high = low - 1
             }
@@ -105,15 +128,23 @@ extension Engine {
     /// Hands out what may be asked now; called at the end of the turn.
     func sendErrands() {
         guard let sync else { return }
-        while !toProbe.isEmpty {
-            let streams = Array(toProbe.prefix(Engine.headsLimit))
+        while let first = toProbe.first {
+            // An answer about logs of several feeds is an answer of none of them.
+            let generation = first.mirror?.feed.generation
+            var streams = Array(
+                toProbe.prefix { $0.mirror?.feed.generation == generation }
+                    .prefix(Engine.headsLimit))
             toProbe.removeFirst(streams.count)
+            for stream in streams { stream.mirror?.isToBeProbed = false }
+            // A feed may have ended meanwhile.
+            streams.removeAll { $0.mirror?.underWay.contains(.probe) != true }
+            guard !streams.isEmpty else { continue }
             let rank = streams.map { self.rank(of: $0) }.min() ?? 0
-            ask(.heads(streams), .heads(streams.map(\.id)), rank)
+            ask(.heads(streams.map { Errands.Subject($0) }), .heads(streams.map(\.id)), rank)
         }
         while let entry = errands.next(within: sync.concurrency) {
             figures.fetches[entry.query.kind, default: 0] += 1
-            act(.fetch(token: token(for: .errand(entry.ask, lapses: lapses)), entry.query))
+            act(.fetch(token: token(for: .errand(entry.ask)), entry.query))
         }
     }
 
@@ -127,28 +158,29 @@ extension Engine {
         at now: Timestamp
     ) {
         self.now = now
-        guard case .errand(let ask, let before) = pending.removeValue(forKey: token) else { return }
-        // What was asked before the feed broke is asked again, and nobody is to blame for it.
-        let isLate = before != lapses
+        guard case .errand(let ask) = pending.removeValue(forKey: token) else { return }
         if case .errand(.disowning, _) = ask {} else { errands.finished() }
         switch ask {
-        case .heads(let streams):
-            for stream in streams {
-                conclude(.probe, stream, generation, isLate, result) {
+        case .heads(let subjects):
+            for subject in subjects {
+                conclude(.probe, subject, generation, result) {
                     guard case .heads(let heads) = $0 else { return }
-                    probed(stream, heads.first { $0.key.isSameID(stream.id) }?.value)
+                    let id = subject.stream.id
+                    probed(subject.stream, heads.first { $0.key.isSameID(id) }?.value)
                 }
             }
-        case .errand(let errand, let stream):
-            conclude(errand, stream, generation, isLate, result) { concluded(errand, stream, $0) }
-        case .range(let stream, let run):
-            stream.mirror?.coming.remove(run.low, run.high)
-            conclude(nil, stream, generation, isLate, result) {
-                guard case .page(let page) = $0 else { return }
-                took(page, for: run, stream)
+        case .errand(let errand, let subject):
+            conclude(errand, subject, generation, result) {
+                concluded(errand, subject.stream, $0)
             }
-        case .claim(let stream, let claim):
-            judged(claim, stream, result)
+        case .range(let subject, let run):
+            if subject.isCurrent { subject.stream.mirror?.coming.remove(run.low, run.high) }
+            conclude(nil, subject, generation, result) {
+                guard case .page(let page) = $0 else { return }
+                took(page, for: run, subject.stream)
+            }
+        case .claim(let subject, let claim):
+            judged(claim, subject, generation, result)
         case .message(let call, let id):
             located(call, id: id, result)
         case .moment(let call, let moment):
@@ -160,26 +192,35 @@ extension Engine {
         }
     }
 
-    /// Takes an answer about a stream, if it is of the feed that the stream is in.
+    /// Takes an answer about a stream, if it is of the feed that the stream is in. What was asked
+    /// before is asked again, and nobody is to blame for it.
     private func conclude(
-        _ errand: Mirror.Errand?, _ stream: Stream, _ generation: Int, _ isLate: Bool,
+        _ errand: Mirror.Errand?, _ subject: Errands.Subject, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>, _ take: (HistoryAnswer) -> Void
     ) {
+        let stream = subject.stream
+        guard subject.isCurrent, streams[stream.id.id] === stream, let mirror = stream.mirror else {
+            return
+        }
         if let errand { stream.mirror?.underWay.remove(errand) }
-        guard streams[stream.id.id] === stream, let mirror = stream.mirror else { return }
-        guard let current = mirror.feed.generation else { return wake(stream) }
         switch result {
-        case .success(let answer) where generation == current:
+        case _ where generation != mirror.feed.generation:
+            // Of another node than the feed comes from.
+            fallBack(stream)
+        case .success(let answer):
             stream.mirror?.failures = 0
             stream.mirror?.retryAt = nil
             take(answer)
         case .failure(let error) where error.code == .notFound:
-            if stream.state == nil || errand != nil { vanished(stream) } else { fallBack(stream) }
-        case .failure(let error) where error.code == .conflict && errand == .chain:
+            if stream.state == nil || errand != nil { vanished(stream) } else { probeAgain(stream) }
+        case .failure(let error) where error.code == .conflict && errand == .vouching:
             stream.mirror?.next = .disowning
-        case .success, .failure:
-            // Asked of another node than the feed comes from, or not answered.
-            if !isLate { fallBack(stream) }
+        case .failure(let error) where error.code == .conflict && errand == .chain:
+            // The part that was read last may be lost, or all that is known.
+            stream.mirror?.next = mirror.readTo == nil ? .disowning : .probe
+            stream.mirror?.readTo = nil
+        case .failure:
+            fallBack(stream)
         }
         guard streams[stream.id.id] === stream else { return }
         drive(stream)

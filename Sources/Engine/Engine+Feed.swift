@@ -143,19 +143,17 @@ extension Engine {
     }
 
     /// Slot 0 of a log that lives elsewhere, unless a newer value of it is known.
-    /// - Parameter removed: who took part until now; nil if that is to be seen from the records.
+    /// - Parameter removed: who took part until now, as far as the feed told.
     func take(
         _ record: Record, mark: String?, removed: [String]?, isNew: Bool = false, _ stream: Stream
     ) {
         guard let known = stream.state?.record, known.rev < record.rev else { return }
         keep(.record(record, mark: mark), of: stream)
-        var gone = removed ?? []
-        if removed == nil {
-            let members = Set(record.participants.map(\.id))
-            gone = known.participants.filter { !members.contains($0.id) }
-        }
-        tell(record, removed: gone, isNew: isNew, stream)
-        if removed == nil { unlist(record.id, gone) }
+        // The change that took somebody out may lie in a hole below this one.
+        let members = Set(record.participants.map(\.id)).union((removed ?? []).map(\.id))
+        let others = known.participants.filter { !members.contains($0.id) }
+        tell(record, removed: (removed ?? []) + others, isNew: isNew, stream)
+        unlist(record.id, others)
     }
 
     /// Slot 0 has another value. What is told of messages stands before it in the log, and was
@@ -184,10 +182,10 @@ extension Engine {
                 payload,
                 .stream(
                     prev: stream.told, asOf: state.position.rev, touched: Coverage(), deltas: 0,
-                    record: record, head: state.head, isOpen: isOpen), conversation: stream.id),
+                    record: record, head: state.head, isOpen: isOpen), of: stream),
             to: stream)
         stream.told = state.position.rev
-        if isOpen { stream.hasSaidOpen = true }
+        if isOpen { stream.saidOpen() }
     }
 
     /// A new log begins under this id: nothing held of another one counts.
@@ -200,7 +198,8 @@ extension Engine {
 
     private func deleted(_ event: FeedEvent, _ conversation: String, _ epoch: String) {
         guard let stream = streams[conversation.id] else { return }
-        if stream.mirror != nil {
+        if let mirror = stream.mirror {
+            guard mirror.isConfirmed else { return stream.early.append(event) }
             // What the stream knows may be older or newer than the log that ended.
             return probeAgain(stream)
         }
@@ -264,6 +263,7 @@ extension Engine {
             stream.batch = Stream.Batch()
             stream.told = state.position.rev
             stream.hasSaidOpen = false
+            stream.haveAllHeardOpen = false
             return
         }
         guard
@@ -275,7 +275,7 @@ extension Engine {
 
     /// Those who watch are told by name that there may be more than they know.
     func tellOpen(_ stream: Stream) {
-        guard let state = stream.state, !stream.subscribers.isEmpty, !stream.hasSaidOpen else {
+        guard let state = stream.state, !stream.subscribers.isEmpty, !stream.haveAllHeardOpen else {
             return
         }
         sayStream(stream, state)
@@ -293,11 +293,12 @@ extension Engine {
             .stream(
                 prev: stream.told, asOf: state.position.rev, touched: batch.covers,
                 deltas: batch.deltas.count, record: nil, head: state.head, isOpen: isOpen),
-            conversation: stream.id)
+            of: stream)
         send(event, to: stream)
         stream.paid(batch.covers)
         stream.told = state.position.rev
         stream.hasSaidOpen = isOpen
+        stream.haveAllHeardOpen = isOpen
     }
 
     /// Those who watch are told what they don't hold any more; the stream has not moved by it.
@@ -312,8 +313,8 @@ extension Engine {
                 payload,
                 .stream(
                     prev: stream.told, asOf: stream.told, touched: places, deltas: 0, record: nil,
-                    head: state.head, isOpen: isOpen), conversation: stream.id), to: stream)
-        if isOpen { stream.hasSaidOpen = true }
+                    head: state.head, isOpen: isOpen), of: stream), to: stream)
+        if isOpen { stream.saidOpen() }
     }
 
     private func send(_ event: Broadcast, to stream: Stream) {

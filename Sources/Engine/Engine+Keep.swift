@@ -14,6 +14,7 @@ extension Engine {
     func keep(_ message: EncodedMessage, mark: String?, of stream: Stream) {
         guard let mirror = stream.mirror, !mirror.isDetached else { return }
         keep(.message(conversation: stream.id, message, mark: mark), of: stream)
+        stream.mirror?.lastChange = nextToken
         hold(Coverage(message.seq, message.seq), of: stream)
         stream.mirror?.written = mirror.written + 1
     }
@@ -33,6 +34,14 @@ extension Engine {
         unsaved.append(stream)
     }
 
+    /// Nothing that is held of the conversation counts.
+    func drop(_ stream: Stream) {
+        stream.mirror?.isUnsaved = false
+        stream.mirror?.unsaved = Coverage()
+        keep(.drop(conversation: stream.id), of: stream)
+        saveWrites()
+    }
+
     /// Writes where the stream stands and what is held since the last time.
     func save(_ stream: Stream) {
         guard let mirror = stream.mirror, mirror.isUnsaved else { return }
@@ -43,10 +52,11 @@ extension Engine {
             keep(
                 .hold(conversation: stream.id, mirror.unsaved, asOf: mirror.runsAsOf), of: stream)
         }
-        // The highest place known, and the change up to which it is known.
-        var position = state.position
-        position.seq = max(position.seq, state.head.seq)
-        keep(.stand(conversation: stream.id, head: position), of: stream)
+        let isAhead = state.head.rev > state.position.rev
+        keep(
+            .stand(
+                conversation: stream.id, head: state.position, seen: isAhead ? state.head : nil),
+            of: stream)
         guard keepsLess, mirror.written >= Engine.writtenBetweenTrims else { return }
         stream.mirror?.written = 0
         keep(.trim(conversation: stream.id), of: stream)
@@ -81,12 +91,28 @@ extension Engine {
             case .success(.loaded(let loaded)) = result, let cached = loaded.cached,
             loaded.head.epoch == state.head.epoch
         else { return }
-        // Read before a change that the stream has taken since: what came then is held too.
         guard loaded.head.rev == state.position.rev, stream.mirror?.isUnsaved == false else {
+            // Read before a change that the stream has taken since. What it says is gone is gone;
+            // what came since is held too.
+            if let mirror = stream.mirror {
+                stream.mirror?.held = mirror.held.intersection(
+                    cached.standing.union(mirror.unsaved))
+                stream.mirror?.changesFrom = max(mirror.changesFrom, cached.changesFrom)
+                stream.mirror?.deepening = nil
+            }
             return toReload.append(stream)
         }
         stream.mirror?.adopt(cached)
         stream.mirror?.deepening = nil
+    }
+
+    /// The cache has dropped something by itself.
+    package func trimmed(
+        _ conversation: String, _ result: Result<Answer, RequestError>, at now: Timestamp
+    ) {
+        self.now = now
+        guard let stream = streams[conversation.id], stream.mirror != nil else { return }
+        reloaded(stream, result)
     }
 
     /// The file has taken what it was told, or has not.
@@ -98,6 +124,12 @@ extension Engine {
         for stream in inOrder(streams) where self.streams[stream.id.id] === stream {
             detach(stream)
         }
+        // What was decided on top of it, and is on its way to the shell, must not be done either.
+        let later = pending.keys.filter { later in
+            guard case .store(let others) = pending[later] else { return false }
+            return others.contains { other in streams.contains { $0 === other } }
+        }
+        for later in later.sorted() { stored(later, false, at: now) }
     }
 
     /// What the file says of the conversation no longer counts. Those who watch miss nothing: they
@@ -105,6 +137,7 @@ extension Engine {
     private func detach(_ stream: Stream) {
         guard stream.mirror?.isDetached == false else { return }
         stream.mirror?.isDetached = true
+        stream.mirror?.deepening = nil
         stream.mirror?.held = Coverage()
         stream.mirror?.unsaved = Coverage()
         stream.mirror?.isUnsaved = false
@@ -130,7 +163,13 @@ extension Engine {
         stream.mirror?.unsaved = Coverage()
         stream.mirror?.changesFrom = head.rev
         stream.mirror?.runsAsOf = head.rev
+        stream.mirror?.deepening = nil
         keep(.begin(record, head: head), of: stream)
+        // What was told on top of a hole, or read beyond it, is not in the file.
+        guard let newest = stream.state?.head.rev, newest > head.rev else { return }
+        stream.mirror?.changesFrom = newest
+        stream.mirror?.runsAsOf = newest
+        keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
     }
 
     /// The stream leaves out what changed up to `head`. What the cache holds is outdated by it, and

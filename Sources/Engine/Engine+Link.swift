@@ -30,9 +30,8 @@ extension Engine {
     package func subscribed(_ conversation: String, generation: Int, at now: Timestamp) {
         self.now = now
         guard let stream = streams[conversation.id], stream.mirror != nil else { return }
-        stream.mirror?.feed = .behind(generation: generation)
+        stream.mirror?.begin(.behind(generation: generation))
         stream.mirror?.next = stream.state == nil ? .conversation : .probe
-        stream.mirror?.hasShownLatest = false
         stream.mirror?.retryAt = nil
         stream.mirror?.forgetAhead()
         stream.early = []
@@ -42,14 +41,12 @@ extension Engine {
     /// Every subscription of that generation has ended.
     package func lapsed(generation: Int, at now: Timestamp) {
         self.now = now
-        lapses += 1
         for stream in inOrder(streams.values)
         where stream.mirror?.feed.generation == generation {
             flush(stream)
-            stream.mirror?.feed = .broken
+            stream.mirror?.begin(.broken)
             stream.mirror?.next = nil
             stream.mirror?.known = 0
-            stream.mirror?.holeSince = nil
             stream.mirror?.awaySince = now
             stream.mirror?.forgetAhead()
             stream.early = []
@@ -124,11 +121,10 @@ extension Engine {
         if let retryAt = mirror.retryAt, retryAt <= now {
             stream.mirror?.retryAt = nil
         }
-        if let since = mirror.holeSince, now >= since.adding(sync.gapGrace), mirror.next == nil,
-            let generation = mirror.feed.generation
-        {
+        if let since = mirror.holeSince, now >= since.adding(sync.gapGrace), mirror.next == nil {
             if mirror.feed.isLive { stream.mirror?.awaySince = now }
-            stream.mirror?.feed = .behind(generation: generation)
+            stream.mirror?.fallBehind()
+            tellOpen(stream)
             stream.mirror?.holeSince = nil
             stream.mirror?.readsOn()
             stream.mirror?.next = .chain
@@ -172,6 +168,7 @@ extension Engine {
     /// Takes the stream out of memory and its conversation out of the feed.
     func dismiss(_ stream: Stream) {
         save(stream)
+        stream.mirror?.begin(.broken)
         act(.unsubscribe(stream.id))
         streams[stream.id.id] = nil
         watchful[stream.id.id] = nil

@@ -130,7 +130,9 @@ extension Engine {
     // MARK: - Calls that go to the origin as they are
 
     func askOrigin(_ call: Call, _ user: String) {
-        guard isLinked || !hasGivenTime else { return fail(call, .originUnavailable) }
+        guard isLinked || !hasGivenTime else {
+            return answer(call, .failure(.originUnavailable))
+        }
         switch call.request {
         case .subscribeConversations(_, let limit):
             ask(.call(call), .conversations(user: user, limit: limit, cursor: nil), 0)
@@ -149,9 +151,7 @@ extension Engine {
     func answer(_ call: Call, _ result: Result<HistoryAnswer, RequestError>) {
         switch (result, call.request) {
         case (.failure(let error), _):
-            if case .subscribeConversations = call.request, let session = sessions[call.session] {
-                unwatchList(session)
-            }
+            if call.beginsList, let session = sessions[call.session] { unwatchList(session) }
             fail(call, error)
         case (.success(.conversations(let list)), .subscribeConversations):
             // An origin elsewhere keeps no log of its lists: each is given anew.

@@ -50,7 +50,7 @@ extension Engine {
                 call.hasAskedCache = true
                 stream.waiting.append(call)
                 return askCache(have.head, stream)
-            } else if wait(call, for: stream) {
+            } else if mirror.isConfirmed, wait(call, for: stream) {
                 return askOrigin(have.head, stream)
             } else {
                 // What can't be confirmed is answered as what was not.
@@ -91,7 +91,7 @@ extension Engine {
     /// and the call waits.
     private func has(_ places: Coverage, _ call: Call, _ stream: Stream) -> Bool {
         let missing = places.subtracting(stream.mirror?.held ?? Coverage())
-        guard !missing.isEmpty, stream.mirror?.feed.generation != nil else { return true }
+        guard !missing.isEmpty, stream.mirror?.isConfirmed == true else { return true }
         guard wait(call, for: stream) else { return true }
         fetch(missing, of: stream)
         return false
@@ -112,15 +112,17 @@ extension Engine {
         let claim = Mirror.Claim(rev: head.rev, mark: head.mark)
         act(
             .read(
-                token: token(for: .claim(stream, claim)),
+                token: token(for: .claim(Errands.Subject(stream), claim)),
                 .confirm(conversation: stream.id, head)))
     }
 
     /// What the cache saw itself.
-    func confirmed(_ stream: Stream, _ claim: Mirror.Claim, _ result: Result<Answer, RequestError>)
-    {
+    func confirmed(
+        _ subject: Errands.Subject, _ claim: Mirror.Claim, _ result: Result<Answer, RequestError>
+    ) {
+        let stream = subject.stream
         guard streams[stream.id.id] === stream else { return }
-        if case .success(.confirmation(let verdict?)) = result {
+        if subject.isCurrent, case .success(.confirmation(let verdict?)) = result {
             note(claim, verdict, stream)
         } else {
             wake(stream)
@@ -132,20 +134,23 @@ extension Engine {
         let claim = Mirror.Claim(rev: head.rev, mark: head.mark)
         guard stream.mirror?.claimsAsked.insert(claim).inserted == true else { return }
         ask(
-            .claim(stream, claim),
+            .claim(Errands.Subject(stream), claim),
             .changes(conversation: stream.id, since: claim.rev, mark: claim.mark, limit: 1),
             rank(of: stream))
     }
 
     /// What the origin says.
     func judged(
-        _ claim: Mirror.Claim, _ stream: Stream, _ result: Result<HistoryAnswer, RequestError>
+        _ claim: Mirror.Claim, _ subject: Errands.Subject, _ generation: Int,
+        _ result: Result<HistoryAnswer, RequestError>
     ) {
-        guard streams[stream.id.id] === stream else { return }
+        let stream = subject.stream
+        guard subject.isCurrent, streams[stream.id.id] === stream else { return }
         switch result {
-        case .success(.changes(let changes)):
+        case .success(.changes(let changes)) where generation == stream.mirror?.feed.generation:
             note(claim, changes.head.epoch == stream.state?.head.epoch, stream)
-        case .failure(let error) where error.code == .conflict:
+        case .failure(let error)
+        where error.code == .conflict && generation == stream.mirror?.feed.generation:
             note(claim, false, stream)
         case .success, .failure:
             stream.mirror?.claimsAsked.remove(claim)
@@ -205,9 +210,10 @@ extension Engine {
 
     /// The first of two answers: what the cache has.
     func showed(_ call: Call, _ result: Result<Answer, RequestError>) {
-        if case .success(.page(let page)) = result,
-            case .fetchMessages(let conversation, let request) = call.request,
-            let (stream, state) = admit(call, conversation), let session = sessions[call.session],
+        guard case .fetchMessages(let conversation, let request) = call.request,
+            let (stream, state) = admit(call, conversation)
+        else { return }
+        if case .success(.page(let page)) = result, let session = sessions[call.session],
             page.head.epoch == state.head.epoch
         {
             flush(stream)
@@ -300,7 +306,7 @@ extension Engine {
             payload,
             .stream(
                 prev: stream.told, asOf: stream.told, touched: places, deltas: deltas.count,
-                record: nil, head: state.head, isOpen: stream.isOpen), conversation: stream.id)
+                record: nil, head: state.head, isOpen: stream.isOpen), of: stream)
         for session in receivers { push(session, event) }
         if stream.isOpen { stream.hasSaidOpen = true }
         stream.paid(places)

@@ -24,6 +24,8 @@ extension Engine {
                 // Watching begins before the store is read: what changes in between comes twice
                 // rather than never, and a value is a value.
                 session.busy[Self.ownList.id] = call.id
+                var call = call
+                call.beginsList = !session.watchesConversations
                 watchList(session, user)
                 if mirrors { return askOrigin(call, user) }
                 ask(.conversationsSince(user: user, token: since, limit: limit), call)
@@ -158,6 +160,12 @@ extension Engine {
         let isNew = session.subscription(to: stream) == nil
         guard !isNew || session.subscriptions.count < limits.subscriptions else {
             return fail(call, tooManySubscriptions)
+        }
+        if let answer = stream.encoded.answer(.init(have: have, limit: limit), at: state),
+            !stream.isOpen
+        {
+            flush(stream)
+            return begin(call, answer, stream, state)
         }
         if mirrors { return subscribeMirrored(call, stream, state, have, limit) }
         if let have {

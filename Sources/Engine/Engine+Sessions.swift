@@ -28,7 +28,7 @@ extension Engine {
         self.now = now
         guard let session = sessions[id], !session.isClosing else { return }
         figures.requests += 1
-        if let wait = session.bucket.take(at: now) {
+        if let wait = session.bucket.take(frame.cost, at: now) {
             return refuse(
                 session, frame.id,
                 RequestError(
@@ -191,7 +191,7 @@ extension Engine {
             session.lastPing = now
         }
         if now >= session.lastSent.adding(limits.pingInterval), session.outbox.bytesInFlight == 0 {
-            push(session, Engine.pingEvent)
+            push(session, Broadcast(ServerFrame.ping, .ping))
         }
         schedule(session)
     }
@@ -213,12 +213,11 @@ extension Engine {
         timers.schedule(session.id, at: session.nextLook)
     }
 
-    private static let pingEvent = Broadcast(ServerFrame.ping, .ping)
-
     /// Streams that nobody has looked at for a while give their memory back.
     private func evictIdleStreams() {
         guard now >= nextEviction else { return }
         nextEviction = now.adding(5000)
+        for stream in streams.values { stream.encoded.drop() }
         if let sync { return dropIdleMirrors(sync) }
         guard streams.count > limits.idleStreams else { return }
         // By name as well: a table's order is another one in each process, a simulation's must not

@@ -15,7 +15,7 @@ package final class Engine {
         /// Ask the store; answered by `answered`.
         case read(token: UInt64, Query)
         /// Have the cache keep this, in one transaction and before anything that follows; answered
-        /// by `stored`.
+        /// by `stored`. Not to be done where `waits` says so: after another one failed.
         case store(token: UInt64, [StoreWrite])
         /// Ask the origin; answered by `fetched`.
         case fetch(token: UInt64, HistoryQuery)
@@ -52,9 +52,8 @@ package final class Engine {
         /// Where the message with the id of the call's anchor is.
         case place(Call, id: String, field: String)
         /// Whether the cache saw what a holder says.
-        case claim(Stream, Mirror.Claim)
-        /// `lapses`: how often the feed had broken when it was asked.
-        case errand(Errands.Ask, lapses: Int)
+        case claim(Errands.Subject, Mirror.Claim)
+        case errand(Errands.Ask)
     }
 
     let limits: Limits
@@ -90,8 +89,6 @@ package final class Engine {
     /// subscribers were not told so by name.
     var unsettled: [ID: Stream] = [:]
     var isUpstreamToBeTold = false
-    /// How often the feed broke: what was asked before may have been asked elsewhere.
-    var lapses = 0
     /// Streams with something that time decides.
     var watchful: [ID: Stream] = [:]
     var errands = Errands()
@@ -292,6 +289,7 @@ package final class Engine {
             return session.heldListEvents.append(event)
         }
         books.accepted += event.deltas
+        event.ledger?.books.accepted += event.deltas
         push(session, .event(event))
     }
 
@@ -365,6 +363,24 @@ extension Engine {
             totals.books.queued += session.outbox.deltas
         }
         return totals
+    }
+
+    /// The books of each conversation in memory.
+    /// - Complexity: O(streams + what waits in outboxes)
+    package func conversationBooks() -> [(conversation: String, books: Books)] {
+        var queued: [ObjectIdentifier: Int] = [:]
+        for session in sessions.values {
+            for event in session.outbox.events {
+                if let ledger = event.ledger {
+                    queued[ObjectIdentifier(ledger), default: 0] += event.deltas
+                }
+            }
+        }
+        return inOrder(streams.values).map { stream in
+            var books = stream.ledger.books
+            books.queued = queued[ObjectIdentifier(stream.ledger)] ?? 0
+            return (stream.id, books)
+        }
     }
 
     /// In which state the upstream is, and since when.

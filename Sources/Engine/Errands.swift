@@ -7,12 +7,12 @@ struct Errands {
     /// A question on its way, and what its answer is for.
     enum Ask {
         /// Of these streams, whether the logs stand where they do.
-        case heads([Stream])
-        case errand(Mirror.Errand, Stream)
+        case heads([Subject])
+        case errand(Mirror.Errand, Subject)
         /// These places.
-        case range(Stream, Coverage.Run)
+        case range(Subject, Coverage.Run)
         /// Whether the log has what a holder says.
-        case claim(Stream, Mirror.Claim)
+        case claim(Subject, Mirror.Claim)
         /// Where the message with the call's anchor is.
         case message(Call, id: String)
         /// What place the moment of the call's anchor is.
@@ -21,6 +21,20 @@ struct Errands {
         case call(Call)
         /// The next part of a user's list.
         case list(user: ID)
+    }
+
+    /// A stream, as it was when something was asked about it.
+    struct Subject {
+        let stream: Stream
+        private let era: Int
+
+        init(_ stream: Stream) {
+            self.stream = stream
+            era = stream.mirror?.era ?? 0
+        }
+
+        /// The answer still counts.
+        var isCurrent: Bool { stream.mirror?.era == era }
     }
 
     struct Entry {
@@ -48,10 +62,25 @@ struct Errands {
     }
 
     mutating func next(within limit: Int) -> Entry? {
-        guard underWay < limit, let entry = queue.popLast() else { return nil }
-        underWay += 1
-        return entry
+        while underWay < limit, let entry = queue.popLast() {
+            guard entry.ask.isCurrent else { continue }
+            underWay += 1
+            return entry
+        }
+        return nil
     }
 
     mutating func finished() { underWay -= 1 }
+}
+
+extension Errands.Ask {
+    /// Somebody still waits for the answer.
+    var isCurrent: Bool {
+        switch self {
+        case .heads(let subjects): subjects.contains { $0.isCurrent }
+        case .errand(_, let subject), .range(let subject, _), .claim(let subject, _):
+            subject.isCurrent
+        case .message, .moment, .call, .list: true
+        }
+    }
 }

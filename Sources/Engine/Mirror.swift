@@ -33,12 +33,14 @@ struct Mirror {
         case conversation
         /// Whether the log still stands where the stream does.
         case probe
+        /// Whether the log has the newest change that values were taken from.
+        case vouching
         /// The newest page, for those who watch a conversation that is far behind.
         case latest
         /// What changed above the position.
         case chain
         /// What changed above the `asOf` of a holder that is older than `changesFrom`.
-        case deepening
+        case deepening(since: Int)
         /// The log has lost what was taken from it: it gets another epoch.
         case disowning
     }
@@ -49,10 +51,22 @@ struct Mirror {
         let mark: String
     }
 
-    var feed = Feed.broken
+    private(set) var feed = Feed.broken
+    /// Counts the times that everything asked before counted no more.
+    private(set) var era = 0
+    /// The log that is asked and listened to is the one that the stream knows. Until that is so,
+    /// nothing of it is taken: another master may go on under the same epoch.
+    private(set) var isConfirmed = false
+    /// How far the chain was read, as long as that is not to its end. A slot that changed below
+    /// and above it comes later, so it is not the position.
+    var readTo: Head?
     /// What the catch-up needs next; nil when the stream is at the end of its chain.
     var next: Errand?
     var underWay: Set<Errand> = []
+    /// It is among those whose heads are asked for at the end of the turn.
+    var isToBeProbed = false
+    /// What is read of the cache by a question up to this one may lack what came since.
+    var lastChange: UInt64 = 0
     /// The cache was asked for it, and has answered.
     var isLoaded = false
     /// Places that the cache holds as of the stream's position.
@@ -105,6 +119,36 @@ struct Mirror {
 
     init(at now: Timestamp) { awaySince = now }
 
+    // MARK: - The feed
+
+    /// The feed, or the log behind it, may be another one: what was asked before does not count.
+    mutating func begin(_ feed: Feed) {
+        self.feed = feed
+        era += 1
+        isConfirmed = false
+        readTo = nil
+        underWay = []
+        coming = Coverage()
+        verdicts = [:]
+        claimsAsked = []
+        deepening = nil
+        holeSince = nil
+        hasShownLatest = false
+    }
+
+    /// It is the log that the stream knows.
+    mutating func confirm() { isConfirmed = true }
+
+    /// The stream is at the end of the unbroken feed.
+    mutating func settle() {
+        if let generation = feed.generation { feed = .live(generation: generation) }
+    }
+
+    /// There is a hole between the stream and what the feed tells.
+    mutating func fallBehind() {
+        if let generation = feed.generation { feed = .behind(generation: generation) }
+    }
+
     /// Takes over what the cache claims.
     mutating func adopt(_ cached: Cached) {
         changesFrom = cached.changesFrom
@@ -136,6 +180,13 @@ struct Mirror {
             hasForgotten = true
         }
         return true
+    }
+
+    /// The last of the seen changes that continue `position`.
+    func reach(after position: Head) -> Head {
+        var position = position
+        for head in ahead where head.rev == position.rev + 1 { position = head }
+        return position
     }
 
     /// Takes the seen changes that continue `position`, and gives the last of them.

@@ -83,6 +83,8 @@ struct Call {
     var deadline: Timestamp?
     /// What the cache has was answered already.
     var hasShown = false
+    /// The list of conversations is watched from this call on, if it succeeds.
+    var beginsList = false
     /// Whether the log has what the call's `have` says; nil while that is not known.
     var isConfirmed: Bool?
     /// The cache was asked whether it has.
@@ -102,6 +104,7 @@ struct Call {
         var call = Call(session: session, id: id, request: request, takesCached: takesCached)
         call.deadline = deadline
         call.hasShown = hasShown
+        call.beginsList = beginsList
         call.isConfirmed = isConfirmed
         call.hasAskedCache = hasAskedCache
         call.place = place
@@ -125,14 +128,14 @@ struct TokenBucket {
         filled = now
     }
 
-    /// Takes `cost` out.
+    /// Takes `cost` out, or all that there can be where it costs more.
     /// - Returns: nil if it was there, otherwise the milliseconds until it will be.
     mutating func take(_ cost: Int = 1, at now: Timestamp) -> Int? {
         guard rate > 0 else { return nil }
         let elapsed = max(0, min(now.milliseconds - filled.milliseconds, 3_600_000))
         level = min(burst * 1000, level + Int(elapsed) * rate)
         filled = now
-        let needed = cost * 1000
+        let needed = min(cost, burst) * 1000
         guard level < needed else {
             level -= needed
             return nil

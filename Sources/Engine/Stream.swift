@@ -25,6 +25,12 @@ final class Stream {
     var told = 0
     /// The last frame to some subscriber said that the conversation is open.
     var hasSaidOpen = false
+    /// The last frame to each subscriber did.
+    var haveAllHeardOpen = false
+    /// Answers to subscriptions at this position, as they were encoded: in a storm many ask the
+    /// same.
+    var encoded = EncodedResumes()
+    let ledger = Ledger()
     /// Answers to writes that wait for their changes.
     var promises: [Promise] = []
     /// How many watched lists it stands in, where the feed has to be asked for each conversation.
@@ -82,6 +88,12 @@ final class Stream {
 
     /// There may be changes above the position that nobody here knows.
     var isOpen: Bool { mirror.map { !$0.feed.isLive } ?? false }
+
+    /// A frame to all subscribers said that the conversation is open.
+    func saidOpen() {
+        hasSaidOpen = true
+        haveAllHeardOpen = true
+    }
 
     /// Subscribers that are owed some of the places.
     func owing(_ places: Coverage) -> [Session] {

@@ -24,6 +24,11 @@ final class Driver {
 
     /// One write of a socket.
     private static let writeSize = 65_536
+    /// How long one turn answers questions before it writes sockets and looks at what came in. A
+    /// storm of ten thousand resumes is thousands of reads, and nobody else is to wait for all.
+    private static let turnBudget = Duration.milliseconds(10)
+    /// What the engine has decided and is not done yet, in order.
+    private var actions: [Engine.Action].SubSequence = []
     private var buffer = SendBuffer()
     private var clock = SteadyClock()
     private var ticks = 0
@@ -73,9 +78,12 @@ final class Driver {
 
     /// Ends a turn of the loop: decides, asks the store and the upstream, and writes the sockets.
     func endTurn() {
+        let began = ContinuousClock.now
         repeat {
             engine.endTurn(at: now())
-        } while performActions()
+        } while performActions(until: began + Self.turnBudget)
+        // What is left is done in the next turn, behind what came in meanwhile.
+        if !actions.isEmpty { loop.post {} }
         for session in engine.takeDirtySessions() { flush(session) }
         for (session, code) in engine.takeCloses() {
             server.close(
@@ -83,39 +91,52 @@ final class Driver {
         }
     }
 
-    /// - Returns: whether there was anything to do.
-    private func performActions() -> Bool {
-        let actions = engine.takeActions()
-        for action in actions {
-            switch action {
-            case .read(let token, let query):
-                guard engine.waits(for: token) else { continue }
-                engine.answered(token, read(query), at: engine.now)
-                // One turn can ask for more than a socket takes: what is long goes out at once.
-                for session in engine.takePressedSessions() { flush(session) }
-            case .perform(let token, let operation, let caller):
-                upstream.perform(operation, by: caller, token: token)
-            case .publish(let event):
-                upstream.publish(event)
-            case .store(let token, let writes):
-                engine.stored(token, keep(writes), at: engine.now)
-            case .fetch(let token, let query):
-                upstream.ask(query, token: token)
-            case .subscribe(let conversation):
-                upstream.subscribe(conversation)
-            case .unsubscribe(let conversation):
-                upstream.unsubscribe(conversation)
-            case .subscribeList(let user):
-                upstream.subscribeList(of: user)
-            case .unsubscribeList(let user):
-                upstream.unsubscribeList(of: user)
-            case .disown(let token, let head, let conversation):
-                log.warning(
-                    "log lost what was taken from it", ["conversation": conversation])
-                upstream.disown(head, conversation: conversation, token: token)
+    /// - Returns: whether anything was done after which the engine may have more to say.
+    private func performActions(until end: ContinuousClock.Instant) -> Bool {
+        actions.append(contentsOf: engine.takeActions())
+        var done = 0
+        while let action = actions.popFirst() {
+            done += 1
+            // The clock costs more than a small answer.
+            if done % 8 == 0, ContinuousClock.now >= end {
+                perform(action)
+                break
             }
+            perform(action)
         }
-        return !actions.isEmpty
+        if actions.isEmpty { actions = [] }
+        return done > 0 && (actions.isEmpty || ContinuousClock.now < end)
+    }
+
+    private func perform(_ action: Engine.Action) {
+        switch action {
+        case .read(let token, let query):
+            guard engine.waits(for: token) else { return }
+            engine.answered(token, read(query), at: engine.now)
+            // One turn can ask for more than a socket takes: what is long goes out at once.
+            for session in engine.takePressedSessions() { flush(session) }
+        case .perform(let token, let operation, let caller):
+            upstream.perform(operation, by: caller, token: token)
+        case .publish(let event):
+            upstream.publish(event)
+        case .store(let token, let writes):
+            guard engine.waits(for: token) else { return }
+            engine.stored(token, keep(writes), at: engine.now)
+        case .fetch(let token, let query):
+            upstream.ask(query, token: token)
+        case .subscribe(let conversation):
+            upstream.subscribe(conversation)
+        case .unsubscribe(let conversation):
+            upstream.unsubscribe(conversation)
+        case .subscribeList(let user):
+            upstream.subscribeList(of: user)
+        case .unsubscribeList(let user):
+            upstream.unsubscribeList(of: user)
+        case .disown(let token, let head, let conversation):
+            log.warning(
+                "log lost what was taken from it", ["conversation": conversation])
+            upstream.disown(head, conversation: conversation, token: token)
+        }
     }
 
     /// Has the cache keep what the engine decided.
@@ -179,7 +200,9 @@ final class Driver {
             wroteCache(true)
         }
         do {
-            if mirror.isTidyingDue { try mirror.tidy(at: now()) }
+            if mirror.isTidyingDue, let trimmed = try mirror.tidy(at: now()) {
+                engine.trimmed(trimmed, read(.load(conversation: trimmed)), at: now())
+            }
         } catch {
             log.error("tidying of the cache failed", ["error": "\(error)"])
         }

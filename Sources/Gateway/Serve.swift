@@ -32,6 +32,7 @@ private final class Service {
     private let upstream: any Upstream
     private let mirror: Mirror?
     private var isStopping = false
+    private var hasLeft = false
 
     init(
         _ configuration: Configuration, _ file: String?, _ overrides: ConfigurationOverrides,
@@ -42,9 +43,11 @@ private final class Service {
         self.overrides = overrides
         self.log = log
         let credentials = try Credentials(configuration.auth)
-        let store = try Store(
-            Store.Options(
-                path: configuration.cache.path, origin: configuration.upstream.kind.rawValue))
+        var options = Store.Options(
+            path: configuration.cache.path, origin: configuration.upstream.kind.rawValue)
+        // A predecessor that drains is gone by then; the slots of its clients cover the wait.
+        options.succession = .milliseconds(configuration.drain.deadline) + .seconds(10)
+        let store = try Store(options)
         // What stands around the messages of a reply takes some of its bytes.
         let bytes = Limits(configuration.limits).replyBytes
         let reader = try Reader(store, bytes: bytes)
@@ -119,6 +122,7 @@ private final class Service {
             loop.stop()
         default:
             isStopping = true
+            driver.store.leave()
             log.info(
                 "draining",
                 [
@@ -149,7 +153,18 @@ private final class Service {
 
     private func tick() {
         driver.tick()
+        if isStopping { leavePlace() }
         if isStopping, driver.engine.isDrained { loop.stop() }
+    }
+
+    /// While it drains, the gateway leaves its place to a successor that listens there already.
+    private func leavePlace() {
+        guard !hasLeft, configuration.upstream.kind != .embedded, server.leave("public") else {
+            return
+        }
+        hasLeft = true
+        _ = server.leave("internal")
+        log.info("a successor has taken over", ["listener": "public"])
     }
 
     // MARK: - Sockets
@@ -163,10 +178,13 @@ private final class Service {
         return [
             Listener(
                 name: "public", address: listen.public.host, port: UInt16(listen.public.port),
-                tls: tls),
+                tls: tls,
+                // One file has one gateway; with an origin elsewhere the next one brings its own.
+                isShared: configuration.upstream.kind != .embedded),
             Listener(
                 name: "internal", address: listen.internal.host,
-                port: UInt16(listen.internal.port), serves: .http),
+                port: UInt16(listen.internal.port), serves: .http,
+                isShared: configuration.upstream.kind != .embedded),
         ]
     }
 }
@@ -179,6 +197,7 @@ extension RedisOptions {
         try self.init(url: redis.url)
         sentinels = redis.sentinels.map { Address(host: $0.host, port: Int($0.port)) }
         if let name = redis.master { master = name }
+        isCluster = redis.cluster
         prefix = redis.prefix
         retain = redis.retain
         self.bytes = bytes

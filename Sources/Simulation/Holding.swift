@@ -1,4 +1,5 @@
 import Chat
+import JSON
 import Wire
 
 /// What a client holds of one conversation, and nothing but the rules by which frames change it:
@@ -11,11 +12,15 @@ struct Holding {
     private(set) var runs = Coverage()
     /// The rev of the value had, by slot; slots outside the runs may be outdated.
     private(set) var revs: [Int: Int] = [:]
+    /// The value had, by slot, as it came.
+    private(set) var values: [Int: RawJSON] = [:]
 
     /// Places that it was told are missing, or that it sees to be missing itself.
     private(set) var told = Coverage()
     /// `asOf` of the subscription's last frame; nil while there is no subscription.
     private(set) var position: Int?
+    /// The last frame said that the conversation is open.
+    private(set) var isOpen = false
     /// How often a subscription has ended.
     private(set) var breaks = 0
     /// Counts what has changed of it.
@@ -41,6 +46,7 @@ struct Holding {
         }
         let isFirst = head == nil
         for value in frame.values + (frame.record.map { [$0] } ?? []) {
+            if value.rev >= revs[value.slot] ?? 0 { values[value.slot] = value.json }
             revs[value.slot] = max(revs[value.slot] ?? 0, value.rev)
         }
         let missing = frame.missing
@@ -58,6 +64,7 @@ struct Holding {
             if (prev ?? .max) <= asOf { asOf = frame.asOf }
             position = frame.asOf
         }
+        isOpen = frame.isOpen
         if head.map({ $0.rev < frame.head.rev }) ?? true { head = frame.head }
         version += 1
     }

@@ -83,3 +83,79 @@ extension SplitMix64 {
         return shuffled
     }
 }
+
+extension RemoteLink.Output {
+    var line: String {
+        switch self {
+        case .event(let event): event.line
+        case .subscribed(let id, let generation): "\(id) acknowledged in \(generation)"
+        case .lapsed(let generation): "the end of \(generation)"
+        case .state(let state): "\(state)"
+        }
+    }
+}
+
+extension Gateway.Fetch.Subject {
+    var line: String {
+        switch self {
+        case .history(let query): "\(query)"
+        case .disowning(let head, let id): "to disown \(id) at \(head.rev) \(head.mark)"
+        }
+    }
+
+    var isVerification: Bool {
+        if case .history(.heads) = self { true } else { false }
+    }
+
+    /// Whether everybody who needs it waits for one answer.
+    var isShared: Bool {
+        switch self {
+        case .history(.changes(_, _, _, let limit)): limit > 1
+        case .history(.page(_, let request)):
+            if case .seq = request.before, case .seq = request.after { true } else { false }
+        case .history, .disowning: false
+        }
+    }
+}
+
+extension Result<HistoryAnswer, RequestError> {
+    var line: String {
+        switch self {
+        case .failure(let error): "\(error.code)"
+        case .success(.conversation(let view)): "conversation at \(view.head)"
+        case .success(.conversations(let list)): "\(list.total) conversations"
+        case .success(.message(let message)): "message \(message.seq)"
+        case .success(.page(let page)): "\(page.messages.map(\.seq)) at \(page.head)"
+        case .success(.changes(let changes)):
+            "\(changes.messages.map { "\($0.seq)@\($0.rev)" }) \(changes.record.map { "record@\($0.rev)" } ?? "")"
+                + " up to \(changes.upTo) at \(changes.head)"
+        case .success(.heads(let heads)):
+            "heads \(heads.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })"
+        case .success(.participants(let list)): "\(list.total) participants"
+        }
+    }
+}
+
+extension StoreWrite {
+    var line: String {
+        switch self {
+        case .begin(let record, let head): "begin \(record.id) at \(head)"
+        case .message(_, let message, _): "\(message.seq)@\(message.rev)"
+        case .record(let record, _): "record@\(record.rev)"
+        case .stand(_, let head, let seen):
+            "stand at \(head)\(seen.map { " seen \($0)" } ?? "")"
+        case .hold(_, let places, let asOf): "hold \(places) as of \(asOf)"
+        case .changesFrom(_, let rev): "changes from \(rev)"
+        case .jump(_, _, let head): "jump to \(head)"
+        case .trim: "trim"
+        case .drop(let id): "drop \(id)"
+        }
+    }
+}
+
+extension Engine.Action {
+    /// A look at whether the heads are where they should be.
+    var isVerification: Bool {
+        if case .fetch(_, .heads) = self { true } else { false }
+    }
+}

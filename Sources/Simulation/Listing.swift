@@ -107,6 +107,12 @@ extension Listing.Entry {
         record = try view.required("rev").integer("rev")
         let message = try view.required("lastMessage")
         last = message.isNull ? 0 : try Told.Value(message: message).rev
+        if oracle.isMirrored {
+            // A list is as of no moment while there may be more than is known.
+            try require(
+                !oracle.origin.logs(id, having: head).isEmpty, "a list's head that never was")
+            return
+        }
         guard let log = oracle.origin.log(id, epoch: epoch) else {
             throw Violation("epoch \(epoch) never was")
         }

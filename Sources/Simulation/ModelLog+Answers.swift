@@ -10,7 +10,7 @@ extension ModelLog {
 
     package func ids(_ places: [Int], asOf rev: Int) -> [Int: String] {
         var ids: [Int: String] = [:]
-        for place in places where 1 <= place && place <= highest(asOf: rev) {
+        for place in places where floor <= place && place <= highest(asOf: rev) {
             ids[place] = message(place).id
         }
         return ids
@@ -23,8 +23,7 @@ extension ModelLog {
         let rev = asOf ?? self.rev
         let highest = highest(asOf: rev)
         let isConfirmed =
-            have.head.epoch == epoch && have.head.rev <= rev && have.asOf <= have.head.rev
-            && have.head.mark == mark(at: have.head.rev)
+            has(have.head) && have.head.rev <= rev && have.asOf <= have.head.rev
         var read = CatchUp(isConfirmed: isConfirmed, head: head(asOf: rev))
         if isConfirmed {
             let runs = have.runs.clipped(1, highest)
@@ -49,6 +48,26 @@ extension ModelLog {
         return stride(from: high, through: low, by: -1).map { message($0, asOf: rev) }
     }
 
+    /// Every slot that changed above `since`, smallest rev first.
+    /// - Throws: `RequestError.conflict`, if this log has no such change.
+    package func changes(
+        since: Int, mark: String?, limit: Int
+    ) throws(RequestError) -> Changes {
+        guard since <= rev, mark.map({ $0 == self.mark(at: since) }) ?? true else {
+            throw RequestError(.conflict, "since: this log has no such change")
+        }
+        let slots = ([0] + stride(from: floor, through: highest, by: 1))
+            .filter { rev(of: $0) > since }
+            .sorted { rev(of: $0) < rev(of: $1) }
+        let taken = slots.prefix(limit)
+        let more = taken.count < slots.count
+        let upTo = more ? taken.last.map { rev(of: $0) } ?? since : rev
+        return Changes(
+            messages: taken.filter { $0 > 0 }.map { message($0) },
+            record: taken.contains(0) ? record() : nil, head: head, upTo: upTo,
+            mark: self.mark(at: upTo), more: more)
+    }
+
     // MARK: - Pages
 
     /// A place that a page is asked from: what comes before it lies below `upper`, what comes after
@@ -65,10 +84,10 @@ extension ModelLog {
         let after = try place(request.after, highest)
         let around = try place(request.around, highest)
         // The numbering is dense, so that a page is an interval.
-        var low = max(1, ((around ?? after)?.lower ?? 0) + 1)
+        var low = max(floor, ((around ?? after)?.lower ?? 0) + 1)
         var high = min(highest, ((around ?? before)?.upper ?? highest + 1) - 1)
         if around != nil {
-            (low, high) = (max(1, high - request.limit + 1), min(highest, low + request.limit - 1))
+            (low, high) = (max(floor, high - request.limit + 1), min(highest, low + request.limit - 1))
         } else if after != nil, before == nil || request.order == .asc {
             high = min(high, low + request.limit - 1)
         } else {
@@ -80,7 +99,8 @@ extension ModelLog {
         let newer = isEmpty ? (around ?? before ?? after)?.lower ?? highest : high
         return Page(
             messages: request.order == .asc ? ascending : ascending.reversed(),
-            hasMoreBefore: min(highest, older - 1) >= 1, hasMoreAfter: newer < highest,
+            hasMoreBefore: min(highest, older - 1) >= floor,
+            hasMoreAfter: max(newer + 1, floor) <= highest,
             head: head(asOf: rev))
     }
 
@@ -91,11 +111,11 @@ extension ModelLog {
         case .seq(let seq):
             return Place(lower: seq, upper: seq)
         case .id(let id):
-            let seq = stride(from: 1, through: highest, by: 1).first { message($0).id == id }
+            let seq = stride(from: floor, through: highest, by: 1).first { message($0).id == id }
             guard let seq else { throw .noMessage }
             return Place(lower: seq, upper: seq)
         case .time(let moment):
-            let first = stride(from: 1, through: highest, by: 1)
+            let first = stride(from: floor, through: highest, by: 1)
                 .first { message($0).createdAt >= moment }
             return Place(lower: (first ?? highest + 1) - 1, upper: first ?? highest + 1)
         }

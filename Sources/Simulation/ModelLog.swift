@@ -20,10 +20,18 @@ package struct ModelLog: Sendable {
         package let commit: Int
         /// The highest `seq` right after it.
         let highest: Int
+        /// What this log alone has here.
+        let mark: String
     }
 
     package let conversation: String
     package let epoch: String
+    /// Another master may go on from some change with other ones, under the same epoch.
+    let branch: Int
+    /// The oldest message that has not been thrown away.
+    package private(set) var floor = 1
+    /// The first commit that saw this log; a log that goes on from another has older changes.
+    let began: Int
     package private(set) var changes: [Change] = []
     /// The revs of each slot, ascending.
     private var revs: [[Int]] = [[]]
@@ -35,6 +43,8 @@ package struct ModelLog: Sendable {
     package init(_ record: Record, epoch: String, commit: Int) {
         conversation = record.id
         self.epoch = epoch
+        branch = 0
+        began = commit
         append(0, .record(record), commit)
     }
 
@@ -52,8 +62,27 @@ package struct ModelLog: Sendable {
     private mutating func append(_ slot: Int, _ value: Value, _ commit: Int) {
         if slot == revs.count { revs.append([]) }
         revs[slot].append(rev + 1)
-        changes.append(Change(slot: slot, value: value, commit: commit, highest: revs.count - 1))
+        let mark = branch == 0 ? "\(epoch)-\(rev + 1)" : "\(epoch).\(branch)-\(rev + 1)"
+        changes.append(
+            Change(
+                slot: slot, value: value, commit: commit, highest: revs.count - 1, mark: mark))
     }
+
+    /// A log that goes on from change `rev` of another one, under another name or as another
+    /// branch.
+    package init(_ log: ModelLog, upTo rev: Int, epoch: String, branch: Int, commit: Int) {
+        conversation = log.conversation
+        self.epoch = epoch
+        self.branch = branch
+        began = commit
+        floor = min(log.floor, log.highest(asOf: rev) + 1)
+        changes = Array(log.changes.prefix(rev))
+        revs = log.revs.map { $0.filter { $0 <= rev } }.filter { !$0.isEmpty }
+        markers = log.markers
+    }
+
+    /// Throws messages below a place away.
+    package mutating func raiseFloor(to place: Int) { floor = max(floor, place) }
 
     /// The rev that the next change gets.
     package var nextRev: Int { changes.count + 1 }
@@ -112,11 +141,17 @@ package struct ModelLog: Sendable {
     package func highest(asOf rev: Int) -> Int { rev == 0 ? 0 : changes[rev - 1].highest }
 
     package func head(asOf rev: Int) -> Head {
-        Head(epoch: epoch, seq: highest(asOf: rev), rev: rev, mark: mark(at: rev))
+        Head(
+            epoch: epoch, seq: highest(asOf: rev), rev: rev, mark: mark(at: rev), floor: floor)
     }
 
-    /// What this log alone has at `rev`.
-    package func mark(at rev: Int) -> String { rev == 0 ? "" : "\(epoch)-\(rev)" }
+    /// What this log alone has at `rev`, a change of it.
+    package func mark(at rev: Int) -> String { rev == 0 ? "" : changes[rev - 1].mark }
+
+    /// Whether the log has this change.
+    package func has(_ head: Head) -> Bool {
+        head.epoch == epoch && head.rev <= rev && mark(at: head.rev) == head.mark
+    }
 
     /// The number of the slot's newest change at or below `asOf`, 0 if there is none.
     package func rev(of slot: Int, asOf: Int? = nil) -> Int {
@@ -149,7 +184,7 @@ package struct ModelLog: Sendable {
 
     /// The newest message that is not deleted.
     package func last(asOf: Int) -> EncodedMessage? {
-        for seq in stride(from: highest(asOf: asOf), to: 0, by: -1) {
+        for seq in stride(from: highest(asOf: asOf), through: floor, by: -1) {
             let message = message(seq, asOf: asOf)
             if !message.isDeleted { return message }
         }
@@ -163,7 +198,7 @@ package struct ModelLog: Sendable {
 
     /// Whether the conversation was there right after the commit.
     package func isThere(atCommit commit: Int) -> Bool {
-        guard let first = changes.first, first.commit <= commit else { return false }
+        guard began <= commit else { return false }
         return ended.map { commit < $0 } ?? true
     }
 
@@ -172,7 +207,7 @@ package struct ModelLog: Sendable {
         let rev = rev(atCommit: commit)
         guard record(asOf: rev).participants.contains(user) else { return nil }
         let read = markers[user]?.last { $0.commit <= commit }?.seq ?? 0
-        let unread = stride(from: read + 1, through: highest(asOf: rev), by: 1).count { seq in
+        let unread = stride(from: max(read + 1, floor), through: highest(asOf: rev), by: 1).count { seq in
             let message = message(seq, asOf: rev)
             return !message.isDeleted && message.author != user
         }

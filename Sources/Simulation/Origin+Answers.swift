@@ -79,7 +79,7 @@ extension Origin {
             .filter { $0.reader != nil }
     }
 
-    private func list(
+    func list(
         of user: String, limit: Int, cursor: String?, _ commit: Int
     ) throws(RequestError) -> ConversationList {
         let all = list(of: user, atCommit: commit)
@@ -126,7 +126,7 @@ extension ModelLog {
         }
     }
 
-    fileprivate func participants(_ request: ParticipantsRequest, asOf rev: Int) -> ParticipantList
+    func participants(_ request: ParticipantsRequest, asOf rev: Int) -> ParticipantList
     {
         let all = record(asOf: rev).participants
         let ordered = request.order == .asc ? all : all.reversed()

@@ -24,6 +24,7 @@ extension Origin {
             let encoded = log.insert(
                 id: message.content.id ?? "m\(ids)", author: message.author, body: body, at: now,
                 commit: commit)
+            if retained > 0 { log.raiseFloor(to: log.highest - retained + 1) }
             log.markers[message.author, default: []].append((commit, encoded.seq))
             events.append(
                 .message(conversation: log.conversation, .inserted, encoded, head: log.head))
@@ -73,7 +74,9 @@ extension ModelLog {
     /// What was first sent under this id.
     fileprivate func first(id: String) -> (seq: Int, author: String, body: String)? {
         for change in changes {
-            guard case .message(let message) = change.value, message.id == id else { continue }
+            guard case .message(let message) = change.value, message.id == id,
+                message.seq >= floor
+            else { continue }
             let body = (try? EncodedMessage.decode(json: message.json))?.body ?? ""
             return (message.seq, message.author, body)
         }

@@ -19,7 +19,10 @@ package struct Origin {
     /// All logs that had the id, oldest first.
     private(set) var logs: [String: [ModelLog]] = [:]
     var epochs = 0
+    var branches = 0
     var ids = 0
+    /// How many messages of each conversation are kept, 0 for all.
+    package var retained = 0
     /// What the commit under way has to tell.
     var events: [FeedEvent] = []
     var now = Timestamp(milliseconds: 0)
@@ -33,6 +36,12 @@ package struct Origin {
         logs[conversation]?.last { $0.epoch == epoch }
     }
 
+    /// The logs that had this change, of all that ever were: branches of one log have the changes
+    /// before they parted.
+    package func logs(_ conversation: String, having head: Head) -> [ModelLog] {
+        (logs[conversation] ?? []).filter { $0.has(head) }
+    }
+
     /// The log that was there right after the commit.
     package func log(_ conversation: String, atCommit commit: Int? = nil) -> ModelLog? {
         logs[conversation]?.last { $0.isThere(atCommit: commit ?? self.commit) }
@@ -44,8 +53,7 @@ package struct Origin {
 
     /// Does a write, or refuses it; what it changes is one commit.
     package mutating func perform(_ operation: Operation, by caller: Caller) -> Performed {
-        events = []
-        commit += 1
+        beginCommit()
         do throws(RequestError) {
             return Performed(
                 result: .success(try outcome(of: operation, by: caller)), events: events)
@@ -118,9 +126,15 @@ package struct Origin {
         return log
     }
 
+    /// What happens to the origin itself is a commit as well.
+    mutating func beginCommit() {
+        events = []
+        commit += 1
+    }
+
     mutating func put(_ log: ModelLog) {
         var all = logs[log.conversation] ?? []
-        if let at = all.lastIndex(where: { $0.epoch == log.epoch }) {
+        if let at = all.lastIndex(where: { $0.isSame(as: log) }) {
             all[at] = log
         } else {
             all.append(log)
@@ -145,4 +159,6 @@ extension Record {
 
 extension ModelLog {
     func has(_ user: String) -> Bool { record().participants.contains(user) }
+
+    func isSame(as log: ModelLog) -> Bool { epoch == log.epoch && branch == log.branch }
 }

@@ -41,7 +41,7 @@ package struct Scenario: Sendable {
         limits.outboxSoft = random.pick([300, 1_500, 6_000, 262_144]) ?? 0
         limits.outboxHard = random.pick([8_000, 40_000, 4_194_304, 4_194_304]) ?? 0
         limits.reply = random.pick([4_096, 20_000, 1_048_576]) ?? 0
-        limits.requestsPerSecond = random.pick([0, 0, 0, 5]) ?? 0
+        limits.requestsPerSecond = random.pick([0, 0, 0, 30]) ?? 0
         limits.idleStreams = random.pick([0, 1, 1_000]) ?? 0
         limits.subscriptions = random.pick([1, 2, 1_000]) ?? 0
     }

@@ -15,6 +15,7 @@ final class Acceptor {
     let port: UInt16
     private let descriptor: Int32
     private var watcher: ReadWatcher?
+    private var accepted: ((Int32) -> Void)?
     /// Kept open only to be closed: with no descriptor left, a waiting peer can be neither accepted
     /// nor refused, and the loop would spin on it.
     private var reserve: Int32
@@ -36,15 +37,26 @@ final class Acceptor {
 
     /// - Parameter accepted: takes the descriptor of a connected socket, and owns it.
     func start(on loop: ServiceLoop, accepted: @escaping (Int32) -> Void) {
+        self.accepted = accepted
         watcher = ReadWatcher(loop: loop, descriptor: descriptor) { [unowned self] in
             accept(to: accepted)
         }
     }
 
+    /// Accepts those who wait, and then nobody any more.
+    func finish() {
+        if let accepted { accept(to: accepted) }
+        stop()
+    }
+
     /// From now on nobody is accepted.
     func stop() {
         watcher = nil
+        accepted = nil
     }
+
+    /// Whether another socket listens at the same port, as far as the kernel's tables tell.
+    var hasSuccessor: Bool { ListeningSockets.count(onPort: port) > 1 }
 
     private func accept(to accepted: (Int32) -> Void) {
         for _ in 0..<Self.acceptedPerTurn {
@@ -92,6 +104,11 @@ final class Acceptor {
         var one: Int32 = 1
         setsockopt(
             descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout.size(ofValue: one)))
+        if listener.isShared {
+            setsockopt(
+                descriptor, SOL_SOCKET, SO_REUSEPORT, &one,
+                socklen_t(MemoryLayout.size(ofValue: one)))
+        }
         let isBound = address.withAddress { pointer, length in
             Glibc.bind(descriptor, pointer, length.pointee) == 0
         }

@@ -16,16 +16,20 @@ package struct Listener: Sendable, Hashable {
     package var port: UInt16
     package var tls: TLSFiles?
     package var serves: Services
+    /// Another process may listen at the same place: a successor takes over without a moment in
+    /// which nobody listens.
+    package var isShared: Bool
 
     package init(
         name: String, address: String, port: UInt16, tls: TLSFiles? = nil,
-        serves: Services = [.webSockets, .http]
+        serves: Services = [.webSockets, .http], isShared: Bool = false
     ) {
         self.name = name
         self.address = address
         self.port = port
         self.tls = tls
         self.serves = serves
+        self.isShared = isShared
     }
 }
 

@@ -101,6 +101,19 @@ package final class Server: @unchecked Sendable {
         loop.add(self)
     }
 
+    /// Leaves a place to the process that listens there too, if there is one: who waits at this
+    /// one's door is let in, and from then on everybody comes to the other.
+    /// - Returns: whether the place was left.
+    package func leave(_ listener: String) -> Bool {
+        loop.preconditionOnLoop()
+        guard let at = acceptors.firstIndex(where: { $0.listener.name == listener }),
+            acceptors[at].hasSuccessor
+        else { return false }
+        acceptors[at].finish()
+        acceptors.remove(at: at)
+        return true
+    }
+
     /// The port in use by a listener.
     package func port(of listener: String) -> UInt16? {
         acceptors.first { $0.listener.name == listener }?.port

@@ -33,6 +33,23 @@ import Testing
             ])
     }
 
+    @Test func runsThatStandAtOnePlaceAreOneAsOfTheEarliest() throws {
+        let rows = try CoverageRows(connection)
+        try rows.hold(1, 1, 5, asOf: 4, standing: 5)
+        try rows.hold(1, 6, 7, asOf: 8, standing: 5)
+        try rows.hold(1, 8, 9, asOf: 6, standing: 5)
+        #expect(
+            try rows.runs(1) == [
+                .init(Coverage.Run(1, 5), asOf: 4), .init(Coverage.Run(6, 9), asOf: 6),
+            ])
+        try rows.hold(1, 7, 7, asOf: 9, standing: 4)
+        #expect(try rows.runs(1) == [.init(Coverage.Run(1, 9), asOf: 4)])
+        try rows.hold(1, 0, 10, asOf: 12, standing: 4)
+        #expect(
+            try rows.runs(1) == [.init(Coverage.Run(0, 10), asOf: 12)],
+            "what was known before of the same places counts no more")
+    }
+
     @Test func holdingAndDroppingIsWhatATableOfPlacesSays() throws {
         try connection.execute("BEGIN")
         for seed in UInt64(0)..<200 {

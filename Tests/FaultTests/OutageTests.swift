@@ -67,8 +67,8 @@ extension Faults {
             try judge(world, place, &row)
         }
 
-        /// - Returns: How long it took until readiness was refused, or where that is too short to be
-        ///   seen, until a client was told.
+        /// - Returns: How long it took until readiness was refused, or where that is too short to
+        ///   be seen, until a client was told.
         private func detect(
             _ outage: Outage, _ world: World, since began: ContinuousClock.Instant,
             _ place: Comment

@@ -27,6 +27,24 @@ extension LiveGateway {
             #expect(page.map { $0["id"] } == ["m1"])
         }
 
+        @Test func aSuccessorWaitsForTheFileOfAGatewayThatDrains() throws {
+            let settings = ["drain.window": "2s"]
+            let first = try GatewayProcess(settings: settings)
+            let clients = try (0..<4).map { try first.client("user-\($0)") }
+            let path = try #require(first.settings["cache.path"])
+            let second = try GatewayProcess(settings: ["cache.path": path], starts: false)
+            first.signal(SIGTERM)
+            let isTold = try Deadline.standard.poll {
+                try String(contentsOfFile: path + ".lock", encoding: .utf8) == "leaving\n"
+            }
+            #expect(isTold)
+            try second.start()
+            // It listens, so the first one has let go of the file: every client was sent away.
+            #expect(try first.waitForExit() == 0)
+            for client in clients { #expect(try client.connection.waitForClose() == 3000) }
+            #expect(try second.client("user-0").connection.closeCode == nil)
+        }
+
         @Test func aFileThatIsNoneOfOursStopsTheStart() throws {
             let gateway = try GatewayProcess(starts: false)
             let file = gateway.directory.appendingPathComponent("gapless.db")

@@ -15,7 +15,16 @@ import Wire
 
     init() throws { server = try RedisServer() }
 
-    private func embedded(_ directory: String) throws -> Subject {
+    @Test(arguments: 1...20)
+    func askedTheSameBothUpstreamsSayTheSame(seed: Int) throws {
+        let redis = Redis(try server.options { $0.prefix = "s\(seed):" })
+        try Conformance.check(Subject(redis), in: server.directory + "/\(seed)", seed: seed)
+    }
+}
+
+/// A run of random operations and questions, which an upstream must answer as the embedded one.
+enum Conformance {
+    private static func embedded(_ directory: String) throws -> Subject {
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true)
         let store = try Store(
@@ -25,11 +34,8 @@ import Wire
         return Subject(try Embedded(store))
     }
 
-    @Test(arguments: 1...20)
-    func askedTheSameBothUpstreamsSayTheSame(seed: Int) throws {
-        let directory = server.directory + "/\(seed)"
+    static func check(_ redis: Subject, in directory: String, seed: Int) throws {
         let model = try embedded(directory)
-        let redis = Subject(Redis(try server.options { $0.prefix = "s\(seed):" }))
         try redis.waitUntilOnline()
         var random = RandomOperations(seed: UInt64(seed))
         for conversation in random.conversations { try redis.subscribe(conversation) }
@@ -44,24 +50,26 @@ import Wire
             let found = Transcript.line(Result { try redis.ask(query) })
             try #require(found == answer, "seed \(seed), step \(step): \(query)")
         }
-        let expected = lines(model, random.conversations)
-        _ = Deadline.standard.poll { lines(redis, random.conversations).count >= expected.count }
-        let seen = lines(redis, random.conversations)
-        for (at, line) in expected.enumerated() {
-            try #require(at < seen.count, "seed \(seed): the feed did not tell \(line)")
-            try #require(seen[at] == line, "seed \(seed), event \(at)")
+        for conversation in random.conversations {
+            let expected = lines(model, conversation)
+            _ = Deadline.standard.poll { lines(redis, conversation).count >= expected.count }
+            let seen = lines(redis, conversation)
+            for (at, line) in expected.enumerated() {
+                try #require(at < seen.count, "seed \(seed): the feed did not tell \(line)")
+                try #require(seen[at] == line, "seed \(seed), \(conversation), event \(at)")
+            }
+            #expect(seen.count == expected.count, "seed \(seed), \(conversation)")
         }
-        #expect(seen.count == expected.count, "seed \(seed)")
     }
 
-    /// What the feed told of conversations whose names were chosen, to which the test listens.
-    private func lines(_ subject: Subject, _ conversations: [String]) -> [String] {
+    /// What the feed told of a conversation.
+    private static func lines(_ subject: Subject, _ conversation: String) -> [String] {
         subject.outputs.events.filter { event in
             switch event {
             case .message(let id, _, _, _), .deleted(let id, _, _), .read(let id, _, _),
                 .typing(let id, _, _, _):
-                conversations.contains(id)
-            case .record(let record, _, _, _): conversations.contains(record.id)
+                id == conversation
+            case .record(let record, _, _, _): record.id == conversation
             case .listed: false
             }
         }.map(Transcript.line)

@@ -14,6 +14,8 @@ final class RedisServer {
     private static let portTries = 5
 
     private(set) var port = 0
+    /// Where a node of a cluster talks to the others.
+    private(set) var busPort = 0
     let directory: String
     /// The words for a port, and what the configuration file is to hold, if there is one.
     private let words: (Int) -> (name: String, arguments: [String], file: String?)
@@ -21,17 +23,17 @@ final class RedisServer {
 
     var address: RedisOptions.Address { .init(host: "127.0.0.1", port: port) }
 
-    convenience init(_ arguments: [String] = []) throws {
-        try self.init { port in
+    /// - Parameter port: nil for a free one.
+    convenience init(_ arguments: [String] = [], at port: Int? = nil) throws {
+        try self.init(at: port) { port in
             let base = ["--port", "\(port)", "--bind", "127.0.0.1", "--save", ""]
             let more = ["--repl-diskless-sync-delay", "0"]
             return ("redis-server", base + more + arguments, nil)
         }
     }
 
-    /// A sentinel that watches `master` under the name `mymaster`.
-    convenience init(watching master: RedisServer, quorum: Int) throws {
-        let watched = master.port
+    /// A sentinel that watches what is at a port under the name `mymaster`.
+    convenience init(watching watched: Int, quorum: Int) throws {
         try self.init { port in
             let file = """
                 port \(port)
@@ -44,12 +46,26 @@ final class RedisServer {
         }
     }
 
+    /// A node that may join a cluster.
+    static func node() throws -> RedisServer {
+        // The usual one, 10,000 above, lies among those of outgoing connections.
+        let bus = try Port.free()
+        let server = try RedisServer([
+            "--cluster-enabled", "yes", "--cluster-port", "\(bus)", "--cluster-node-timeout",
+            "2000", "--cluster-require-full-coverage", "no", "--cluster-replica-validity-factor",
+            "0",
+        ])
+        server.busPort = bus
+        return server
+    }
+
     private init(
+        at fixed: Int? = nil,
         _ words: @escaping (Int) -> (name: String, arguments: [String], file: String?)
     ) throws {
         directory = try Self.scratch()
         self.words = words
-        port = try Port.free()
+        port = try fixed ?? Port.free()
         process = try Self.spawn(directory, words(port))
         for _ in 1...Self.portTries {
             if waitUntilReady() { return }
@@ -116,7 +132,10 @@ final class RedisServer {
 
     /// One command through a connection of its own.
     @discardableResult
-    func ask(_ words: String...) throws -> RedisReply {
+    func ask(_ words: String...) throws -> RedisReply { try ask(words) }
+
+    @discardableResult
+    func ask(_ words: [String]) throws -> RedisReply {
         let connection = try RedisConnection(address, timeout: .seconds(5))
         let command = RedisCommand.words(words.map { Array($0.utf8) })
         return try connection.exchange([command], until: .now + .seconds(5))[0]

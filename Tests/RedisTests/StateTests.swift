@@ -1,6 +1,6 @@
 import Chat
-import Dispatch
 import Engine
+import FoundationEssentials
 import Glibc
 import Synchronization
 import TestSupport
@@ -14,7 +14,11 @@ import Wire
     private let server: RedisServer
     private let notices = Notices()
 
-    init() throws { server = try RedisServer(["--enable-debug-command", "local"]) }
+    init() throws {
+        server = try RedisServer([
+            "--enable-debug-command", "local", "--enable-protected-configs", "local",
+        ])
+    }
 
     private func subject(_ change: (inout RedisOptions) -> Void = { _ in }) throws -> Subject {
         let options = try server.options {
@@ -24,36 +28,149 @@ import Wire
         return Subject(Redis(options, notice: { [notices] in notices.take($0) }))
     }
 
-    @Test func aWrongPasswordIsSaidAndARightOneServes() throws {
-        try server.ask("CONFIG", "SET", "requirepass", "right")
-        let wrong = try subject { $0.password = "wrong-secret" }
-        try notices.wait(for: "WRONGPASS")
-        let isOffline = Deadline.standard.poll { wrong.outputs.reported == .offline }
-        #expect(isOffline)
-        #expect(!notices.all.contains { $0.text.contains("wrong-secret") })
-        try subject { $0.password = "right" }.waitUntilOnline()
+    /// Waits until health shows the words, or nothing where there are none.
+    private func expectTrouble(_ words: String?, of subject: Subject) {
+        var seen: String?
+        let isSeen = Deadline.standard.poll {
+            seen = (subject.upstream as? Redis)?.trouble
+            return words.map { seen?.contains($0) == true } ?? (seen == nil)
+        }
+        #expect(isSeen, "health shows \(seen ?? "nothing"), not \(words ?? "nothing")")
     }
 
-    @Test func anOldServerIsRefusedWithItsVersion() throws {
-        let old = try OldServer(version: "6.2.7")
-        let subject = try subject { $0.address.port = old.port }
-        try notices.wait(for: "Redis 6.2.7")
+    private func expectOffline(_ subject: Subject) {
         let isOffline = Deadline.standard.poll { subject.outputs.reported == .offline }
         #expect(isOffline)
     }
 
-    @Test func outOfMemoryRefusesWritesAndAnswersQuestions() throws {
+    @Test func aWrongPasswordIsSaidUntilItIsTheRightOne() throws {
+        try server.ask("CONFIG", "SET", "requirepass", "right")
+        let subject = try subject { $0.password = "wrong-secret" }
+        try notices.wait(for: "refused (WRONGPASS)")
+        expectOffline(subject)
+        expectTrouble("refused (WRONGPASS)", of: subject)
+        #expect(!notices.all.contains { $0.text.contains("wrong-secret") })
+        let login = RedisCommand.words("AUTH", "right")
+        let change = RedisCommand.words("CONFIG", "SET", "requirepass", "wrong-secret")
+        let connection = try RedisConnection(server.address, timeout: .seconds(5))
+        _ = try connection.exchange([login, change], until: .now + .seconds(5))
+        try subject.waitUntilOnline()
+        expectTrouble(nil, of: subject)
+    }
+
+    @Test func healthSaysWhenTheFeedWasHeardAndWhatIsWrong() throws {
+        let redis = Redis(try server.options { $0.deadline = .seconds(1) })
+        let subject = Subject(redis)
+        try subject.waitUntilOnline()
+        #expect(redis.trouble == nil)
+        let first = try #require(redis.heardAt)
+        let isHeardAgain = Deadline.standard.poll { redis.heardAt.map { $0 > first } ?? false }
+        #expect(isHeardAgain, "a quiet feed is heard by the answers to its pings")
+        server.process.send(SIGSTOP)
+        let isOffline = Deadline.standard.poll { subject.outputs.reported == .offline }
+        #expect(isOffline && redis.trouble != nil)
+        let last = redis.heardAt
+        #expect(last.map { $0 < .now - .milliseconds(500) } == true, "half the deadline ago")
+        server.process.send(SIGCONT)
+        try subject.waitUntilOnline()
+        let isWell = Deadline.standard.poll { redis.trouble == nil }
+        #expect(isWell)
+    }
+
+    @Test func anOldServerIsRefusedWithItsVersionUntilItIsReplaced() throws {
+        var old: OldServer? = try OldServer(version: "6.2.7")
+        let port = try #require(old?.port)
+        let subject = try subject { $0.address.port = port }
+        try notices.wait(for: "Redis 6.2.7 (needed: 7 or newer)")
+        expectOffline(subject)
+        expectTrouble("Redis 6.2.7 (needed: 7 or newer)", of: subject)
+        old = nil
+        let new = try RedisServer(at: port)
+        try subject.waitUntilOnline()
+        expectTrouble(nil, of: subject)
+        try #require(new.port == port)
+    }
+
+    /// Ways in which a server can be read but not written.
+    enum Refusal: String, CaseIterable, Sendable {
+        case memory = "OOM"
+        case file = "MISCONF"
+        case replicas = "NOREPLICAS"
+    }
+
+    private func begin(_ refusal: Refusal) throws {
+        switch refusal {
+        case .memory:
+            try server.ask("CONFIG", "SET", "maxmemory-policy", "noeviction")
+            try server.ask("CONFIG", "SET", "maxmemory", "1mb")
+            // The server itself takes more than half of it.
+            try server.ask("SETRANGE", "ballast", "1000000", "x")
+        case .file:
+            let directory = server.directory + "/gone"
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: false)
+            try server.ask("CONFIG", "SET", "dir", directory)
+            try FileManager.default.removeItem(atPath: directory)
+            try server.ask("CONFIG", "SET", "save", "3600 1000000")
+            let hasFailed = try Deadline.standard.poll {
+                try server.ask("BGSAVE")
+                let info = RedisInfo(try server.ask("INFO", "persistence"))
+                return info["rdb_last_bgsave_status"] == "err"
+            }
+            try #require(hasFailed)
+        case .replicas: try server.ask("CONFIG", "SET", "min-replicas-to-write", "1")
+        }
+    }
+
+    private func end(_ refusal: Refusal) throws {
+        switch refusal {
+        case .memory: try server.ask("CONFIG", "SET", "maxmemory", "0")
+        case .file: try server.ask("CONFIG", "SET", "stop-writes-on-bgsave-error", "no")
+        case .replicas: try server.ask("CONFIG", "SET", "min-replicas-to-write", "0")
+        }
+    }
+
+    @Test(arguments: Refusal.allCases)
+    func whoRefusesWritesAnswersQuestions(_ refusal: Refusal) throws {
         let subject = try subject()
         try subject.waitUntilOnline()
         try subject.conversation()
-        try subject.send("fits")
-        try server.ask("CONFIG", "SET", "maxmemory", "1")
-        #expect(throws: RequestError.originUnavailable) { try subject.send("does not fit") }
-        try notices.wait(for: "OOM")
+        try subject.send("written")
+        try begin(refusal)
+        #expect(throws: RequestError.originUnavailable) { try subject.send("refused") }
+        try notices.wait(for: "refused (\(refusal.rawValue))")
+        expectTrouble("refused (\(refusal.rawValue))", of: subject)
         #expect(try subject.page().messages.count == 1)
+        // A gateway that comes now comes online.
+        try self.subject().waitUntilOnline()
         #expect(subject.outputs.reported == .online)
-        try server.ask("CONFIG", "SET", "maxmemory", "0")
-        #expect(try subject.send("fits again").seq == 2)
+        try end(refusal)
+        #expect(try subject.send("written again").seq == 2)
+        expectTrouble(nil, of: subject)
+    }
+
+    @Test func aServerThatThrowsDataAwayIsWarnedOf() throws {
+        try server.ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+        try server.ask("CONFIG", "SET", "maxmemory", "100mb")
+        try subject().waitUntilOnline()
+        try notices.wait(for: "Redis throws data away")
+    }
+
+    @Test func aNodeOfAClusterIsNotTakenForAServerNorTheOtherWayRound() throws {
+        let whole = try subject { $0.isCluster = true }
+        expectTrouble("no node of a cluster (upstream.redis.cluster)", of: whole)
+        expectOffline(whole)
+        let node = try RedisServer.node()
+        let part = try subject { $0.address = node.address }
+        expectTrouble("a node of a cluster (upstream.redis.cluster)", of: part)
+        expectOffline(part)
+        try node.ask("CONFIG", "SET", "requirepass", "right")
+        let wrong = try subject {
+            $0.address = node.address
+            $0.isCluster = true
+            $0.password = "wrong-secret"
+        }
+        expectTrouble("refused (WRONGPASS)", of: wrong)
     }
 
     @Test(arguments: ["meta", "marks", "messages", "changes", "ids", "members", "reads", "deleted"])
@@ -68,26 +185,44 @@ import Wire
         let before = try server.ask("DEBUG", "DIGEST")
         #expect(throws: RequestError.unreadable) { try subject.send("x") }
         #expect(throws: RequestError.unreadable) { try subject.page() }
-        try notices.wait(for: part)
+        try notices.wait(for: "use \(part) of conversation c1")
+        expectTrouble("use \(part) of conversation c1", of: subject)
         #expect(try server.ask("DEBUG", "DIGEST") == before)
         #expect(try subject.send("x", to: "c2").seq == 1)
+        expectTrouble(nil, of: subject)
+        // Whoever looks after the server takes away what should not be there.
+        let keys = RedisKeys(try server.options()).keys(of: "c1")
+        try server.ask(["DEL"] + keys.map { String(decoding: $0, as: UTF8.self) })
+        try subject.conversation()
+        #expect(try subject.send("x").seq == 1)
     }
 
-    @Test func anEmptiedServerEndsTheGenerationAndIsSaid() throws {
+    @Test func anEmptiedServerEndsTheGenerationOfWhoeverWatches() throws {
         let subject = try subject()
         try subject.waitUntilOnline()
         try subject.conversation()
+        try subject.send("gone")
         let generation = try subject.subscribe()
-        let epoch = try subject.head().epoch
+        let seen = try subject.head()
         try server.ask("FLUSHALL")
         _ = try subject.outputs.wait("the lapse") { output in
             if case .lapsed(generation) = output { true } else { nil }
         }
         try notices.wait(for: "lost its data")
-        #expect(throws: RequestError.noConversation) { try subject.page() }
+        _ = try subject.outputs.wait("the next generation") { output in
+            if case .subscribed("c1", let next) = output, next > generation { true } else { nil }
+        }
         try subject.waitUntilOnline()
+        expectTrouble(nil, of: subject)
+        #expect(throws: RequestError.noConversation) { try subject.page() }
+        #expect(throws: RequestError.noConversation) { try subject.disown(seen, of: "c1") }
         try subject.conversation()
-        #expect(try subject.head().epoch != epoch)
+        #expect(try subject.head().epoch != seen.epoch)
+        #expect(refusal { try subject.changes(since: seen.rev, mark: seen.mark) } == .conflict)
+        let sent = try subject.send("new")
+        _ = try subject.outputs.wait("the feed of the new log") { output in
+            if case .feed(.message("c1", _, sent, _)) = output { true } else { nil }
+        }
     }
 
     @Test func scriptsThatWereFlushedAreSentAgain() throws {
@@ -103,13 +238,18 @@ import Wire
         let subject = try subject()
         try subject.waitUntilOnline()
         try subject.conversation()
+        let generation = try subject.subscribe()
         let other = try RedisServer()
         try server.ask("REPLICAOF", "127.0.0.1", "\(other.port)")
-        let isOffline = Deadline.standard.poll { subject.outputs.reported == .offline }
-        #expect(isOffline)
+        _ = try subject.outputs.wait("the lapse") { output in
+            if case .lapsed(generation) = output { true } else { nil }
+        }
+        expectOffline(subject)
+        expectTrouble("a replica (needed: the master)", of: subject)
         #expect(throws: RequestError.self) { try subject.send("x") }
         try server.ask("REPLICAOF", "NO", "ONE")
         try subject.waitUntilOnline()
+        expectTrouble(nil, of: subject)
     }
 }
 
@@ -124,46 +264,5 @@ final class Notices: Sendable {
     func wait(for text: String) throws {
         let came = Deadline.standard.poll { all.contains { $0.text.contains(text) } }
         if !came { throw TestFailure("no line with \(text): \(all.map(\.text))") }
-    }
-}
-
-/// Says to everybody who connects that it is Redis of some version.
-final class OldServer: Sendable {
-    let port: Int
-    private let descriptor: Int32
-
-    init(version: String) throws {
-        port = try Port.free()
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(UInt16(port).bigEndian)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard bound == 0, listen(descriptor, 8) == 0 else { throw TestFailure("can't listen") }
-        let text = "redis_version:\(version)\r\n"
-        let reply = Array("$\(text.utf8.count)\r\n\(text)\r\n".utf8)
-        let listening = descriptor
-        DispatchQueue.global().async {
-            while true {
-                let connection = accept(listening, nil, nil)
-                guard connection >= 0 else { return }
-                var buffer = [UInt8](repeating: 0, count: 4096)
-                if recv(connection, &buffer, buffer.count, 0) > 0 {
-                    _ = send(connection, reply, reply.count, Int32(MSG_NOSIGNAL))
-                }
-                _ = recv(connection, &buffer, buffer.count, 0)
-                close(connection)
-            }
-        }
-    }
-
-    deinit {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
     }
 }

@@ -51,7 +51,7 @@ final class CommandLink: @unchecked Sendable {
     private var backoff: Backoff
     /// What the connection speaks to, and the last id that lay beside the data.
     private var identity: RedisIdentity?
-    private var origin: String?
+    private var origin: (key: String, id: String)?
     /// Why the connection is of no use, if a reply said so.
     private var verdict: RedisError?
 
@@ -71,9 +71,14 @@ final class CommandLink: @unchecked Sendable {
 
     /// Does what waits, as far as the deadline allows, and returns.
     func stop() {
+        end()
+        queue.sync {}
+    }
+
+    /// Ends when what waits is done, and does not wait for that.
+    func end() {
         waiting.withLock { $0.isStopped = true }
         wakeup.wake()
-        queue.sync {}
     }
 
     /// Sends commands together; from any thread, without waiting. `then` gets one reply for each.
@@ -115,6 +120,7 @@ final class CommandLink: @unchecked Sendable {
             }
         }
         waiting.withLock { $0.isFinished = true }
+        _ = standing.note("commands", nil)
         expire(.now + options.deadline)
     }
 
@@ -143,7 +149,7 @@ final class CommandLink: @unchecked Sendable {
 
     /// The connection is gone, and with it the fate of what was on its way.
     private func lost(_ error: RedisError) {
-        standing.commandsClosed()
+        standing.commandsClosed(isDemoted: error.code == .notMaster)
         changed()
         if standing.note("commands", error.description) {
             notice(RedisNotice(.error, error.description))
@@ -155,9 +161,11 @@ final class CommandLink: @unchecked Sendable {
     /// Connects and works until the connection breaks.
     /// - Throws: `RedisError`, with what broke it.
     private func serve() throws(RedisError) {
-        guard let address = master.master(at: .now) else { throw .noMaster }
-        let session = try RedisSession(options, at: address, scripts: RedisScript.allCases)
-        opened(session)
+        let askedAt = ContinuousClock.now
+        guard let address = master.master(at: askedAt) else { throw .noMaster }
+        let session = try RedisSession(
+            options, at: address, origin: master.origin(), scripts: RedisScript.allCases)
+        opened(session, askedAt)
         let connection = session.connection
         var nextPulse = ContinuousClock.now
         while !(isStopped && isIdle) {
@@ -185,7 +193,7 @@ final class CommandLink: @unchecked Sendable {
         }
     }
 
-    private func opened(_ session: RedisSession) {
+    private func opened(_ session: RedisSession, _ askedAt: ContinuousClock.Instant) {
         if session.evicts {
             notice(
                 RedisNotice(
@@ -194,21 +202,22 @@ final class CommandLink: @unchecked Sendable {
                         + "(maxmemory-policy; needed: noeviction)"))
         }
         verdict = nil
-        found(session.identity)
+        found(session.identity, askedAt)
         if standing.note("commands", nil) {
             notice(RedisNotice(.info, "commands go to Redis at \(session.connection.address)"))
         }
         backoff.succeeded()
     }
 
-    private func found(_ identity: RedisIdentity) {
+    private func found(_ identity: RedisIdentity, _ askedAt: ContinuousClock.Instant) {
+        standing.confirmed(identity, askedAt: askedAt)
         guard identity != self.identity else { return }
-        if let origin, !origin.isEmpty, origin != identity.origin {
+        if let origin, !origin.id.isEmpty, origin.key == identity.key, origin.id != identity.origin
+        {
             notice(RedisNotice(.error, "Redis has lost its data (another id lies beside it)"))
         }
-        origin = identity.origin
+        origin = (identity.key, identity.origin)
         self.identity = identity
-        standing.commandsOpened(identity)
         changed()
     }
 
@@ -249,7 +258,11 @@ final class CommandLink: @unchecked Sendable {
 
     /// Somebody flushed the scripts. What was refused was not done, and goes again, as a whole.
     private func repeatWithScripts(_ job: Job, _ session: RedisSession) {
-        let refused = job.replies.indices.filter { job.replies[$0].errorCode == "NOSCRIPT" }
+        let refused = job.replies.indices.filter { at in
+            // What opens the way to a command goes before it again.
+            let next = job.commands[at].isAsking ? at + 1 : at
+            return job.replies[next].errorCode == "NOSCRIPT"
+        }
         let again = Job(
             commands: refused.map { job.commands[$0] }, deadline: job.deadline,
             then: { result in
@@ -269,20 +282,25 @@ final class CommandLink: @unchecked Sendable {
     /// Asks the server who it is: that the connection is alive, that it is the master still, and
     /// that the data is the same.
     private func pulse(_ session: RedisSession) {
-        let origin = Array("\(options.prefix)origin".utf8)
+        let key = master.origin()
+        let origin = Array("\(options.prefix)\(key)".utf8)
         let commands: [RedisCommand] = [
             .words("INFO", "replication"), .words([Array("GET".utf8), origin]),
         ]
         waiting.withLock { $0.count += 1 }
         let process = session.identity.process
+        let askedAt = ContinuousClock.now
         let job = Job(commands: commands, deadline: .now + options.deadline) { result in
             guard case .success(let replies) = result else { return }
             let info = RedisInfo(replies[0])
             guard info["role"] == "master" else { return self.verdict = .noMaster }
+            // A key that is on its way to another node says nothing about this one.
+            let isUnknown = replies[1].errorCode != nil
+            let id = isUnknown ? self.identity?.origin : replies[1].string
             self.found(
                 RedisIdentity(
-                    process: process, replication: info["master_replid"] ?? "",
-                    origin: replies[1].string ?? ""))
+                    process: process, replication: info["master_replid"] ?? "", key: key,
+                    origin: id ?? ""), askedAt)
         }
         append(job, to: session)
     }
@@ -291,7 +309,7 @@ final class CommandLink: @unchecked Sendable {
 extension RedisError {
     static let noMaster = RedisError(
         .notMaster, doing: "use", on: "Redis", seen: "no master that counts",
-        detail: "a majority of the sentinels must name it")
+        detail: "more than half of those who decide must name it")
 }
 
 extension RequestError {

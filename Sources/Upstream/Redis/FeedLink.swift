@@ -3,10 +3,11 @@ import Engine
 import Synchronization
 import Wire
 
-/// The connection on which the feed comes: subscribed to what is wanted, probed by pings that go
-/// through the same pipe as the events. It owns a thread that connects, and connects again; each
-/// connection is a generation of the feed. It alone tells what state the upstream is in, so that
-/// this and the events stand in one order.
+/// The connection on which the feed of one server comes: subscribed to what is wanted, probed by
+/// pings that go through the same pipe as the events. It owns a thread that connects, and connects
+/// again; each connection is a generation of the feed. A slot that moves away takes its topics out
+/// of an unbroken connection: then the generation ends, and the next one begins at once with what
+/// is left.
 // Safety: `wanted` is a mutex, and what else `let` holds is Sendable; the rest is touched on
 // `queue` alone, which is serial and so the link's own thread.
 final class FeedLink: @unchecked Sendable {
@@ -14,23 +15,20 @@ final class FeedLink: @unchecked Sendable {
     /// been alive at most half a second before it broke.
     private static let pings = 4
 
-    /// How many channels are named in one command.
+    /// How many channels are named in one command. In a cluster each may be in another slot, and
+    /// then the command is refused as a whole.
     private static let batch = 500
+
+    private enum Wish { case wanted, unwanted, elsewhere }
 
     private struct Wanted {
         var topics: Set<RedisTopic> = []
         /// What was asked for since the thread looked, in order; while nobody listens, nothing.
-        var changes: [(topic: RedisTopic, isWanted: Bool)] = []
+        var changes: [(topic: RedisTopic, wish: Wish)] = []
         var isListening = false
-        var isStopped = false
-    }
-
-    /// A topic in this generation.
-    private struct Subscription {
-        var isWanted: Bool
-        /// Commands that were sent and are not acknowledged yet. Only when there are none does an
-        /// acknowledgement say that the server really holds the subscription.
-        var outstanding = 0
+        var isEnded = false
+        /// Whether others go on, who are to be told that this feed has ended.
+        var isRetired = false
     }
 
     private let options: RedisOptions
@@ -39,14 +37,21 @@ final class FeedLink: @unchecked Sendable {
     private let keys: RedisKeys
     private let notice: @Sendable (RedisNotice) -> Void
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
+    /// Called on the link's thread: when the standing may be another, and when the server says that
+    /// a slot is not its.
+    private let report: @Sendable () -> Void
+    private let strayed: @Sendable () -> Void
     private let queue = DispatchQueue(label: "gapless.redis.feed", qos: .userInitiated)
     private let wakeup = Wakeup()
     private let wanted = Mutex(Wanted())
 
     private var backoff: Backoff
-    private var subscriptions: [RedisTopic: Subscription] = [:]
+    private var subscriptions = Subscriptions()
     private var generation = 0
-    private var reported: UpstreamState?
+    /// Whether the server does not tell any more of what this generation promised.
+    private var isRenewalDue = false
+    /// When what was refused is asked for again.
+    private var askAgainAt: ContinuousClock.Instant?
     /// When the newest ping was sent that was answered: all that was published before has come.
     private var provenAt = ContinuousClock.now
     private var pingSentAt: ContinuousClock.Instant?
@@ -54,13 +59,16 @@ final class FeedLink: @unchecked Sendable {
     init(
         _ options: RedisOptions, master: any MasterSource, standing: Standing,
         notice: @escaping @Sendable (RedisNotice) -> Void,
-        deliver: @escaping @Sendable ([UpstreamOutput]) -> Void
+        deliver: @escaping @Sendable ([UpstreamOutput]) -> Void,
+        report: @escaping @Sendable () -> Void, strayed: @escaping @Sendable () -> Void
     ) {
         self.options = options
         self.master = master
         self.standing = standing
         self.notice = notice
         self.deliver = deliver
+        self.report = report
+        self.strayed = strayed
         keys = RedisKeys(options)
         backoff = Backoff(base: options.backoffBase, limit: options.backoffMax)
     }
@@ -69,9 +77,18 @@ final class FeedLink: @unchecked Sendable {
 
     /// Returns when nothing more will be delivered.
     func stop() {
-        wanted.withLock { $0.isStopped = true }
+        wanted.withLock { $0.isEnded = true }
         wakeup.wake()
         queue.sync {}
+    }
+
+    /// Ends, without waiting, and says that it did.
+    func retire() {
+        wanted.withLock {
+            $0.isEnded = true
+            $0.isRetired = true
+        }
+        wakeup.wake()
     }
 
     /// Something about the standing has changed, which this thread is to look at.
@@ -79,24 +96,31 @@ final class FeedLink: @unchecked Sendable {
 
     /// From any thread, without waiting.
     func want(_ topic: RedisTopic, _ isWanted: Bool) {
+        wish(topic, isWanted ? .wanted : .unwanted)
+    }
+
+    /// The topic is told of at another server now.
+    func release(_ topic: RedisTopic) { wish(topic, .elsewhere) }
+
+    private func wish(_ topic: RedisTopic, _ wish: Wish) {
         wanted.withLock { wanted in
-            if isWanted {
+            if wish == .wanted {
                 wanted.topics.insert(topic)
             } else {
                 wanted.topics.remove(topic)
             }
-            if wanted.isListening { wanted.changes.append((topic, isWanted)) }
+            if wanted.isListening { wanted.changes.append((topic, wish)) }
         }
         wakeup.wake()
     }
 
     // MARK: on the thread
 
-    private var isStopped: Bool { wanted.withLock { $0.isStopped } }
+    private var isEnded: Bool { wanted.withLock { $0.isEnded } }
 
     private func run() {
         var nextTry = ContinuousClock.now
-        while !isStopped {
+        while !isEnded {
             report()
             if ContinuousClock.now >= nextTry {
                 do throws(RedisError) {
@@ -110,13 +134,10 @@ final class FeedLink: @unchecked Sendable {
             }
         }
         standing.feedClosed()
-    }
-
-    private func report() {
-        let state: UpstreamState = standing.isOnline ? .online : .offline
-        guard state != reported else { return }
-        reported = state
-        deliver([.state(state)])
+        _ = standing.note("feed", nil)
+        if wanted.withLock({ $0.isRetired }), generation > 0 {
+            deliver([.lapsed(generation: generation)])
+        }
     }
 
     private func lost(_ error: RedisError) {
@@ -140,10 +161,11 @@ final class FeedLink: @unchecked Sendable {
     /// - Throws: `RedisError`, with what broke it.
     private func serve() throws(RedisError) {
         guard let address = master.master(at: .now) else { throw .noMaster }
-        let session = try RedisSession(options, at: address, scripts: [])
+        let session = try RedisSession(
+            options, at: address, origin: master.origin(), scripts: [])
         let connection = session.connection
         opened(session)
-        while !isStopped {
+        while !isEnded {
             let now = ContinuousClock.now
             report()
             guard master.master(at: now) == address else { throw .noMaster }
@@ -152,7 +174,14 @@ final class FeedLink: @unchecked Sendable {
                     .notMaster, doing: "listen to", on: "\(address)",
                     seen: "other data than the commands go to", detail: "connecting again")
             }
-            applyChanges(to: connection)
+            guard !standing.isDoubtful(at: now, lease: options.deadline) else {
+                throw RedisError(
+                    .notMaster, doing: "listen to", on: "\(address)",
+                    seen: "a server that the commands don't find to be the master",
+                    detail: "\(options.deadline)")
+            }
+            applyChanges(to: connection, now)
+            if isRenewalDue { deliver(renewal(session)) }
             if pingSentAt == nil, now >= provenAt + options.deadline / (2 * Self.pings) {
                 connection.append(.words("PING"))
                 pingSentAt = now
@@ -161,7 +190,11 @@ final class FeedLink: @unchecked Sendable {
             let ready = Wakeup.poll(
                 connection.descriptor, writing: connection.hasOutput, wakeup,
                 until: min(provenAt + options.deadline, now + options.deadline / Self.pings))
-            if ready.isReadable { take(try connection.receive()) }
+            if ready.isReadable {
+                let outputs = try take(try connection.receive(), address)
+                standing.feedHeard(at: .now)
+                deliver(isRenewalDue ? outputs + renewal(session) : outputs)
+            }
             guard ContinuousClock.now < provenAt + options.deadline else {
                 throw RedisError(
                     .deadline, doing: "listen to", on: "\(address)", seen: "no answer to a ping",
@@ -172,78 +205,134 @@ final class FeedLink: @unchecked Sendable {
 
     private func opened(_ session: RedisSession) {
         generation = standing.feedOpened(session.identity)
+        standing.feedHeard(at: .now)
         if standing.note("feed", nil) {
             notice(RedisNotice(.info, "the feed comes from Redis at \(session.connection.address)"))
         }
         backoff.succeeded()
         provenAt = .now
         pingSentAt = nil
+        askAgainAt = nil
+        isRenewalDue = false
         let all = wanted.withLock { wanted in
             wanted.isListening = true
             return wanted.topics
         }
-        subscriptions.removeAll(keepingCapacity: true)
-        ask(session.connection, all.map { ($0, true) })
+        subscriptions.removeAll()
+        ask(session.connection, all.map { ($0, .wanted) })
     }
 
-    private func applyChanges(to connection: RedisConnection) {
+    /// What the connection still holds goes on in a generation of its own.
+    private func renewal(_ session: RedisSession) -> [UpstreamOutput] {
+        isRenewalDue = false
+        let ended = generation
+        generation = standing.feedOpened(session.identity)
+        return [.lapsed(generation: ended)] + subscriptions.held.compactMap(subscribed)
+    }
+
+    private func subscribed(_ topic: RedisTopic) -> UpstreamOutput? {
+        guard case .conversation(let id) = topic else { return nil }
+        return .subscribed(conversation: id.text, generation: generation)
+    }
+
+    // MARK: asking
+
+    private func applyChanges(to connection: RedisConnection, _ now: ContinuousClock.Instant) {
         let changes = wanted.withLock { wanted in
             defer { wanted.changes.removeAll(keepingCapacity: true) }
             return wanted.changes
         }
-        ask(connection, changes)
+        var asked: [(topic: RedisTopic, wish: Wish)] = []
+        for change in changes {
+            guard change.wish == .elsewhere else {
+                asked.append(change)
+                continue
+            }
+            asked.removeAll { $0.topic == change.topic }
+            if subscriptions.leave(change.topic) { isRenewalDue = true }
+        }
+        if let due = askAgainAt, now >= due {
+            askAgainAt = nil
+            let again = subscriptions.refused.subtracting(asked.map(\.topic))
+            asked += again.map { ($0, .wanted) }
+        }
+        ask(connection, asked)
     }
 
     /// Sends the commands, those of a kind together as long as the order allows it.
     private func ask(
-        _ connection: RedisConnection, _ changes: [(topic: RedisTopic, isWanted: Bool)]
+        _ connection: RedisConnection, _ changes: [(topic: RedisTopic, wish: Wish)]
     ) {
+        let limit = options.isCluster ? 1 : Self.batch
         var rest = changes[...]
-        while let kind = rest.first?.isWanted {
-            let same = rest.prefix(Self.batch).prefix { $0.isWanted == kind }
+        while let wish = rest.first?.wish {
+            let same = rest.prefix(limit).prefix { $0.wish == wish }
             rest = rest.dropFirst(same.count)
+            let word = (options.isCluster ? "S" : "") + (wish == .wanted ? "" : "UN") + "SUBSCRIBE"
             let channels = same.map { keys.channel(of: $0.topic) }
-            connection.append(.words([Array((kind ? "SUBSCRIBE" : "UNSUBSCRIBE").utf8)] + channels))
-            for change in same {
-                subscriptions[change.topic, default: Subscription(isWanted: kind)].isWanted = kind
-                subscriptions[change.topic]?.outstanding += 1
-            }
+            connection.append(.words([Array(word.utf8)] + channels))
+            for change in same { subscriptions.ask(change.topic, wish == .wanted) }
         }
     }
 
-    private func take(_ replies: [RedisReply]) {
+    // MARK: hearing
+
+    /// - Throws: `RedisError`, if the server refuses to be listened to.
+    private func take(
+        _ replies: [RedisReply], _ address: RedisOptions.Address
+    ) throws(RedisError) -> [UpstreamOutput] {
         var outputs: [UpstreamOutput] = []
         for reply in replies {
+            if let code = reply.errorCode {
+                try refused(reply, code, address)
+                continue
+            }
             let parts = reply.elements
-            switch (parts.first ?? reply).string {
-            case "message":
+            let word = (parts.first ?? reply).string
+            switch word {
+            case "message", "smessage":
                 guard let channel = parts[1].bytes, let event = parts[2].bytes,
-                    let topic = keys.topic(ofChannel: channel)
+                    let topic = keys.topic(ofChannel: channel), subscriptions.isWanted(topic)
                 else { continue }
                 outputs += events(event, of: topic)
-            case "subscribe", "unsubscribe":
-                if let output = acknowledged(parts) { outputs.append(output) }
+            case "subscribe", "ssubscribe", "unsubscribe", "sunsubscribe":
+                guard let topic = parts[1].bytes.flatMap(keys.topic(ofChannel:)) else { continue }
+                let isWanted = word == "subscribe" || word == "ssubscribe"
+                switch subscriptions.acknowledged(topic, isWanted) {
+                case .nothing: break
+                case .held: if let output = subscribed(topic) { outputs.append(output) }
+                case .lost: isRenewalDue = true
+                }
+                if !subscriptions.refused.isEmpty { stray() }
             case "pong", "PONG":
                 if let sentAt = pingSentAt { provenAt = sentAt }
                 pingSentAt = nil
             default: break
             }
         }
-        if !outputs.isEmpty { deliver(outputs) }
+        return outputs
     }
 
-    private func acknowledged(_ parts: [RedisReply]) -> UpstreamOutput? {
-        guard let channel = parts[1].bytes, let topic = keys.topic(ofChannel: channel),
-            var subscription = subscriptions[topic]
-        else { return nil }
-        subscription.outstanding -= 1
-        guard subscription.outstanding == 0 else {
-            subscriptions[topic] = subscription
-            return nil
+    private func refused(
+        _ reply: RedisReply, _ code: String, _ address: RedisOptions.Address
+    ) throws(RedisError) {
+        switch code {
+        case "MOVED", "ASK":
+            let slot = reply.redirection?.slot
+            subscriptions.refuse { HashSlot.of(keys.channel(of: $0)) == slot }
+        case "CLUSTERDOWN", "TRYAGAIN": subscriptions.refuse { _ in true }
+        default:
+            throw RedisError(
+                .refused, doing: "listen to", on: "\(address)", seen: "refused", detail: code)
         }
-        subscriptions[topic] = subscription.isWanted ? subscription : nil
-        guard subscription.isWanted, case .conversation(let id) = topic else { return nil }
-        return .subscribed(conversation: id.text, generation: generation)
+        stray()
+    }
+
+    /// The topics of a slot are elsewhere, or nowhere for now: whoever knows more is to look.
+    private func stray() {
+        guard askAgainAt == nil else { return }
+        askAgainAt = .now + options.deadline / Self.pings
+        strayed()
     }
 
     private func events(_ event: [UInt8], of topic: RedisTopic) -> [UpstreamOutput] {

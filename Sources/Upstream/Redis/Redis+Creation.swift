@@ -85,7 +85,7 @@ extension Redis {
         wish.tries += 1
         let present = [Array(seen.utf8), Array(wish.id.utf8)]
         let key = keys.distinct(wish.people)
-        commands.send([.script(.claim, keys: [key], arguments: present)]) { [wish] result in
+        servers.send([.script(.claim, keys: [key], arguments: present)]) { [wish] result in
             switch result.flatMap({ self.read($0[0], .claim, wish.id) }) {
             case .failure(let error): self.finish(call, .failure(error))
             case .success(let answer): self.settle(wish, on: answer[1].string ?? wish.id, call)
@@ -129,6 +129,6 @@ extension Redis {
     func release(_ people: String, from id: String) {
         let key = keys.distinct(people)
         // Should it fail, the next one to claim finds out.
-        commands.send([.script(.claim, keys: [key], arguments: [Array(id.utf8), []])]) { _ in }
+        servers.send([.script(.claim, keys: [key], arguments: [Array(id.utf8), []])]) { _ in }
     }
 }

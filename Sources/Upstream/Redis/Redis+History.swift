@@ -5,9 +5,9 @@ import Wire
 /// The reading half: every question but the lists is one script, and so one moment.
 extension Redis {
     package func ask(_ query: HistoryQuery, token: UInt64) {
-        let generation = standing.generation
+        let question = question(token, about: query.topics)
         let answer: @Sendable (Result<HistoryAnswer, RequestError>) -> Void = { result in
-            self.answer(token, generation: generation, result)
+            self.answer(question, result)
         }
         switch query {
         case .conversation(let id, let reader):
@@ -108,7 +108,7 @@ extension Redis {
         _ ids: [String],
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
-        commands.send(ids.map { command(.head, of: $0, []) }) { result in
+        servers.send(ids.map { command(.head, of: $0, []) }) { result in
             answer(
                 result.flatMap { replies in
                     var heads: [String: Head] = [:]
@@ -148,6 +148,19 @@ extension Redis {
                     return .participants(
                         ParticipantList(participants: objects, total: members.count))
                 })
+        }
+    }
+}
+
+extension HistoryQuery {
+    /// What the feed must tell of without a break for the answer to prove anything about it.
+    fileprivate var topics: [RedisTopic] {
+        switch self {
+        case .conversation(let id, _), .message(let id, _), .page(let id, _),
+            .changes(let id, _, _, _), .participants(let id, _):
+            [.conversation(id.id)]
+        case .conversations(let user, _, _): [.list(user.id)]
+        case .heads(let ids): ids.map { .conversation($0.id) }
         }
     }
 }

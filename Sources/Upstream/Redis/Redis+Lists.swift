@@ -52,7 +52,7 @@ extension Redis {
             Array("ZRANGE".utf8), keys.list(of: user), Array("0".utf8), Array("-1".utf8),
             Array("WITHSCORES".utf8),
         ]
-        commands.send([.words(words)]) { result in
+        servers.send([.words(words)]) { result in
             switch result {
             case .failure(let error): then(.failure(error))
             case .success(let replies):
@@ -80,7 +80,7 @@ extension Redis {
         then: @escaping @Sendable (Result<[Entry], RequestError>) -> Void
     ) {
         let questions = listed.map { command(.listed, of: $0.id, [Array(user.utf8)]) }
-        commands.send(questions) { result in
+        servers.send(questions) { result in
             then(
                 result.flatMap { replies in
                     var entries: [Entry] = []
@@ -104,9 +104,9 @@ extension Redis {
         let told = RedisEvent.listed(conversation, isIn: isIn)
         let commands = users.map { user in
             let channel = keys.channel(of: .list(user.id))
-            return RedisCommand.words([Array(Self.publishing.utf8), channel, told])
+            return RedisCommand.words([publishing, channel, told])
         }
-        self.commands.send(commands) { _ in }
+        servers.send(commands) { _ in }
     }
 
     private func forget(_ place: (id: String, madeAt: [UInt8]), _ user: String) {
@@ -116,7 +116,7 @@ extension Redis {
         guard age > Self.entryGrace else { return }
         let arguments = [Array(place.id.utf8), place.madeAt]
         // Should it fail, the next one to read the list finds it again.
-        commands.send([.script(.forget, keys: [keys.list(of: user)], arguments: arguments)]) { _ in
+        servers.send([.script(.forget, keys: [keys.list(of: user)], arguments: arguments)]) { _ in
         }
     }
 
@@ -127,7 +127,7 @@ extension Redis {
         let rest = behind.map { cursor in entries.filter { cursor.stands(before: $0) } } ?? entries
         let page = Array(rest.prefix(limit))
         let questions = page.map { command(.view, of: $0.id, [Array(user.utf8)]) }
-        commands.send(questions) { result in
+        servers.send(questions) { result in
             then(
                 result.flatMap { replies in
                     var conversations: [ConversationView] = []

@@ -167,7 +167,7 @@ extension Redis {
                 Array("ZADD".utf8), keys.list(of: user), Array(moment.utf8), Array(id.utf8),
             ])
         }
-        commands.send(entries) { result in
+        servers.send(entries) { result in
             let refused = result.map { $0.lazy.compactMap(\.errorCode).first }
             switch refused {
             case .failure(let error): return then(.failure(error))

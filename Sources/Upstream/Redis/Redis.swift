@@ -21,10 +21,8 @@ package final class Redis: Upstream {
 
     let options: RedisOptions
     let keys: RedisKeys
-    let commands: CommandLink
-    let standing = Standing()
-    private let feed: FeedLink
-    private let master: any MasterSource
+    let servers: any RedisServers
+    private let troubles: Troubles
     private let outlet = Outlet()
     private let notice: @Sendable (RedisNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
@@ -36,60 +34,71 @@ package final class Redis: Upstream {
         self.options = options
         self.notice = notice
         keys = RedisKeys(options)
+        let troubles = Troubles()
+        self.troubles = troubles
+        servers = Self.servers(
+            options, troubles, notice: notice, deliver: { [outlet] in outlet.deliver($0) })
+    }
+
+    private static func servers(
+        _ options: RedisOptions, _ troubles: Troubles,
+        notice: @escaping @Sendable (RedisNotice) -> Void,
+        deliver: @escaping @Sendable ([UpstreamOutput]) -> Void
+    ) -> any RedisServers {
+        if options.isCluster {
+            return RedisCluster(options, troubles, notice: notice, deliver: deliver)
+        }
         let master: any MasterSource =
             options.sentinels.isEmpty
             ? FixedMaster(address: options.address) : Sentinels(options, notice: notice)
-        self.master = master
-        let feed = FeedLink(
-            options, master: master, standing: standing, notice: notice,
-            deliver: { [outlet] in outlet.deliver($0) })
-        self.feed = feed
-        commands = CommandLink(
-            options, master: master, standing: standing, notice: notice,
-            changed: { feed.look() })
+        let standing = Standing(Generations(), troubles)
+        let state = StateReport(deliver: deliver)
+        return RedisShard(
+            options, master: master, standing: standing, notice: notice, deliver: deliver,
+            report: { state.report { standing.isOnline } })
     }
 
     package func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {
         outlet.open(deliver)
-        master.start()
-        commands.start()
-        feed.start()
+        servers.start()
     }
 
     package func stop() {
-        commands.stop()
-        feed.stop()
-        master.stop()
+        servers.stop()
         outlet.close()
     }
 
     /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
-    package var trouble: String? { standing.trouble }
+    package var trouble: String? { troubles.first ?? servers.trouble }
+
+    /// When the feed was last heard, be it an event or the answer to a ping; nil until then. In a
+    /// cluster it is the feed that is longest silent.
+    package var heardAt: ContinuousClock.Instant? { servers.heardAt }
 
     // MARK: the feed
 
     package func subscribe(_ conversation: String) {
-        feed.want(.conversation(conversation.id), true)
+        servers.want(.conversation(conversation.id), true)
     }
 
     package func unsubscribe(_ conversation: String) {
-        feed.want(.conversation(conversation.id), false)
+        servers.want(.conversation(conversation.id), false)
     }
 
-    package func subscribeList(of user: String) { feed.want(.list(user.id), true) }
+    package func subscribeList(of user: String) { servers.want(.list(user.id), true) }
 
-    package func unsubscribeList(of user: String) { feed.want(.list(user.id), false) }
+    package func unsubscribeList(of user: String) { servers.want(.list(user.id), false) }
 
     package func publish(_ event: FeedEvent) {
         // All else is told by the script that writes it.
         guard case .typing(let conversation, let user, let state, let at) = event else { return }
         let told = RedisEvent.typing(user, state, at: at)
-        let words = [Array(Self.publishing.utf8), keys.channel(of: conversation), told]
-        commands.send([.words(words)]) { _ in }
+        let words = [publishing, keys.channel(of: conversation), told]
+        servers.send([.words(words)]) { _ in }
     }
 
     /// The command with which an event is told.
-    static let publishing = "PUBLISH"
+    var publishing: [UInt8] { Array((options.isCluster ? "SPUBLISH" : "PUBLISH").utf8) }
 
     // MARK: writes
 
@@ -125,16 +134,35 @@ package final class Redis: Upstream {
         outlet.deliver([.performed(token: call.token, result)])
     }
 
-    func answer(_ token: UInt64, generation: Int, _ result: Result<HistoryAnswer, RequestError>) {
+    /// A question on its way: what it is about, and in which generation it was asked.
+    struct Question: Sendable {
+        let token: UInt64
+        let topics: [RedisTopic]
+        let generation: Int
+    }
+
+    /// A question begins, before anything of it is sent.
+    func question(_ token: UInt64, about topics: [RedisTopic]) -> Question {
+        Question(token: token, topics: topics, generation: generation(of: topics))
+    }
+
+    func answer(_ question: Question, _ result: Result<HistoryAnswer, RequestError>) {
         // What was asked in one generation and answered in another was read in no certain one.
-        let proven = generation == standing.generation ? generation : 0
-        outlet.deliver([.answered(token: token, generation: proven, result)])
+        let isProven = question.generation == generation(of: question.topics)
+        let generation = isProven ? question.generation : 0
+        outlet.deliver([.answered(token: question.token, generation: generation, result)])
+    }
+
+    /// The generation under way of all of them, 0 if it is not one.
+    private func generation(of topics: [RedisTopic]) -> Int {
+        let generations = Set(topics.map(servers.generation(of:)))
+        return generations.count == 1 ? generations.first ?? 0 : 0
     }
 
     func newID() -> String { identifiers.withLock { $0.next(at: Embedded.systemTime()) } }
 
     package func disown(_ head: Head, conversation: String, token: UInt64) {
-        let generation = standing.generation
+        let question = question(token, about: [.conversation(conversation.id)])
         // A mark that is none of ours is one that the log has not.
         let mark = Hexadecimal.bytes(head.mark) ?? Array(head.mark.utf8)
         let texts = [head.epoch, String(head.rev)].map { Array($0.utf8) }
@@ -143,7 +171,7 @@ package final class Redis: Upstream {
                 guard let head = Head(answer[1]) else { return .failure(.unreadable) }
                 return .success(.heads([conversation: head]))
             }
-            self.answer(token, generation: generation, heads)
+            self.answer(question, heads)
         }
     }
 
@@ -162,7 +190,7 @@ package final class Redis: Upstream {
         _ script: RedisScript, of conversation: String, _ arguments: [[UInt8]],
         then: @escaping @Sendable (Result<Answer, RequestError>) -> Void
     ) {
-        commands.send([command(script, of: conversation, arguments)]) { result in
+        servers.send([command(script, of: conversation, arguments)]) { result in
             then(result.flatMap { self.read($0[0], script, conversation) })
         }
     }
@@ -172,7 +200,7 @@ package final class Redis: Upstream {
     ) -> RedisCommand {
         var all = arguments
         if script.tells {
-            all = [Array(Self.publishing.utf8), keys.channel(of: conversation)] + arguments
+            all = [publishing, keys.channel(of: conversation)] + arguments
         }
         return .script(script, keys: keys.keys(of: conversation), arguments: all)
     }
@@ -193,7 +221,7 @@ package final class Redis: Upstream {
             )
             return .failure(.unreadable)
         default:
-            if script.isWrite { _ = standing.note("writes", nil) }
+            if script.isWrite { _ = troubles.note("writes", nil) }
             return .success(answer)
         }
     }
@@ -211,7 +239,7 @@ package final class Redis: Upstream {
 
     /// Says it to the log, but not the same again.
     private func say(_ text: String) {
-        if standing.note("writes", text) { notice(RedisNotice(.error, text)) }
+        if troubles.note("writes", text) { notice(RedisNotice(.error, text)) }
     }
 }
 

@@ -6,6 +6,27 @@ enum RedisCommand: Sendable {
 
     static func words(_ words: String...) -> RedisCommand { .words(words.map { Array($0.utf8) }) }
 
+    /// Opens, on a node that receives a slot, the way to it for the one command behind.
+    static let asking = words("ASKING")
+
+    var isAsking: Bool {
+        if case .words(let words) = self { words.first == Array("ASKING".utf8) } else { false }
+    }
+
+    /// The slot of the cluster in which the command's keys or channel lie: our words have one,
+    /// right behind the first.
+    var slot: Int? {
+        switch self {
+        case .words(let words): words.count > 1 ? HashSlot.of(words[1]) : nil
+        case .script(_, let keys, _): keys.first.map(HashSlot.of)
+        }
+    }
+
+    /// Whether it tells the feed.
+    var tells: Bool {
+        if case .script(let script, _, _) = self { script.tells } else { false }
+    }
+
     /// Appends the command in the server's protocol (RESP).
     /// - Parameter digests: what the server calls each script.
     func append(to output: inout [UInt8], digests: [RedisScript: [UInt8]]) {

@@ -23,6 +23,8 @@ package struct RedisOptions: Sendable {
     package var database: Int
     /// The sentinels that know the master; empty: the server of the URL is asked itself.
     package var sentinels: [Address] = []
+    /// Whether the server is a node of a cluster, from which the others are learned.
+    package var isCluster = false
     /// The name under which the sentinels know the master.
     package var master = "mymaster"
     /// What the name of each key and channel begins with.
@@ -73,6 +75,12 @@ package struct RedisOptions: Sendable {
         }
         guard let address = Self.address(rest) else { throw Self.refused("no host and port") }
         self.address = address
+    }
+
+    /// What a connection says first, if there is a password.
+    var login: RedisCommand? {
+        guard let password else { return nil }
+        return .words((["AUTH"] + [user].compactMap { $0 } + [password]).map { Array($0.utf8) })
     }
 
     private static func end(of text: String, in bytes: [UInt8]) -> (start: Int, end: Int)? {

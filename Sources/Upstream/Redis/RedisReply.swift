@@ -33,6 +33,27 @@ enum RedisReply: Sendable, Hashable {
         if case .array(let elements) = self { elements } else { [] }
     }
 
+    /// Where a node of a cluster sends who asked it for another's slot.
+    struct Redirection: Sendable, Hashable {
+        enum Kind: String { case moved = "MOVED", ask = "ASK" }
+
+        var kind: Kind
+        var slot: Int
+        var address: RedisOptions.Address
+    }
+
+    /// `MOVED slot host:port` and `ASK slot host:port`.
+    var redirection: Redirection? {
+        guard case .error(let text) = self else { return nil }
+        let words = text.split(separator: " ")
+        guard words.count == 3, let kind = Redirection.Kind(rawValue: String(words[0])),
+            let slot = Int(words[1]), let colon = words[2].lastIndex(of: ":"),
+            let port = Int(words[2][words[2].index(after: colon)...])
+        else { return nil }
+        let address = RedisOptions.Address(host: String(words[2][..<colon]), port: port)
+        return Redirection(kind: kind, slot: slot, address: address)
+    }
+
     /// The code of an error: `NOSCRIPT`, `OOM`, …
     var errorCode: String? {
         guard case .error(let text) = self else { return nil }

@@ -5,6 +5,8 @@ import Crypto
 struct RedisIdentity: Sendable, Hashable {
     var process: String
     var replication: String
+    /// The key of the random id, and the id; empty where it can't be read.
+    var key: String
     var origin: String
 }
 
@@ -20,10 +22,13 @@ struct RedisSession {
     /// Whether the server throws data away when its memory is full.
     let evicts: Bool
 
-    /// - Parameter scripts: those that will be run here.
+    /// - Parameters:
+    ///   - origin: the name of the key of the random id.
+    ///   - scripts: those that will be run here.
     /// - Throws: `RedisError`: whatever keeps the server from being of use.
     init(
-        _ options: RedisOptions, at address: RedisOptions.Address, scripts: [RedisScript]
+        _ options: RedisOptions, at address: RedisOptions.Address, origin key: String,
+        scripts: [RedisScript]
     ) throws(RedisError) {
         let deadline = ContinuousClock.now + options.deadline
         let connection = try RedisConnection(address, timeout: options.deadline)
@@ -33,11 +38,7 @@ struct RedisSession {
             for reply in replies { try Self.check(reply, address) }
             return replies
         }
-        if let password = options.password {
-            let user = options.user.map { [$0] } ?? []
-            let words = ["AUTH"] + user + [password]
-            _ = try ask([.words(words.map { Array($0.utf8) })])
-        }
+        if let login = options.login { _ = try ask([login]) }
         // Before anything that an old server would take for a mistake.
         let server = RedisInfo(try ask([.words("INFO", "server")])[0])
         guard let version = server["redis_version"], let major = Int(version.prefix { $0 != "." }),
@@ -48,7 +49,8 @@ struct RedisSession {
                 seen: "Redis \(server["redis_version"] ?? "of an unknown version")",
                 detail: "needed: \(Self.oldest) or newer")
         }
-        let origin = Array("\(options.prefix)origin".utf8)
+        try Self.checkMode(server, options, address)
+        let origin = Array("\(options.prefix)\(key)".utf8)
         let chosen = try ask([
             .words("SELECT", "\(options.database)"), .words("INFO", "replication", "memory"),
         ])
@@ -65,14 +67,25 @@ struct RedisSession {
             ] + scripts.map { .words("SCRIPT", "LOAD", $0.text) })
         identity = RedisIdentity(
             process: server["run_id"] ?? "", replication: info["master_replid"] ?? "",
-            origin: replies[1].string ?? "")
+            key: key, origin: replies[1].string ?? "")
         var digests: [RedisScript: [UInt8]] = [:]
         for (script, reply) in zip(scripts, replies.dropFirst(2)) { digests[script] = reply.bytes }
         self.digests = digests
         evicts = info["maxmemory"] != "0" && info["maxmemory_policy"] != "noeviction"
     }
 
-    private static func check(
+    /// A node of a cluster has but a part of the keys, and says so only when asked for another.
+    private static func checkMode(
+        _ server: RedisInfo, _ options: RedisOptions, _ address: RedisOptions.Address
+    ) throws(RedisError) {
+        guard server["redis_mode"] == "cluster", !options.isCluster else { return }
+        throw RedisError(
+            .refused, doing: "use", on: "\(address)", seen: "a node of a cluster",
+            detail: "upstream.redis.cluster")
+    }
+
+    /// - Throws: `RedisError`, if the reply is an error that makes the server of no use.
+    static func check(
         _ reply: RedisReply, _ address: RedisOptions.Address
     ) throws(RedisError) {
         guard let code = reply.errorCode else { return }
@@ -87,6 +100,9 @@ struct RedisSession {
             throw RedisError(.busy, doing: "use", on: "\(address)", seen: "not ready", detail: code)
         case "OOM", "MISCONF", "NOREPLICAS":
             // It can't be written, which is no reason not to read it.
+            return
+        case "MOVED", "ASK", "TRYAGAIN":
+            // The slot is on its way to another node; the rest is here.
             return
         default:
             throw RedisError(

@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// Asks the sentinels, each on a thread of its own, who the master is. An address counts while more
@@ -6,47 +5,42 @@ import Synchronization
 /// the question was sent. A master that was cut off together with a minority of them ceases to
 /// count when its leases run out, and whoever writes stops with it.
 final class Sentinels: MasterSource {
-    /// How many times within a lease each sentinel is asked.
-    private static let questions = 4
-
     private struct Vote {
         var address: RedisOptions.Address
         var askedAt: ContinuousClock.Instant
     }
 
-    private struct State {
-        var votes: [Vote?]
-        var isStopped = false
-    }
-
     private let options: RedisOptions
-    private let state: Mutex<State>
-    private let notice: @Sendable (RedisNotice) -> Void
-    private let queues: [DispatchQueue]
-    private let wakeups: [Wakeup]
+    private let votes: Votes
+    private let pollers: [Poller]
+
+    private final class Votes: Sendable {
+        let all: Mutex<[Vote?]>
+
+        init(count: Int) { all = Mutex(Array(repeating: nil, count: count)) }
+    }
 
     init(_ options: RedisOptions, notice: @escaping @Sendable (RedisNotice) -> Void) {
         self.options = options
-        self.notice = notice
-        state = Mutex(State(votes: options.sentinels.map { _ in nil }))
-        queues = options.sentinels.indices.map { index in
-            DispatchQueue(label: "gapless.redis.sentinel.\(index)")
+        let votes = Votes(count: options.sentinels.count)
+        self.votes = votes
+        pollers = options.sentinels.enumerated().map { index, sentinel in
+            Poller(sentinel, options, notice: notice) { connection, askedAt throws(RedisError) in
+                let master = try Self.ask(connection, options, askedAt)
+                votes.all.withLock { $0[index] = Vote(address: master, askedAt: askedAt) }
+            }
         }
-        wakeups = options.sentinels.map { _ in Wakeup() }
     }
 
-    func start() {
-        for index in queues.indices { queues[index].async { self.run(index) } }
-    }
+    func start() { for poller in pollers { poller.start() } }
 
     func stop() {
-        state.withLock { $0.isStopped = true }
-        for wakeup in wakeups { wakeup.wake() }
-        for queue in queues { queue.sync {} }
+        for poller in pollers { poller.end() }
+        for poller in pollers { poller.wait() }
     }
 
     func master(at now: ContinuousClock.Instant) -> RedisOptions.Address? {
-        let votes = state.withLock { $0.votes }
+        let votes = self.votes.all.withLock { $0 }
         var counts: [RedisOptions.Address: Int] = [:]
         for case let vote? in votes where vote.askedAt + options.deadline > now {
             counts[vote.address, default: 0] += 1
@@ -54,37 +48,9 @@ final class Sentinels: MasterSource {
         return counts.first { $0.value > votes.count / 2 }?.key
     }
 
-    // MARK: on the thread of one sentinel
-
-    private var isStopped: Bool { state.withLock { $0.isStopped } }
-
-    private func run(_ index: Int) {
-        var backoff = Backoff(base: options.backoffBase, limit: options.deadline)
-        var lastTrouble: String?
-        while !isStopped {
-            do throws(RedisError) {
-                let connection = try RedisConnection(
-                    options.sentinels[index], timeout: options.deadline)
-                while !isStopped {
-                    try ask(connection, index)
-                    backoff.succeeded()
-                    lastTrouble = nil
-                    let next = ContinuousClock.now + options.deadline / Self.questions
-                    _ = Wakeup.poll(nil, writing: false, wakeups[index], until: next)
-                }
-            } catch {
-                if error.description != lastTrouble {
-                    notice(RedisNotice(.warning, error.description))
-                    lastTrouble = error.description
-                }
-                _ = Wakeup.poll(
-                    nil, writing: false, wakeups[index], until: .now + backoff.failed())
-            }
-        }
-    }
-
-    private func ask(_ connection: RedisConnection, _ index: Int) throws(RedisError) {
-        let askedAt = ContinuousClock.now
+    private static func ask(
+        _ connection: RedisConnection, _ options: RedisOptions, _ askedAt: ContinuousClock.Instant
+    ) throws(RedisError) -> RedisOptions.Address {
         let question = RedisCommand.words("SENTINEL", "GET-MASTER-ADDR-BY-NAME", options.master)
         let reply = try connection.exchange([question], until: askedAt + options.deadline)[0]
         guard let host = reply.elements.first?.string, let port = reply.elements.last?.int else {
@@ -93,7 +59,6 @@ final class Sentinels: MasterSource {
                 seen: "a sentinel that does not know the master",
                 detail: reply.errorCode ?? "upstream.redis.master")
         }
-        let vote = Vote(address: .init(host: host, port: port), askedAt: askedAt)
-        state.withLock { $0.votes[index] = vote }
+        return .init(host: host, port: port)
     }
 }

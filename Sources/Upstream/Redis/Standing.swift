@@ -1,5 +1,27 @@
 import Synchronization
 
+/// Numbers for generations, which only rise; all shards of an upstream draw from one.
+final class Generations: Sendable {
+    private let last = Atomic<Int>(0)
+
+    func next() -> Int { last.add(1, ordering: .relaxed).newValue }
+}
+
+/// What is wrong now, by what it is wrong with, for health and for a log that says it once.
+final class Troubles: Sendable {
+    private let all = Mutex<[String: String]>([:])
+
+    /// Keeps what is wrong (nil: nothing is). Whether that is news.
+    func note(_ what: String, _ trouble: String?) -> Bool {
+        all.withLock { all in
+            defer { all[what] = trouble }
+            return all[what] != trouble
+        }
+    }
+
+    var first: String? { all.withLock { $0.min { $0.key < $1.key }?.value } }
+}
+
 /// How the two links stand to each other, for both of their threads: which server each speaks to,
 /// and which generation of the feed that makes. Nothing is called while its lock is held.
 final class Standing: Sendable {
@@ -8,10 +30,26 @@ final class Standing: Sendable {
         var commands: RedisIdentity?
         /// Of the feed, whether it is up or not; rises with each.
         var generation = 0
-        var trouble: [String: String] = [:]
+        /// When a question was sent that the server has answered as the one it was: a connection
+        /// that listens can't be asked.
+        var confirmedAt: ContinuousClock.Instant?
+        /// Whether both links were at the same data in this generation.
+        var wasWhole = false
+        var heardAt: ContinuousClock.Instant?
     }
 
+    private let generations: Generations
+    private let troubles: Troubles
+    /// What the troubles of these links are called: the address of a node, or nothing.
+    private let label: String
+
     private let state = Mutex(State())
+
+    init(_ generations: Generations = Generations(), _ troubles: Troubles, label: String = "") {
+        self.generations = generations
+        self.troubles = troubles
+        self.label = label
+    }
 
     /// The feed's generation, if questions go to the same data that it tells of; otherwise 0.
     var generation: Int {
@@ -26,34 +64,54 @@ final class Standing: Sendable {
         state.withLock { $0.feed != nil && $0.commands != nil && $0.feed != $0.commands }
     }
 
+    /// Whether nobody vouches any more for the server that the feed comes from.
+    func isDoubtful(at now: ContinuousClock.Instant, lease: Duration) -> Bool {
+        state.withLock { state in
+            state.feed != nil && state.wasWhole
+                && state.confirmedAt.map { $0 + lease < now } ?? true
+        }
+    }
+
     /// Begins a generation and gives its number.
     func feedOpened(_ identity: RedisIdentity) -> Int {
+        let generation = generations.next()
         state.withLock {
             $0.feed = identity
-            $0.generation += 1
-            return $0.generation
+            $0.generation = generation
+            $0.wasWhole = $0.commands == identity
         }
+        return generation
     }
 
     func feedClosed() { state.withLock { $0.feed = nil } }
 
-    /// Gives what the commands spoke to before.
-    func commandsOpened(_ identity: RedisIdentity) {
-        state.withLock { $0.commands = identity }
-    }
+    /// Bytes have come from the feed.
+    func feedHeard(at moment: ContinuousClock.Instant) { state.withLock { $0.heardAt = moment } }
 
-    func commandsClosed() { state.withLock { $0.commands = nil } }
+    /// When bytes last came from the feed.
+    var heardAt: ContinuousClock.Instant? { state.withLock { $0.heardAt } }
 
-    /// Keeps, for health, what keeps a link from being up (nil: nothing). Whether it is news.
-    func note(_ link: String, _ trouble: String?) -> Bool {
-        state.withLock { state in
-            defer { state.trouble[link] = trouble }
-            return state.trouble[link] != trouble
+    /// The server has said who it is.
+    /// - Parameter askedAt: before it was asked.
+    func confirmed(_ identity: RedisIdentity, askedAt: ContinuousClock.Instant) {
+        state.withLock {
+            $0.commands = identity
+            $0.confirmedAt = askedAt
+            if $0.feed == identity { $0.wasWhole = true }
         }
     }
 
-    var trouble: String? {
-        state.withLock { $0.trouble.sorted { $0.key < $1.key }.first?.value }
+    /// - Parameter isDemoted: whether the server is none any more that counts.
+    func commandsClosed(isDemoted: Bool) {
+        state.withLock {
+            $0.commands = nil
+            if isDemoted { $0.confirmedAt = nil }
+        }
+    }
+
+    /// Keeps, for health, what keeps a link from being up (nil: nothing). Whether it is news.
+    func note(_ link: String, _ trouble: String?) -> Bool {
+        troubles.note("\(label) \(link)", trouble)
     }
 }
 
@@ -61,8 +119,14 @@ final class Standing: Sendable {
 protocol MasterSource: Sendable {
     /// The master's address, or nil while nobody may be taken for it.
     func master(at now: ContinuousClock.Instant) -> RedisOptions.Address?
+    /// The name of the key of the random id that lies beside the data, without the prefix.
+    func origin() -> String
     func start()
     func stop()
+}
+
+extension MasterSource {
+    func origin() -> String { "origin" }
 }
 
 /// The one server that the configuration names.

@@ -38,7 +38,7 @@ final class Wakeup: Sendable {
     static func poll(
         _ connection: Int32?, writing: Bool, _ wakeup: Wakeup?,
         until moment: ContinuousClock.Instant
-    ) -> (isReadable: Bool, isWritable: Bool) {
+    ) -> (isReadable: Bool, isWritable: Bool, isWoken: Bool) {
         // A negative descriptor is one that `poll` leaves alone.
         let interest = Int16(POLLIN) | (writing ? Int16(POLLOUT) : 0)
         var watched = [
@@ -50,8 +50,9 @@ final class Wakeup: Sendable {
         // Rounded up, so that one who waits for a deadline wakes behind it.
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1
         _ = Glibc.poll(&watched, 2, left > .zero ? Int32(clamping: milliseconds) : 0)
-        if watched[1].revents != 0 { wakeup?.clear() }
+        let isWoken = watched[1].revents != 0
+        if isWoken { wakeup?.clear() }
         let isReadable = watched[0].revents & ~Int16(POLLOUT) != 0
-        return (isReadable, watched[0].revents & Int16(POLLOUT) != 0)
+        return (isReadable, watched[0].revents & Int16(POLLOUT) != 0, isWoken)
     }
 }

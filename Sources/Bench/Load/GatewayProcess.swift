@@ -1,0 +1,88 @@
+import Glibc
+
+/// A real gateway that this process started, alone on its core, with its cache in a directory of
+/// its own. Both are gone when the measurement lets go of it.
+final class GatewayProcess {
+    private static let key = "bench-key-0123456789abcdef"
+
+    let port: Int
+    let process: pid_t
+    private let operations: Operations
+    private let directory: String
+    private var hasEnded = false
+
+    /// Starts it and waits until it is ready.
+    ///
+    /// - Parameter settings: further `KEY=VALUE` words.
+    /// - Throws: `BenchError.failure` where it does not come up, with the end of what it said.
+    init(
+        program: String, settings: [String], directory parent: String, on machine: Machine
+    ) throws(BenchError) {
+        directory = try Self.makeDirectory(in: parent)
+        port = try Socket.freePort()
+        let internalPort = try Socket.freePort()
+        operations = Operations(.loopback(internalPort))
+        let keys = "\(directory)/api-keys"
+        try Files.write("\(Self.key)\n", to: keys)
+        let own = [
+            "listen.public=127.0.0.1:\(port)", "listen.internal=127.0.0.1:\(internalPort)",
+            "cache.path=\(directory)/gapless.db", "auth.api_key_file=\(keys)",
+            // Publishers send as fast as they can, and connections wait for the slowest step.
+            "limits.requests_per_second=1000000", "limits.connect_timeout=600s",
+            "log.level=warning",
+        ]
+        let words = [program, "serve"] + (own + settings).flatMap { ["--set", $0] }
+        let log = "\(directory)/log"
+        process = try machine.onGatewayCore { () throws(BenchError) in
+            try Child.spawn(words, log: log)
+        }
+        try waitUntilReady()
+    }
+
+    deinit {
+        // Nothing of it is kept, so there is nothing to drain for.
+        if !hasEnded { Child.kill(process) }
+        let suffixes = ["", "-wal", "-shm", ".lock"]
+        for name in suffixes.map({ "gapless.db\($0)" }) + ["api-keys", "log"] {
+            unlink("\(directory)/\(name)")
+        }
+        rmdir(directory)
+    }
+
+    private static func makeDirectory(in parent: String) throws(BenchError) -> String {
+        var template = Array("\(parent)/gapless-bench-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw .failure("making a directory in \(parent): errno \(errno)")
+        }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private func waitUntilReady() throws(BenchError) {
+        let deadline = Clock.now() + 30 * Clock.second
+        while Clock.now() < deadline {
+            try Interruption.check()
+            hasEnded = Child.hasEnded(process)
+            guard !hasEnded else { break }
+            if operations.isReady { return }
+            usleep(20_000)
+        }
+        let log = Files.text("\(directory)/log") ?? ""
+        throw .failure("starting the gateway: not ready; it said:\n\(log.suffix(1000))")
+    }
+
+    // MARK: - What it says of itself
+
+    func figures() throws(BenchError) -> ProcessFigures { try ProcessFigures(of: process) }
+
+    /// What is wrong by its own account: nothing, if its books balance and it is well.
+    /// - Throws: `BenchError.failure` where it does not answer.
+    func faults() throws(BenchError) -> [String] { try operations.faults() }
+
+    /// One sample of its metrics.
+    /// - Throws: `BenchError.failure` where it does not answer.
+    func metric(_ name: String) throws(BenchError) -> Int? { try operations.metric(name) }
+
+    func api() throws(BenchError) -> ServerAPI {
+        ServerAPI(try HTTPConnection(port: port, key: Self.key))
+    }
+}

@@ -1,0 +1,106 @@
+import Glibc
+
+/// The command line of `gapless-bench`: finds the scenario, runs its cases in turn as often as
+/// asked, and reports: JSON on standard output, a table on standard error. Exits with 0; 1 if it
+/// failed or a trial is bad, 2 if it was misused.
+package enum LoadGenerator {
+    private static let common: [Options.Option] = [
+        .init(name: "gateway", value: "PROGRAM", help: "the program (the gapless beside this)"),
+        .init(
+            name: "set", value: "KEY=VALUE", help: "a configuration key of the gateway",
+            repeats: true),
+        .init(name: "cores", value: "A,B", help: "of gateway and generator, or none (0,1)"),
+        .init(name: "directory", value: "PATH", help: "where the cache lies ($TMPDIR, or /tmp)"),
+        .init(name: "repeat", value: "N", help: "trials of each case, interleaved (1)"),
+    ]
+
+    package static func main(_ arguments: [String]) -> Int32 {
+        let words = arguments.dropFirst()
+        guard let name = words.first, name != "--help", !words.contains("--help") else {
+            say(help(words.first.flatMap(scenario)))
+            return words.isEmpty ? 2 : 0
+        }
+        do throws(BenchError) {
+            guard let scenario = scenario(name) else { throw .usage("no scenario \(name)") }
+            let options = try Options(words.dropFirst(), accepted: scenario.options + common)
+            return try run(scenario, options)
+        } catch {
+            say("gapless-bench: \(error)\n")
+            if error.kind == .usage { say("see gapless-bench --help\n") }
+            return error.kind == .usage ? 2 : 1
+        }
+    }
+
+    private static func scenario(_ name: String) -> Scenario? {
+        Scenario.all.first { $0.name == name }
+    }
+
+    private static func run(
+        _ scenario: Scenario, _ options: Options
+    ) throws(BenchError) -> Int32 {
+        let machine = try Machine(cores: options["cores"] ?? "0,1")
+        let rounds = try options.int("repeat", default: 1, in: 1...1000)
+        let settings = options.all("set")
+        let cases = try scenario.cases(options)
+        let program = options["gateway"] ?? sibling()
+        let directory = options["directory"] ?? environment("TMPDIR") ?? "/tmp"
+        Interruption.prepare()
+        Machine.raiseDescriptorLimit()
+
+        var trials = [[Trial]](repeating: [], count: cases.count)
+        for round in 1...rounds {
+            for (index, one) in cases.enumerated() {
+                say("\(scenario.name) \(one.name) (\(round) of \(rounds))\n")
+                let gateway = try GatewayProcess(
+                    program: program, settings: settings, directory: directory, on: machine)
+                trials[index].append(try one.run(gateway))
+            }
+        }
+        let report = Report(scenario, cases, trials: trials, settings: settings, on: machine)
+        say(report.text())
+        write(report.json(), to: STDOUT_FILENO)
+        return report.isGood ? 0 : 1
+    }
+
+    /// The gateway that was built together with this.
+    private static func sibling() -> String {
+        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &path, path.count - 1)
+        let own = String(
+            decoding: path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex) + "/gapless"
+    }
+
+    private static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static func help(_ scenario: Scenario?) -> String {
+        guard let scenario else {
+            let rows = Scenario.all.map { ($0.name, $0.summary) }
+            return "usage: gapless-bench SCENARIO [options]\n\nscenarios:\n" + table(rows)
+                + "\ngapless-bench SCENARIO --help shows its options.\n"
+        }
+        let rows = (scenario.options + common).map { ("--\($0.name) \($0.value)", $0.help) }
+        return "usage: gapless-bench \(scenario.name) [options]\n\n\(scenario.summary)\n\n"
+            + "options:\n" + table(rows)
+    }
+
+    private static func table(_ rows: [(String, String)]) -> String {
+        let width = rows.map(\.0.count).max() ?? 0
+        return rows.map { name, text in
+            "  \(name)\(String(repeating: " ", count: width + 2 - name.count))\(text)\n"
+        }.joined()
+    }
+
+    private static func say(_ text: String) { write(Array(text.utf8), to: STDERR_FILENO) }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var left = bytes[...]
+        while !left.isEmpty {
+            let count = Glibc.write(descriptor, Array(left), left.count)
+            guard count > 0 else { return }
+            left = left.dropFirst(count)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+/// Whether what a file claims is there, row by row. For tests, for the time after a crash and for
+/// whoever suspects a file; it reads everything and takes its time.
+///
+/// What a row may be ahead of: a live change that came on top of a hole is stored before the stream
+/// gets there, so a message may have a `rev` above the head's, or a place above it. Nothing is
+/// inferred from such a row but its own value, and it is covered if a run says so, as any other.
+extension Store {
+    /// One thing that must be nowhere: a query whose rows are where it is. Each row is the number
+    /// of a conversation and up to two numbers more, never anything that a user wrote.
+    private struct Fault {
+        let seen: String
+        let query: String
+        init(_ seen: String, _ query: String) {
+            self.seen = seen
+            self.query = query
+        }
+    }
+
+    /// What is wrong with the file, a line each, at most a hundred of a kind; none if all is well.
+    /// - Throws: `CacheError`, if it can't be read.
+    package func audit() throws(CacheError) -> [String] {
+        let connection = try readingConnection()
+        // One moment, though somebody writes meanwhile.
+        try connection.execute("BEGIN")
+        var findings: [String] = []
+        for fault in Self.anywhere + (isOrigin ? Self.inALog : Self.inACache) {
+            let statement = try connection.prepare("SELECT * FROM (\(fault.query)) LIMIT 100")
+            findings += try statement.all {
+                "\(fault.seen): conversation \($0.int(0)), \($0.int(1)), \($0.int(2))"
+            }
+        }
+        return findings
+    }
+
+    private static let anywhere = [
+        Fault(
+            "a message of no conversation",
+            """
+            SELECT m.cid, min(m.seq), count(*) FROM message AS m
+            LEFT JOIN conversation AS c ON c.cid = m.cid AND c.removed < 2
+            WHERE c.cid IS NULL GROUP BY m.cid
+            """),
+        Fault(
+            "the messages are counted wrong (counted, there)",
+            """
+            SELECT 0, messages, there FROM state, (SELECT count(*) AS there FROM message)
+            WHERE messages <> there
+            """),
+        Fault(
+            "the last message is another one (noted, there)",
+            """
+            SELECT cid, last_seq, there FROM (
+                SELECT cid, last_seq, (SELECT coalesce(max(seq), 0) FROM message AS m
+                    WHERE m.cid = c.cid AND m.deleted = 0) AS there
+                FROM conversation AS c WHERE removed = 0) WHERE last_seq <> there
+            """),
+        Fault(
+            "two slots have one rev (rev, slots)",
+            """
+            SELECT cid, rev, count(*) FROM (
+                SELECT cid, rev FROM message
+                UNION ALL SELECT cid, record_rev FROM conversation WHERE removed = 0)
+            GROUP BY cid, rev HAVING count(*) > 1
+            """),
+        Fault(
+            "a participant of no conversation",
+            """
+            SELECT m.cid, count(*), 0 FROM member AS m LEFT JOIN conversation AS c ON c.cid = m.cid
+            WHERE c.cid IS NULL OR (m.member = 1 AND c.removed > 0) GROUP BY m.cid
+            """),
+    ]
+
+    /// The embedded log: every place has its message.
+    private static let inALog = [
+        Fault(
+            "a place has no message (head, messages)",
+            """
+            SELECT cid, seq, there FROM (
+                SELECT cid, seq, (SELECT count(*) FROM message AS m WHERE m.cid = c.cid
+                    AND m.seq BETWEEN 1 AND c.seq) AS there
+                FROM conversation AS c WHERE removed = 0) WHERE seq <> there
+            """),
+        Fault(
+            "a message lies above the head (message, head)",
+            """
+            SELECT c.cid, m.seq, c.seq FROM conversation AS c JOIN message AS m ON m.cid = c.cid
+            WHERE c.removed = 0 AND (m.seq > c.seq OR m.rev > c.rev)
+            """),
+    ]
+
+    /// The cache of another origin: what it says that it holds, it holds.
+    private static let inACache = [
+        Fault(
+            "a place is covered and has no message (run)",
+            """
+            SELECT cid, low, high FROM coverage AS r
+            WHERE cid IN (SELECT cid FROM conversation WHERE removed = 0)
+                AND high - low + 1 <> (SELECT count(*) FROM message AS m
+                    WHERE m.cid = r.cid AND m.seq BETWEEN r.low AND r.high)
+            """),
+        Fault(
+            "a run is none, or lies below the floor (run)",
+            """
+            SELECT r.cid, r.low, r.high FROM coverage AS r JOIN conversation AS c ON c.cid = r.cid
+            WHERE c.removed = 0 AND (r.low < max(1, c.floor) OR r.high < r.low)
+            """),
+        Fault(
+            "two runs overlap, or touch as of one rev (lower one's high, upper one's low)",
+            """
+            SELECT cid, below, low FROM (
+                SELECT cid, low, as_of, lag(high) OVER w AS below, lag(as_of) OVER w AS other
+                FROM coverage WINDOW w AS (PARTITION BY cid ORDER BY low))
+            WHERE below >= low OR (below = low - 1 AND other = as_of)
+            """),
+        Fault(
+            "a run of no conversation (run)",
+            """
+            SELECT r.cid, r.low, r.high FROM coverage AS r
+            LEFT JOIN conversation AS c ON c.cid = r.cid AND c.removed < 2 WHERE c.cid IS NULL
+            """),
+        Fault(
+            "a message lies below the floor (message, floor)",
+            """
+            SELECT c.cid, m.seq, c.floor FROM conversation AS c JOIN message AS m
+                ON m.cid = c.cid AND m.seq < c.floor WHERE c.removed = 0
+            """),
+        Fault(
+            "the messages of a conversation are counted wrong (counted, there)",
+            """
+            SELECT cid, held, there FROM (
+                SELECT cid, held, (SELECT count(*) FROM message AS m WHERE m.cid = c.cid) AS there
+                FROM conversation AS c WHERE removed = 0) WHERE held <> there
+            """),
+        Fault(
+            "the change at the head has another mark than the head (message, rev)",
+            """
+            SELECT c.cid, m.seq, c.rev FROM conversation AS c JOIN message AS m
+                ON m.cid = c.cid AND m.rev = c.rev WHERE c.removed = 0 AND m.mark <> c.mark
+            """),
+    ]
+}

@@ -1,0 +1,80 @@
+import Chat
+import Engine
+import Wire
+
+/// One gateway of a simulated world: the engine, which ends with its process, the cache, which
+/// doesn't, the link to the origin, and what is on its way between them. Owned by the world.
+final class Gateway {
+    /// A question of the store, read at one turn and answered at another.
+    struct Read {
+        let token: UInt64
+        let query: Query
+        let readAt: Int
+        let due: Int
+        var result: Result<Answer, RequestError>?
+    }
+
+    /// A question of the origin.
+    struct Fetch {
+        enum Subject: Hashable {
+            case history(HistoryQuery)
+            case disowning(Head, String)
+        }
+        let token: UInt64
+        let subject: Subject
+        /// Of the feed, when it was asked.
+        let generation: Int
+        let readAt: Int
+        let due: Int
+        var isFailing: Bool
+        /// When it was read, and what.
+        var read: (turn: Int, result: Result<HistoryAnswer, RequestError>)?
+    }
+
+    /// What the feed has lost in silence of a conversation.
+    struct Loss {
+        /// In which turn the last of it was lost.
+        var turn: Int
+        /// When an answer of the origin showed the gateway that there is more.
+        var shownAt: Timestamp?
+    }
+
+    let place: Int
+    /// nil while its process is not there.
+    var engine: Engine?
+    var store = MirrorStore()
+    var link = RemoteLink()
+    var reads: [Read] = []
+    var fetches: [Fetch] = []
+    var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
+    var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []
+    /// What the feed has lost since the link came up.
+    var losses: [String: Loss] = [:]
+    /// Deltas that the engines before this one have written.
+    var written = 0
+    /// After how many actions of this turn the process ends, if it does.
+    var lastAction: Int?
+    /// The turn in which something other than a look at the heads was last asked for.
+    var lastDeed = 0
+
+    init(place: Int) { self.place = place }
+
+    /// The process ends: what is in the file stays.
+    func stop() {
+        if let engine { written += engine.totals().books.written }
+        engine = nil
+        link = RemoteLink()
+        reads = []
+        fetches = []
+        writes = []
+        outcomes = []
+        losses = [:]
+        lastAction = nil
+    }
+
+    /// Nothing is on its way but a look at whether the heads are where they should be.
+    var isQuiet: Bool {
+        reads.isEmpty && fetches.allSatisfy(\.subject.isVerification) && writes.isEmpty && outcomes.isEmpty
+            && link.queue.isEmpty && link.isUp && link.unacknowledged.isEmpty
+    }
+}

@@ -1,0 +1,186 @@
+import Chat
+import Engine
+import Wire
+
+/// What comes to a gateway from elsewhere: its link's outputs, answers of cache and origin, the
+/// fate of writes; each in its time, and with what may go wrong on the way.
+extension MirrorWorld {
+    // MARK: - The link
+
+    func keepLink(_ gateway: Gateway) {
+        guard gateway.engine != nil else { return }
+        if gateway.link.isDead, isCalm || random.chance(30) {
+            say("gateway \(gateway.place) notices that its link is dead")
+            gateway.link.notice()
+        }
+        if gateway.link.generation == 0, isCalm || random.chance(25) {
+            gateway.link.connect()
+            gateway.losses = [:]
+            say("gateway \(gateway.place) has link \(gateway.link.generation)")
+        }
+        for conversation in gateway.link.unacknowledged where isCalm || random.chance(50) {
+            gateway.link.acknowledge(conversation)
+        }
+    }
+
+    func deliverFeed(_ gateway: Gateway) {
+        guard let engine = gateway.engine, isCalm || gateway.link.stalledUntil <= turn else {
+            return
+        }
+        let count = isCalm ? .max : random.number(0...scenario.feed)
+        for output in gateway.link.deliver(count) {
+            say("gateway \(gateway.place) hears \(output.line)")
+            switch output {
+            case .event(let event): engine.feed(CollectionOfOne(event), at: now)
+            case .subscribed(let id, let generation):
+                engine.subscribed(id, generation: generation, at: now)
+            case .lapsed(let generation): engine.lapsed(generation: generation, at: now)
+            case .state(let state): engine.linked(state, at: now)
+            }
+        }
+    }
+
+    // MARK: - Answers
+
+    func deliverReads(_ gateway: Gateway) {
+        guard let engine = gateway.engine else { return }
+        var due: [Gateway.Read] = []
+        for at in gateway.reads.indices where gateway.reads[at].readAt <= turn || isCalm {
+            if gateway.reads[at].result == nil {
+                gateway.reads[at].result = gateway.store.answer(gateway.reads[at].query)
+            }
+            if gateway.reads[at].due <= turn || isCalm { due.append(gateway.reads[at]) }
+        }
+        gateway.reads.removeAll { $0.result != nil && ($0.due <= turn || isCalm) }
+        for read in due {
+            guard let result = read.result else { continue }
+            say("gateway \(gateway.place) has read \(read.token)")
+            engine.answered(read.token, result, at: now)
+        }
+    }
+
+    func deliverFetches(_ gateway: Gateway) {
+        guard let engine = gateway.engine else { return }
+        for at in gateway.fetches.indices
+        where gateway.fetches[at].read == nil
+            && (gateway.fetches[at].readAt <= turn || isCalm)
+        {
+            gateway.fetches[at].read = (turn, answer(gateway.fetches[at], gateway))
+        }
+        let due = gateway.fetches.filter { $0.read != nil && ($0.due <= turn || isCalm) }
+        gateway.fetches.removeAll { $0.read != nil && ($0.due <= turn || isCalm) }
+        for fetch in due {
+            guard let read = fetch.read else { continue }
+            let generation = fetch.generation == gateway.link.generation ? fetch.generation : 0
+            say(
+                "gateway \(gateway.place) is answered \(fetch.token) in \(generation):"
+                    + " \(read.result.line)")
+            if generation > 0 { note(read.result, readIn: read.turn, gateway) }
+            for _ in 0..<(strikes(.repeated) ? 2 : 1) {
+                engine.fetched(fetch.token, generation: generation, read.result, at: now)
+            }
+        }
+    }
+
+    private func answer(
+        _ fetch: Gateway.Fetch, _ gateway: Gateway
+    ) -> Result<HistoryAnswer, RequestError> {
+        // Of a node that the adapter does not believe in, or of none.
+        let isElsewhere = gateway.link.isDead || gateway.link.generation != fetch.generation
+        if fetch.isFailing && !isCalm || isElsewhere || fetch.generation == 0 && !isCalm {
+            return .failure(.originUnavailable)
+        }
+        switch fetch.subject {
+        case .history(let query):
+            return origin.answer(query, clamp: strikes(.short, 50) ? scenario.clamp : .max)
+        case .disowning(let head, let conversation):
+            let commit = origin.commit
+            let heads = origin.disown(head, conversation)
+            if origin.commit > commit { lose(conversation) }
+            return .success(.heads(heads))
+        }
+    }
+
+    /// What happens to the conversation is told to nobody.
+    func lose(_ conversation: String) {
+        for gateway in gateways where gateway.link.acknowledged.contains(conversation) {
+            gateway.losses[conversation] = Gateway.Loss(turn: turn)
+        }
+    }
+
+    /// The answer shows the gateway what its feed has lost.
+    private func note(
+        _ result: Result<HistoryAnswer, RequestError>, readIn turn: Int, _ gateway: Gateway
+    ) {
+        guard case .success(.heads) = result else { return }
+        for (conversation, loss) in gateway.losses
+        where loss.turn < turn && loss.shownAt == nil {
+            gateway.losses[conversation]?.shownAt = now
+        }
+    }
+
+    // MARK: - Writes
+
+    func write(_ gateway: Gateway) {
+        guard let engine = gateway.engine else { return }
+        for write in gateway.writes where write.due <= turn || isCalm {
+            var result: Result<Outcome, RequestError> = .failure(.originUnavailable)
+            let isCut = !gateway.link.isUp
+            // Done, and nobody hears of it; or not done.
+            if !isCut || random.chance(30) {
+                let done = perform(write.operation, by: write.caller)
+                if !isCut, !strikes(.failures) { result = done }
+            }
+            let due = strikes(.late, 40) ? turn + random.number(0...scenario.delay) : turn
+            gateway.outcomes.append((due, write.token, result))
+        }
+        gateway.writes.removeAll { $0.due <= turn || isCalm }
+        for outcome in gateway.outcomes where outcome.due <= turn || isCalm {
+            engine.performed(outcome.token, outcome.result, at: now)
+        }
+        gateway.outcomes.removeAll { $0.due <= turn || isCalm }
+    }
+
+    // MARK: - Faults
+
+    /// What goes wrong by itself.
+    func goWrong() throws(Violation) {
+        for gateway in gateways {
+            guard gateway.engine != nil else {
+                if random.chance(30) { start(gateway) }
+                continue
+            }
+            if strikes(.restarts, 2) {
+                if random.chance(50) {
+                    try stop(gateway)
+                } else {
+                    gateway.lastAction = random.number(0...3)
+                }
+                continue
+            }
+            if gateway.link.isUp, strikes(.lapses, scenario.rate / 2) { cut(gateway) }
+            if strikes(.stalls, 2) { gateway.link.stalledUntil = turn + random.number(1...10) }
+        }
+        if strikes(.failovers, 3) {
+            for conversation in conversations {
+                origin.lose(random.upTo(random.pick([1, 2, 10]) ?? 1), of: conversation)
+            }
+            say("another master takes over")
+            for gateway in gateways where gateway.link.isUp { cut(gateway) }
+        }
+        if strikes(.empties, 1) {
+            say("the origin is emptied")
+            origin.empty()
+            for conversation in conversations { lose(conversation) }
+        }
+        for place in clients.indices where connections[place] != nil && strikes(.readers, 2) {
+            try disconnect(place)
+        }
+    }
+
+    private func cut(_ gateway: Gateway) {
+        say("gateway \(gateway.place) loses its link")
+        gateway.link.die()
+        if random.chance(50) { gateway.link.notice() }
+    }
+}

@@ -1,0 +1,163 @@
+import Chat
+import Engine
+import JSON
+import Wire
+
+/// A small world around real engines whose log lives elsewhere: an origin that is written to, that
+/// loses, forks and forgets, links that break and feeds that lie, caches that fail, gateways that
+/// end and start again, and clients that move between them. Time is virtual and every choice is
+/// drawn from the seed. One thread; a run owns everything in it.
+package final class MirrorWorld: Inhabited {
+    package let seed: UInt64
+    let scenario: MirrorScenario
+    var random: SplitMix64
+    var now = Timestamp(milliseconds: 1_700_000_000_000)
+    package private(set) var turn = 0
+    var origin = Origin()
+    let gateways: [Gateway]
+    let clients: [Client]
+    /// The connections that there are, by the client's place among the clients.
+    var connections: [Int: Connection] = [:]
+    /// Faults and random deeds have stopped: what is under way comes to its end.
+    var isCalm = false
+    /// Gets a line for whatever happens, if somebody listens.
+    package var trace: ((String) -> Void)?
+    /// How often what went wrong.
+    package var injected: [Fault: Int] = [:]
+    var nextSession: SessionID = 0
+    /// Deltas in frames that were lost with their connection.
+    var lostDeltas = 0
+
+    /// A client's connection: to which gateway, and how it reads.
+    struct Connection {
+        let gateway: Int
+        let session: SessionID
+        var socket: Socket
+        var pace: Int
+        var deadline: Int?
+    }
+
+    var users: [String] { scenario.users }
+    var conversations: [String] { scenario.conversations }
+
+    package init(seed: UInt64, without left: Set<Fault> = []) {
+        self.seed = seed
+        random = SplitMix64(seed ^ 0x6D69_7272_6F72)
+        let scenario = MirrorScenario(&random, without: left)
+        self.scenario = scenario
+        gateways = (0..<scenario.gateways).map { Gateway(place: $0) }
+        clients = (0..<scenario.clients).map { place in
+            Client(name: "client \(place)", user: scenario.users[place % scenario.users.count])
+        }
+        origin.retained = scenario.faults.contains(.floors) ? scenario.kept : 0
+        for gateway in gateways { start(gateway) }
+    }
+
+    func say(_ line: @autoclosure () -> String) {
+        if let trace { trace("\(turn): \(line())") }
+    }
+
+    /// Whether something goes wrong now.
+    func strikes(_ fault: Fault, _ percent: Int? = nil) -> Bool {
+        guard !isCalm, scenario.faults.contains(fault), random.chance(percent ?? scenario.rate)
+        else { return false }
+        injected[fault, default: 0] += 1
+        return true
+    }
+
+    // MARK: - A turn
+
+    /// Lets time pass, and everything that happens in it happen, in an order of the seed's.
+    package func step() throws(Violation) {
+        turn += 1
+        now.milliseconds += Int64(isCalm ? 200 : random.chance(2) ? 20_000 : random.number(1...400))
+        origin.now = now
+        for gateway in gateways { gateway.engine?.tick(at: now) }
+        if !isCalm {
+            if random.chance(scenario.writes) { writeAsBackend() }
+            act()
+            try goWrong()
+        }
+        for gateway in random.shuffled(gateways) {
+            keepLink(gateway)
+            for part in random.shuffled([0, 1, 2, 3]) {
+                switch part {
+                case 0: deliverFeed(gateway)
+                case 1: deliverReads(gateway)
+                case 2: deliverFetches(gateway)
+                default: write(gateway)
+                }
+            }
+        }
+        try readSockets()
+        for gateway in gateways { try endTurn(gateway) }
+        // Who reads at once is looked at where the gateway says that all is said.
+        if isCalm || random.chance(50) { try readSockets() }
+        try checkTurn()
+    }
+
+    private func act() {
+        for place in clients.indices {
+            guard connections[place] != nil else {
+                if random.chance(30) { connect(place) }
+                continue
+            }
+            if strikes(.readers) {
+                connections[place]?.pace = random.pick([0, 40, 700, .max]) ?? .max
+            }
+            guard clients[place].isConnected, random.chance(scenario.requests) else { continue }
+            for _ in 0..<random.number(1...3) {
+                if let frame = deed(of: clients[place]) { send(place, frame) }
+            }
+        }
+    }
+
+    // MARK: - Writes
+
+    /// Writes to the origin, which tells every gateway that listens.
+    @discardableResult
+    func perform(_ operation: Operation, by caller: Caller) -> Result<Outcome, RequestError> {
+        let before = Dictionary(
+            uniqueKeysWithValues: conversations.map { id in
+                (id, Set(origin.log(id)?.record().participants ?? []))
+            })
+        let performed = origin.perform(operation, by: caller)
+        say("commit \(origin.commit): \(operation.line) \(performed.events.count) events")
+        for event in performed.events {
+            tell(event)
+            switch event {
+            case .record(let record, _, let removed, _):
+                let old = before[record.id] ?? []
+                for user in record.participants where !old.contains(user) {
+                    tell(.listed(user: user, conversation: record.id, isIn: true))
+                }
+                for user in removed {
+                    tell(.listed(user: user, conversation: record.id, isIn: false))
+                }
+            case .deleted(let id, _, let participants):
+                for user in participants {
+                    tell(.listed(user: user, conversation: id, isIn: false))
+                }
+            case .message, .read, .listed, .typing:
+                break
+            }
+        }
+        return performed.result
+    }
+
+    /// Hands an event to the links, which may lose it.
+    func tell(_ event: FeedEvent) {
+        for gateway in gateways where gateway.link.hears(event) {
+            let conversation = RemoteLink.Output.event(event).conversation
+            if let conversation, strikes(.drops) {
+                say("gateway \(gateway.place) loses \(event.line)")
+                gateway.losses[conversation] = Gateway.Loss(turn: turn)
+                continue
+            }
+            gateway.link.tell(event)
+            if conversation == nil { continue }
+            if strikes(.duplicates) { gateway.link.tell(event) }
+            if strikes(.reorders) { gateway.link.swapLast() }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Engine
+import Wire
+
+/// The questions that a gateway asks of an origin elsewhere, answered as of now.
+extension Origin {
+    /// - Parameter clamp: how many messages or changes an answer holds at most.
+    package func answer(
+        _ query: HistoryQuery, clamp: Int = .max
+    ) -> Result<HistoryAnswer, RequestError> {
+        do throws(RequestError) {
+            return .success(try read(query, clamp))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func read(_ query: HistoryQuery, _ clamp: Int) throws(RequestError) -> HistoryAnswer {
+        switch query {
+        case .conversation(let id, let reader):
+            return .conversation(view(try present(id), reader ?? "", atCommit: commit))
+        case .conversations(let user, let limit, let cursor):
+            return .conversations(try list(of: user, limit: limit, cursor: cursor, commit))
+        case .message(let id, let message):
+            let log = try present(id)
+            let seq = stride(from: log.floor, through: log.highest, by: 1)
+                .first { log.message($0).id == message }
+            guard let seq else { throw .noMessage }
+            return .message(log.message(seq))
+        case .page(let id, var request):
+            let log = try present(id)
+            request.limit = min(request.limit, clamp)
+            return .page(try log.page(request, asOf: log.rev))
+        case .changes(let id, let since, let mark, let limit):
+            return .changes(
+                try present(id).changes(since: since, mark: mark, limit: min(limit, clamp)))
+        case .heads(let ids):
+            var heads: [String: Head] = [:]
+            for id in ids { heads[id] = log(id)?.head }
+            return .heads(heads)
+        case .participants(let id, let request):
+            let log = try present(id)
+            return .participants(log.participants(request, asOf: log.rev))
+        }
+    }
+
+    private func present(_ id: String) throws(RequestError) -> ModelLog {
+        guard let log = log(id) else { throw .noConversation }
+        return log
+    }
+}

@@ -1,0 +1,124 @@
+import Engine
+import Wire
+
+/// One gateway's link to an origin elsewhere, as its adapter sees it: a feed for what was asked
+/// for, in generations, each of which is one unbroken connection to one node. What it has to say
+/// waits here in order until the world lets it through. A value, owned by the gateway.
+struct RemoteLink {
+    enum Output {
+        case event(FeedEvent)
+        case subscribed(String, generation: Int)
+        case lapsed(generation: Int)
+        case state(UpstreamState)
+
+        /// The conversation whose feed it is of.
+        var conversation: String? {
+            switch self {
+            case .event(.message(let id, _, _, _)), .event(.deleted(let id, _, _)): id
+            case .event(.record(let record, _, _, _)): record.id
+            case .subscribed(let id, _): id
+            case .event, .lapsed, .state: nil
+            }
+        }
+    }
+
+    /// Of the connection that the adapter believes in; 0 for none.
+    private(set) var generation = 0
+    private var last = 0
+    /// The connection is dead, and the adapter has not noticed.
+    private(set) var isDead = false
+    /// What is asked for.
+    private(set) var wanted: Set<String> = []
+    private(set) var lists: Set<String> = []
+    /// What this generation tells of.
+    private(set) var acknowledged: Set<String> = []
+    private(set) var queue: [Output] = []
+    /// Nothing gets through until this turn.
+    var stalledUntil = 0
+    /// Conversations of which the feed has lost something in silence, in this generation.
+    var lossy: Set<String> = []
+
+    var isUp: Bool { generation > 0 && !isDead }
+
+    // MARK: - The connection
+
+    mutating func connect() {
+        last += 1
+        generation = last
+        isDead = false
+        lossy = []
+        queue.append(.state(.online))
+    }
+
+    /// The connection breaks; `notice` when the adapter is to know.
+    mutating func die() { isDead = true }
+
+    mutating func notice() {
+        guard generation > 0 else { return }
+        queue.append(.lapsed(generation: generation))
+        queue.append(.state(.offline))
+        generation = 0
+        isDead = false
+        acknowledged = []
+    }
+
+    // MARK: - What is asked for
+
+    mutating func subscribe(_ conversation: String) { wanted.insert(conversation) }
+
+    mutating func unsubscribe(_ conversation: String) {
+        wanted.remove(conversation)
+        acknowledged.remove(conversation)
+    }
+
+    mutating func watchList(of user: String, _ isWatched: Bool) {
+        if isWatched { lists.insert(user) } else { lists.remove(user) }
+    }
+
+    /// Asked for and not acknowledged yet.
+    var unacknowledged: [String] { wanted.subtracting(acknowledged).sorted() }
+
+    mutating func acknowledge(_ conversation: String) {
+        guard isUp, wanted.contains(conversation) else { return }
+        acknowledged.insert(conversation)
+        queue.append(.subscribed(conversation, generation: generation))
+    }
+
+    // MARK: - What it tells
+
+    /// Whether an event reaches this gateway.
+    func hears(_ event: FeedEvent) -> Bool {
+        guard isUp else { return false }
+        switch event {
+        case .message(let id, _, _, _), .deleted(let id, _, _), .typing(let id, _, _, _),
+            .read(let id, _, _):
+            return acknowledged.contains(id)
+        case .record(let record, _, _, _): return acknowledged.contains(record.id)
+        case .listed(let user, _, _): return lists.contains(user)
+        }
+    }
+
+    mutating func tell(_ event: FeedEvent) { queue.append(.event(event)) }
+
+    /// The last two events of one conversation change places, unless another output of it stands
+    /// between them.
+    mutating func swapLast() {
+        guard let last = queue.last?.conversation,
+            let other = queue.dropLast().lastIndex(where: {
+                $0.conversation == last || $0.conversation == nil
+            }), case .event = queue[other], queue[other].conversation == last
+        else { return }
+        queue.swapAt(other, queue.count - 1)
+    }
+
+    mutating func deliver(_ count: Int) -> [Output] {
+        let delivered = Array(queue.prefix(count))
+        queue.removeFirst(delivered.count)
+        return delivered
+    }
+
+    /// Whether something about the conversation is still on its way.
+    func isBringing(_ conversation: String) -> Bool {
+        queue.contains { $0.conversation.map { $0 == conversation } ?? true }
+    }
+}

@@ -1,0 +1,149 @@
+import Dispatch
+import Synchronization
+import Wire
+
+/// The nodes of a cluster as the one upstream: a shard for each master, and every command and topic
+/// at the one that owns its slot. The shards' generations are drawn from one counter, so that the
+/// number names the shard too: a link that breaks, and a slot that moves away, end the generation
+/// of one shard alone. Commands may be sent from any thread; who is where is decided on `queue`.
+///
+/// While a slot moves, nothing is told about it by the node that receives it, because those who
+/// listen are at the one that gives it: so whatever tells the feed waits until the slot has moved.
+/// It costs three threads for each master, which for some sixty of them is what it may.
+final class RedisCluster: RedisServers {
+    typealias Address = RedisOptions.Address
+
+    /// What is known to all threads.
+    struct Servers: Sendable {
+        var map = ClusterMap()
+        var shards: [Address: RedisShard] = [:]
+
+        func owner(of slot: Int) -> RedisShard? { map.owner(of: slot).flatMap { shards[$0] } }
+    }
+
+    let options: RedisOptions
+    let queue = DispatchQueue(label: "gapless.redis.cluster")
+    let topology: ClusterTopology
+    /// Calls that wait until they may go again.
+    let waiting = Atomic<Int>(0)
+    private let keys: RedisKeys
+    private let troubles: Troubles
+    private let generations = Generations()
+    private let notice: @Sendable (RedisNotice) -> Void
+    private let deliver: @Sendable ([UpstreamOutput]) -> Void
+    private let state: StateReport
+    private let servers = Mutex(Servers())
+    /// What is wanted, and where it was asked for; changes on `queue` alone.
+    private let places = Mutex<[RedisTopic: Address?]>([:])
+
+    init(
+        _ options: RedisOptions, _ troubles: Troubles,
+        notice: @escaping @Sendable (RedisNotice) -> Void,
+        deliver: @escaping @Sendable ([UpstreamOutput]) -> Void
+    ) {
+        self.options = options
+        self.troubles = troubles
+        self.notice = notice
+        self.deliver = deliver
+        state = StateReport(deliver: deliver)
+        topology = ClusterTopology(options, notice: notice)
+        keys = RedisKeys(options)
+    }
+
+    func start() {
+        report()
+        topology.start { [weak self] in self?.queue.async { [weak self] in self?.follow() } }
+    }
+
+    func stop() {
+        topology.stop()
+        // Behind this nothing is on the queue that would make a shard.
+        queue.sync {}
+        for shard in servers.withLock({ $0.shards.values }) { shard.stop() }
+    }
+
+    func snapshot() -> Servers { servers.withLock { $0 } }
+
+    // MARK: commands
+
+    func send(_ commands: [RedisCommand], then: @escaping CommandLink.Completion) {
+        RedisScatter(commands, self, then: then).begin()
+    }
+
+    // MARK: topics
+
+    func want(_ topic: RedisTopic, _ isWanted: Bool) {
+        queue.async { self.place(topic, isWanted) }
+    }
+
+    private func slot(of topic: RedisTopic) -> Int { HashSlot.of(keys.channel(of: topic)) }
+
+    private func place(_ topic: RedisTopic, _ isWanted: Bool) {
+        let servers = snapshot()
+        guard isWanted else {
+            if let place = places.withLock({ $0.removeValue(forKey: topic) }), let place {
+                servers.shards[place]?.want(topic, false)
+            }
+            return
+        }
+        let place = servers.map.owner(of: slot(of: topic))
+        places.withLock { $0[topic] = .some(place) }
+        if let place { servers.shards[place]?.want(topic, true) }
+    }
+
+    /// The map is another one: each master gets its links, and what moved is asked for where it is.
+    private func follow() {
+        let map = topology.map
+        var shards = snapshot().shards
+        for address in map.masters where shards[address] == nil {
+            let shard = shard(at: address)
+            shards[address] = shard
+            shard.start()
+        }
+        let retired = shards.filter { !map.masters.contains($0.key) }
+        for address in retired.keys { shards[address] = nil }
+        servers.withLock { [shards] in $0 = Servers(map: map, shards: shards) }
+        for (topic, before) in places.withLock({ $0 }) {
+            let place = map.owner(of: slot(of: topic))
+            guard place != before else { continue }
+            places.withLock { $0[topic] = .some(place) }
+            if let before { shards[before]?.release(topic) }
+            if let place { shards[place]?.want(topic, true) }
+        }
+        for shard in retired.values { shard.retire() }
+        report()
+    }
+
+    private func shard(at address: Address) -> RedisShard {
+        RedisShard(
+            options, master: ClusterNode(address, topology),
+            standing: Standing(generations, troubles, label: "\(address)"), notice: notice,
+            deliver: deliver, report: { [weak self] in self?.report() },
+            strayed: { [topology] in topology.refresh() })
+    }
+
+    // MARK: what is
+
+    private func report() { state.report { isOnline } }
+
+    func generation(of topic: RedisTopic) -> Int {
+        let shard = snapshot().owner(of: slot(of: topic))
+        return shard?.standing.generation ?? 0
+    }
+
+    var isOnline: Bool {
+        let servers = snapshot()
+        return servers.map.isWhole
+            && servers.shards.allSatisfy { address, shard in
+                shard.isOnline || servers.map.lastSlot(of: address) == nil
+            }
+    }
+
+    var heardAt: ContinuousClock.Instant? { snapshot().shards.values.compactMap(\.heardAt).min() }
+
+    var trouble: String? {
+        guard !snapshot().map.isWhole else { return nil }
+        return topology.trouble
+            ?? "use the cluster: slots that nobody owns (more than half of the masters must agree)"
+    }
+}

@@ -1,0 +1,63 @@
+/// One server and our two links to it: all of the data, or the slots of one node of a cluster.
+/// Whoever asks may do so from any thread.
+final class RedisShard: RedisServers {
+    let standing: Standing
+    private let commands: CommandLink
+    private let feed: FeedLink
+    private let master: any MasterSource
+
+    /// - Parameters:
+    ///   - report: called on the links' threads when the standing may be another.
+    ///   - strayed: called when the server says that a slot is not its.
+    init(
+        _ options: RedisOptions, master: any MasterSource, standing: Standing,
+        notice: @escaping @Sendable (RedisNotice) -> Void,
+        deliver: @escaping @Sendable ([UpstreamOutput]) -> Void,
+        report: @escaping @Sendable () -> Void, strayed: @escaping @Sendable () -> Void = {}
+    ) {
+        self.standing = standing
+        self.master = master
+        let feed = FeedLink(
+            options, master: master, standing: standing, notice: notice, deliver: deliver,
+            report: report, strayed: strayed)
+        self.feed = feed
+        commands = CommandLink(
+            options, master: master, standing: standing, notice: notice,
+            changed: { feed.look() })
+    }
+
+    func start() {
+        master.start()
+        commands.start()
+        feed.start()
+    }
+
+    func stop() {
+        commands.stop()
+        feed.stop()
+        master.stop()
+    }
+
+    /// Ends, without waiting, as one of several: what was subscribed here has lapsed.
+    func retire() {
+        commands.end()
+        feed.retire()
+    }
+
+    func send(_ commands: [RedisCommand], then: @escaping CommandLink.Completion) {
+        self.commands.send(commands, then: then)
+    }
+
+    func want(_ topic: RedisTopic, _ isWanted: Bool) { feed.want(topic, isWanted) }
+
+    /// The topic is told of at another server now.
+    func release(_ topic: RedisTopic) { feed.release(topic) }
+
+    func generation(of topic: RedisTopic) -> Int { standing.generation }
+
+    var isOnline: Bool { standing.isOnline }
+
+    var heardAt: ContinuousClock.Instant? { standing.heardAt }
+
+    var trouble: String? { nil }
+}

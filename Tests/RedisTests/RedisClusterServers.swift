@@ -1,0 +1,129 @@
+import TestSupport
+
+@testable import Upstream
+
+/// Three masters with a replica each, on the loopback, killed with the test.
+final class RedisClusterServers {
+    static let size = 3
+
+    let masters: [RedisServer]
+    let replicas: [RedisServer]
+    private let ids: [String]
+
+    init() throws {
+        let nodes = try (0..<2 * Self.size).map { _ in try RedisServer.node() }
+        masters = Array(nodes.prefix(Self.size))
+        replicas = Array(nodes.dropFirst(Self.size))
+        ids = try nodes.map { try $0.ask("CLUSTER", "MYID").string ?? "" }
+        for (place, node) in nodes.enumerated() {
+            try node.ask("CLUSTER", "SET-CONFIG-EPOCH", "\(place + 1)")
+            guard place > 0 else { continue }
+            let first = nodes[0]
+            try node.ask("CLUSTER", "MEET", "127.0.0.1", "\(first.port)", "\(first.busPort)")
+        }
+        for (place, master) in masters.enumerated() {
+            let slots = Self.slots(place)
+            try master.ask("CLUSTER", "ADDSLOTSRANGE", "\(slots.first)", "\(slots.last)")
+        }
+        try wait("the nodes to know each other") {
+            try nodes.allSatisfy { try Self.lines($0).count == nodes.count }
+        }
+        for (replica, id) in zip(replicas, ids) { try replica.ask("CLUSTER", "REPLICATE", id) }
+        // A failover is decided by masters that know the replica, which must be in step.
+        try wait("the replicas to follow") {
+            try nodes.allSatisfy { node in
+                let lines = try Self.lines(node)
+                let info = try node.ask("CLUSTER", "INFO").string ?? ""
+                return info.contains("cluster_state:ok")
+                    && lines.filter { $0.contains("slave") }.count == Self.size
+            }
+                && replicas.allSatisfy { replica in
+                    let info = RedisInfo(try replica.ask("INFO", "replication"))
+                    return info["master_link_status"] == "up"
+                }
+        }
+    }
+
+    /// The slots of each master: of the first the lowest.
+    static func slots(_ place: Int) -> (first: Int, last: Int) {
+        let width = HashSlot.count / size + 1
+        return (place * width, min((place + 1) * width, HashSlot.count) - 1)
+    }
+
+    private static func lines(_ node: RedisServer) throws -> [Substring] {
+        (try node.ask("CLUSTER", "NODES").string ?? "").split(whereSeparator: \.isNewline)
+            .filter { !$0.contains("handshake") }
+    }
+
+    private func wait(_ what: String, _ condition: () throws -> Bool) throws {
+        if try !Deadline.standard.poll(until: condition) {
+            throw TestFailure("waited in vain for \(what)")
+        }
+    }
+
+    func options(_ change: (inout RedisOptions) -> Void = { _ in }) throws -> RedisOptions {
+        try masters[0].options {
+            $0.isCluster = true
+            $0.deadline = .seconds(1)
+            change(&$0)
+        }
+    }
+
+    /// Names of conversations that lie at a master.
+    func conversations(at place: Int, _ count: Int) throws -> [String] {
+        let (first, last) = Self.slots(place)
+        return try conversations(in: first...last, count)
+    }
+
+    /// Names of conversations that lie in some slots.
+    func conversations(in slots: ClosedRange<Int>, _ count: Int) throws -> [String] {
+        let keys = RedisKeys(try options())
+        let named = (1...).lazy.map { "c\(slots.lowerBound)-\($0)" }
+            .filter { slots.contains(HashSlot.of(keys.channel(of: $0))) }
+        return Array(named.prefix(count))
+    }
+
+    /// Waits until a replica has all that its master was told.
+    func waitForReplica(_ place: Int) throws {
+        try wait("the replica") {
+            let master = RedisInfo(try masters[place].ask("INFO", "replication"))
+            let replica = RedisInfo(try replicas[place].ask("INFO", "replication"))
+            return master["master_repl_offset"] == replica["slave_repl_offset"]
+        }
+    }
+
+    // MARK: moving a slot
+
+    /// From here on the slot is between two masters.
+    func beginMoving(_ slot: Int, from: Int, to: Int) throws {
+        let slot = "\(slot)"
+        try masters[to].ask("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[from])
+        try masters[from].ask("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[to])
+        while true {
+            let keys = try masters[from].ask("CLUSTER", "GETKEYSINSLOT", slot, "10").elements
+            if keys.isEmpty { return }
+            let words = ["MIGRATE", "127.0.0.1", "\(masters[to].port)", "", "0", "5000", "KEYS"]
+            let reply = try masters[from].ask(words + keys.compactMap(\.string))
+            if let code = reply.errorCode { throw TestFailure("MIGRATE: \(code)") }
+        }
+    }
+
+    /// Moves the lowest slots of a master to another one, as whoever looks after a cluster does.
+    func reshard(_ count: Int, from: Int, to: Int) throws {
+        let arguments = [
+            "--cluster", "reshard", "127.0.0.1:\(masters[0].port)", "--cluster-from", ids[from],
+            "--cluster-to", ids[to], "--cluster-slots", "\(count)", "--cluster-yes",
+        ]
+        let process = try ChildProcess(
+            "/usr/bin/redis-cli", arguments, log: masters[0].directory + "/reshard")
+        try wait("the slots to move") { process.exitStatus != nil }
+        if process.exitStatus != 0 { throw TestFailure("redis-cli: \(process.exitStatus ?? -1)") }
+    }
+
+    /// The slot has arrived.
+    func endMoving(_ slot: Int, from: Int, to: Int) throws {
+        for place in [to, from] {
+            try masters[place].ask("CLUSTER", "SETSLOT", "\(slot)", "NODE", ids[to])
+        }
+    }
+}
