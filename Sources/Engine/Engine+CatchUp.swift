@@ -112,6 +112,8 @@ extension Engine {
         stream.state?.position.floor = floor
         stream.mirror?.held.remove(1, floor - 1)
         stream.mirror?.unsaved.remove(1, floor - 1)
+        // What was thrown away is owed to nobody.
+        stream.paid(Coverage.closed(1, floor - 1))
         moved(stream)
     }
 
@@ -206,13 +208,13 @@ extension Engine {
                 return
             }
         }
-        let isFirst = stream.state == nil
+        let known = stream.state?.record.participants
         stream.state = Stream.State(
             head: view.head, position: view.head, record: view.record,
             members: Set(view.record.participants.map(\.id)), last: view.lastMessage,
             firstToken: 0)
         stream.told = view.head.rev
-        if isFirst {
+        if known == nil {
             restart(stream, view.record, at: view.head)
         } else {
             jump(stream, view.record, to: view.head)
@@ -223,6 +225,8 @@ extension Engine {
         confirm(stream)
         join(stream)
         list(stream)
+        let members = Set(view.record.participants.map(\.id))
+        unlist(stream.id, (known ?? []).filter { !members.contains($0.id) })
     }
 
     /// A part of the chain.

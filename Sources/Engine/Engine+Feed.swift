@@ -325,12 +325,9 @@ extension Engine {
     func announce(_ stream: Stream) {
         guard stream.isListed, let state = stream.state else { return }
         if stream.needsLast {
-            // Ask for the conversation again; it is announced when it comes.
+            // It is announced when that is known.
             stream.isListed = false
-            guard !stream.isAskingLast else { return }
-            stream.isAskingLast = true
-            return act(
-                .read(token: token(for: .refresh(stream.id)), .load(conversation: stream.id)))
+            return askLast(stream)
         }
         stream.isListed = false
         let type: DeltaType = stream.isNewToLists ? .inserted : .updated
