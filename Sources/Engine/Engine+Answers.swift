@@ -297,6 +297,7 @@ extension Engine {
                 ? page
                 : page.settled(
                     floor: state.head.floor, newest: state.head.seq, request, call.place)
+            if standing.isOpen { stream.hasSaidOpen = true }
             reply(call) { $0.page(settled, standing) }
         default:
             preconditionFailure("the store's answer does not belong to the request")

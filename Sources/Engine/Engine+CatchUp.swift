@@ -380,6 +380,7 @@ extension Engine {
         drop(stream)
         let listed = stream.listed
         end(stream, with: ServerFrame.reset(conversation: stream.id, head: head))
+        unlist(stream.id, stream.state?.record.participants ?? [])
         guard listed > 0 else { return }
         // Lists show the new one.
         let successor = self.stream(stream.id)

@@ -186,8 +186,8 @@ extension Engine {
             located(call, moment, result)
         case .call(let call):
             answer(call, result)
-        case .list(let user):
-            listed(user, result)
+        case .list(let user, let reading):
+            listed(user, reading, result)
         }
     }
 

@@ -119,12 +119,14 @@ extension Engine {
 
     private func updateLast(_ type: DeltaType, _ message: EncodedMessage, _ stream: Stream) {
         switch type {
-        case .inserted:
-            guard !message.isDeleted, message.seq >= stream.state?.last?.seq ?? 0 else { return }
+        case .inserted, .updated:
+            guard let state = stream.state, !message.isDeleted,
+                message.seq >= state.last?.seq ?? 0,
+                // What fills a hole need not be the last one that there is.
+                !stream.needsLast || message.seq >= state.head.seq
+            else { return }
             stream.state?.last = message
             stream.needsLast = false
-        case .updated:
-            if stream.state?.last?.seq == message.seq { stream.state?.last = message }
         case .deleted:
             guard stream.state?.last?.seq == message.seq else { return }
             // The one before it is the store's to know, and is asked for when somebody is told.

@@ -110,6 +110,7 @@ extension Engine {
             }
             probe(inOrder(live), isVerification: true)
         }
+        readListsInTime()
         tellUpstream()
     }
 

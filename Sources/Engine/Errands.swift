@@ -22,7 +22,7 @@ struct Errands {
         /// Which message is the last that is not deleted.
         case last(Subject)
         /// The next part of a user's list.
-        case list(user: ID)
+        case list(user: ID, reading: Int)
     }
 
     /// A stream, as it was when something was asked about it.
