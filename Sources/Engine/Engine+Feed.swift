@@ -22,7 +22,12 @@ extension Engine {
         switch event {
         case .message, .record:
             move(event)
-            if case .record(let record, _, let removed, _) = event { unlist(record.id, removed) }
+            // A mirrored stream tells lists when it takes the record.
+            if case .record(let record, _, let removed, _) = event,
+                streams[record.id.id]?.mirror == nil
+            {
+                unlist(record.id, removed)
+            }
         case .deleted(let conversation, let epoch, let participants):
             unlist(conversation, participants)
             deleted(event, conversation, epoch)
@@ -153,9 +158,9 @@ extension Engine {
         keep(.record(record, mark: mark), of: stream)
         // The change that took somebody out may lie in a hole below this one.
         let members = Set(record.participants.map(\.id)).union((removed ?? []).map(\.id))
-        let others = known.participants.filter { !members.contains($0.id) }
-        tell(record, removed: (removed ?? []) + others, isNew: isNew, stream)
-        unlist(record.id, others)
+        let gone = (removed ?? []) + known.participants.filter { !members.contains($0.id) }
+        tell(record, removed: gone, isNew: isNew, stream)
+        unlist(record.id, gone)
     }
 
     /// Slot 0 has another value. What is told of messages stands before it in the log, and was
