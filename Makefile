@@ -10,15 +10,17 @@ STRICT := -Xswiftc -warnings-as-errors
 RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
-.PHONY: help run test soak build release bench lint format sanitize clean dependencies
+.PHONY: help run test soak faults build release bench drills lint format sanitize clean dependencies
 
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
 	@echo 'make test      lint, build, all tests; ends with the numbers passed and failed'
 	@echo 'make soak      the gateway tests twenty times as long, with other choices each time'
+	@echo 'make faults    each outage of Redis 20 times, kills, storms of 10,000; prints a table'
 	@echo 'make build     everything, for debugging'
 	@echo 'make release   the program alone, optimised: .build/release/gapless'
 	@echo 'make bench     the load generator against the program; JSON in .build/bench-*.json'
+	@echo 'make drills    storms, restarts and slow readers at scale, judged; JSON in .build/drills'
 	@echo 'make lint      style, without changing anything'
 	@echo 'make format    style, put right'
 	@echo 'make sanitize  the gateway tests against a build with the address sanitizer'
@@ -34,6 +36,15 @@ test:
 soak: dependencies
 	@TEST_SCALE=20 TEST_SEED=$$(date +%s) $(SWIFT) test $(STRICT) --filter '^GatewayTests'
 
+# The program is the one that is shipped; the tests around it are built for debugging. The table is
+# kept beside the reports of the tests.
+faults: release build
+	@mkdir -p .build/reports
+	@TEST_SCALE=20 TEST_SEED=$$(date +%s) TESTED_PROGRAM=$(CURDIR)/.build/release/gapless \
+	    $(SWIFT) test --skip-build $(STRICT) --filter '^FaultTests\.' >.build/reports/faults.log \
+	    2>&1; status=$$?; grep -E '^(faults: |✘|↳ [^/]|✔ Test run)' .build/reports/faults.log; \
+	    exit $$status
+
 build: dependencies
 	@$(SWIFT) build --build-tests $(STRICT)
 
@@ -46,6 +57,9 @@ bench: release
 	    .build/release/gapless-bench $$scenario --repeat 5 >.build/bench-$$scenario.json \
 	        || exit 1; \
 	done
+
+drills: release
+	@Tests/drills .build/release/gapless
 
 lint:
 	@$(SWIFT) format lint --strict --parallel --recursive $(LINTED)

@@ -54,22 +54,25 @@ let package = Package(
             "Gateway",
             [
                 "Upstream", "Cache", "WebSockets", "Crypto", "Engine", "Wire", "Chat", "JSON",
-                "CCurl",
+                "Bench", "CCurl",
             ]),
 
         // MARK: the program
         .executableTarget(name: "gapless", dependencies: ["Gateway"], swiftSettings: house),
 
-        // MARK: the load generator, which shares no socket code with what it measures
+        // MARK: the load generator, alone and as the command `bench`; it shares no code with what
+        // it measures but the reading of JSON
+        core("Bench", ["JSON", "CLinux"]),
         .executableTarget(
-            name: "gapless-bench", dependencies: ["JSON", "CLinux"], swiftSettings: house),
+            name: "gapless-bench", dependencies: ["Bench"], swiftSettings: house),
 
         // MARK: tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport"]),
         tests("HouseTests", []),
-        tests("BenchTests", ["gapless-bench", "TestSupport"]),
+        tests("BenchTests", ["Bench", "TestSupport", "gapless"]),
         tests("GatewayTests", ["TestSupport", "gapless"]),
+        tests("FaultTests", ["TestSupport", "gapless", "CSQLite"]),
         tests("WebSocketsTests", ["WebSockets"]),
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
         tests("ConfigurationTests", ["Gateway", "Crypto", "Chat", "JSON", "TestSupport"]),

@@ -60,8 +60,10 @@ package final class Mirror {
     package var isTidyingDue: Bool { isPurgeDue || !turn.untrimmed.isEmpty }
 
     /// Does a small piece of that work: some milliseconds, for a moment with nothing else to do.
+    /// - Returns: the conversation that holds less than before, if one does.
     /// - Throws: `CacheError`, if the file can't be written: what is not tidied harms nobody.
-    package func tidy(at now: Timestamp) throws(CacheError) {
+    @discardableResult
+    package func tidy(at now: Timestamp) throws(CacheError) -> String? {
         if isPurgeDue {
             var isLeft = true
             try transaction { () throws(CacheError) in isLeft = try purge.step() }
@@ -71,7 +73,9 @@ package final class Mirror {
                 try turn.perform(
                     .trim(conversation: id.text), keeping: retention, at: now)
             }
+            return id.text
         }
+        return nil
     }
 
     /// Writes anything at all, to learn whether the file can be written again.

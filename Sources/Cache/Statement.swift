@@ -22,6 +22,11 @@ package struct Statement: ~Copyable {
         check(sqlite3_bind_int64(handle, index, Int64(value)))
     }
 
+    package func bind(_ index: Int32, _ value: Int?) {
+        guard let value else { return check(sqlite3_bind_null(handle, index)) }
+        bind(index, value)
+    }
+
     package func bind(_ index: Int32, _ value: Int64) {
         check(sqlite3_bind_int64(handle, index, value))
     }

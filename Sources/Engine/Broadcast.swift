@@ -4,7 +4,7 @@ import Wire
 /// One event, encoded once, as it stands in the outboxes of all who get it. Nothing in it is about
 /// its receiver; what shedding must know of it (the places it touched, its part of the stream)
 /// travels beside the bytes. Immutable, made on the loop.
-package final class Broadcast: Sendable {
+package final class Broadcast {
     /// What the event is, as far as a reader that falls behind is concerned.
     package enum Kind: Sendable {
         /// A part of a conversation's stream, from change `prev` to change `asOf`. `touched` holds
@@ -26,10 +26,22 @@ package final class Broadcast: Sendable {
     /// The conversation that the event is about, empty for `upstream` and `ping`.
     package let conversation: ID
 
+    /// The books of the conversation.
+    let ledger: Ledger?
+
     package init(_ payload: [UInt8], _ kind: Kind, conversation: String = "") {
         frame = Frame(payload)
         self.kind = kind
         self.conversation = conversation.id
+        ledger = nil
+    }
+
+    /// A part of the stream.
+    init(_ payload: [UInt8], _ kind: Kind, of stream: Stream) {
+        frame = Frame(payload)
+        self.kind = kind
+        conversation = stream.id.id
+        ledger = stream.ledger
     }
 
     /// Deltas in it, for the books.

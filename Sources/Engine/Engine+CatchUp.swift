@@ -145,6 +145,7 @@ extension Engine {
         stream.mirror?.settle()
         stream.state?.head = position
         stream.mirror?.hasShownLatest = false
+        stream.mirror?.shown = []
         touch(stream)
         settle(stream)
         list(stream)
@@ -263,7 +264,7 @@ extension Engine {
 
     private func take(_ changes: Changes, _ state: Stream.State, _ stream: Stream) {
         for message in changes.messages where message.seq >= changes.head.floor {
-            let isSeen = stream.mirror?.hasSeen(message.rev) == true
+            let isSeen = stream.mirror?.hasTold(message.rev) == true
             let mark = message.rev == changes.head.rev ? changes.head.mark : nil
             keep(message, mark: mark, of: stream)
             if !isSeen { tell(state.type(of: message), .fill, message, stream) }
@@ -303,7 +304,9 @@ extension Engine {
         flush(stream)
         for message in above {
             keep(message, mark: nil, of: stream)
+            guard stream.mirror?.hasTold(message.rev) == false else { continue }
             tell(.inserted, .fill, message, stream)
+            stream.mirror?.shown.insert(message.rev)
         }
         flush(stream)
         let hole = Coverage.closed(state.position.seq + 1, lowest - 1)

@@ -87,6 +87,9 @@ extension Engine {
             stream.mirror?.isToBeProbed = true
             toProbe.append(stream)
         }
+        if streams.count > 1 {
+            toProbe.sort { ($0.mirror?.feed.generation ?? 0) < ($1.mirror?.feed.generation ?? 0) }
+        }
     }
 
     /// Asks for places, but for those that are on their way.
@@ -125,8 +128,12 @@ extension Engine {
     /// Hands out what may be asked now; called at the end of the turn.
     func sendErrands() {
         guard let sync else { return }
-        while !toProbe.isEmpty {
-            var streams = Array(toProbe.prefix(Engine.headsLimit))
+        while let first = toProbe.first {
+            // An answer about logs of several feeds is an answer of none of them.
+            let generation = first.mirror?.feed.generation
+            var streams = Array(
+                toProbe.prefix { $0.mirror?.feed.generation == generation }
+                    .prefix(Engine.headsLimit))
             toProbe.removeFirst(streams.count)
             for stream in streams { stream.mirror?.isToBeProbed = false }
             // A feed may have ended meanwhile.

@@ -189,7 +189,7 @@ extension Engine {
                 payload,
                 .stream(
                     prev: stream.told, asOf: state.position.rev, touched: Coverage(), deltas: 0,
-                    record: record, head: state.head, isOpen: isOpen), conversation: stream.id),
+                    record: record, head: state.head, isOpen: isOpen), of: stream),
             to: stream)
         stream.told = state.position.rev
         if isOpen { stream.saidOpen() }
@@ -300,7 +300,7 @@ extension Engine {
             .stream(
                 prev: stream.told, asOf: state.position.rev, touched: batch.covers,
                 deltas: batch.deltas.count, record: nil, head: state.head, isOpen: isOpen),
-            conversation: stream.id)
+            of: stream)
         send(event, to: stream)
         stream.paid(batch.covers)
         stream.told = state.position.rev
@@ -320,7 +320,7 @@ extension Engine {
                 payload,
                 .stream(
                     prev: stream.told, asOf: stream.told, touched: places, deltas: 0, record: nil,
-                    head: state.head, isOpen: isOpen), conversation: stream.id), to: stream)
+                    head: state.head, isOpen: isOpen), of: stream), to: stream)
         if isOpen { stream.saidOpen() }
     }
 

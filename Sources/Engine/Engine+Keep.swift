@@ -91,12 +91,28 @@ extension Engine {
             case .success(.loaded(let loaded)) = result, let cached = loaded.cached,
             loaded.head.epoch == state.head.epoch
         else { return }
-        // Read before a change that the stream has taken since: what came then is held too.
         guard loaded.head.rev == state.position.rev, stream.mirror?.isUnsaved == false else {
+            // Read before a change that the stream has taken since. What it says is gone is gone;
+            // what came since is held too.
+            if let mirror = stream.mirror {
+                stream.mirror?.held = mirror.held.intersection(
+                    cached.standing.union(mirror.unsaved))
+                stream.mirror?.changesFrom = max(mirror.changesFrom, cached.changesFrom)
+                stream.mirror?.deepening = nil
+            }
             return toReload.append(stream)
         }
         stream.mirror?.adopt(cached)
         stream.mirror?.deepening = nil
+    }
+
+    /// The cache has dropped something by itself.
+    package func trimmed(
+        _ conversation: String, _ result: Result<Answer, RequestError>, at now: Timestamp
+    ) {
+        self.now = now
+        guard let stream = streams[conversation.id], stream.mirror != nil else { return }
+        reloaded(stream, result)
     }
 
     /// The file has taken what it was told, or has not.

@@ -310,7 +310,7 @@ extension Engine {
             payload,
             .stream(
                 prev: stream.told, asOf: stream.told, touched: places, deltas: deltas.count,
-                record: nil, head: state.head, isOpen: stream.isOpen), conversation: stream.id)
+                record: nil, head: state.head, isOpen: stream.isOpen), of: stream)
         for session in receivers { push(session, event) }
         if stream.isOpen { stream.hasSaidOpen = true }
         stream.paid(places)

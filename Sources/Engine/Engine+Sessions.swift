@@ -191,7 +191,7 @@ extension Engine {
             session.lastPing = now
         }
         if now >= session.lastSent.adding(limits.pingInterval), session.outbox.bytesInFlight == 0 {
-            push(session, Engine.pingEvent)
+            push(session, Broadcast(ServerFrame.ping, .ping))
         }
         schedule(session)
     }
@@ -212,8 +212,6 @@ extension Engine {
         session.nextLook = max(next, now.adding(1))
         timers.schedule(session.id, at: session.nextLook)
     }
-
-    private static let pingEvent = Broadcast(ServerFrame.ping, .ping)
 
     /// Streams that nobody has looked at for a while give their memory back.
     private func evictIdleStreams() {

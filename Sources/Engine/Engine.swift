@@ -291,6 +291,7 @@ package final class Engine {
             return session.heldListEvents.append(event)
         }
         books.accepted += event.deltas
+        event.ledger?.books.accepted += event.deltas
         push(session, .event(event))
     }
 
@@ -364,6 +365,24 @@ extension Engine {
             totals.books.queued += session.outbox.deltas
         }
         return totals
+    }
+
+    /// The books of each conversation in memory.
+    /// - Complexity: O(streams + what waits in outboxes)
+    package func conversationBooks() -> [(conversation: String, books: Books)] {
+        var queued: [ObjectIdentifier: Int] = [:]
+        for session in sessions.values {
+            for event in session.outbox.events {
+                if let ledger = event.ledger {
+                    queued[ObjectIdentifier(ledger), default: 0] += event.deltas
+                }
+            }
+        }
+        return inOrder(streams.values).map { stream in
+            var books = stream.ledger.books
+            books.queued = queued[ObjectIdentifier(stream.ledger)] ?? 0
+            return (stream.id, books)
+        }
     }
 
     /// In which state the upstream is, and since when.

@@ -90,6 +90,8 @@ struct Mirror {
     var awaySince: Timestamp
     /// The newest page has been shown to those who watch, and the rest told as a gap.
     var hasShownLatest = false
+    /// Changes above the position that it told: the chain need not tell them again.
+    var shown: Set<Int> = []
     /// How often in a row the origin gave no answer.
     var failures = 0
     /// When it may be asked again; until then it counts as not available.
@@ -163,6 +165,10 @@ struct Mirror {
         return at < ahead.count && ahead[at].rev == rev
     }
 
+    /// Whether those who watch were told of this change above the position: live, or by the page
+    /// that was shown first.
+    func hasTold(_ rev: Int) -> Bool { shown.contains(rev) || hasSeen(rev) }
+
     /// Remembers that the change at `head` was seen.
     /// - Returns: whether it is the first time.
     mutating func see(_ head: Head) -> Bool {
@@ -199,6 +205,7 @@ struct Mirror {
     /// The feed has ended: what was seen of it no longer leads to the present.
     mutating func forgetAhead() {
         ahead = []
+        shown = []
         hasForgotten = false
     }
 

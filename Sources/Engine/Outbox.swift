@@ -50,6 +50,11 @@ package struct Outbox {
     /// Everything that waits for this reader's kernel.
     package var backlog: Int { bytes + bytesInFlight }
 
+    /// The events that wait.
+    var events: [Broadcast] {
+        items[start...].compactMap { if case .event(let event) = $0 { event } else { nil } }
+    }
+
     mutating func append(_ item: Item) {
         items.append(item)
         bytes += Self.size(of: item)
@@ -81,6 +86,7 @@ package struct Outbox {
                 write(event.frame.bytes)
                 taken += event.frame.bytes.count
                 deltasTaken += event.deltas
+                event.ledger?.books.written += event.deltas
             case .span(let span):
                 for frame in span.frames() {
                     write(frame.bytes)
@@ -104,6 +110,7 @@ package struct Outbox {
     /// - Returns: how many deltas were queued.
     mutating func discard() -> Int {
         let discarded = deltas
+        for event in events { event.ledger?.books.discarded += event.deltas }
         self = Outbox()
         return discarded
     }
@@ -204,6 +211,7 @@ extension Outbox {
                 }
                 bytes -= Self.size(of: item)
                 coalesced += deltas
+                event.ledger?.books.coalesced += deltas
                 var span = Span(
                     conversation: conversation, prev: prev, asOf: asOf, touched: touched,
                     record: record, head: head, isOpen: isOpen, since: now)

@@ -30,6 +30,7 @@ final class Stream {
     /// Answers to subscriptions at this position, as they were encoded: in a storm many ask the
     /// same.
     var encoded = EncodedResumes()
+    let ledger = Ledger()
     /// Answers to writes that wait for their changes.
     var promises: [Promise] = []
     /// How many watched lists it stands in, where the feed has to be asked for each conversation.

@@ -24,6 +24,9 @@ extension Driver {
             let snapshot = snapshot()
             responder.respond(
                 .json(snapshot.isReady ? 200 : 503, Health.probe(snapshot.isReady, snapshot)))
+        case "/books":
+            responder.respond(
+                .json(200, BooksReport.json(engine.totals().books, engine.conversationBooks())))
         case "/metrics":
             responder.respond(
                 HTTPResponse(

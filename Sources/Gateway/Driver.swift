@@ -200,7 +200,9 @@ final class Driver {
             wroteCache(true)
         }
         do {
-            if mirror.isTidyingDue { try mirror.tidy(at: now()) }
+            if mirror.isTidyingDue, let trimmed = try mirror.tidy(at: now()) {
+                engine.trimmed(trimmed, read(.load(conversation: trimmed)), at: now())
+            }
         } catch {
             log.error("tidying of the cache failed", ["error": "\(error)"])
         }

@@ -197,6 +197,7 @@ extension RedisOptions {
         try self.init(url: redis.url)
         sentinels = redis.sentinels.map { Address(host: $0.host, port: Int($0.port)) }
         if let name = redis.master { master = name }
+        isCluster = redis.cluster
         prefix = redis.prefix
         retain = redis.retain
         self.bytes = bytes

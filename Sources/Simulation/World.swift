@@ -134,6 +134,9 @@ package final class World {
     func checkBooks() throws(Violation) {
         let totals = engine.totals()
         try require(totals.books.error == 0, "the books are out by \(totals.books.error)")
+        for (conversation, books) in engine.conversationBooks() where books.error != 0 {
+            throw Violation("the books of \(conversation) are out by \(books.error)")
+        }
         let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
         try require(
             received <= totals.books.written,

@@ -7,6 +7,12 @@ import Wire
 /// came from the same node with the same history. Numbers of generations only rise; 0 stands for
 /// none, and an answer of generation 0 proves nothing about the feed. (The embedded upstream, whose
 /// feed can't break, has the one generation 1.)
+///
+/// An origin that is divided among servers has a generation for each of them at a time, all numbers
+/// drawn from one counter. Then `lapsed` ends what was subscribed under that number alone, a
+/// conversation whose server changes is subscribed again under the number of another, and an answer
+/// about several conversations has a number only where they all have the same. The answer with a
+/// user's list has the number of the feed that tells of the list.
 package enum UpstreamOutput: Sendable {
     /// A change, or what is none; it belongs to the generation that is under way.
     case feed(FeedEvent)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import gapless_bench
+@testable import Bench
 
 /// What the ledger tells of frames: a comparison must never hide a difference.
 @Suite struct DeltaLedgerTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import gapless_bench
+@testable import Bench
 
 /// Framing and the heads of replies, byte by byte.
 @Suite struct FramesTests {

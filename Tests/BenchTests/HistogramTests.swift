@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import gapless_bench
+@testable import Bench
 
 /// The quantiles that are published, against the same taken from the sorted values.
 @Suite struct HistogramTests {

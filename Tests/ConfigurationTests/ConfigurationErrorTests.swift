@@ -93,9 +93,27 @@ import Testing
             "configuration: listen.internal: 127.0.0.1:8000 is"
         ),
         (
-            ["upstream.kind": "redis"],
-            "configuration: upstream.kind: redis is not built into this program"
-                + " (built in: embedded)"
+            ["upstream.kind": "nats"],
+            "configuration: upstream.kind: nats is not built into this program"
+                + " (built in: embedded, redis)"
+        ),
+        (
+            [
+                "upstream.kind": "redis", "upstream.redis.cluster": "true",
+                "upstream.redis.sentinels": "127.0.0.1:26379", "upstream.redis.master": "main",
+            ],
+            "configuration: upstream.redis.sentinels: not accepted with upstream.redis.cluster"
+        ),
+        (
+            ["upstream.kind": "redis", "upstream.redis.sentinels": "127.0.0.1:26379"],
+            "configuration: upstream.redis.master: missing"
+        ),
+        (
+            [
+                "upstream.kind": "redis", "upstream.redis.cluster": "true",
+                "upstream.redis.url": "redis://127.0.0.1:6379/3",
+            ],
+            "configuration: upstream.redis.url: names a database"
         ),
         (
             ["limits.message": "64KiB"],

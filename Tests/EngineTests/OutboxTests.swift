@@ -81,7 +81,7 @@ import Wire
         }
     }
 
-    static let reply = Outbox.Item.barrier(Frame(payload("reply", 100)))
+    static var reply: Outbox.Item { .barrier(Frame(payload("reply", 100))) }
 
     // MARK: - The order of shedding
 

@@ -21,10 +21,6 @@ import Testing
     private static func number(_ name: String) -> Int? {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
     }
-
-    /// The repository, found from this file; a checkout may be reached through a link.
-    static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 }
 
 extension SplitMix64 {

@@ -92,17 +92,20 @@ extension LiveGateway {
             #expect(Oracle(truth).check(client.holder("ops")) == [])
         }
 
-        @Test func whoAsksAndNeverReadsIsClosed() throws {
+        /// A gateway does not read on from a client that does not read: who asks once more only
+        /// then is not heard. So all is asked at once, in what the gateway reads in one piece, and
+        /// the answers are more than any kernel keeps for a socket and the hard limit together.
+        @Test func whoAsksForMuchAtOnceAndNeverReadsIsClosed() throws {
             let gateway = try GatewayProcess(settings: [
-                "limits.outbox_hard": "2MiB", "limits.requests_per_second": "10000",
+                "limits.reply": "1900KiB", "limits.outbox_hard": "2MiB",
             ])
             let api = gateway.api()
             try api.put("ops", ["participants": ["alice"]])
-            for _ in 0..<20 { try api.post(["author": "alice", "body": Self.body], to: "ops") }
+            for _ in 0..<60 { try api.post(["author": "alice", "body": Self.body], to: "ops") }
             let client = try ChatTestClient(port: gateway.port, receiveBuffer: 4096)
             try client.connect(user: "alice")
-            // 600 kB each.
-            for _ in 0..<20 { try client.send("fetchMessages", ["conversation": "ops"]) }
+            // 1.8 MB each.
+            try client.send("fetchMessages", ["conversation": "ops"], times: 14)
             let isClosed = try Deadline.standard.poll {
                 try gateway.health().json["clients"]["connections"] == 0
             }
@@ -110,7 +113,31 @@ extension LiveGateway {
             let metrics = try gateway.health("/metrics").text
             #expect(metrics.contains("gapless_closes_total{code=\"3002\"} 1"))
             let other = try gateway.client("alice")
-            #expect(try other.walkBack("ops") { 20 }.count == 20)
+            #expect(try other.walkBack("ops") { 60 }.count == 60)
+        }
+
+        /// What it asks for stays with it as long as it does not read: no more than one answer ever
+        /// waits here, and nothing is closed.
+        @Test func whoAsksInTurnAndNeverReadsIsNotReadEither() throws {
+            let gateway = try GatewayProcess(settings: ["limits.outbox_hard": "2MiB"])
+            let api = gateway.api()
+            try api.put("ops", ["participants": ["alice"]])
+            for _ in 0..<20 { try api.post(["author": "alice", "body": Self.body], to: "ops") }
+            let client = try ChatTestClient(port: gateway.port, receiveBuffer: 4096)
+            try client.connect(user: "alice")
+            let other = try gateway.client("alice")
+            // 600 kB each; another client's answers show that the gateway has had its turns.
+            for _ in 0..<40 {
+                try client.send("fetchMessages", ["conversation": "ops"])
+                try other.request("fetchMessages", ["conversation": "ops", "limit": 1])
+                let metrics = try gateway.health("/metrics").text.split(separator: "\n")
+                let waiting = metrics.first { $0.hasPrefix("gapless_outbox_bytes ") }
+                    .flatMap { Int($0.split(separator: " ")[1]) }
+                #expect(try #require(waiting) < 700_000)
+            }
+            #expect(try gateway.health().json["clients"]["connections"] == 2)
+            // It reads, and has its first answer.
+            #expect(try client.result(of: 2)["messages"].array?.count == 20)
         }
 
         @Test func whoSaysNothingIsClosed() throws {

@@ -5,7 +5,7 @@ enum House {
     static let rows: [[String]] = [
         ["CCrypto", "CCurl", "CHiredis", "CLinux", "CSQLite", "CWebSockets"],
         ["JSON"],
-        ["Chat"],
+        ["Bench", "Chat"],
         ["Wire"],
         ["Engine"],
         ["Crypto", "Simulation", "WebSockets"],
@@ -24,7 +24,7 @@ enum House {
     /// The one target that may import a C module.
     static let doors = [
         "CCrypto": "Crypto", "CCurl": "Gateway", "CHiredis": "Upstream",
-        "CLinux": "gapless-bench", "CSQLite": "Cache", "CWebSockets": "WebSockets",
+        "CLinux": "Bench", "CSQLite": "Cache", "CWebSockets": "WebSockets",
     ]
 
     /// The files in which unsafe pointers stay, each at the edge to C.
@@ -50,8 +50,8 @@ enum House {
         "Sources/WebSockets/VirtualHost.swift",
         "Sources/WebSockets/Watchers.swift",
         // The load generator: memory compared and searched, addresses of sockets.
-        "Sources/gapless-bench/Bytes.swift",
-        "Sources/gapless-bench/Socket.swift",
+        "Sources/Bench/Swarm/Bytes.swift",
+        "Sources/Bench/Swarm/Socket.swift",
     ]
 
     /// The files with a type that owns a thread, or is touched on one only, and is therefore

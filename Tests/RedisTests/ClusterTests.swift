@@ -1,6 +1,9 @@
 import Chat
+import Dispatch
 import Engine
+import Foundation
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 import Wire
@@ -101,6 +104,9 @@ import Wire
     @Test func aSlotThatMovesIsFollowedAndItsNeighboursGoOnAtOnce() throws {
         let (subject, conversations, followers) = try following()
         let moving = conversations[0]
+        // With each of its keys, since of some of them a node can't tell where they are.
+        try subject.send("deleted", id: "x", to: moving)
+        try subject.perform(.delete(conversation: moving, id: "x"))
         let neighbour = try servers.conversations(at: 0, 2)[1]
         try subject.conversation(neighbour)
         let beside = try Follower(subject, neighbour)
@@ -109,7 +115,8 @@ import Wire
         let listener = try servers.masters[0].ask("CLIENT", "LIST", "TYPE", "pubsub").string
 
         try servers.beginMoving(slot, from: 0, to: 1)
-        // Written there, it would be told to nobody.
+        // It is read where it is; written there, it would be told to nobody.
+        #expect(try subject.page(of: moving).messages.count == 2)
         #expect(throws: RequestError.originUnavailable) { try subject.send("x", to: moving) }
         #expect(try subject.send("x", to: neighbour).seq == 1)
         try servers.endMoving(slot, from: 0, to: 1)
@@ -130,6 +137,63 @@ import Wire
         #expect(beside.generation > generations[0])
         let still = try servers.masters[0].ask("CLIENT", "LIST", "TYPE", "pubsub").string
         #expect(Self.id(of: listener) == Self.id(of: still), "on the same connection")
+    }
+
+    @Test func slotsThatMoveWhileEverybodyWritesLoseNothing() throws {
+        let (subject, _, _) = try following()
+        let conversations = try servers.conversations(in: 0...199, 4)
+        let followers = try conversations.map { conversation in
+            try subject.conversation(conversation)
+            try subject.send("deleted", id: "x", to: conversation)
+            try subject.perform(.delete(conversation: conversation, id: "x"))
+            return try Follower(subject, conversation)
+        }
+        let isOver = Atomic<Bool>(false)
+        // Threads of their own: those of the runner are as few as the machine's cores.
+        let writing = DispatchGroup()
+        for conversation in conversations {
+            let writer = try self.subject()
+            try writer.waitUntilOnline()
+            writing.enter()
+            Thread.detachNewThread {
+                defer { writing.leave() }
+                var number = 0
+                while !isOver.load(ordering: .relaxed) {
+                    // What was refused goes again with the same id.
+                    let isSent = (try? writer.send("\(number)", id: "m\(number)", to: conversation))
+                    if isSent != nil { number += 1 }
+                }
+            }
+        }
+        try servers.reshard(200, from: 0, to: 1)
+        isOver.store(true, ordering: .relaxed)
+        writing.wait()
+        for (place, follower) in followers.enumerated() {
+            try follower.catchUp()
+            try follower.expectWhole(as: subject)
+            #expect(try subject.head(conversations[place]).seq > 1)
+        }
+        try subject.waitUntilOnline()
+        #expect(trouble(of: subject) == nil)
+    }
+
+    @Test func theKeyBesideTheDataMayMoveAndNothingSeemsLost() throws {
+        let (subject, conversations, followers) = try following()
+        let last = RedisClusterServers.slots(0).last
+        #expect(try servers.masters[0].ask("CLUSTER", "COUNTKEYSINSLOT", "\(last)").int == 1)
+        try servers.beginMoving(last, from: 0, to: 1)
+        try servers.endMoving(last, from: 0, to: 1)
+        let generation = followers[0].generation
+        _ = try subject.outputs.wait("the next generation") { output in
+            if case .subscribed(conversations[0], let next) = output, next > generation {
+                true
+            } else {
+                nil
+            }
+        }
+        try subject.waitUntilOnline()
+        for follower in followers { try follower.catchUp() }
+        #expect(!notices.all.contains { $0.text.contains("lost its data") })
     }
 
     private static func id(of list: String?) -> Substring? { list?.split(separator: " ").first }

@@ -107,8 +107,15 @@ final class Follower {
 
     /// Holds what the origin has, every slot of it.
     func expectWhole(as origin: Subject) throws {
-        let page = try origin.page(PageRequest(limit: 1000, order: .asc), of: conversation)
-        #expect(slots.values.sorted { $0.seq < $1.seq } == page.messages)
-        #expect(page.messages.count == page.head.seq)
+        var all: [EncodedMessage] = []
+        var seq = 0
+        repeat {
+            let request = PageRequest(after: .seq(all.count), limit: 1000, order: .asc)
+            let page = try origin.page(request, of: conversation)
+            all += page.messages
+            seq = page.hasMoreAfter ? .max : page.head.seq
+        } while seq == .max
+        #expect(slots.values.sorted { $0.seq < $1.seq } == all)
+        #expect(all.count == seq)
     }
 }

@@ -45,7 +45,7 @@ final class RedisClusterServers {
     }
 
     /// The slots of each master: of the first the lowest.
-    private static func slots(_ place: Int) -> (first: Int, last: Int) {
+    static func slots(_ place: Int) -> (first: Int, last: Int) {
         let width = HashSlot.count / size + 1
         return (place * width, min((place + 1) * width, HashSlot.count) - 1)
     }
@@ -71,10 +71,15 @@ final class RedisClusterServers {
 
     /// Names of conversations that lie at a master.
     func conversations(at place: Int, _ count: Int) throws -> [String] {
-        let keys = RedisKeys(try options())
         let (first, last) = Self.slots(place)
-        let named = (1...).lazy.map { "c\(place)-\($0)" }
-            .filter { (first...last).contains(HashSlot.of(keys.channel(of: $0))) }
+        return try conversations(in: first...last, count)
+    }
+
+    /// Names of conversations that lie in some slots.
+    func conversations(in slots: ClosedRange<Int>, _ count: Int) throws -> [String] {
+        let keys = RedisKeys(try options())
+        let named = (1...).lazy.map { "c\(slots.lowerBound)-\($0)" }
+            .filter { slots.contains(HashSlot.of(keys.channel(of: $0))) }
         return Array(named.prefix(count))
     }
 
@@ -101,6 +106,18 @@ final class RedisClusterServers {
             let reply = try masters[from].ask(words + keys.compactMap(\.string))
             if let code = reply.errorCode { throw TestFailure("MIGRATE: \(code)") }
         }
+    }
+
+    /// Moves the lowest slots of a master to another one, as whoever looks after a cluster does.
+    func reshard(_ count: Int, from: Int, to: Int) throws {
+        let arguments = [
+            "--cluster", "reshard", "127.0.0.1:\(masters[0].port)", "--cluster-from", ids[from],
+            "--cluster-to", ids[to], "--cluster-slots", "\(count)", "--cluster-yes",
+        ]
+        let process = try ChildProcess(
+            "/usr/bin/redis-cli", arguments, log: masters[0].directory + "/reshard")
+        try wait("the slots to move") { process.exitStatus != nil }
+        if process.exitStatus != 0 { throw TestFailure("redis-cli: \(process.exitStatus ?? -1)") }
     }
 
     /// The slot has arrived.

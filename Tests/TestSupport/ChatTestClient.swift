@@ -78,17 +78,32 @@ package final class ChatTestClient {
     /// - Returns: Its id, for `reply(to:)`.
     @discardableResult
     package func send(_ method: String, _ params: JSONValue = [:]) throws -> Int {
+        let (id, frame) = encode(method, params)
+        try send(raw: frame)
+        return id
+    }
+
+    /// Sends the same request as often, in one write: the gateway finds all of them at once, as far
+    /// as it reads in one piece, and can't stop reading between two.
+    package func send(_ method: String, _ params: JSONValue, times count: Int) throws {
+        try send(raw: (0..<count).flatMap { _ in encode(method, params).frame })
+    }
+
+    private func encode(_ method: String, _ params: JSONValue) -> (id: Int, frame: [UInt8]) {
         let id = nextID
         nextID += 1
         session.sent(id: id, method: method, params: params)
         if records { recording.append(.sent(id: id, method: method, params: params)) }
         let frame: JSONValue = ["id": .int(id), "method": .string(method), "params": params]
+        return (id, WebSocketFrame(.text, frame.bytes).encoded())
+    }
+
+    private func send(raw bytes: [UInt8]) throws {
         if connection.hasEnded {
             let code = connection.closeCode.map { "with code \($0)" } ?? "without a code"
             throw TestFailure("\(user): the gateway has closed the connection \(code)")
         }
-        try connection.send(WebSocketFrame(.text, frame.bytes))
-        return id
+        try connection.send(raw: bytes)
     }
 
     /// The final reply, once it has come.

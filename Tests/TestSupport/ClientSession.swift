@@ -74,9 +74,13 @@ extension Oracle {
     /// Goes through what one client recorded and judges its holder of the conversation after every
     /// frame.
     ///
+    /// - Parameter earlier: what the client held when the recording began.
     /// - Returns: The faults, each with the number of its frame; at most 10.
-    package func judge(_ recording: [ChatTestClient.Step], _ conversation: String) -> [String] {
+    package func judge(
+        _ recording: [ChatTestClient.Step], _ conversation: String, from earlier: Holder = Holder()
+    ) -> [String] {
         var session = ClientSession()
+        session.hold(earlier, of: conversation)
         var faults: [String] = []
         for (index, step) in recording.enumerated() {
             switch step {

@@ -157,3 +157,29 @@ extension GatewayProcess {
             cpuSeconds: Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK))))
     }
 }
+
+extension GatewayProcess {
+    /// The numbers of `/metrics` by name and labels, as they stand there.
+    ///
+    /// - Throws: `TestFailure` where nobody answers.
+    package func metrics() throws -> [String: Int] {
+        var numbers: [String: Int] = [:]
+        for line in try health("/metrics").text.split(separator: "\n") where !line.hasPrefix("#") {
+            guard let space = line.lastIndex(of: " ") else { continue }
+            numbers[String(line[..<space])] = Int(line[line.index(after: space)...])
+        }
+        return numbers
+    }
+
+    /// How often the origin was asked, by kind.
+    ///
+    /// - Throws: `TestFailure` where nobody answers.
+    package func fetches() throws -> [String: Int] {
+        let prefix = "gapless_origin_fetches_total{kind=\""
+        let counts = try metrics().filter { $0.key.hasPrefix(prefix) }
+        return Dictionary(
+            uniqueKeysWithValues: counts.map {
+                (String($0.key.dropFirst(prefix.count).dropLast(2)), $0.value)
+            })
+    }
+}

@@ -13,7 +13,7 @@ package final class TCPSocket {
     ///   it takes ahead, which on the loopback would be some megabytes.
     /// - Throws: `TestFailure` where nobody listens.
     package init(port: Int, receiveBuffer: Int? = nil) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = Self.make()
         guard descriptor >= 0 else { throw TestFailure("socket: errno \(errno)") }
         if let receiveBuffer {
             set(SO_RCVBUF, Int32(receiveBuffer))
@@ -35,6 +35,11 @@ package final class TCPSocket {
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// A socket that no child inherits: it would stay open there when it is closed here.
+    static func make() -> Int32 {
+        socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    }
 
     static func loopback(port: Int) -> sockaddr_in {
         var address = sockaddr_in()

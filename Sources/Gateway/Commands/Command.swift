@@ -12,6 +12,7 @@ package struct Command: Sendable {
         let name: String
         /// What stands for the value in the help; nil if it takes none.
         let value: String?
+        /// Empty if `details` speak of it.
         let help: String
         var repeats = false
     }
@@ -34,7 +35,8 @@ package struct Command: Sendable {
         if !operands.isEmpty { text += " \(operands)" }
         text += "\n\n\(summary)\n"
         if !details.isEmpty { text += "\n\(details)\n" }
-        let all = options + [Option(name: "help", value: nil, help: "show this")]
+        let shown = options.filter { !$0.help.isEmpty }
+        let all = shown + [Option(name: "help", value: nil, help: "show this")]
         let forms = all.map { "--\($0.name)" + ($0.value.map { " \($0)" } ?? "") }
         return text + "\noptions:\n" + Self.table(Array(zip(forms, all.map(\.help))))
     }

@@ -3,7 +3,8 @@
 package enum Program {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
-        .serve, .genconfig, .checkconfig, .configdoc, .gentoken, .checktoken, .replay, .version,
+        .serve, .genconfig, .checkconfig, .configdoc, .gentoken, .checktoken, .replay, .bench,
+        .version,
     ]
 
     /// Runs the process; `arguments` begins with the program's own name.

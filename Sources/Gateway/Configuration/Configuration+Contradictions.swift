@@ -1,3 +1,5 @@
+import Upstream
+
 /// What no single key can tell: values that are accepted each, and not together.
 extension Configuration {
     /// The problems of the configuration as a whole.
@@ -42,7 +44,7 @@ extension Configuration {
     }
 
     private var upstreamProblems: [ConfigurationError.Problem] {
-        guard !Upstream.Kind.built.contains(upstream.kind) else { return [] }
+        guard !Upstream.Kind.built.contains(upstream.kind) else { return redisProblems }
         let built = Upstream.Kind.allCases.filter(Upstream.Kind.built.contains)
         return [
             .init(
@@ -50,6 +52,32 @@ extension Configuration {
                 "\(upstream.kind.rawValue) is not built into this program (built in:"
                     + " \(built.map(\.rawValue).joined(separator: ", ")))")
         ]
+    }
+
+    private var redisProblems: [ConfigurationError.Problem] {
+        guard upstream.kind == .redis else { return [] }
+        let redis = upstream.redis
+        var problems: [ConfigurationError.Problem] = []
+        if redis.cluster, !redis.sentinels.isEmpty {
+            problems.append(
+                .init(
+                    .whole, key: "upstream.redis.sentinels",
+                    "not accepted with upstream.redis.cluster: a cluster finds its masters itself"))
+        }
+        if !redis.sentinels.isEmpty, redis.master == nil {
+            problems.append(
+                .init(
+                    .whole, key: "upstream.redis.master",
+                    "missing (the name under which the sentinels know the master)"))
+        }
+        let hasDatabase = (try? RedisOptions(url: redis.url)).map { $0.database != 0 } ?? false
+        if redis.cluster, hasDatabase {
+            problems.append(
+                .init(
+                    .whole, key: "upstream.redis.url",
+                    "names a database, and a cluster has the one with number 0 only"))
+        }
+        return problems
     }
 
     private var limitProblems: [ConfigurationError.Problem] {

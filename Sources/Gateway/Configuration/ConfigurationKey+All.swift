@@ -79,7 +79,8 @@ extension ConfigurationKey {
     private static let upstream: [ConfigurationKey] = [
         .init(
             "upstream.kind", \.upstream.kind, .choice,
-            "The chat backend behind the gateway. embedded: the gateway is its own, in cache.path."
+            "The chat backend behind the gateway. embedded: the gateway is its own, in cache.path;"
+                + " redis: any number of gateways share one, and cache.path is a cache of it."
         ),
         .init(
             "upstream.redis.url", \.upstream.redis.url, .redis,

@@ -294,10 +294,13 @@ final class CommandLink: @unchecked Sendable {
             guard case .success(let replies) = result else { return }
             let info = RedisInfo(replies[0])
             guard info["role"] == "master" else { return self.verdict = .noMaster }
+            // A key that is on its way to another node says nothing about this one.
+            let isUnknown = replies[1].errorCode != nil
+            let id = isUnknown ? self.identity?.origin : replies[1].string
             self.found(
                 RedisIdentity(
                     process: process, replication: info["master_replid"] ?? "", key: key,
-                    origin: replies[1].string ?? ""), askedAt)
+                    origin: id ?? ""), askedAt)
         }
         append(job, to: session)
     }

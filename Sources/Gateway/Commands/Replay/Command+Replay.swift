@@ -114,7 +114,8 @@ extension Command {
         }
     }
 
-    private static func apiKey(_ arguments: Arguments) throws -> String {
+    /// The key of the server API that `--api-key-file` holds.
+    static func apiKey(_ arguments: Arguments) throws -> String {
         let path = try arguments.required("api-key-file")
         let file = try Files.read(path, limit: 1 << 20)
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]

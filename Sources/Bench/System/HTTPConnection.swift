@@ -6,7 +6,7 @@ final class HTTPConnection {
         let body: [UInt8]
     }
 
-    private let port: Int
+    private let endpoint: Endpoint
     private let socket: Socket
     private let standing: String
     private var input: [UInt8] = []
@@ -15,9 +15,15 @@ final class HTTPConnection {
 
     /// - Parameter key: the API key, if the listener asks for one.
     /// - Throws: `BenchError.failure` where nobody listens.
-    init(port: Int, key: String? = nil) throws(BenchError) {
-        self.port = port
-        socket = try Socket(port: port)
+    convenience init(port: Int, key: String? = nil) throws(BenchError) {
+        try self.init(.loopback(port), key: key)
+    }
+
+    /// - Parameter key: the API key, if the listener asks for one.
+    /// - Throws: `BenchError.failure` where nobody listens.
+    init(_ endpoint: Endpoint, key: String? = nil) throws(BenchError) {
+        self.endpoint = endpoint
+        socket = try Socket(endpoint)
         socket.limitBlocking()
         standing = key.map { "Authorization: Bearer \($0)\r\n" } ?? ""
     }
@@ -27,7 +33,7 @@ final class HTTPConnection {
         _ method: String, _ path: String, _ body: [UInt8] = []
     ) throws(BenchError) -> Response {
         let head = """
-            \(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\(standing)\
+            \(method) \(path) HTTP/1.1\r\nHost: \(endpoint.authority)\r\n\(standing)\
             Content-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n
             """
         var request = Array(head.utf8) + body

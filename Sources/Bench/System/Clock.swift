@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A moment or a span of the monotonic clock, in nanoseconds.

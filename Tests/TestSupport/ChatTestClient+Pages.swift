@@ -1,5 +1,3 @@
-import TestSupport
-
 // Reading a conversation by pages, each of which is checked for what it says of itself.
 extension ChatTestClient {
     /// Walks from the newest message back to the first, page by page.
@@ -7,7 +5,7 @@ extension ChatTestClient {
     /// - Parameter limit: of the next page.
     /// - Returns: The messages, oldest first.
     /// - Throws: `TestFailure` where a page is not what was asked for.
-    func walkBack(_ conversation: String, limit: () -> Int) throws -> [JSONValue] {
+    package func walkBack(_ conversation: String, limit: () -> Int) throws -> [JSONValue] {
         var newestFirst: [JSONValue] = []
         var params: JSONValue = ["conversation": .string(conversation)]
         while true {
@@ -32,7 +30,8 @@ extension ChatTestClient {
     /// Asks for all that the client lacks between `low` and the head, until it lacks nothing.
     ///
     /// - Throws: `TestFailure` where that does not come to an end.
-    func heal(_ conversation: String, from low: Int = 1, limit: () -> Int = { 1000 }) throws {
+    package func heal(_ conversation: String, from low: Int = 1, limit: () -> Int = { 1000 }) throws
+    {
         // Each page brings at least a message, or the test has found what it is for.
         for _ in 0..<10_000 {
             let holder = holder(conversation)
@@ -53,7 +52,7 @@ extension ChatTestClient {
 
 extension Holder {
     /// What lies between `low` and the head, and is not held.
-    func missing(from low: Int = 1) -> Intervals {
+    package func missing(from low: Int = 1) -> Intervals {
         guard let top = head["seq"].int, low <= top else { return Intervals() }
         return Intervals([low...top]).subtracting(runs)
     }
@@ -63,7 +62,7 @@ extension Truth {
     /// Adds what another thread learned of the same conversation.
     ///
     /// - Throws: `TestFailure` where the two contradict each other.
-    mutating func learn(_ other: Truth) throws {
+    package mutating func learn(_ other: Truth) throws {
         for (epoch, log) in other.logs {
             for (rev, change) in log.changes {
                 if change.slot == 0 {

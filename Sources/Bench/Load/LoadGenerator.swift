@@ -3,7 +3,7 @@ import Glibc
 /// The command line of `gapless-bench`: finds the scenario, runs its cases in turn as often as
 /// asked, and reports: JSON on standard output, a table on standard error. Exits with 0; 1 if it
 /// failed or a trial is bad, 2 if it was misused.
-enum Bench {
+package enum LoadGenerator {
     private static let common: [Options.Option] = [
         .init(name: "gateway", value: "PROGRAM", help: "the program (the gapless beside this)"),
         .init(
@@ -14,7 +14,7 @@ enum Bench {
         .init(name: "repeat", value: "N", help: "trials of each case, interleaved (1)"),
     ]
 
-    static func main(_ arguments: [String]) -> Int32 {
+    package static func main(_ arguments: [String]) -> Int32 {
         let words = arguments.dropFirst()
         guard let name = words.first, name != "--help", !words.contains("--help") else {
             say(help(words.first.flatMap(scenario)))

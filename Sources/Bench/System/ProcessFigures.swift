@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// What the kernel knows of a process at one moment.

@@ -2,7 +2,12 @@
 final class Client {
     /// Its place in the swarm.
     let index: Int
-    let socket: Socket
+    /// Nil while it is not connected.
+    var socket: Socket?
+    /// Which of its connections this is; what the kernel still says of an earlier one is dropped.
+    var generation = 0
+    /// Whether it takes what comes. One that does not is a stalled reader.
+    var isReading = true
     /// Whether the upgrade has been answered; before that nothing is a frame.
     var isOpen = false
     /// The beginning of a frame, or of the upgrade's answer, whose end has not come.
@@ -10,10 +15,7 @@ final class Client {
     /// What the kernel would not take yet.
     var unsent: [UInt8] = []
 
-    init(index: Int, socket: Socket) {
-        self.index = index
-        self.socket = socket
-    }
+    init(index: Int) { self.index = index }
 }
 
 /// Who is told what a swarm reads. Called within `Swarm.turn`, which it must not call itself.
@@ -22,8 +24,14 @@ protocol FrameReceiver: AnyObject {
     func opened(_ client: Client) throws(BenchError)
     /// A text frame has come; the payload is gone after the call.
     func received(_ payload: Span<UInt8>, on client: Client) throws(BenchError)
+    /// The connection is gone, and not by the swarm's own doing. Without this it is an error.
+    /// - Parameter reason: without anything that was received.
+    func ended(_ client: Client, _ reason: String) throws(BenchError)
 }
 
 extension FrameReceiver {
     func opened(_ client: Client) throws(BenchError) {}
+    func ended(_ client: Client, _ reason: String) throws(BenchError) {
+        throw .failure("connection \(client.index): \(reason)")
+    }
 }

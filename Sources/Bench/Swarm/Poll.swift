@@ -23,20 +23,22 @@ final class Poll {
 
     /// - Throws: `BenchError.failure`
     func add(_ socket: Socket, token: Int) throws(BenchError) {
-        try control(EPOLL_CTL_ADD, socket, token, writes: false)
+        try control(EPOLL_CTL_ADD, socket, token, reads: true, writes: false)
     }
 
-    /// Says whether the socket is waited for to take more bytes, beside having some.
+    /// Says whether the socket is waited for to have bytes, and to take some.
     /// - Throws: `BenchError.failure`
-    func watch(_ socket: Socket, token: Int, writes: Bool) throws(BenchError) {
-        try control(EPOLL_CTL_MOD, socket, token, writes: writes)
+    func watch(
+        _ socket: Socket, token: Int, reads: Bool, writes: Bool
+    ) throws(BenchError) {
+        try control(EPOLL_CTL_MOD, socket, token, reads: reads, writes: writes)
     }
 
     private func control(
-        _ operation: Int32, _ socket: Socket, _ token: Int, writes: Bool
+        _ operation: Int32, _ socket: Socket, _ token: Int, reads: Bool, writes: Bool
     ) throws(BenchError) {
         var event = epoll_event()
-        event.events = EPOLLIN.rawValue | (writes ? EPOLLOUT.rawValue : 0)
+        event.events = (reads ? EPOLLIN.rawValue : 0) | (writes ? EPOLLOUT.rawValue : 0)
         event.data.u64 = UInt64(token)
         guard epoll_ctl(descriptor, operation, socket.descriptor, &event) == 0 else {
             throw .failure("watching a socket: errno \(errno)")

@@ -40,6 +40,27 @@ struct ServerAPI {
         }
     }
 
+    /// Writes messages with ids of the caller's, in one transaction.
+    /// - Throws: `BenchError.failure`
+    func post(ids: [String], to conversation: String, body: String) throws(BenchError) {
+        var json = JSONWriter(capacity: ids.count * (body.utf8.count + 64))
+        json.beginArray()
+        for id in ids {
+            json.beginObject()
+            json.member("id", string: id)
+            json.member("author", string: "author")
+            json.member("body", string: body)
+            json.endObject()
+        }
+        json.endArray()
+        try call("POST", "/v1/conversations/\(conversation)/messages", json.bytes)
+    }
+
+    /// - Throws: `BenchError.failure`
+    func delete(_ conversation: String) throws(BenchError) {
+        try call("DELETE", "/v1/conversations/\(conversation)")
+    }
+
     /// The head of a conversation, as it was written.
     /// - Throws: `BenchError.failure`
     func head(of conversation: String) throws(BenchError) -> RawJSON {
@@ -53,7 +74,7 @@ struct ServerAPI {
 
     @discardableResult
     private func call(
-        _ method: String, _ path: String, _ body: [UInt8]
+        _ method: String, _ path: String, _ body: [UInt8] = []
     ) throws(BenchError) -> [UInt8] {
         let response = try http.send(method, path, body)
         guard (200..<300).contains(response.status) else {

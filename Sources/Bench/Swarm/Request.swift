@@ -27,6 +27,28 @@ enum Request {
         }
     }
 
+    /// Asks for what lies in a gap, newest first.
+    static func fetchGap(
+        id: Int, conversation: String, _ gap: ClosedRange<Int>
+    ) -> [UInt8] {
+        request(id, "fetchMessages") {
+            $0.member("conversation", string: conversation)
+            $0.member("after", int: gap.lowerBound - 1)
+            $0.member("before", int: gap.upperBound + 1)
+            $0.member("limit", int: 1000)
+        }
+    }
+
+    static func editMessage(
+        id: Int, conversation: String, message: String, body: String
+    ) -> [UInt8] {
+        request(id, "editMessage") {
+            $0.member("conversation", string: conversation)
+            $0.member("id", string: message)
+            $0.member("body", string: body)
+        }
+    }
+
     static func sendMessage(
         id: Int, conversation: String, message: String, body: String
     ) -> [UInt8] {

@@ -1,28 +1,27 @@
 import Foundation
-import TestSupport
 
 /// Chat logs as the tests read them, apart from the program's own reader: one file is one
 /// conversation, and a line that says something is one message.
-struct ChatLog: Sendable {
-    struct Line: Sendable, Hashable {
-        var author: [UInt8]
-        var text: [UInt8]
-        var isEmote = false
+package struct ChatLog: Sendable {
+    package struct Line: Sendable, Hashable {
+        package var author: [UInt8]
+        package var text: [UInt8]
+        package var isEmote = false
     }
 
-    let file: URL
-    let lines: [Line]
+    package let file: URL
+    package let lines: [Line]
 
     /// The conversation that a replay of the file makes.
-    var conversation: String { file.deletingPathExtension().lastPathComponent }
+    package var conversation: String { file.deletingPathExtension().lastPathComponent }
 
     /// Each once, as in the file.
-    var authors: [String] {
+    package var authors: [String] {
         Set(lines.map(\.author)).map { String(decoding: $0, as: UTF8.self) }.sorted()
     }
 
     /// - Throws: Foundation's error where the file can't be read.
-    init(_ file: URL) throws {
+    package init(_ file: URL) throws {
         self.file = file
         let bytes = try [UInt8](Data(contentsOf: file))
         lines = bytes.split(separator: UInt8(ascii: "\n")).compactMap { Self.line(Array($0)) }
@@ -46,14 +45,18 @@ struct ChatLog: Sendable {
     /// The 21 days of real conversation beside the repository, or the excerpts in it.
     ///
     /// - Throws: Foundation's error where not even those are there.
-    static func days() throws -> [ChatLog] {
-        let whole = LiveGateway.root.appendingPathComponent("../shared/data/irc").standardized
+    package static func days() throws -> [ChatLog] {
+        let whole = Self.root.appendingPathComponent("../shared/data/irc").standardized
         let days = try? files(in: whole) { $0.hasPrefix("20") && $0.hasSuffix(".txt") }
         if let days, !days.isEmpty { return days }
         print("note: the whole conversations are not here; their excerpts in config/demo do")
-        let excerpts = LiveGateway.root.appendingPathComponent("config/demo")
+        let excerpts = Self.root.appendingPathComponent("config/demo")
         return try files(in: excerpts) { $0.hasSuffix(".irc") }
     }
+
+    /// The repository, found from this file; a checkout may be reached through a link.
+    private static let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     private static func files(
         in folder: URL, where isLog: (String) -> Bool
@@ -66,7 +69,7 @@ struct ChatLog: Sendable {
 extension ChatLog {
     /// The first place where the messages are not the log's, in words; nil if there is none.
     /// The texts themselves stay out of it.
-    func difference(from messages: [JSONValue]) -> String? {
+    package func difference(from messages: [JSONValue]) -> String? {
         guard messages.count == lines.count else {
             return "\(conversation): \(messages.count) messages of \(lines.count)"
         }

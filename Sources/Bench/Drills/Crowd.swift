@@ -1,0 +1,391 @@
+/// The clients of a drill and the authors of its messages, on one epoll and one thread. Each client
+/// holds conversations by the rules, comes back when it was cut off, and asks for what it is told
+/// that it lacks. What a drill does to them it does by the agenda, and by `tell`.
+final class Crowd: FrameReceiver {
+    /// One client of the drill.
+    struct Member {
+        /// Its rooms, in the order of its holdings.
+        let rooms: [Int]
+        /// Where its holdings begin.
+        let first: Int
+        var manner: Socket.Manner
+        /// When it began to come (back).
+        var dialled: Nanoseconds = 0
+        /// Answers that it waits for until it is back.
+        var lacking = 0
+        var isBack = false
+        /// Failed tries since it was last connected.
+        var tries = 0
+    }
+
+    /// What happens by the clock.
+    enum Act {
+        case cut(Int)
+        case dial(Int)
+        /// A client that does not read takes a little, and again after a while.
+        case sip(Int, every: Nanoseconds)
+        /// The drill's own.
+        case step(Int)
+    }
+
+    /// What a drill is told.
+    enum News {
+        /// A client has all answers of its subscriptions.
+        case back(Int)
+        /// The author is connected.
+        case authorBack
+        /// A step of the drill is due, which was meant for then.
+        case step(Int, due: Nanoseconds)
+    }
+
+    let swarm: Swarm
+    let rooms: [Room]
+    private(set) var members: [Member] = []
+    var holdings: [Holding] = []
+    var ledger = Ledger()
+    var agenda = Agenda<(act: Act, due: Nanoseconds)>()
+    /// Whether a connection that ends is one that comes back, or a fault.
+    var isComingBack = false
+    var tell: (News) throws(BenchError) -> Void = { _ in }
+    /// Whose live deliveries count for the latencies.
+    var isCounting: (Int) -> Bool = { _ in true }
+    /// By client, the places that gaps declared to it.
+    private(set) var declaredCounts: [Int: Int] = [:]
+    private(set) var backCount = 0
+    private var random = Generator()
+
+    private var author: Int?
+    private let body: String
+    private var isAuthorBack = false
+    private var nextRequest = Crowd.firstRequest
+    private(set) var unanswered = 0
+
+    private let prefix: String
+    private var events = FrameCache()
+    private var replies = FrameCache()
+
+    private static let connectRequest = 1
+    private static let subscribeRequest = 10
+    private static let healRequest = 100_000
+    private static let firstRequest = 1_000_000
+    /// As much as a reader that hardly reads takes at a time. Its kernel makes room known only when
+    /// it has some kilobytes, and a peer that takes nothing for long counts as gone.
+    private static let sip = 4096
+    /// Clients that come from one address of the loopback.
+    private static let portsPerAddress = 20_000
+    /// More than any client of these drills misses at once.
+    private static let resumeLimit = 1000
+
+    /// - Parameter prefix: what the names of the rooms begin with, before their index.
+    /// - Throws: `BenchError.failure`
+    init(_ site: Site, _ rooms: [Room], prefix: String, body: Int) throws(BenchError) {
+        swarm = try Swarm(site.endpoint)
+        self.rooms = rooms
+        self.prefix = prefix
+        self.body = String(repeating: "x", count: body)
+    }
+
+    // MARK: - Who is there
+
+    /// One more client; it is dialled later.
+    func add(rooms: [Int]) {
+        let client = swarm.addUnconnected()
+        let manner = Socket.Manner(
+            isPatient: true, source: UInt32(client.index / Self.portsPerAddress))
+        members.append(Member(rooms: rooms, first: holdings.count, manner: manner))
+        holdings += rooms.map { _ in Holding() }
+    }
+
+    /// Gives a client, before it is dialled, a socket for which the kernels keep little.
+    func stall(_ index: Int) { members[index].manner.receiveBuffer = 4096 }
+
+    /// The one who writes; to be called behind the last `add`.
+    /// - Throws: `BenchError.failure`
+    func addAuthor() throws(BenchError) {
+        author = swarm.addUnconnected().index
+        try dialAuthor()
+    }
+
+    /// Dials clients, as many at a time as may wait, until all are back.
+    /// - Throws: `BenchError.failure` where they are not in time.
+    func dialAll(width: Int, patience: Nanoseconds = 120 * Clock.second) throws(BenchError) {
+        let deadline = Clock.now() + patience
+        var next = 0
+        while backCount < members.count {
+            while next < members.count, next - backCount < width {
+                try dial(next)
+                next += 1
+            }
+            try turn(until: min(deadline, Clock.now() + Clock.second))
+            guard Clock.now() < deadline else {
+                throw .failure("connecting \(members.count) clients: \(backCount) in time")
+            }
+        }
+    }
+
+    func dial(_ index: Int) throws(BenchError) {
+        // Since when it tries: a refusal does not begin anew.
+        if members[index].tries == 0 { members[index].dialled = Clock.now() }
+        do throws(BenchError) {
+            try swarm.dial(swarm.clients[index], members[index].manner)
+        } catch let error where error.kind == .ended {
+            swarm.cut(swarm.clients[index])
+            try ended(swarm.clients[index], error.description)
+        }
+    }
+
+    private func dialAuthor() throws(BenchError) {
+        guard let author else { return }
+        let client = swarm.clients[author]
+        do throws(BenchError) {
+            try swarm.dial(client, Socket.Manner(isPatient: true))
+        } catch let error where error.kind == .ended {
+            swarm.cut(client)
+            try ended(client, error.description)
+        }
+    }
+
+    /// Cuts a client off; it does not come back by itself.
+    func cut(_ index: Int) {
+        swarm.cut(swarm.clients[index])
+        leave(index)
+    }
+
+    private func leave(_ index: Int) {
+        if members[index].isBack { backCount -= 1 }
+        members[index].isBack = false
+        for place in holdings(of: index) { holdings[place].disconnect() }
+    }
+
+    func holdings(of index: Int) -> Range<Int> {
+        members[index].first..<(members[index].first + members[index].rooms.count)
+    }
+
+    // MARK: - Time
+
+    /// Runs until the moment, or until `condition` holds.
+    /// - Throws: `BenchError`
+    func run(
+        until end: Nanoseconds, or condition: () -> Bool = { false }
+    ) throws(BenchError) {
+        while Clock.now() < end, !condition() { try turn(until: end) }
+    }
+
+    private func turn(until end: Nanoseconds) throws(BenchError) {
+        while let item = agenda.take(at: Clock.now()) {
+            switch item.act {
+            case .cut(let index): cut(index)
+            case .dial(let index):
+                if index == author { try dialAuthor() } else { try dial(index) }
+            case .sip(let index, let span):
+                try sip(index)
+                schedule(item.act, at: item.due + span)
+            case .step(let number): try tell(.step(number, due: item.due))
+            }
+        }
+        try swarm.turn(for: self, until: min(end, agenda.next ?? end))
+    }
+
+    private func sip(_ index: Int) throws(BenchError) {
+        let client = swarm.clients[index]
+        do throws(BenchError) {
+            try swarm.sip(Self.sip, client, for: self)
+        } catch let error where error.kind == .ended {
+            swarm.cut(client)
+            try ended(client, error.description)
+        }
+    }
+
+    func schedule(_ act: Act, at moment: Nanoseconds) {
+        agenda.add((act, moment), at: moment)
+    }
+
+    /// A moment up to so much earlier or later.
+    func around(_ span: Nanoseconds, by part: Double) -> Nanoseconds {
+        span + Int(Double(span) * Double.random(in: -part...part, using: &random))
+    }
+
+    func some(below span: Int) -> Int { Int.random(in: 0..<max(1, span), using: &random) }
+
+    // MARK: - What is sent
+
+    /// Sends one more message into a room.
+    func publish(_ room: Room, due: Nanoseconds) throws(BenchError) {
+        let id = Room.id(of: room.insert(due: due))
+        try request {
+            Request.sendMessage(id: $0, conversation: room.name, message: id, body: body)
+        }
+    }
+
+    /// Edits a message of a room.
+    func edit(_ seq: Int, of room: Room, due: Nanoseconds) throws(BenchError) {
+        room.edit(seq, due: due)
+        try request {
+            Request.editMessage(
+                id: $0, conversation: room.name, message: Room.id(of: seq),
+                body: "edited \(room.rev)")
+        }
+    }
+
+    private func request(_ make: (Int) -> [UInt8]) throws(BenchError) {
+        guard let author, isAuthorBack else { throw .failure("sending: the author is away") }
+        nextRequest += 1
+        unanswered += 1
+        try swarm.send(make(nextRequest), to: swarm.clients[author])
+    }
+
+    // MARK: - What comes
+
+    func opened(_ client: Client) throws(BenchError) {
+        let isAuthor = client.index == author
+        let user = isAuthor ? "author" : "user-\(client.index)"
+        var frames = Frame.masked(
+            Frame.Opcode.text, Request.connect(id: Self.connectRequest, user: user))
+        if !isAuthor {
+            let member = members[client.index]
+            for (slot, room) in member.rooms.enumerated() {
+                let subscribe = Request.subscribe(
+                    id: Self.subscribeRequest + slot, conversation: rooms[room].name,
+                    limit: Self.resumeLimit, have: holdings[member.first + slot].have)
+                frames += Frame.masked(Frame.Opcode.text, subscribe)
+            }
+            members[client.index].lacking = member.rooms.count
+        }
+        try swarm.write(frames, to: client)
+    }
+
+    func received(_ payload: Span<UInt8>, on client: Client) throws(BenchError) {
+        if let reply = try Reply(payload) {
+            guard reply.isFinal else { return }
+            let rest = payload.extracting(reply.rest..<payload.count)
+            return try replied(reply.id, rest, client)
+        }
+        guard client.index != author else { return }
+        let frame = try events.frame(payload) { [prefix] text throws(BenchError) in
+            try StreamFrame(event: text, prefix: prefix)
+        }
+        guard let frame,
+            let slot = members[client.index].rooms.firstIndex(where: { $0 == frame.room })
+        else { return }
+        try apply(frame, client, slot, .live)
+    }
+
+    private func replied(
+        _ id: Int, _ rest: Span<UInt8>, _ client: Client
+    ) throws(BenchError) {
+        if client.index == author {
+            if id == Self.connectRequest {
+                isAuthorBack = true
+                try tell(.authorBack)
+            } else {
+                unanswered -= 1
+            }
+            return
+        }
+        guard id != Self.connectRequest else { return }
+        let isPage = id >= Self.healRequest
+        let slot = id - (isPage ? Self.healRequest : Self.subscribeRequest)
+        let frame = try replies.frame(rest) { text throws(BenchError) in
+            // From behind the id: `,"result":{…}}`.
+            try StreamFrame(
+                reply: [UInt8(ascii: "{")] + text.dropFirst(), isPage ? .page : .subscribed)
+        }
+        guard let frame else { return }
+        if isPage { holdings[members[client.index].first + slot].isHealing = false }
+        try apply(frame, client, slot, isPage ? .healing : .replay)
+        if !isPage { try subscribed(client.index) }
+    }
+
+    private func subscribed(_ index: Int) throws(BenchError) {
+        members[index].lacking -= 1
+        guard members[index].lacking == 0 else { return }
+        members[index].isBack = true
+        members[index].tries = 0
+        backCount += 1
+        ledger.resumes += 1
+        ledger.resumeLatency.record(swarm.now - members[index].dialled)
+        try tell(.back(index))
+    }
+
+    private func apply(
+        _ frame: StreamFrame, _ client: Client, _ slot: Int, _ way: Ledger.Way
+    ) throws(BenchError) {
+        let member = members[client.index]
+        let place = member.first + slot
+        let room = rooms[member.rooms[slot]]
+        if !frame.gaps.isEmpty { declaredCounts[client.index, default: 0] += frame.gaps.count }
+        ledger.isCounting = isCounting(client.index)
+        holdings[place].apply(frame, room, way, &ledger, at: swarm.now)
+        guard let gap = holdings[place].declared.ranges.last, !holdings[place].isHealing else {
+            return
+        }
+        if frame.kind == .page, frame.covers.isEmpty {
+            return ledger.note("a page of a gap proves nothing")
+        }
+        holdings[place].isHealing = true
+        try swarm.send(
+            Request.fetchGap(id: Self.healRequest + slot, conversation: room.name, gap),
+            to: client)
+    }
+
+    func ended(_ client: Client, _ reason: String) throws(BenchError) {
+        if client.index == author {
+            isAuthorBack = false
+            guard isComingBack else { throw .failure("the author's connection: \(reason)") }
+            return schedule(.dial(client.index), at: Clock.now() + 250 * Clock.millisecond)
+        }
+        leave(client.index)
+        ledger.ends += 1
+        guard isComingBack else { return ledger.note("a connection was lost: \(reason)") }
+        if members[client.index].tries == 0 { members[client.index].dialled = Clock.now() }
+        members[client.index].tries += 1
+        // As the gateway's own client does: doubling from half a second, of which a random half is
+        // taken off.
+        let full = 500 << min(6, members[client.index].tries - 1)
+        let wait = (full / 2 + some(below: full / 2)) * Clock.millisecond
+        schedule(.dial(client.index), at: Clock.now() + wait)
+    }
+
+    // MARK: - The end
+
+    /// Whether everybody holds everything as it is now.
+    var isEverybodyWhole: Bool { isWhole(members.indices) }
+
+    func isWhole(_ clients: Range<Int>) -> Bool {
+        clients.allSatisfy { index in
+            zip(holdings(of: index), members[index].rooms).allSatisfy {
+                holdings[$0].isWhole(rooms[$1])
+            }
+        }
+    }
+
+    func account() -> DrillReport.Account {
+        var account = DrillReport.Account()
+        for (index, member) in members.enumerated() {
+            var isWhole = true
+            for (place, number) in zip(holdings(of: index), member.rooms) {
+                let room = rooms[number]
+                account.expected += room.top
+                account.held += holdings[place].runs.count
+                account.declared += holdings[place].declared.count
+                account.unaccounted += holdings[place].unaccounted(room, asOf: room.rev)
+                isWhole = isWhole && holdings[place].isWhole(room)
+            }
+            if !isWhole { account.behind += 1 }
+        }
+        return account
+    }
+}
+
+/// SplitMix64: the same choices in every run.
+struct Generator: RandomNumberGenerator {
+    private var state: UInt64 = 0x6A09_E667_F3BC_C908
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,69 @@
+import Glibc
+
+/// The gateway that a drill is held at: where it listens, and the process, if the drill started it.
+/// A process that was started is ended with the drill.
+package final class Site {
+    let endpoint: Endpoint
+    let operations: Operations
+    private let key: String
+    private let command: [String]
+    private let log: String
+    private var process: pid_t?
+
+    /// - Parameters:
+    ///   - key: of the server API.
+    ///   - command: the words that start the gateway; none if it runs already.
+    ///   - log: where what it says goes.
+    package init(
+        _ endpoint: Endpoint, internal operations: Endpoint, key: String, command: [String],
+        log: String
+    ) {
+        self.endpoint = endpoint
+        self.operations = Operations(operations)
+        self.key = key
+        self.command = command
+        self.log = log
+    }
+
+    deinit { if let process { Child.kill(process) } }
+
+    /// Whether the drill may end the gateway and start it again.
+    var isOwned: Bool { !command.isEmpty }
+
+    func api() throws(BenchError) -> ServerAPI {
+        ServerAPI(try HTTPConnection(endpoint, key: key))
+    }
+
+    /// Starts the gateway, if it is the drill's, and waits until it is ready.
+    /// - Throws: `BenchError.failure` where it is not in time.
+    func open() throws(BenchError) {
+        if isOwned {
+            guard !operations.isReady else {
+                throw .failure("starting the gateway: another one listens there already")
+            }
+            try start()
+        }
+        let deadline = Clock.now() + 30 * Clock.second
+        while !operations.isReady {
+            try Interruption.check()
+            if let process, Child.hasEnded(process) {
+                self.process = nil
+                throw .failure("starting the gateway: it has ended (see \(log))")
+            }
+            guard Clock.now() < deadline else {
+                throw .failure("looking for the gateway: not ready after 30 s")
+            }
+            usleep(20_000)
+        }
+    }
+
+    /// Ends the gateway as a crash would, and starts it at once, as whoever looks after it would.
+    /// - Throws: `BenchError.failure`
+    func restart() throws(BenchError) {
+        if let process { Child.kill(process) }
+        process = nil
+        try start()
+    }
+
+    private func start() throws(BenchError) { process = try Child.spawn(command, log: log) }
+}

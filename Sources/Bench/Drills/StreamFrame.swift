@@ -1,0 +1,153 @@
+import JSON
+
+/// One frame about a conversation, as far as it counts for what a client holds: `protocol.md` 1.
+/// Read once, and shared by all clients that get the same bytes.
+final class StreamFrame {
+    enum Kind { case messages, gap, conversation, reset, unsubscribed, subscribed, page }
+
+    /// A message as some change left it.
+    struct Value {
+        let id: String
+        let seq: Int
+        let rev: Int
+    }
+
+    /// The newest change that the log had.
+    struct Head {
+        /// As it came: it is sent back just so.
+        let text: [UInt8]
+        let epoch: String
+        let rev: Int
+        let floor: Int
+    }
+
+    let kind: Kind
+    /// The room of the drill, where the frame names it; a reply's is known from its request.
+    let room: Int?
+    let values: [Value]
+    let covers: Slots
+    let gaps: Slots
+    let prev: Int
+    let asOf: Int
+    let head: Head?
+    let isReset: Bool
+
+    /// An event; nil where it is not about the messages of a room.
+    /// - Parameter prefix: what stands before a room's index in its name.
+    /// - Throws: `BenchError.failure` for anything that the protocol has no place for.
+    init?(event text: [UInt8], prefix: String) throws(BenchError) {
+        let event = try Self.object(text)
+        switch event["event"]?.string {
+        case "messages": kind = .messages
+        case "gap": kind = .gap
+        case "conversation": kind = .conversation
+        case "reset": kind = .reset
+        case "unsubscribed": kind = .unsubscribed
+        default: return nil
+        }
+        let name = event["conversation"].flatMap { $0.string ?? $0.object?["id"]?.string }
+        guard let name, name.hasPrefix(prefix), let index = Int(name.dropFirst(prefix.count)) else {
+            return nil
+        }
+        room = index
+        (values, covers, gaps) = try Self.content(event)
+        (prev, asOf) = (event["prev"]?.int ?? 0, event["asOf"]?.int ?? 0)
+        head = try Self.head(event)
+        isReset = false
+    }
+
+    /// A final reply to `subscribeMessages` or `fetchMessages`.
+    /// - Throws: as the other.
+    init(reply text: [UInt8], _ kind: Kind) throws(BenchError) {
+        guard let result = try Self.object(text)["result"]?.object else { throw Self.malformed }
+        self.kind = kind
+        room = nil
+        (values, covers, gaps) = try Self.content(result)
+        (prev, asOf) = (0, result["asOf"]?.int ?? 0)
+        head = try Self.head(result)
+        isReset = result["reset"]?.bool == true
+        guard head != nil, result["asOf"] != nil else { throw Self.malformed }
+    }
+
+    private static let malformed = BenchError.failure(
+        "reading a frame: not what the protocol says")
+
+    private static func object(_ text: [UInt8]) throws(BenchError) -> JSONObject {
+        guard let object = try? JSONObject(text) else { throw malformed }
+        return object
+    }
+
+    private static func content(
+        _ object: JSONObject
+    ) throws(BenchError) -> ([Value], covers: Slots, gaps: Slots) {
+        let messages =
+            object["messages"]?.array
+            ?? (object["deltas"]?.array ?? []).compactMap { $0.object?["message"] }
+        var values: [Value] = []
+        for message in messages {
+            guard let fields = message.object, let id = fields["id"]?.string,
+                let seq = fields["seq"]?.int, let rev = fields["rev"]?.int
+            else { throw malformed }
+            values.append(Value(id: id, seq: seq, rev: rev))
+        }
+        var covers = Slots()
+        for run in object["covers"]?.array ?? [] {
+            guard let ends = run.array, ends.count == 2, let low = ends[0].int,
+                let high = ends[1].int, low <= high
+            else { throw malformed }
+            covers.insert(low...high)
+        }
+        var gaps = Slots()
+        for gap in object["gaps"]?.array ?? [] {
+            guard let after = gap.object?["after"]?.int, let before = gap.object?["before"]?.int,
+                after + 1 < before
+            else { throw malformed }
+            gaps.insert((after + 1)...(before - 1))
+        }
+        return (values, covers, gaps)
+    }
+
+    private static func head(_ object: JSONObject) throws(BenchError) -> Head? {
+        guard let value = object["head"] else { return nil }
+        guard let fields = value.object, let epoch = fields["epoch"]?.string,
+            let rev = fields["rev"]?.int, let floor = fields["floor"]?.int
+        else { throw malformed }
+        return Head(text: value.bytes, epoch: epoch, rev: rev, floor: floor)
+    }
+}
+
+/// The frames that came last, by their bytes: all subscribers get the same ones, so all but the
+/// first are compared and not read. Replies to the same question differ in their id alone; they are
+/// kept from behind it.
+struct FrameCache {
+    private struct Entry {
+        let bytes: [UInt8]
+        let frame: StreamFrame?
+    }
+
+    /// More than differ within a burst. A power of two.
+    private static let size = 128
+    private var entries: [Entry] = []
+    private var next = 0
+
+    /// What was read from these bytes before, or what `read` makes of them.
+    mutating func frame(
+        _ bytes: Span<UInt8>, read: ([UInt8]) throws(BenchError) -> StreamFrame?
+    ) throws(BenchError) -> StreamFrame? {
+        // Newest first: it is nearly always that one.
+        for back in 1...Self.size {
+            let place = (next - back) & (Self.size - 1)
+            guard place < entries.count else { break }
+            if Bytes.areEqual(bytes, entries[place].bytes) { return entries[place].frame }
+        }
+        let copy = Bytes.copy(bytes)
+        let entry = Entry(bytes: copy, frame: try read(copy))
+        if entries.count < Self.size {
+            entries.append(entry)
+        } else {
+            entries[next] = entry
+        }
+        next = (next + 1) & (Self.size - 1)
+        return entry.frame
+    }
+}

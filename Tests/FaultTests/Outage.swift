@@ -1,0 +1,62 @@
+import Glibc
+import TestSupport
+
+/// The ways in which a gateway and its Redis can lose each other.
+enum Outage: String, CaseIterable, Sendable {
+    case killed = "server killed"
+    case cut = "link cut"
+    case refused = "link refused"
+    case stalled = "link stalled"
+    case feedsKilled = "CLIENT KILL pubsub"
+    case commandsKilled = "CLIENT KILL normal"
+    case paused = "CLIENT PAUSE"
+    case stopped = "server stopped"
+
+    /// It is over at once, and the gateway comes back as fast as it can.
+    var isMomentary: Bool {
+        switch self {
+        case .cut, .feedsKilled, .commandsKilled: true
+        case .killed, .refused, .stalled, .paused, .stopped: false
+        }
+    }
+
+    /// It is the way of one gateway that fails, not the server of both.
+    var isOfTheLink: Bool {
+        switch self {
+        case .cut, .refused, .stalled: true
+        case .killed, .feedsKilled, .commandsKilled, .paused, .stopped: false
+        }
+    }
+
+    /// The feed breaks, so that everybody has to be told.
+    var breaksFeeds: Bool { self != .commandsKilled }
+
+    /// Milliseconds: longer than it may take to be noticed.
+    private static let pause = 3500
+
+    /// - Throws: `TestFailure`.
+    func begin(_ redis: RedisProcess, _ proxy: TCPProxy) throws {
+        switch self {
+        case .killed: redis.kill()
+        case .cut: proxy.cut()
+        case .refused: proxy.set(.refusing)
+        case .stalled: proxy.set(.stalled)
+        case .feedsKilled: try redis.ask("CLIENT", "KILL", "TYPE", "pubsub")
+        case .commandsKilled: try redis.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        case .paused: try redis.ask("CLIENT", "PAUSE", "\(Self.pause)", "ALL")
+        case .stopped: redis.send(SIGSTOP)
+        }
+    }
+
+    /// - Throws: `TestFailure`.
+    func end(_ redis: RedisProcess, _ proxy: TCPProxy) throws {
+        switch self {
+        case .killed: try redis.restart()
+        case .refused, .stalled: proxy.set(.open)
+        // A server that is paused takes nothing, not even the command that would end it.
+        case .paused: try redis.ask("PING")
+        case .stopped: redis.send(SIGCONT)
+        case .cut, .feedsKilled, .commandsKilled: break
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import TestSupport
+
+/// One client of a run: what it holds, what it was told of the upstream, and what was wrong with
+/// either.
+final class Watcher {
+    let client: ChatTestClient
+    let conversations: [String]
+    /// What it held when it came.
+    let before: [String: Holder]
+    /// When it was told what of the upstream.
+    private(set) var told: [(state: String, at: ContinuousClock.Instant)] = []
+    /// Values that came a second time though nothing had taken them away.
+    private(set) var repeats = 0
+    private(set) var faults: [String] = []
+    /// By conversation and place: the change that events of this subscription brought.
+    private var delivered: [String: [Int: Int]] = [:]
+    private var asked: [Int: String] = [:]
+
+    /// - Parameter before: what it holds from another gateway or connection.
+    /// - Throws: what the client throws.
+    init(
+        _ gateway: GatewayProcess, _ user: String, _ conversations: [String],
+        before: [String: Holder] = [:]
+    ) throws {
+        self.conversations = conversations
+        self.before = before
+        client = try ChatTestClient(port: gateway.port)
+        client.records = true
+        for (conversation, holder) in before { client.hold(holder, of: conversation) }
+        client.onFrame = { [unowned self] in try took($0) }
+        let answer = try client.connect(user: user)
+        // What was told since the answer may have come together with it.
+        told.insert((answer["upstream"]["state"].string ?? "", .now), at: 0)
+    }
+
+    /// Asks for all its conversations, and goes on.
+    ///
+    /// - Throws: what the client throws.
+    func subscribe(limit: Int = 1000) throws {
+        for id in conversations {
+            let params = client.subscription(id, limit: limit)
+            asked[try client.send("subscribeMessages", params)] = id
+        }
+    }
+
+    var isSubscribed: Bool { asked.isEmpty }
+
+    var state: String { told.last?.state ?? "" }
+
+    /// When it was first told, after `moment`, that the upstream is not online.
+    func alarm(after moment: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        told.first { $0.at >= moment && $0.state != "online" }?.at
+    }
+
+    private func took(_ frame: JSONValue) throws {
+        if let id = frame["id"].int {
+            guard let conversation = asked.removeValue(forKey: id) else { return }
+            guard frame["error"].isNull else {
+                throw TestFailure("\(client.user): subscribe: \(frame["error"])")
+            }
+            delivered[conversation] = [:]
+            return
+        }
+        switch frame["event"].string {
+        case "upstream": told.append((frame["state"].string ?? "", .now))
+        case "messages", "gap": noteDelivered(frame)
+        case "reset", "unsubscribed":
+            faults.append("\(frame["event"]): \(frame["conversation"]) lost nothing")
+        default: break
+        }
+    }
+
+    private func noteDelivered(_ frame: JSONValue) {
+        let conversation = frame["conversation"].string ?? ""
+        for delta in frame["deltas"].array ?? [] {
+            let (seq, rev) = (delta["message"]["seq"].int ?? 0, delta["message"]["rev"].int ?? 0)
+            if delivered[conversation]?[seq] == rev { repeats += 1 }
+            delivered[conversation]?[seq] = rev
+        }
+        for gap in frame["gaps"].array ?? [] {
+            let inside = (gap["after"].int ?? 0) + 1..<(gap["before"].int ?? 0)
+            delivered[conversation] = delivered[conversation]?.filter { !inside.contains($0.key) }
+        }
+    }
+
+    // MARK: - Judgements
+
+    /// P1: what was acknowledged before `moment` is applied, or known to be missing, or lies above
+    /// the `asOf` of a conversation that the client was told is open.
+    func checkFresh(_ ledger: Ledger, at moment: ContinuousClock.Instant) {
+        guard state == "online", faults.count < 10 else { return }
+        for conversation in conversations {
+            let holder = client.holder(conversation)
+            guard holder.isSubscribed, !holder.isOpen else { continue }
+            let top = holder.head["seq"].int ?? 0
+            for entry in ledger.overdue(conversation, at: moment, above: holder.asOf) {
+                let rev = holder.held[entry.seq]?["rev"].int ?? 0
+                let isKnownMissing = entry.seq <= top && !holder.runs.contains(entry.seq)
+                guard rev < entry.rev, !isKnownMissing else { continue }
+                faults.append(
+                    "\(conversation): change \(entry.rev) of slot \(entry.seq) is silent"
+                        + " (asOf \(holder.asOf), held \(rev))")
+                break
+            }
+        }
+    }
+
+    /// Whether it is at the present of what it watches, as far as the gateway has to bring that.
+    func isWhole(_ heads: [String: Int]) -> Bool {
+        state == "online" && isSubscribed
+            && conversations.allSatisfy {
+                let holder = client.holder($0)
+                return holder.isSubscribed && !holder.isOpen && holder.asOf >= heads[$0] ?? 0
+            }
+    }
+
+    /// What is wrong at the end, when nothing happens any more.
+    func judge(_ truths: [String: Truth]) -> [String] {
+        var all = judgeOnTheWay(truths)
+        for conversation in conversations {
+            let messages = client.holder(conversation).messages
+            let log = truths[conversation]?.log?.messages ?? []
+            guard messages != log else { continue }
+            all.append(
+                "\(client.user): \(conversation): the list has \(messages.count) messages,"
+                    + " the log \(log.count), or they differ")
+        }
+        return all
+    }
+
+    /// What was wrong at any moment of its connection.
+    func judgeOnTheWay(_ truths: [String: Truth]) -> [String] {
+        var all = faults
+        if repeats > 0 { all.append("\(repeats) values came twice") }
+        for conversation in conversations {
+            all += Oracle(truths[conversation] ?? Truth()).judge(
+                client.recording, conversation, from: before[conversation] ?? Holder())
+        }
+        return all.map { "\(client.user): \($0)" }
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A way to a server of the loopback that can fail as networks do: it resets what is connected,
+/// refuses for a while, or carries nothing and says nothing. One thread carries all; it ends with
+/// `close`, or with the process.
+package final class TCPProxy: Sendable {
+    package enum Mode: Sendable {
+        case open
+        /// Nobody is taken, and who was connected is reset.
+        case refusing
+        /// Connections stand and new ones are made, but not a byte passes in either direction.
+        case stalled
+    }
+
+    private struct Orders {
+        var mode = Mode.open
+        var resets = 0
+        var isClosed = false
+    }
+
+    package let port: Int
+    private let target: Int
+    private let orders = Mutex(Orders())
+
+    /// - Throws: `TestFailure` where no port is free.
+    package init(to target: Int) throws {
+        self.target = target
+        port = try Port.free()
+        let listener = try Self.listen(port)
+        Thread.detachNewThread { [self] in
+            var carrier = Carrier(listener, port, target)
+            carrier.run(orders: take)
+        }
+    }
+
+    package func set(_ mode: Mode) { orders.withLock { $0.mode = mode } }
+
+    /// Ends every connection with a reset; new ones are taken at once.
+    package func cut() { orders.withLock { $0.resets += 1 } }
+
+    package func close() { orders.withLock { $0.isClosed = true } }
+
+    /// - Returns: The mode and how often was cut; nil where it is over.
+    private func take() -> (mode: Mode, resets: Int)? {
+        orders.withLock { $0.isClosed ? nil : ($0.mode, $0.resets) }
+    }
+
+    /// - Throws: `TestFailure` where the port is taken.
+    fileprivate static func listen(_ port: Int) throws -> Int32 {
+        let descriptor = TCPSocket.make()
+        var one: Int32 = 1
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+        var address = TCPSocket.loopback(port: port)
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
+        }
+        guard bound == 0, Glibc.listen(descriptor, 128) == 0 else {
+            Glibc.close(descriptor)
+            throw TestFailure("listen on port \(port): errno \(errno)")
+        }
+        return descriptor
+    }
+}
+
+/// What the proxy's thread owns: the listener, and the two sockets of each connection.
+private struct Carrier {
+    private var listener: Int32
+    private let port: Int
+    private let target: Int
+    /// Who came and whom they are connected to, side by side.
+    private var sides: [(near: Int32, far: Int32)] = []
+    private var resetsDone = 0
+
+    init(_ listener: Int32, _ port: Int, _ target: Int) {
+        self.listener = listener
+        self.port = port
+        self.target = target
+    }
+
+    /// Looks at its orders each few milliseconds, until there are no more.
+    mutating func run(orders: () -> (mode: TCPProxy.Mode, resets: Int)?) {
+        while let (mode, resets) = orders() {
+            if resets != resetsDone || mode == .refusing { resetAll() }
+            resetsDone = resets
+            switch mode {
+            case .refusing:
+                stopListening()
+                usleep(5000)
+            case .stalled: usleep(5000)
+            case .open:
+                if listener < 0 { listener = (try? TCPProxy.listen(port)) ?? -1 }
+                carry()
+            }
+        }
+        resetAll()
+        stopListening()
+    }
+
+    private mutating func stopListening() {
+        guard listener >= 0 else { return }
+        close(listener)
+        listener = -1
+    }
+
+    private mutating func resetAll() {
+        for (near, far) in sides { [near, far].forEach(Self.reset) }
+        sides = []
+    }
+
+    private static func reset(_ descriptor: Int32) {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        close(descriptor)
+    }
+
+    private mutating func carry() {
+        let descriptors = [listener] + sides.flatMap { [$0.near, $0.far] }
+        var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        guard poll(&entries, nfds_t(entries.count), 5) > 0 else { return }
+        var ended: Set<Int> = []
+        for place in sides.indices {
+            let (near, far) = sides[place]
+            let ways = [(near, far, entries[1 + 2 * place]), (far, near, entries[2 + 2 * place])]
+            for (from, to, entry) in ways where entry.revents != 0 {
+                if !Self.pass(from, to) { ended.insert(place) }
+            }
+        }
+        for place in ended.sorted(by: >) {
+            close(sides[place].near)
+            close(sides[place].far)
+            sides.remove(at: place)
+        }
+        if entries[0].revents != 0 { acceptOne() }
+    }
+
+    private mutating func acceptOne() {
+        let near = accept(listener, nil, nil)
+        guard near >= 0 else { return }
+        _ = fcntl(near, F_SETFD, FD_CLOEXEC)
+        let far = TCPSocket.make()
+        var address = TCPSocket.loopback(port: target)
+        let connected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(far, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard connected == 0 else { return [near, far].forEach(Self.reset) }
+        var one: Int32 = 1
+        for descriptor in [near, far] {
+            setsockopt(
+                descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one,
+                socklen_t(MemoryLayout<Int32>.size))
+        }
+        sides.append((near, far))
+    }
+
+    /// - Returns: Whether both ends are still there.
+    private static func pass(_ from: Int32, _ to: Int32) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        let count = recv(from, &buffer, buffer.count, 0)
+        guard count > 0 else { return false }
+        var sent = 0
+        while sent < count {
+            let taken = buffer[sent..<count].withUnsafeBytes {
+                send(to, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard taken > 0 else { return false }
+            sent += taken
+        }
+        return true
+    }
+}
