@@ -181,14 +181,20 @@ extension Engine {
             }
         case .claim(let subject, let claim):
             judged(claim, subject, generation, result)
+        case .last(let subject):
+            subject.stream.isAskingLast = false
+            conclude(nil, subject, generation, result) {
+                guard case .conversation(let view) = $0 else { return }
+                took(last: view, subject.stream)
+            }
         case .message(let call, let id):
             located(call, id: id, result)
         case .moment(let call, let moment):
             located(call, moment, result)
         case .call(let call):
             answer(call, result)
-        case .list(let user):
-            listed(user, result)
+        case .list(let user, let reading):
+            listed(user, reading, result)
         }
     }
 

@@ -111,6 +111,7 @@ extension Engine {
             }
             probe(inOrder(live), isVerification: true)
         }
+        readListsInTime()
         tellUpstream()
     }
 
@@ -132,13 +133,14 @@ extension Engine {
         }
         if mirror.isDetached { attach(stream) }
         drive(stream)
+        if stream.needsLast, stream.mirror?.retryAt == nil { list(stream) }
         if stream.waiting.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
             wake(stream)
         }
         releasePromises(stream)
         if let mirror = stream.mirror, mirror.feed.isLive, mirror.retryAt == nil,
             mirror.holeSince == nil, !mirror.isDetached, !mirror.isOwed, stream.waiting.isEmpty,
-            stream.promises.isEmpty
+            stream.promises.isEmpty, !stream.needsLast || listWatchers.isEmpty
         {
             watchful[stream.id.id] = nil
         }

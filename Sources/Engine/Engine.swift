@@ -104,6 +104,8 @@ package final class Engine {
     var nextVerification: Timestamp
     /// The lists that are watched, by user.
     var listings: [ID: Listing] = [:]
+    /// How often a list was read.
+    var listReadings = 0
     /// Begins differently in each process, and the same in each run of a simulation.
     var noise: UInt64
     /// The cache drops what it need not keep.
