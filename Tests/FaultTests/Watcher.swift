@@ -12,6 +12,8 @@ final class Watcher {
     /// Values that came a second time though nothing had taken them away.
     private(set) var repeats = 0
     private(set) var faults: [String] = []
+    /// Changes that were found silent, each of which is one fault.
+    private var silent: Set<String> = []
     /// By conversation and place: the change that events of this subscription brought.
     private var delivered: [String: [Int: Int]] = [:]
     private var asked: [Int: String] = [:]
@@ -96,7 +98,11 @@ final class Watcher {
             for entry in ledger.overdue(conversation, at: moment, above: holder.asOf) {
                 let rev = holder.held[entry.seq]?["rev"].int ?? 0
                 let isKnownMissing = entry.seq <= top && !holder.runs.contains(entry.seq)
-                guard rev < entry.rev, !isKnownMissing else { continue }
+                guard rev < entry.rev, !isKnownMissing,
+                    silent.insert("\(conversation) \(entry.rev)").inserted
+                else {
+                    continue
+                }
                 faults.append(
                     "\(conversation): change \(entry.rev) of slot \(entry.seq) is silent"
                         + " (asOf \(holder.asOf), held \(rev))")
