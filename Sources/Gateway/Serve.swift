@@ -77,7 +77,10 @@ private final class Service {
         loop.onTurnEnd = { [driver] in driver.endTurn() }
         loop.every(milliseconds: 100) { [unowned self] in tick() }
         loop.onSignal = { [unowned self] signal in received(signal) }
-        upstream.start { [loop] outputs in loop.post { onLoop.value?.deliver(outputs) } }
+        upstream.start { [loop] outputs in
+            let now = ContinuousClock.now
+            loop.post { onLoop.value?.deliver(outputs, since: now) }
+        }
     }
 
     /// Says what is accepted though it should not be.
