@@ -65,9 +65,36 @@ extension Engine {
         guard stream.needsLast, let head = stream.state?.position,
             case .success(.loaded(let loaded)) = result, loaded.head.epoch == head.epoch
         else { return }
+        guard stream.holds(last: loaded.lastMessage) else { return askOriginForLast(stream) }
         if loaded.head.rev >= head.rev {
             stream.needsLast = false
             stream.state?.last = loaded.lastMessage
+        }
+        list(stream)
+    }
+
+    /// The last message was deleted: which is the last one now?
+    func askLast(_ stream: Stream) {
+        guard !stream.isAskingLast else { return }
+        if stream.mirror?.isDetached == true { return askOriginForLast(stream) }
+        stream.isAskingLast = true
+        act(.read(token: token(for: .refresh(stream.id)), .load(conversation: stream.id)))
+    }
+
+    private func askOriginForLast(_ stream: Stream) {
+        watch(stream)
+        guard stream.mirror?.isConfirmed == true, !isUnavailable(stream) else { return }
+        stream.isAskingLast = true
+        ask(.last(Errands.Subject(stream)), .conversation(stream.id), rank(of: stream))
+    }
+
+    /// What the origin says.
+    func took(last view: ConversationView, _ stream: Stream) {
+        guard stream.needsLast, let state = stream.state else { return }
+        guard view.head.epoch == state.head.epoch else { return probeAgain(stream) }
+        if view.head.rev >= state.position.rev {
+            stream.needsLast = false
+            stream.state?.last = view.lastMessage
         }
         list(stream)
     }
@@ -119,6 +146,7 @@ extension Engine {
                 last: loaded.lastMessage, firstToken: nextToken + 1)
             stream.told = loaded.head.rev
             stream.mirror?.adopt(cached)
+            stream.needsLast = !stream.holds(last: loaded.lastMessage)
             if stream.mirror?.next == .conversation { stream.mirror?.next = .probe }
             takeEarly(stream)
         }
@@ -269,6 +297,7 @@ extension Engine {
                 ? page
                 : page.settled(
                     floor: state.head.floor, newest: state.head.seq, request, call.place)
+            if standing.isOpen { stream.hasSaidOpen = true }
             reply(call) { $0.page(settled, standing) }
         default:
             preconditionFailure("the store's answer does not belong to the request")

@@ -112,6 +112,8 @@ extension Engine {
         stream.state?.position.floor = floor
         stream.mirror?.held.remove(1, floor - 1)
         stream.mirror?.unsaved.remove(1, floor - 1)
+        // What was thrown away is owed to nobody.
+        stream.paid(Coverage.closed(1, floor - 1))
         moved(stream)
     }
 
@@ -207,13 +209,13 @@ extension Engine {
                 return
             }
         }
-        let isFirst = stream.state == nil
+        let known = stream.state?.record.participants
         stream.state = Stream.State(
             head: view.head, position: view.head, record: view.record,
             members: Set(view.record.participants.map(\.id)), last: view.lastMessage,
             firstToken: 0)
         stream.told = view.head.rev
-        if isFirst {
+        if known == nil {
             restart(stream, view.record, at: view.head)
         } else {
             jump(stream, view.record, to: view.head)
@@ -224,6 +226,8 @@ extension Engine {
         confirm(stream)
         join(stream)
         list(stream)
+        let members = Set(view.record.participants.map(\.id))
+        unlist(stream.id, (known ?? []).filter { !members.contains($0.id) })
     }
 
     /// A part of the chain.
@@ -379,6 +383,7 @@ extension Engine {
         drop(stream)
         let listed = stream.listed
         end(stream, with: ServerFrame.reset(conversation: stream.id, head: head))
+        unlist(stream.id, stream.state?.record.participants ?? [])
         guard listed > 0 else { return }
         // Lists show the new one.
         let successor = self.stream(stream.id)

@@ -181,14 +181,20 @@ extension Engine {
             }
         case .claim(let subject, let claim):
             judged(claim, subject, generation, result)
+        case .last(let subject):
+            subject.stream.isAskingLast = false
+            conclude(nil, subject, generation, result) {
+                guard case .conversation(let view) = $0 else { return }
+                took(last: view, subject.stream)
+            }
         case .message(let call, let id):
             located(call, id: id, result)
         case .moment(let call, let moment):
             located(call, moment, result)
         case .call(let call):
             answer(call, result)
-        case .list(let user):
-            listed(user, result)
+        case .list(let user, let reading):
+            listed(user, reading, result)
         }
     }
 
@@ -251,8 +257,12 @@ extension Engine {
     /// Whether asking the origin is of no use right now.
     func isUnavailable(_ stream: Stream) -> Bool {
         guard isLinked else { return hasGivenTime }
-        return stream.mirror?.retryAt != nil
+        guard let mirror = stream.mirror else { return false }
+        return mirror.retryAt != nil && mirror.failures >= Engine.failuresToGiveUpOn
     }
+
+    /// One question that failed may be an accident, and whoever waits has time for another.
+    private static let failuresToGiveUpOn = 3
 }
 
 extension HistoryQuery {

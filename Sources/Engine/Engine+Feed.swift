@@ -22,7 +22,12 @@ extension Engine {
         switch event {
         case .message, .record:
             move(event)
-            if case .record(let record, _, let removed, _) = event { unlist(record.id, removed) }
+            // A mirrored stream tells lists when it takes the record.
+            if case .record(let record, _, let removed, _) = event,
+                streams[record.id.id]?.mirror == nil
+            {
+                unlist(record.id, removed)
+            }
         case .deleted(let conversation, let epoch, let participants):
             unlist(conversation, participants)
             deleted(event, conversation, epoch)
@@ -119,12 +124,14 @@ extension Engine {
 
     private func updateLast(_ type: DeltaType, _ message: EncodedMessage, _ stream: Stream) {
         switch type {
-        case .inserted:
-            guard !message.isDeleted, message.seq >= stream.state?.last?.seq ?? 0 else { return }
+        case .inserted, .updated:
+            guard let state = stream.state, !message.isDeleted,
+                message.seq >= state.last?.seq ?? 0,
+                // What fills a hole need not be the last one that there is.
+                !stream.needsLast || message.seq >= state.head.seq
+            else { return }
             stream.state?.last = message
             stream.needsLast = false
-        case .updated:
-            if stream.state?.last?.seq == message.seq { stream.state?.last = message }
         case .deleted:
             guard stream.state?.last?.seq == message.seq else { return }
             // The one before it is the store's to know, and is asked for when somebody is told.
@@ -151,9 +158,9 @@ extension Engine {
         keep(.record(record, mark: mark), of: stream)
         // The change that took somebody out may lie in a hole below this one.
         let members = Set(record.participants.map(\.id)).union((removed ?? []).map(\.id))
-        let others = known.participants.filter { !members.contains($0.id) }
-        tell(record, removed: (removed ?? []) + others, isNew: isNew, stream)
-        unlist(record.id, others)
+        let gone = (removed ?? []) + known.participants.filter { !members.contains($0.id) }
+        tell(record, removed: gone, isNew: isNew, stream)
+        unlist(record.id, gone)
     }
 
     /// Slot 0 has another value. What is told of messages stands before it in the log, and was
@@ -325,12 +332,9 @@ extension Engine {
     func announce(_ stream: Stream) {
         guard stream.isListed, let state = stream.state else { return }
         if stream.needsLast {
-            // Ask for the conversation again; it is announced when it comes.
+            // It is announced when that is known.
             stream.isListed = false
-            guard !stream.isAskingLast else { return }
-            stream.isAskingLast = true
-            return act(
-                .read(token: token(for: .refresh(stream.id)), .load(conversation: stream.id)))
+            return askLast(stream)
         }
         stream.isListed = false
         let type: DeltaType = stream.isNewToLists ? .inserted : .updated

@@ -12,6 +12,7 @@ extension Engine {
         self.now = now
         guard mirrors else { return }
         isLinked = state == .online
+        unlinkedSince = isLinked ? nil : unlinkedSince ?? now
         hasBeenLinked = hasBeenLinked || isLinked
         if isLinked {
             // What could not be asked before can be now.
@@ -110,6 +111,7 @@ extension Engine {
             }
             probe(inOrder(live), isVerification: true)
         }
+        readListsInTime()
         tellUpstream()
     }
 
@@ -131,13 +133,14 @@ extension Engine {
         }
         if mirror.isDetached { attach(stream) }
         drive(stream)
+        if stream.needsLast, stream.mirror?.retryAt == nil { list(stream) }
         if stream.waiting.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
             wake(stream)
         }
         releasePromises(stream)
         if let mirror = stream.mirror, mirror.feed.isLive, mirror.retryAt == nil,
             mirror.holeSince == nil, !mirror.isDetached, !mirror.isOwed, stream.waiting.isEmpty,
-            stream.promises.isEmpty
+            stream.promises.isEmpty, !stream.needsLast || listWatchers.isEmpty
         {
             watchful[stream.id.id] = nil
         }

@@ -11,8 +11,12 @@ struct Listing {
     /// What was found so far by the reading under way.
     var found: Set<ID>?
     var cursor: String?
+    /// Of the reading under way, or the last one: an answer of an earlier one does not count.
+    var reading = 0
     /// The list changed while it was being read.
     var isStale = false
+    /// The origin did not answer, and is asked again then.
+    var retryAt: Timestamp?
 }
 
 extension Engine {
@@ -51,6 +55,12 @@ extension Engine {
         for user in listings.keys.sorted(by: { $0.text < $1.text }) { readList(user) }
     }
 
+    /// Those that the origin did not answer.
+    func readListsInTime() {
+        let due = listings.filter { $0.value.retryAt.map { $0 <= now } ?? false }.keys
+        for user in due.sorted(by: { $0.text < $1.text }) { readList(user) }
+    }
+
     private func readList(_ user: ID) {
         guard let listing = listings[user] else { return }
         guard listing.found == nil else {
@@ -58,14 +68,17 @@ extension Engine {
             return
         }
         listings[user]?.found = []
+        listings[user]?.retryAt = nil
         listings[user]?.cursor = nil
+        listReadings += 1
+        listings[user]?.reading = listReadings
         askForList(user)
     }
 
     private func askForList(_ user: ID) {
         guard let listing = listings[user] else { return }
         ask(
-            .list(user: user),
+            .list(user: user, reading: listing.reading),
             .conversations(user: listing.user, limit: Engine.listLimit, cursor: listing.cursor), 1)
     }
 
@@ -73,11 +86,13 @@ extension Engine {
     private static let listLimit = 100
 
     /// A part of the list has come.
-    func listed(_ user: ID, _ result: Result<HistoryAnswer, RequestError>) {
-        guard var listing = listings[user] else { return }
+    func listed(_ user: ID, _ reading: Int, _ result: Result<HistoryAnswer, RequestError>) {
+        guard var listing = listings[user], listing.reading == reading, listing.found != nil else {
+            return
+        }
         guard case .success(.conversations(let list)) = result else {
-            // Read again when the link is up again.
             listings[user]?.found = nil
+            listings[user]?.retryAt = now.adding(sync?.backoffMax ?? 0)
             return
         }
         for view in list.conversations { listing.found?.insert(view.record.id.id) }

@@ -42,7 +42,11 @@ extension Engine {
         guard !mirror.isDetached else { return fail(call, .noCache) }
         if !mirror.feed.isLive, wait(call, for: stream) { return }
         var call = call
-        if let have, call.isConfirmed == nil {
+        if call.era != mirror.era {
+            // What the log had then, this one need not have.
+            (call.isConfirmed, call.hasAskedCache, call.era) = (nil, false, mirror.era)
+        }
+        if let have, call.isConfirmed == nil || have.head.epoch != state.head.epoch {
             if let verdict = verdict(on: have, stream, state) {
                 call.isConfirmed = verdict
             } else if !call.hasAskedCache {

@@ -19,8 +19,10 @@ struct Errands {
         case moment(Call, Timestamp)
         /// The answer goes to the call as it is.
         case call(Call)
+        /// Which message is the last that is not deleted.
+        case last(Subject)
         /// The next part of a user's list.
-        case list(user: ID)
+        case list(user: ID, reading: Int)
     }
 
     /// A stream, as it was when something was asked about it.
@@ -78,7 +80,8 @@ extension Errands.Ask {
     var isCurrent: Bool {
         switch self {
         case .heads(let subjects): subjects.contains { $0.isCurrent }
-        case .errand(_, let subject), .range(let subject, _), .claim(let subject, _):
+        case .errand(_, let subject), .range(let subject, _), .claim(let subject, _),
+            .last(let subject):
             subject.isCurrent
         case .message, .moment, .call, .list: true
         }

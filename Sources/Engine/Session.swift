@@ -89,6 +89,8 @@ struct Call {
     var isConfirmed: Bool?
     /// The cache was asked whether it has.
     var hasAskedCache = false
+    /// Of the stream, when that was found.
+    var era = 0
     /// The last place before the moment of its anchor, as far as the origin was asked.
     var place: Int?
 
@@ -106,6 +108,7 @@ struct Call {
         call.hasShown = hasShown
         call.beginsList = beginsList
         call.isConfirmed = isConfirmed
+        call.era = era
         call.hasAskedCache = hasAskedCache
         call.place = place
         return call

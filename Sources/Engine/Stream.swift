@@ -86,6 +86,12 @@ final class Stream {
             && listed == 0
     }
 
+    /// Whether a cache can tell that this is the last message: it holds all above it.
+    func holds(last message: EncodedMessage?) -> Bool {
+        guard let mirror, let head = state?.head else { return true }
+        return !mirror.isDetached && mirror.held.contains(message?.seq ?? head.floor, head.seq)
+    }
+
     /// There may be changes above the position that nobody here knows.
     var isOpen: Bool { mirror.map { !$0.feed.isLive } ?? false }
 

@@ -300,8 +300,9 @@ final class Driver {
             books: figures.books, figures: engine.figures, sync: engine.syncFigures(),
             commits: 0, commitRows: 0, residentBytes: Process.residentBytes(),
             descriptors: Process.descriptors(),
-            offlineFor: engine.upstream.state == .offline
-                ? Double(now.milliseconds - engine.upstream.since.milliseconds) / 1000 : nil,
+            offlineFor: engine.unlinkedSince.map {
+                Double(now.milliseconds - $0.milliseconds) / 1000
+            },
             readyGrace: Double(configuration.health.readyGrace) / 1000)
     }
 }

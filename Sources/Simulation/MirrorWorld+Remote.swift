@@ -75,7 +75,7 @@ extension MirrorWorld {
             say(
                 "gateway \(gateway.place) is answered \(fetch.token) in \(generation):"
                     + " \(read.result.line)")
-            if generation > 0 { note(read.result, readIn: read.turn, gateway) }
+            if generation > 0 { note(fetch, gateway) }
             for _ in 0..<(strikes(.repeated) ? 2 : 1) {
                 engine.fetched(fetch.token, generation: generation, read.result, at: now)
             }
@@ -109,12 +109,12 @@ extension MirrorWorld {
     }
 
     /// The answer shows the gateway what its feed has lost.
-    private func note(
-        _ result: Result<HistoryAnswer, RequestError>, readIn turn: Int, _ gateway: Gateway
-    ) {
-        guard case .success(.heads) = result else { return }
+    private func note(_ fetch: Gateway.Fetch, _ gateway: Gateway) {
+        guard case .history(.heads(let asked)) = fetch.subject, let read = fetch.read,
+            case .success = read.result
+        else { return }
         for (conversation, loss) in gateway.losses
-        where loss.turn < turn && loss.shownAt == nil {
+        where loss.turn < read.turn && loss.shownAt == nil && asked.contains(conversation) {
             gateway.losses[conversation]?.shownAt = now
         }
     }
