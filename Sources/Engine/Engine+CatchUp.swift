@@ -309,9 +309,11 @@ extension Engine {
             stream.mirror?.shown.insert(message.rev)
         }
         flush(stream)
+        // Just what is lacking, in as many intervals as it has: a place that was told live would not
+        // be told again. Without a cache nobody knows what that is; the stream is said to be open.
+        guard let mirror = stream.mirror, !mirror.isDetached else { return }
         let hole = Coverage.closed(state.position.seq + 1, lowest - 1)
-            .subtracting(stream.mirror?.held ?? Coverage())
-        tellGap(hole.coarsened(to: Outbox.gapLimit), .upstream, stream)
+        tellGap(hole.subtracting(mirror.held), .upstream, stream)
     }
 
     /// What changed before the cache's knowledge begins.
