@@ -339,7 +339,7 @@ extension Engine {
         stream.isListed = false
         let type: DeltaType = stream.isNewToLists ? .inserted : .updated
         stream.isNewToLists = false
-        let receivers = watchers(among: state.members)
+        let receivers = watchers(among: state.members).filter { lists(stream, $0) }
         guard !receivers.isEmpty else { return }
         let payload = ServerFrame.conversations(
             type, state.record, lastMessage: state.last, head: state.head)
