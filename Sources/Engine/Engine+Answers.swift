@@ -282,6 +282,9 @@ extension Engine {
             var read = read
             var standing = standing(stream, state)
             standing.head.seq = max(standing.head.seq, read.head.seq)
+            // The log may have thrown some of it away meanwhile.
+            read.changed.removeAll { $0.seq < state.head.floor }
+            read.tail.removeAll { $0.seq < state.head.floor }
             if let mirror = stream.mirror, have.asOf < mirror.changesFrom {
                 // What changed in between is not known here.
                 read.outdated = have.runs.subtracting(Coverage(places: read.changed.map(\.seq)))
