@@ -10,11 +10,13 @@ STRICT := -Xswiftc -warnings-as-errors
 RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
-.PHONY: help run test soak faults build release bench drills lint format sanitize clean dependencies
+.PHONY: help run test simulate soak faults build release bench drills lint format sanitize clean \
+	dependencies
 
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
 	@echo 'make test      lint, build, all tests; ends with the numbers passed and failed'
+	@echo 'make simulate  seeded worlds without end, until one breaks a promise; Ctrl-C stops it'
 	@echo 'make soak      the gateway tests twenty times as long, with other choices each time'
 	@echo 'make faults    each outage of Redis 20 times, kills, storms of 10,000; prints a table'
 	@echo 'make build     everything, for debugging'
@@ -44,6 +46,10 @@ faults: release build
 	    $(SWIFT) test --skip-build $(STRICT) --filter '^FaultTests\.' >.build/reports/faults.log \
 	    2>&1; status=$$?; grep -E '^(faults: |✘|↳ [^/]|✔ Test run)' .build/reports/faults.log; \
 	    exit $$status
+
+simulate: dependencies
+	@SIMULATION_ENDLESS=1 SIMULATION_FIRST=$${FIRST:-$$(date +%s)} $(SWIFT) test -c release \
+	    $(STRICT) -Xswiftc -enable-testing --filter '^SimulationTests\.EndlessTests'
 
 build: dependencies
 	@$(SWIFT) build --build-tests $(STRICT)

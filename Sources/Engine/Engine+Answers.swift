@@ -270,35 +270,41 @@ extension Engine {
         switch (call.request, answer) {
         case (.subscribeMessages, .page(let page)):
             let isReset = call.isConfirmed == false
+            var standing = standing(stream, state)
+            // What the cache was asked for may have been dropped meanwhile.
+            standing.held = standing.held?.intersection(
+                Coverage(places: page.messages.map(\.seq)))
             let resume = Resume(
-                latest: page.messages, standing: standing(stream, state), bytes: limits.replyBytes,
+                latest: page.messages, standing: standing, bytes: limits.replyBytes,
                 isReset: isReset, limit: call.request.limit)
             begin(call, resume, stream, state, ids: [:])
         case (.subscribeMessages(_, let have?, _), .catchUp(let read)):
             var read = read
             var standing = standing(stream, state)
             standing.head.seq = max(standing.head.seq, read.head.seq)
+            // The log may have thrown some of it away meanwhile.
+            read.changed.removeAll { $0.seq < state.head.floor }
+            read.tail.removeAll { $0.seq < state.head.floor }
             if let mirror = stream.mirror, have.asOf < mirror.changesFrom {
                 // What changed in between is not known here.
                 read.outdated = have.runs.subtracting(Coverage(places: read.changed.map(\.seq)))
             }
             let resume = read.resume(have, standing: standing, bytes: limits.replyBytes)
             begin(call, resume, stream, state, ids: read.ids)
-        case (.fetchMessages(_, let request), .page(let page)):
+        case (.fetchMessages(_, let request), .page(var page)):
             let standing = standing(stream, state)
             if let mirror = stream.mirror {
-                // The cache may have dropped some of it since the question was asked.
+                // The cache may have dropped some of it since the question was asked, and knows
+                // messages beyond what it holds.
                 let range = request.range(
                     floor: state.head.floor, newest: state.head.seq, call.place)
                 guard range.subtracting(mirror.held).isEmpty else { return perform(call) }
-            }
-            let settled =
-                stream.mirror == nil
-                ? page
-                : page.settled(
+                page.messages.removeAll { !range.contains($0.seq) }
+                page = page.settled(
                     floor: state.head.floor, newest: state.head.seq, request, call.place)
+            }
             if standing.isOpen { stream.hasSaidOpen = true }
-            reply(call) { $0.page(settled, standing) }
+            reply(call) { $0.page(page, standing) }
         default:
             preconditionFailure("the store's answer does not belong to the request")
         }

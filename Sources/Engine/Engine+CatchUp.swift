@@ -16,7 +16,8 @@ extension Engine {
         // Another log has this name now, or had it: the origin is asked.
         guard head.epoch == state.head.epoch else { return doubt(stream) }
         raiseFloor(stream, to: head.floor)
-        guard head.rev > state.position.rev else { return }
+        // The chain has brought what changed up to here, or will bring what changed again.
+        guard head.rev > max(state.position.rev, mirror.readTo?.rev ?? 0) else { return }
         figures.changes += 1
         // What is told of messages stands before the record in the log.
         if case .record = event { flush(stream) }
@@ -80,7 +81,10 @@ extension Engine {
         case .message(_, let type, let message, _):
             // The log may have thrown it away since.
             guard message.seq >= stream.state?.head.floor ?? 1 else { return touch(stream) }
-            keep(message, mark: head.mark, of: stream)
+            keep(message, mark: head.mark, asOf: head.rev, of: stream)
+            // A feed that is out of order may have told a newer value of it.
+            guard stream.mirror?.hasTold(message) == false else { return }
+            if head.rev > stream.state?.position.rev ?? 0 { stream.mirror?.tell(message) }
             tell(type, .live, message, stream)
         case .record(let record, _, let removed, let isNew):
             take(record, mark: head.mark, removed: removed, isNew: isNew, stream)
@@ -112,6 +116,11 @@ extension Engine {
         stream.state?.position.floor = floor
         stream.mirror?.held.remove(1, floor - 1)
         stream.mirror?.unsaved.remove(1, floor - 1)
+        if let last = state.last, last.seq < floor {
+            stream.state?.last = nil
+            stream.needsLast = true
+            list(stream)
+        }
         // What was thrown away is owed to nobody.
         stream.paid(Coverage.closed(1, floor - 1))
         moved(stream)
@@ -145,7 +154,6 @@ extension Engine {
         stream.mirror?.settle()
         stream.state?.head = position
         stream.mirror?.hasShownLatest = false
-        stream.mirror?.shown = []
         touch(stream)
         settle(stream)
         list(stream)
@@ -220,7 +228,9 @@ extension Engine {
         } else {
             jump(stream, view.record, to: view.head)
         }
-        if let last = view.lastMessage { keep(last, mark: nil, of: stream) }
+        if let last = view.lastMessage {
+            keep(last, mark: nil, asOf: view.head.rev, of: stream)
+        }
         stream.mirror?.next = nil
         stream.mirror?.readTo = nil
         confirm(stream)
@@ -264,10 +274,10 @@ extension Engine {
 
     private func take(_ changes: Changes, _ state: Stream.State, _ stream: Stream) {
         for message in changes.messages where message.seq >= changes.head.floor {
-            let isSeen = stream.mirror?.hasTold(message.rev) == true
+            let isTold = stream.mirror?.hasTold(message) == true
             let mark = message.rev == changes.head.rev ? changes.head.mark : nil
-            keep(message, mark: mark, of: stream)
-            if !isSeen { tell(state.type(of: message), .fill, message, stream) }
+            keep(message, mark: mark, asOf: changes.head.rev, of: stream)
+            if !isTold { tell(state.type(of: message), .fill, message, stream) }
         }
         guard let record = changes.record else { return }
         flush(stream)
@@ -303,10 +313,10 @@ extension Engine {
         guard let lowest = above.map(\.seq).min() else { return }
         flush(stream)
         for message in above {
-            keep(message, mark: nil, of: stream)
-            guard stream.mirror?.hasTold(message.rev) == false else { continue }
+            keep(message, mark: nil, asOf: page.head.rev, of: stream)
+            guard stream.mirror?.hasTold(message) == false else { continue }
             tell(.inserted, .fill, message, stream)
-            stream.mirror?.shown.insert(message.rev)
+            stream.mirror?.tell(message)
         }
         flush(stream)
         // Just what is lacking, in as many intervals as it has: a place that was told live would not
@@ -327,7 +337,7 @@ extension Engine {
         expect(changes.head.rev, stream)
         for message in changes.messages
         where message.seq >= state.head.floor && message.seq <= state.head.seq {
-            keep(message, mark: nil, of: stream)
+            keep(message, mark: nil, asOf: changes.head.rev, of: stream)
         }
         guard changes.more, changes.upTo < mirror.changesFrom else {
             stream.mirror?.changesFrom = deepening.from
@@ -354,7 +364,9 @@ extension Engine {
             return
         }
         if messages.contains(where: { $0.rev > state.head.rev }) { note(page.head, stream) }
-        for message in messages { keep(message, mark: nil, of: stream) }
+        for message in messages {
+            keep(message, mark: nil, asOf: page.head.rev, of: stream)
+        }
         expect(page.head.rev, stream)
         // Dense numbering: what was read lies without a hole from the anchor on.
         payOwed(Coverage(lowest, run.high), messages, stream)

@@ -112,7 +112,7 @@ extension Engine {
 
     /// A message has another value, for those who watch and for the list.
     func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
-        updateLast(type, message, stream)
+        updateLast(message, stream)
         list(stream)
         guard !stream.subscribers.isEmpty else { return }
         if stream.batch.deltas.isEmpty { touch(stream) }
@@ -122,21 +122,19 @@ extension Engine {
         if stream.batch.bytes > Stream.Batch.limit { flush(stream) }
     }
 
-    private func updateLast(_ type: DeltaType, _ message: EncodedMessage, _ stream: Stream) {
-        switch type {
-        case .inserted, .updated:
-            guard let state = stream.state, !message.isDeleted,
-                message.seq >= state.last?.seq ?? 0,
-                // What fills a hole need not be the last one that there is.
-                !stream.needsLast || message.seq >= state.head.seq
-            else { return }
-            stream.state?.last = message
-            stream.needsLast = false
-        case .deleted:
-            guard stream.state?.last?.seq == message.seq else { return }
+    private func updateLast(_ message: EncodedMessage, _ stream: Stream) {
+        guard let state = stream.state else { return }
+        if message.isDeleted {
+            guard state.last?.seq == message.seq else { return }
             // The one before it is the store's to know, and is asked for when somebody is told.
             stream.state?.last = nil
             stream.needsLast = true
+        } else if message.seq >= state.last?.seq ?? 0,
+            // What fills a hole need not be the last one that there is.
+            !stream.needsLast || message.seq >= state.head.seq
+        {
+            stream.state?.last = message
+            stream.needsLast = false
         }
     }
 
@@ -339,7 +337,7 @@ extension Engine {
         stream.isListed = false
         let type: DeltaType = stream.isNewToLists ? .inserted : .updated
         stream.isNewToLists = false
-        let receivers = watchers(among: state.members)
+        let receivers = watchers(among: state.members).filter { lists(stream, $0) }
         guard !receivers.isEmpty else { return }
         let payload = ServerFrame.conversations(
             type, state.record, lastMessage: state.last, head: state.head)

@@ -11,8 +11,12 @@ extension Engine {
     }
 
     /// The value of a message at a place that the log has now.
-    func keep(_ message: EncodedMessage, mark: String?, of stream: Stream) {
-        guard let mirror = stream.mirror, !mirror.isDetached else { return }
+    /// - Parameter asOf: the change up to which it is the newest value, by what brought it. What the
+    ///   cache leaves out may be newer than a value of before that.
+    func keep(_ message: EncodedMessage, mark: String?, asOf rev: Int, of stream: Stream) {
+        guard let mirror = stream.mirror, !mirror.isDetached, rev >= mirror.changesFrom else {
+            return
+        }
         keep(.message(conversation: stream.id, message, mark: mark), of: stream)
         stream.mirror?.lastChange = nextToken
         hold(Coverage(message.seq, message.seq), of: stream)

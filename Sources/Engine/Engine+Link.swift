@@ -31,7 +31,9 @@ extension Engine {
     package func subscribed(_ conversation: String, generation: Int, at now: Timestamp) {
         self.now = now
         guard let stream = streams[conversation.id], stream.mirror != nil else { return }
+        let wasLive = stream.mirror?.feed.isLive ?? false
         stream.mirror?.begin(.behind(generation: generation))
+        if wasLive { tellOpen(stream) }
         stream.mirror?.next = stream.state == nil ? .conversation : .probe
         stream.mirror?.retryAt = nil
         stream.mirror?.forgetAhead()

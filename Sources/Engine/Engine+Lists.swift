@@ -142,6 +142,26 @@ extension Engine {
         }
     }
 
+    /// Somebody who watches a list is shown these as parts of it. What the list is not known to have
+    /// is looked after as well, until the list has been read again.
+    private func showed(_ views: [ConversationView], _ call: Call) {
+        guard let session = sessions[call.session], session.watchesConversations,
+            let user = session.user?.id, let listing = listings[user]
+        else { return }
+        let unknown = views.map(\.record.id.id).filter { !listing.conversations.contains($0) }
+        guard !unknown.isEmpty else { return }
+        for conversation in unknown { join(conversation, to: user) }
+        readList(user)
+    }
+
+    /// Whether the conversation stands in the list that the session watches. The record of a stream
+    /// that is behind may still name somebody who is gone.
+    func lists(_ stream: Stream, _ session: Session) -> Bool {
+        guard mirrors else { return true }
+        guard let user = session.user else { return false }
+        return listings[user.id]?.conversations.contains(stream.id.id) ?? false
+    }
+
     // MARK: - Calls that go to the origin as they are
 
     func askOrigin(_ call: Call, _ user: String) {
@@ -169,14 +189,17 @@ extension Engine {
             if call.beginsList, let session = sessions[call.session] { unwatchList(session) }
             fail(call, error)
         case (.success(.conversations(let list)), .subscribeConversations):
+            showed(list.conversations, call)
             // An origin elsewhere keeps no log of its lists: each is given anew.
             let changes = ConversationChanges(
                 conversations: list.conversations, removed: [], total: list.total, token: "0",
                 complete: false)
             reply(call) { $0.conversations(changes) }
         case (.success(.conversations(let list)), _):
+            showed(list.conversations, call)
             reply(call) { $0.conversations(list) }
         case (.success(.conversation(let view)), _):
+            if view.reader != nil { showed([view], call) }
             conclude(call, .view(view))
         case (.success(.participants(let list)), _):
             conclude(call, .participants(list))

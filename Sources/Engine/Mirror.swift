@@ -90,8 +90,8 @@ struct Mirror {
     var awaySince: Timestamp
     /// The newest page has been shown to those who watch, and the rest told as a gap.
     var hasShownLatest = false
-    /// Changes above the position that it told: the chain need not tell them again.
-    var shown: Set<Int> = []
+    /// Of the places that those who watch were told a value of above the position, the newest rev.
+    private(set) var told: [Int: Int] = [:]
     /// How often in a row the origin gave no answer.
     var failures = 0
     /// When it may be asked again; until then it counts as not available.
@@ -141,6 +141,7 @@ struct Mirror {
 
     /// The stream is at the end of the unbroken feed.
     mutating func settle() {
+        told = [:]
         if let generation = feed.generation { feed = .live(generation: generation) }
     }
 
@@ -158,16 +159,14 @@ struct Mirror {
 
     // MARK: - Live changes above the position
 
-    /// Whether a live change at this rev was seen.
-    func hasSeen(_ rev: Int) -> Bool {
-        guard let last = ahead.last, rev <= last.rev else { return false }
-        let at = ahead.partitioning { $0.rev >= rev }
-        return at < ahead.count && ahead[at].rev == rev
+    /// Whether those who watch were told of this value above the position, or of a newer one: live,
+    /// or by the page that was shown first.
+    func hasTold(_ message: EncodedMessage) -> Bool {
+        told[message.seq].map { $0 >= message.rev } ?? false
     }
 
-    /// Whether those who watch were told of this change above the position: live, or by the page
-    /// that was shown first.
-    func hasTold(_ rev: Int) -> Bool { shown.contains(rev) || hasSeen(rev) }
+    /// Those who watch are told of it.
+    mutating func tell(_ message: EncodedMessage) { told[message.seq] = message.rev }
 
     /// Remembers that the change at `head` was seen.
     /// - Returns: whether it is the first time.
@@ -205,7 +204,7 @@ struct Mirror {
     /// The feed has ended: what was seen of it no longer leads to the present.
     mutating func forgetAhead() {
         ahead = []
-        shown = []
+        told = [:]
         hasForgotten = false
     }
 

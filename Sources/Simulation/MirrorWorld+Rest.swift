@@ -78,7 +78,11 @@ extension MirrorWorld {
 
     /// What the gateway can't know yet.
     private func isExcused(_ conversation: String, _ gateway: Gateway) -> Bool {
-        if gateway.link.isDead || gateway.link.isBringing(conversation) { return true }
+        let link = gateway.link
+        if link.isDead || link.isBringing(conversation) || !link.acknowledged.contains(conversation)
+        {
+            return true
+        }
         guard let loss = gateway.losses[conversation] else { return false }
         guard let shownAt = loss.shownAt else { return true }
         guard now.milliseconds > shownAt.milliseconds + scenario.sync.gapGrace else { return true }
@@ -161,7 +165,9 @@ extension MirrorWorld {
                     try require(!client.isOpen(conversation), "\(conversation) is open at rest")
                     try oracle.checkWhole(holding, conversation)
                 }
-                if client.list.isWatched { try client.list.checkWhole(client.user, oracle) }
+                // Of a loss in silence a list is told when it is read again, and not before.
+                let isTold = scenario.faults.isDisjoint(with: [.drops, .empties])
+                if client.list.isWatched, isTold { try client.list.checkWhole(client.user, oracle) }
             } catch {
                 throw Violation("\(client.name): \(error)")
             }

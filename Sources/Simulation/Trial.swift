@@ -1,39 +1,79 @@
-/// One seed put to the test: its world runs, and if a promise is broken in it, the fewest turns
-/// that break one are looked for, and the command that shows them again.
+/// One seed put to the test: its world runs, and if a promise is broken in it, the fewest faults and
+/// then the fewest turns that still break one are looked for, and the command that shows them
+/// again.
 package struct Trial {
+    /// Which kind of world.
+    package enum Kind: String, Sendable, CaseIterable {
+        /// The log is the gateway's own.
+        case embedded
+        /// The log lives elsewhere.
+        case mirrored
+    }
+
+    package let kind: Kind
     package let seed: UInt64
     package let steps: Int
+    /// Faults that the world is spared.
+    package var without: Set<Fault>
 
-    package init(seed: UInt64, steps: Int) {
+    package init(_ kind: Kind, seed: UInt64, steps: Int, without: Set<Fault> = []) {
+        self.kind = kind
         self.seed = seed
         self.steps = steps
+        self.without = without
     }
 
     /// What is wrong in the seed's world, nil if nothing is.
-    package func failure() -> String? {
-        guard let violation = violation(steps: steps) else { return nil }
-        // Fewer turns are another run only from its rest on; so the shortest is found from below.
-        for fewer in 0..<steps {
-            guard let violation = self.violation(steps: fewer) else { continue }
-            return "\(violation)\n\(command(steps: fewer))"
+    /// - Parameter note: is told how often what went wrong.
+    package func failure(_ note: ([Fault: Int]) -> Void = { _ in }) -> String? {
+        guard var violation = violation(note: note) else { return nil }
+        var least = self
+        if kind == .mirrored {
+            for fault in Fault.allCases where !least.without.contains(fault) {
+                var fewer = least
+                fewer.without.insert(fault)
+                guard let other = fewer.violation() else { continue }
+                (least, violation) = (fewer, other)
+            }
         }
-        return "\(violation)\n\(command(steps: steps))"
+        // Fewer turns are another run only from its rest on; so the shortest is found from below.
+        for steps in 0..<steps {
+            let shorter = Trial(kind, seed: seed, steps: steps, without: least.without)
+            guard let other = shorter.violation() else { continue }
+            return "\(other)\n\(shorter.command)"
+        }
+        return "\(violation)\n\(least.command)"
     }
 
-    /// - Parameter trace: gets a line for whatever happens.
-    package func violation(steps: Int, trace: ((String) -> Void)? = nil) -> Violation? {
-        let world = World(seed: seed)
-        world.trace = trace
+    /// - Parameters:
+    ///   - note: is told how often what went wrong.
+    ///   - trace: gets a line for whatever happens.
+    package func violation(
+        note: ([Fault: Int]) -> Void = { _ in }, trace: ((String) -> Void)? = nil
+    ) -> Violation? {
         do throws(Violation) {
-            try world.run(steps: steps)
+            switch kind {
+            case .embedded:
+                let world = World(seed: seed)
+                world.trace = trace
+                try world.run(steps: steps)
+            case .mirrored:
+                let world = MirrorWorld(seed: seed, without: without)
+                world.trace = trace
+                defer { note(world.injected) }
+                try world.run(steps: steps)
+            }
             return nil
         } catch {
             return error
         }
     }
 
-    private func command(steps: Int) -> String {
-        "to see it again: SIMULATION_SEED=\(seed) SIMULATION_STEPS=\(steps)"
+    /// Shows the run again.
+    package var command: String {
+        let left = without.map(\.rawValue).sorted().joined(separator: ",")
+        return "to see it again: SIMULATION_WORLD=\(kind.rawValue) SIMULATION_SEED=\(seed)"
+            + " SIMULATION_STEPS=\(steps)\(left.isEmpty ? "" : " SIMULATION_WITHOUT=\(left)")"
             + " swift test --filter SimulationTests"
     }
 }

@@ -1,48 +1,53 @@
-import Foundation
 import Simulation
 import Testing
 
-/// The real engine in seeded worlds, judged by the oracle of `design.md` after every frame.
-///
-/// `SIMULATION_SEEDS` runs that many seeds instead of the usual ones, `SIMULATION_FIRST` begins
-/// elsewhere; `SIMULATION_SEED` and `SIMULATION_STEPS` run one world and print what happens in it.
+/// The real engine in seeded worlds, judged by the oracle of `design.md` after every frame: with a
+/// log of its own, and with one that lives elsewhere, where everything between may fail.
 @Suite struct WorldTests {
-    private static func number(_ name: String) -> Int? {
-        ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
-    }
-
-    private static let seeds = number("SIMULATION_SEEDS") ?? 600
-    private static let first = number("SIMULATION_FIRST") ?? 1
     /// Seeds that run after each other, while others run beside them.
     private static let share = 50
+    private static let starts = stride(
+        from: Setting.first, to: Setting.first + Setting.seeds, by: share)
 
-    @Test(arguments: Array(stride(from: first, to: first + seeds, by: share)))
-    func everyClientIsWholeOrToldOfAGap(from start: Int) {
-        guard Self.number("SIMULATION_SEED") == nil else { return }
-        for seed in start..<min(start + Self.share, Self.first + Self.seeds) {
-            let trial = Trial(seed: UInt64(seed), steps: 40 + seed % 40)
+    @Test(arguments: Trial.Kind.allCases, Array(starts))
+    func everyClientIsWholeOrToldOfAGap(in kind: Trial.Kind, from start: Int) {
+        guard Setting.seed == nil else { return }
+        for seed in start..<min(start + Self.share, Setting.first + Setting.seeds) {
+            let trial = Trial(kind, seed: UInt64(seed), steps: 40 + seed % 40)
             if let failure = trial.failure() { Issue.record("\(failure)") }
         }
     }
 
     @Test func oneSeedIsShown() {
-        guard let seed = Self.number("SIMULATION_SEED") else { return }
-        let trial = Trial(seed: UInt64(seed), steps: Self.number("SIMULATION_STEPS") ?? 80)
-        if let violation = trial.violation(steps: trial.steps, trace: { print($0) }) {
-            Issue.record("\(violation)")
-        }
+        guard let seed = Setting.seed else { return }
+        let trial = Trial(
+            Setting.kind, seed: UInt64(seed), steps: Setting.steps, without: Setting.without)
+        if let violation = trial.violation(trace: { print($0) }) { Issue.record("\(violation)") }
     }
 
-    @Test func theSameSeedIsTheSameWorld() {
+    @Test(arguments: Trial.Kind.allCases)
+    func theSameSeedIsTheSameWorld(in kind: Trial.Kind) {
         for seed in 1...5 as ClosedRange<UInt64> {
             var traces: [[String]] = []
             for _ in 0..<2 {
                 var lines: [String] = []
-                _ = Trial(seed: seed, steps: 40).violation(steps: 40) { lines.append($0) }
+                _ = Trial(kind, seed: seed, steps: 40).violation { lines.append($0) }
                 traces.append(lines)
             }
             #expect(traces[0] == traces[1], "seed \(seed)")
             #expect(traces[0].count > 40, "seed \(seed)")
+        }
+    }
+
+    @Test func everyFaultIsInjected() {
+        var injected: [Fault: Int] = [:]
+        for seed in 1...300 as ClosedRange<UInt64> {
+            let trial = Trial(.mirrored, seed: seed, steps: 60)
+            _ = trial.violation { counts in injected.merge(counts) { $0 + $1 } }
+        }
+        // Two are a matter of how the world is laid out.
+        for fault in Fault.allCases where ![.floors, .trims, .gateways].contains(fault) {
+            #expect(injected[fault, default: 0] > 10, "\(fault)")
         }
     }
 }

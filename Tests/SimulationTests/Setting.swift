@@ -1,0 +1,23 @@
+import Foundation
+import Simulation
+
+/// What the environment says of a simulation. `SIMULATION_SEEDS` runs that many seeds of each kind
+/// instead of the usual ones, `SIMULATION_FIRST` begins elsewhere, `SIMULATION_ENDLESS` goes on
+/// from there until it is stopped. `SIMULATION_SEED`, with `_WORLD`, `_STEPS` and `_WITHOUT`, runs
+/// one world and prints what happens in it: what a failing seed asks for.
+enum Setting {
+    private static func text(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment["SIMULATION_" + name]
+    }
+
+    private static func number(_ name: String) -> Int? { text(name).flatMap { Int($0) } }
+
+    static let seeds = number("SEEDS") ?? 1_000
+    static let first = number("FIRST") ?? 1
+    static let seed = number("SEED")
+    static let steps = number("STEPS") ?? 80
+    static let kind = text("WORLD").flatMap(Trial.Kind.init) ?? .embedded
+    static let isEndless = text("ENDLESS") != nil
+    static let without = Set(
+        (text("WITHOUT") ?? "").split(separator: ",").compactMap { Fault(rawValue: String($0)) })
+}
