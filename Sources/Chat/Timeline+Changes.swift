@@ -32,6 +32,9 @@ extension Timeline {
         /// What has another value, or is held now, or held no more; ascending.
         public var updated: [Item] = []
 
+        /// Nothing to do.
+        public init() {}
+
         /// Whether a view has nothing to do.
         public var isEmpty: Bool {
             inserted.isEmpty && deleted.isEmpty && moved.isEmpty && updated.isEmpty

@@ -11,9 +11,11 @@ extension Timeline {
     ///   - gaps: the places that are held no more.
     ///   - head: the newest place given, if that was said.
     ///   - floor: the oldest place that the origin has.
+    ///   - asOf: the number of the newest change at that moment, if pages may come out of order with
+    ///     events: a page from before a gap can't close it.
     public mutating func apply(
         _ deltas: [MessageDelta], covers: Coverage? = nil, gaps: Coverage = Coverage(),
-        head: Int? = nil, floor: Int = 1
+        head: Int? = nil, floor: Int = 1, asOf: Int? = nil
     ) -> Changes {
         let deltas = deltas.filter { $0.message.conversation == conversation }
         var edits = Edits()
@@ -31,6 +33,7 @@ extension Timeline {
         hold(proven, without: gaps, floor: floor, &edits)
         if let head, numbering != .unnumbered { end = max(end, .number(head + 1)) }
         for delta in deltas { noteNewest(place(of: delta.message)) }
+        if !gaps.isEmpty { changesFrom = max(changesFrom, asOf ?? 0) }
         let changes = commit(edits)
         settleUnread()
         return changes
@@ -39,8 +42,13 @@ extension Timeline {
     /// The feed is broken: of a list without numbers, nothing that comes from here on follows what
     /// is held. Numbered lists need no such word, their events say what they prove.
     public mutating func breakFeed() {
+        isFed = false
         if numbering == .unnumbered { covered.remove(end, .end) }
     }
+
+    /// The feed is whole again: what comes from here on follows one upon the other. Read what was
+    /// missed only after this, or it will be missed for good.
+    public mutating func resumeFeed() { isFed = true }
 
     /// What the changes prove, cut to the window.
     private func proven(by deltas: [MessageDelta], covers: Coverage?) -> Spans {
@@ -53,8 +61,9 @@ extension Timeline {
                 let place = place(of: delta.message)
                 guard numbering == .unnumbered || place.number != .max else { continue }
                 // While a feed is whole, what comes next follows what came before.
-                let isNews = numbering == .unnumbered && followsEnd && .before(place) >= end
-                proven.insert(.before(place), isNews ? .end : .behind(place))
+                let isNews = isFed && followsEnd && .before(place) >= end
+                let isChained = isNews && numbering == .unnumbered
+                proven.insert(.before(place), isChained ? .end : .behind(place))
             }
         }
         for delta in deltas where isStray(delta) {

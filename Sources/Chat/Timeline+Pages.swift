@@ -16,7 +16,7 @@ extension Timeline {
         var edits = Edits()
         if page.kind == .initial {
             covered = Spans()
-            removeSent(&edits)
+            removeSent(but: page.messages, &edits)
         } else if let visible, isLoaded {
             leave(by: page.kind, visible: visible, &edits)
         }
@@ -24,7 +24,7 @@ extension Timeline {
             take(message, .fetched, isProven: proven.contains(place(of: message)), &edits)
         }
         hold(proven, without: page.gaps, floor: page.floor, &edits)
-        noteEnds(of: page)
+        noteEnds(of: page, proven)
         isLoaded = true
         let changes = commit(edits)
         countUnread(of: page, opens: opens)
@@ -88,13 +88,14 @@ extension Timeline {
         return spans
     }
 
-    /// How far a page reaches that says that nothing is after it. Of a list without numbers we may
-    /// have heard of something newer that it does not hold yet: then it ends at its own newest.
+    /// How far a page reaches that says that nothing is after it. In a list without numbers it
+    /// reaches on to all that the feed will tell, unless that is broken, or has told of something
+    /// that the page does not hold yet.
     private func endProven(by page: Page, newest: Spans.Cut?) -> Spans.Cut {
         guard numbering == .unnumbered else { return .number((page.head ?? 0) + 1) }
         let newest = newest ?? .start
         let isBehind = newest < end && (page.kind == .initial || covered.high != .end)
-        return isBehind ? newest : .end
+        return isBehind || !isFed ? newest : .end
     }
 
     private func place(of anchor: Page.Anchor) -> Place? {
@@ -108,9 +109,9 @@ extension Timeline {
         }
     }
 
-    private mutating func noteEnds(of page: Page) {
+    private mutating func noteEnds(of page: Page, _ proven: Spans) {
         if numbering != .unnumbered {
-            if !page.hasMore.before, let low = covered.low { floor = max(floor, low) }
+            if !page.hasMore.before, let low = proven.low { floor = max(floor, low) }
             if let head = page.head { end = max(end, .number(head + 1)) }
         }
         for message in page.messages { noteNewest(place(of: message)) }
@@ -160,7 +161,9 @@ extension Timeline {
         for span in proven.list {
             for index in firstIndex(behind: span.low)..<firstIndex(behind: span.high) {
                 let entry = entries[index]
-                if !entry.isHeld, edits[entry.message.id] == nil { edits.set(entry.message.id, nil) }
+                if !entry.isHeld, edits[entry.message.id] == nil {
+                    edits.set(entry.message.id, nil)
+                }
             }
         }
         covered.insert(proven)
@@ -190,10 +193,12 @@ extension Timeline {
         end = max(end, .behind(place))
     }
 
-    /// Removes all messages but those still being sent: they outlive everything but their arrival.
-    func removeSent(_ edits: inout Edits) {
-        for entry in entries.all where numbering == .unnumbered || entry.place.number != .max {
-            edits.set(entry.message.id, nil)
+    /// Removes all messages but those that come again, whose value here may be the newer one, and
+    /// those still being sent: they outlive everything but their arrival.
+    func removeSent(but messages: [Message], _ edits: inout Edits) {
+        let kept = Set(messages.map { RecordKey($0.id) })
+        for entry in entries.all where hasPlace(entry.place) {
+            if !kept.contains(RecordKey(entry.message.id)) { edits.set(entry.message.id, nil) }
         }
     }
 }

@@ -55,7 +55,8 @@ extension Timeline {
     private mutating func trim(from low: Int, to high: Int, _ edits: inout Edits) {
         let low = max(low, 0)
         // What is still being sent is nowhere else.
-        let unsent = numbering == .unnumbered
+        let unsent =
+            numbering == .unnumbered
             ? entries.count : entries.index(where: { $0.place.number == .max })
         let high = min(high, unsent)
         guard low < high else { return }

@@ -148,7 +148,9 @@ extension Timeline {
             unread.total = max(unread.total, loaded)
             unread.afterNewestLoaded = unread.total - loaded
         }
-        if let viewAnchor, covered.contains(min(.behind(viewAnchor), high), high) {
+        if let viewAnchor, .behind(viewAnchor) <= high,
+            covered.contains(.behind(viewAnchor), high)
+        {
             unread.afterView = unreadLoaded(after: viewAnchor) + unread.afterNewestLoaded
         }
     }

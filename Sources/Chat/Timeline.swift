@@ -81,6 +81,8 @@ public struct Timeline: Sendable {
     /// The number of the newest change that was not taken, since its place is not held. A page that
     /// is older may lack it and proves nothing.
     var changesFrom = 0
+    /// Whether the feed has been whole since the last message that it told of.
+    var isFed = true
     /// What was read: everything up to here.
     var lastRead: Place?
     /// The newest message that the view has passed.
@@ -99,10 +101,11 @@ public struct Timeline: Sendable {
     /// are under way are ignored when they come.
     public mutating func reset() -> Changes {
         var edits = Edits()
-        removeSent(&edits)
+        removeSent(but: [], &edits)
         let changes = commit(edits)
         var fresh = Timeline(conversation: conversation, numbering: numbering, reader: reader)
         fresh.generation = generation + 1
+        fresh.isFed = isFed
         fresh.entries = entries
         fresh.places = places
         self = fresh
