@@ -94,7 +94,7 @@ extension DefaultGateway {
                 } else if !line.hasPrefix("#") {
                     let name = line.prefix { $0 != " " && $0 != "{" }
                     // The samples of a histogram have names of their own.
-                    let series = name.replacing(/_(bucket|sum|count)$/, with: "")
+                    let series = String(name).replacing(/_(bucket|sum|count)$/, with: "")
                     #expect(
                         typed.contains(String(name)) || typed.contains(series),
                         "\(name) has no type")

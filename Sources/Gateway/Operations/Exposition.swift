@@ -1,5 +1,5 @@
-/// Text in the exposition format of Prometheus (0.0.4), metric by metric. It knows the format and no
-/// metric.
+/// Text in the exposition format of Prometheus (0.0.4), metric by metric. It knows the format and
+/// no metric.
 struct Exposition {
     typealias Labels = KeyValuePairs<String, String>
 

@@ -1,8 +1,8 @@
 import Engine
 import Wire
 
-/// What `/metrics` shows. Labels are bounded: they are words of this program, never of a client. The
-/// reference, with what to do about each, is `deploy/reference/metrics.md`.
+/// What `/metrics` shows. Labels are bounded: they are words of this program, never of a client.
+/// The reference, with what to do about each, is `deploy/reference/metrics.md`.
 enum Metrics {
     /// All metrics of the moment.
     static func text(
