@@ -1,7 +1,8 @@
 import Engine
 
 /// What the engine has decided and is not done yet, in order, and since when each of it waits.
-/// Owned by the driver, on the loop; it is as long as what the engine asks for, which has its own limits.
+/// Owned by the driver, on the loop; it is as long as what the engine asks for, which has its own
+/// limits.
 struct ActionQueue {
     private var actions: [Engine.Action].SubSequence = []
     /// Where what was decided at one moment ends.

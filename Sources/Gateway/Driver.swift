@@ -297,36 +297,6 @@ final class Driver {
         log = Log(configuration.log, limit: log.limit)
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
     }
-
-    func snapshot() -> Snapshot {
-        let now = clock.now()
-        let figures = engine.totals()
-        // The log counts for itself; what the driver commits it has measured.
-        let writer = (upstream as? Embedded)?.figures
-        let lines = log.limit.figures
-        return Snapshot(
-            version: Release.version,
-            uptime: Int((now.milliseconds - started.milliseconds) / 1000),
-            upstreamKind: upstream.kind, upstreamState: engine.upstream.state,
-            upstreamSince: engine.upstream.since,
-            lastEventAge: lastEvent.map { Double(now.milliseconds - $0.milliseconds) / 1000 },
-            isWritable: isWritable, cachedMessages: (try? reader.messageCount()) ?? 0,
-            cacheBytes: store.bytes, sessions: figures.sessions,
-            subscriptions: figures.subscriptions, streams: figures.streams,
-            outboxBytes: figures.outboxBytes, isDraining: engine.isDraining,
-            books: figures.books, figures: engine.figures, sync: engine.syncFigures(),
-            blocked: engine.blockedSessions().count,
-            commits: writer?.commits ?? measurements.commits,
-            committedWrites: writer?.rows ?? measurements.writes,
-            failedCommits: writer?.rollbacks ?? measurements.failedCommits,
-            residentBytes: Process.residentBytes(), processorSeconds: Process.processorSeconds(),
-            descriptors: Process.descriptors(), descriptorLimit: Process.descriptorLimit(),
-            logLines: lines.written, suppressedLines: lines.suppressed,
-            offlineFor: engine.unlinkedSince.map {
-                Double(now.milliseconds - $0.milliseconds) / 1000
-            },
-            readyGrace: Double(configuration.health.readyGrace) / 1000)
-    }
 }
 
 extension SyncOptions {

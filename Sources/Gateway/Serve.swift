@@ -31,6 +31,8 @@ private final class Service {
     private let driver: Driver
     private let upstream: any Upstream
     private let mirror: Mirror?
+    private var supervisor = Supervisor.ofProcess()
+    private var hasBegun = false
     private var isStopping = false
     private var hasLeft = false
 
@@ -125,6 +127,7 @@ private final class Service {
             loop.stop()
         default:
             isStopping = true
+            supervisor?.stopping()
             driver.store.leave()
             log.info(
                 "draining",
@@ -140,6 +143,8 @@ private final class Service {
     }
 
     private func reload() {
+        if !isStopping { supervisor?.reloading() }
+        defer { if !isStopping { supervisor?.ready(driver.status) } }
         do {
             let new = try Configuration.load(file: configurationFile, overrides: overrides)
             let changes = driver.configuration.changes(to: new)
@@ -156,6 +161,12 @@ private final class Service {
 
     private func tick() {
         driver.tick()
+        if !hasBegun {
+            // The loop turns, and the sockets have listened since before it did.
+            hasBegun = true
+            supervisor?.ready(driver.status)
+        }
+        supervisor?.beat { driver.status }
         if isStopping { leavePlace() }
         if isStopping, driver.engine.isDrained { loop.stop() }
     }
