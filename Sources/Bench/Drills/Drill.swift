@@ -13,7 +13,7 @@ package struct Drill: Sendable {
     }
 
     /// What a drill is held with: its scale, and whom it tells how far it is.
-    struct Plan {
+    struct Plan: Sendable {
         let values: [String: Int]
         let say: @Sendable (String) -> Void
 
@@ -31,7 +31,7 @@ package struct Drill: Sendable {
     let run: @Sendable (Site, Plan, inout DrillReport) throws(BenchError) -> Void
 
     package static let all: [Drill] = [
-        jitter, avalanche, drain, slow, storm, fanout,
+        jitter, avalanche, drain, slow, storm, fanout, flood,
     ]
 
     /// Holds the drill.

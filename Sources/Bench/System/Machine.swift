@@ -65,8 +65,8 @@ struct Machine: Sendable {
     /// `RUSAGE_THREAD`, which is declared only under `_GNU_SOURCE`.
     private static let thread = __rusage_who_t(1)
 
-    /// From now on the calling thread has only what the others leave of the cores.
-    static func standBack() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19) }
+    /// From now on the calling thread stands behind the others where the cores are short.
+    static func standBack() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
 
     private static func cpuSeconds(of whom: __rusage_who_t) -> Double {
         var usage = rusage()
