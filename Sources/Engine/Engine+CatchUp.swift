@@ -375,15 +375,17 @@ extension Engine {
     /// The origin has no such conversation.
     func vanished(_ stream: Stream) {
         drop(stream)
-        for user in listings.keys { listings[user]?.conversations.remove(stream.id.id) }
+        var people: [String] = []
+        for user in listings.keys
+        where listings[user]?.conversations.remove(stream.id.id) != nil { people.append(user.text) }
         guard let state = stream.state else {
             let waiting = stream.waiting
             stream.waiting = []
             dismiss(stream)
             for call in waiting { fail(call, .noConversation) }
-            return
+            return unlist(stream.id, people)
         }
-        let people = state.record.participants
+        people += state.record.participants
         end(
             stream,
             with: ServerFrame.unsubscribed(conversation: stream.id, reason: .deleted))
