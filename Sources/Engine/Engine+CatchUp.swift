@@ -59,16 +59,21 @@ extension Engine {
                 return
             }
         }
-        let known = stream.state?.record.participants
+        let known = stream.state
+        // What the feed has told on top of the hole is newer.
+        let isOlder = (known?.head.rev ?? 0) > view.head.rev
+        var record = view.record
+        if let newest = known?.record, newest.rev > record.rev { record = newest }
         stream.state = Stream.State(
-            head: view.head, position: view.head, record: view.record,
-            members: Set(view.record.participants.map(\.id)), last: view.lastMessage,
+            head: isOlder ? known?.head ?? view.head : view.head, position: view.head,
+            record: record, members: Set(record.participants.map(\.id)), last: view.lastMessage,
             firstToken: 0)
+        stream.needsLast = isOlder
         stream.told = view.head.rev
         if known == nil {
-            restart(stream, view.record, at: view.head)
+            restart(stream, record, at: view.head)
         } else {
-            jump(stream, view.record, to: view.head)
+            jump(stream, record, to: view.head)
         }
         if let last = view.lastMessage {
             keep(last, mark: nil, asOf: view.head.rev, of: stream)
@@ -78,8 +83,8 @@ extension Engine {
         confirm(stream)
         join(stream)
         list(stream)
-        let members = Set(view.record.participants.map(\.id))
-        unlist(stream.id, (known ?? []).filter { !members.contains($0.id) })
+        let members = Set(record.participants.map(\.id))
+        unlist(stream.id, (known?.record.participants ?? []).filter { !members.contains($0.id) })
     }
 
     /// A part of the chain.
@@ -219,15 +224,17 @@ extension Engine {
     /// The origin has no such conversation.
     func vanished(_ stream: Stream) {
         drop(stream)
-        for user in listings.keys { listings[user]?.conversations.remove(stream.id.id) }
+        var people: [String] = []
+        for user in listings.keys
+        where listings[user]?.conversations.remove(stream.id.id) != nil { people.append(user.text) }
         guard let state = stream.state else {
             let waiting = stream.waiting
             stream.waiting = []
             dismiss(stream)
             for call in waiting { fail(call, .noConversation) }
-            return
+            return unlist(stream.id, people)
         }
-        let people = state.record.participants
+        people += state.record.participants
         end(
             stream,
             with: ServerFrame.unsubscribed(conversation: stream.id, reason: .deleted))

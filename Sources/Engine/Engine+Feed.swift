@@ -328,7 +328,12 @@ extension Engine {
 
     /// Tells the watchers of conversation lists, once a turn.
     func announce(_ stream: Stream) {
-        guard stream.isListed, let state = stream.state else { return }
+        guard stream.isListed else { return }
+        guard let state = stream.state else {
+            stream.isListed = false
+            stream.isToBeAnnounced = true
+            return
+        }
         if stream.needsLast {
             // It is announced when that is known.
             stream.isListed = false

@@ -65,7 +65,10 @@ struct Holding {
             position = frame.asOf
         }
         isOpen = frame.isOpen
+        // Floors only rise, also where nothing else is newer.
+        let floor = max(head?.floor ?? 1, frame.head.floor)
         if head.map({ $0.rev < frame.head.rev }) ?? true { head = frame.head }
+        head?.floor = floor
         version += 1
     }
 

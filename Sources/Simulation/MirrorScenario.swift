@@ -26,6 +26,18 @@ struct MirrorScenario {
     /// What a kernel buffer takes, in bytes.
     var socket: Int
 
+    /// Without faults and deeds: for a script.
+    init(_ users: [String], conversations: [String], gateways: Int, sync: SyncOptions) {
+        faults = []
+        self.users = users
+        self.conversations = conversations
+        self.gateways = gateways
+        self.sync = sync
+        clients = users.count
+        (feed, delay, requests, writes, rate, clamp, kept) = (0, 0, 0, 0, 0, 0, 0)
+        socket = 1 << 30
+    }
+
     init(_ random: inout SplitMix64, without left: Set<Fault>) {
         let share = random.pick([5, 15, 40]) ?? 0
         faults = Set(Fault.allCases.filter { _ in random.chance(share) }).subtracting(left)

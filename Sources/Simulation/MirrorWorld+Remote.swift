@@ -13,18 +13,21 @@ extension MirrorWorld {
             say("gateway \(gateway.place) notices that its link is dead")
             gateway.link.notice()
         }
-        if gateway.link.generation == 0, isCalm || random.chance(25) {
+        if gateway.link.generation == 0, !held.contains(.link), isCalm || random.chance(25) {
             gateway.link.connect()
             gateway.losses = [:]
             say("gateway \(gateway.place) has link \(gateway.link.generation)")
         }
+        guard !held.contains(.acknowledgements) else { return }
         for conversation in gateway.link.unacknowledged where isCalm || random.chance(50) {
             gateway.link.acknowledge(conversation)
         }
     }
 
     func deliverFeed(_ gateway: Gateway) {
-        guard let engine = gateway.engine, isCalm || gateway.link.stalledUntil <= turn else {
+        guard let engine = gateway.engine, !held.contains(.feed),
+            isCalm || gateway.link.stalledUntil <= turn
+        else {
             return
         }
         let count = isCalm ? .max : random.number(0...scenario.feed)
@@ -60,13 +63,14 @@ extension MirrorWorld {
     }
 
     func deliverFetches(_ gateway: Gateway) {
-        guard let engine = gateway.engine else { return }
+        guard let engine = gateway.engine, !held.contains(.questions) else { return }
         for at in gateway.fetches.indices
         where gateway.fetches[at].read == nil
             && (gateway.fetches[at].readAt <= turn || isCalm)
         {
             gateway.fetches[at].read = (turn, answer(gateway.fetches[at], gateway))
         }
+        guard !held.contains(.answers) else { return }
         let due = gateway.fetches.filter { $0.read != nil && ($0.due <= turn || isCalm) }
         gateway.fetches.removeAll { $0.read != nil && ($0.due <= turn || isCalm) }
         for fetch in due {
@@ -87,12 +91,13 @@ extension MirrorWorld {
     ) -> Result<HistoryAnswer, RequestError> {
         // Of a node that the adapter does not believe in, or of none.
         let isElsewhere = gateway.link.isDead || gateway.link.generation != fetch.generation
+        if held.contains(.origin) { return .failure(.originUnavailable) }
         if fetch.isFailing && !isCalm || isElsewhere || fetch.generation == 0 && !isCalm {
             return .failure(.originUnavailable)
         }
         switch fetch.subject {
         case .history(let query):
-            return origin.answer(query, clamp: strikes(.short, 50) ? scenario.clamp : .max)
+            return origin.answer(query, clamp: strikes(.short, 50) ? scenario.clamp : clamp)
         case .disowning(let head, let conversation):
             let commit = origin.commit
             let heads = origin.disown(head, conversation)

@@ -11,16 +11,21 @@ extension MirrorWorld {
         do throws(Violation) {
             for _ in 0..<steps { try step() }
             isCalm = true
+            for place in connections.keys { connections[place]?.pace = .max }
             for gateway in gateways {
                 gateway.lastAction = nil
                 if gateway.engine == nil { start(gateway) }
             }
-            try comeToRest()
-            for _ in 0..<40 where try heal() { try comeToRest() }
-            try checkWhole()
+            try rest()
         } catch {
             throw Violation("seed \(seed), turn \(turn): \(error)")
         }
+    }
+
+    func rest() throws(Violation) {
+        try comeToRest()
+        for _ in 0..<40 where try heal() { try comeToRest() }
+        try checkWhole()
     }
 
     // MARK: - After every turn

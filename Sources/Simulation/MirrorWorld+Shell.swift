@@ -118,6 +118,7 @@ extension MirrorWorld {
         _ token: UInt64, _ subject: Gateway.Fetch.Subject, _ gateway: Gateway
     ) throws(Violation) {
         say("gateway \(gateway.place) asks \(token): \(subject.line)")
+        if case .history(let query) = subject { asked.append(query) }
         if subject.isShared {
             let twin = gateway.fetches.first {
                 $0.subject == subject && $0.generation == gateway.link.generation
@@ -155,7 +156,11 @@ extension MirrorWorld {
     // MARK: - Connections
 
     func connect(_ place: Int) {
-        guard let gateway = random.pick(gateways), let engine = gateway.engine else { return }
+        if let gateway = random.pick(gateways) { connect(place, to: gateway) }
+    }
+
+    func connect(_ place: Int, to gateway: Gateway) {
+        guard let engine = gateway.engine else { return }
         nextSession += 1
         say("\(clients[place].name) connects to gateway \(gateway.place) as \(nextSession)")
         connections[place] = Connection(
@@ -184,7 +189,7 @@ extension MirrorWorld {
         for place in connections.keys.sorted() {
             guard var connection = connections[place] else { continue }
             let engine = gateways[connection.gateway].engine
-            let frames = connection.socket.read(isCalm ? .max : connection.pace)
+            let frames = connection.socket.read(connection.pace)
             let unsent = connection.socket.unsent
             let isMoved = unsent < connection.socket.reported
             connection.socket.reported = unsent

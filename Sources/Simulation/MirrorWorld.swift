@@ -27,6 +27,12 @@ package final class MirrorWorld: Inhabited {
     var nextSession: SessionID = 0
     /// Deltas in frames that were lost with their connection.
     var lostDeltas = 0
+    /// What a script holds back.
+    var held: Set<Part> = []
+    /// How many messages a page of the origin holds at most.
+    var clamp = Int.max
+    /// What was asked of the origin, oldest first.
+    var asked: [HistoryQuery] = []
 
     /// A client's connection: to which gateway, and how it reads.
     struct Connection {
@@ -40,10 +46,15 @@ package final class MirrorWorld: Inhabited {
     var users: [String] { scenario.users }
     var conversations: [String] { scenario.conversations }
 
-    package init(seed: UInt64, without left: Set<Fault> = []) {
-        self.seed = seed
-        random = SplitMix64(seed ^ 0x6D69_7272_6F72)
+    package convenience init(seed: UInt64, without left: Set<Fault> = []) {
+        var random = SplitMix64(seed ^ 0x6D69_7272_6F72)
         let scenario = MirrorScenario(&random, without: left)
+        self.init(seed: seed, scenario, random)
+    }
+
+    init(seed: UInt64, _ scenario: MirrorScenario, _ random: SplitMix64) {
+        self.seed = seed
+        self.random = random
         self.scenario = scenario
         gateways = (0..<scenario.gateways).map { Gateway(place: $0) }
         clients = (0..<scenario.clients).map { place in

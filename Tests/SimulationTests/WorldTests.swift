@@ -31,7 +31,9 @@ import Testing
             var traces: [[String]] = []
             for _ in 0..<2 {
                 var lines: [String] = []
-                _ = Trial(kind, seed: seed, steps: 40).violation { lines.append($0) }
+                _ = Trial(kind, seed: seed, steps: 40).violation(trace: {
+                    lines.append($0)
+                })
                 traces.append(lines)
             }
             #expect(traces[0] == traces[1], "seed \(seed)")
