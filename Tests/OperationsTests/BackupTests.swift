@@ -48,6 +48,35 @@ import Testing
         }
     }
 
+    @Test func whoHoldsWhatTheCopyLacksIsToldToForgetIt() throws {
+        let gateway = try GatewayProcess()
+        let api = gateway.api()
+        try api.put("ops", ["participants": ["alice"]])
+        try Self.post(0..<10, to: "ops", api)
+        let copy = gateway.directory.appendingPathComponent("copy.db").path
+        #expect(try Self.run(gateway, copy).status == 0)
+        let kept = try gateway.client("alice").request("subscribeMessages", ["conversation": "ops"])
+        try Self.post(10..<20, to: "ops", api)
+        let lost = try gateway.client("alice").request("subscribeMessages", ["conversation": "ops"])
+        let restored = try GatewayProcess(settings: ["cache.path": copy])
+        func resumes(_ held: JSONValue) throws -> Bool {
+            let have: JSONValue = [
+                "head": held["head"], "asOf": held["asOf"], "runs": held["covers"],
+            ]
+            let answer = try restored.client("alice").request(
+                "subscribeMessages", ["conversation": "ops", "have": have])
+            return answer["reset"] != true
+        }
+        // Before the restored log has changes with those numbers, and after.
+        for numbers in [20..<21, 21..<40] {
+            #expect(try resumes(kept))
+            #expect(try !resumes(lost))
+            try Self.post(numbers, to: "ops", restored.api())
+        }
+        #expect(try resumes(kept))
+        #expect(try !resumes(lost))
+    }
+
     @Test func itOverwritesNothingAndTakesNothingElse() throws {
         let gateway = try GatewayProcess()
         let folder = gateway.directory.path
