@@ -219,7 +219,8 @@ final class Client {
         if let low = span.first, let high = span.last {
             try require(span.runs.count == 1, "a page with a hole")
             try require(
-                more["before"]?.bool == (low > told.head.floor) && more["after"]?.bool == (high < told.head.seq),
+                more["before"]?.bool == (low > told.head.floor)
+                    && more["after"]?.bool == (high < told.head.seq),
                 "hasMore is wrong about the page [\(low), \(high)] of \(told.head.seq)")
         }
     }

@@ -117,7 +117,8 @@ extension MirrorStore.Entry {
             guard let seq else { throw .noMessage }
             return (seq, seq)
         case .time(let moment):
-            let first = rows.values.map(\.message).filter { $0.createdAt >= moment }.map(\.seq).min()
+            let first = rows.values.map(\.message).filter { $0.createdAt >= moment }.map(\.seq)
+                .min()
             let place = first ?? max(highest, rows.keys.max() ?? 0) + 1
             return (place - 1, place)
         }

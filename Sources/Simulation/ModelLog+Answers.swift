@@ -87,7 +87,9 @@ extension ModelLog {
         var low = max(floor, ((around ?? after)?.lower ?? 0) + 1)
         var high = min(highest, ((around ?? before)?.upper ?? highest + 1) - 1)
         if around != nil {
-            (low, high) = (max(floor, high - request.limit + 1), min(highest, low + request.limit - 1))
+            (low, high) = (
+                max(floor, high - request.limit + 1), min(highest, low + request.limit - 1)
+            )
         } else if after != nil, before == nil || request.order == .asc {
             high = min(high, low + request.limit - 1)
         } else {

@@ -207,7 +207,8 @@ package struct ModelLog: Sendable {
         let rev = rev(atCommit: commit)
         guard record(asOf: rev).participants.contains(user) else { return nil }
         let read = markers[user]?.last { $0.commit <= commit }?.seq ?? 0
-        let unread = stride(from: max(read + 1, floor), through: highest(asOf: rev), by: 1).count { seq in
+        let unread = stride(from: max(read + 1, floor), through: highest(asOf: rev), by: 1).count {
+            seq in
             let message = message(seq, asOf: rev)
             return !message.isDeleted && message.author != user
         }

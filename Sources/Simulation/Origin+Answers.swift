@@ -126,8 +126,7 @@ extension ModelLog {
         }
     }
 
-    func participants(_ request: ParticipantsRequest, asOf rev: Int) -> ParticipantList
-    {
+    func participants(_ request: ParticipantsRequest, asOf rev: Int) -> ParticipantList {
         let all = record(asOf: rev).participants
         let ordered = request.order == .asc ? all : all.reversed()
         let chosen =
