@@ -1,3 +1,4 @@
+/// What a change of a timeline comes to for a view.
 extension Timeline {
     /// The least that a view has to change to show what a timeline holds now.
     ///

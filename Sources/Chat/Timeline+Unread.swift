@@ -1,3 +1,4 @@
+/// The accounting of what nobody has read.
 extension Timeline {
     /// How many messages of others nobody has read yet.
     ///

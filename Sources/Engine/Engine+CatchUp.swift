@@ -167,7 +167,7 @@ extension Engine {
         }
         flush(stream)
         // Just what is lacking, in as many intervals as it has: a place that was told live would
-        // not be told again. Without a cache nobody knows what that is; the stream is said to be open.
+        // not be told again. Without a cache nobody knows what that is, and the stream is open.
         guard let mirror = stream.mirror, !mirror.isDetached else { return }
         let hole = Coverage.closed(state.position.seq + 1, lowest - 1)
         tellGap(hole.subtracting(mirror.held), .upstream, stream)
@@ -217,41 +217,6 @@ extension Engine {
         expect(page.head.rev, stream)
         // Dense numbering: what was read lies without a hole from the anchor on.
         payOwed(Coverage(lowest, run.high), messages, stream)
-    }
-
-    // MARK: - Ends
-
-    /// The origin has no such conversation.
-    func vanished(_ stream: Stream) {
-        drop(stream)
-        var people: [String] = []
-        for user in listings.keys
-        where listings[user]?.conversations.remove(stream.id.id) != nil { people.append(user.text) }
-        guard let state = stream.state else {
-            let waiting = stream.waiting
-            stream.waiting = []
-            dismiss(stream)
-            for call in waiting { fail(call, .noConversation) }
-            return unlist(stream.id, people)
-        }
-        people += state.record.participants
-        end(
-            stream,
-            with: ServerFrame.unsubscribed(conversation: stream.id, reason: .deleted))
-        unlist(stream.id, people)
-    }
-
-    /// Another log has this name: nothing held of the old one counts.
-    func replaced(_ stream: Stream, _ head: Head) {
-        drop(stream)
-        let listed = stream.listed
-        end(stream, with: ServerFrame.reset(conversation: stream.id, head: head))
-        unlist(stream.id, stream.state?.record.participants ?? [])
-        guard listed > 0 else { return }
-        // Lists show the new one.
-        let successor = self.stream(stream.id)
-        successor.listed = listed
-        successor.isToBeAnnounced = true
     }
 }
 

@@ -37,42 +37,8 @@ extension Engine {
         if stream.mirror?.next == nil { join(stream) }
     }
 
-    /// Whether it is of the stream's log is not known yet: it waits until that is.
-    private func postpone(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
-        if stream.early.count < Engine.earlyLimit {
-            stream.early.append(event)
-        } else {
-            let known = stream.mirror?.known ?? 0
-            stream.mirror?.known = max(known, head.rev)
-        }
-    }
-
     /// Events that wait; beyond, their changes are read.
     private static let earlyLimit = 1000
-
-    /// The log may have ended.
-    func probeAgain(_ stream: Stream) {
-        guard stream.mirror?.feed.generation != nil else { return }
-        doubt(stream)
-    }
-
-    /// The log may not be the one that the stream knows.
-    func doubt(_ stream: Stream) {
-        guard let mirror = stream.mirror, let generation = mirror.feed.generation else { return }
-        if mirror.feed.isLive { stream.mirror?.awaySince = now }
-        stream.mirror?.begin(.behind(generation: generation))
-        stream.mirror?.next = .probe
-        tellOpen(stream)
-        watch(stream)
-        drive(stream)
-    }
-
-    /// The log is the one that the stream knows: what the feed has told of it meanwhile counts.
-    func confirm(_ stream: Stream) {
-        guard stream.mirror?.isConfirmed == false else { return }
-        stream.mirror?.confirm()
-        takeEarly(stream)
-    }
 
     private func apply(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
         switch event {

@@ -73,6 +73,10 @@ struct RemoteLink {
 
     mutating func watchList(of user: String, _ isWatched: Bool) {
         if isWatched { lists.insert(user) } else { lists.remove(user) }
+        // Of a list that is asked for anew, nothing of before is told.
+        queue.removeAll {
+            if case .event(.listed(user, _, _)) = $0 { !isWatched } else { false }
+        }
     }
 
     /// Asked for and not acknowledged yet.

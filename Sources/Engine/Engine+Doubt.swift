@@ -1,0 +1,76 @@
+import Chat
+import Wire
+
+/// Whether the log that is listened to is the one that a stream knows: another master may go on
+/// under the same epoch, another log may have taken the name, or there may be none any more.
+extension Engine {
+    /// Whether it is of the stream's log is not known yet: it waits until that is.
+    func postpone(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
+        if stream.early.count < Engine.earlyLimit {
+            stream.early.append(event)
+        } else {
+            let known = stream.mirror?.known ?? 0
+            stream.mirror?.known = max(known, head.rev)
+        }
+    }
+
+    /// Events that wait; beyond, their changes are read.
+    private static let earlyLimit = 1000
+
+    /// The log may have ended.
+    func probeAgain(_ stream: Stream) {
+        guard stream.mirror?.feed.generation != nil else { return }
+        doubt(stream)
+    }
+
+    /// The log may not be the one that the stream knows.
+    func doubt(_ stream: Stream) {
+        guard let mirror = stream.mirror, let generation = mirror.feed.generation else { return }
+        if mirror.feed.isLive { stream.mirror?.awaySince = now }
+        stream.mirror?.begin(.behind(generation: generation))
+        stream.mirror?.next = .probe
+        tellOpen(stream)
+        watch(stream)
+        drive(stream)
+    }
+
+    /// The log is the one that the stream knows: what the feed has told of it meanwhile counts.
+    func confirm(_ stream: Stream) {
+        guard stream.mirror?.isConfirmed == false else { return }
+        stream.mirror?.confirm()
+        takeEarly(stream)
+    }
+
+    /// The origin has no such conversation.
+    func vanished(_ stream: Stream) {
+        drop(stream)
+        var people: [String] = []
+        for user in listings.keys
+        where listings[user]?.conversations.remove(stream.id.id) != nil { people.append(user.text) }
+        guard let state = stream.state else {
+            let waiting = stream.waiting
+            stream.waiting = []
+            dismiss(stream)
+            for call in waiting { fail(call, .noConversation) }
+            return unlist(stream.id, people)
+        }
+        people += state.record.participants
+        end(
+            stream,
+            with: ServerFrame.unsubscribed(conversation: stream.id, reason: .deleted))
+        unlist(stream.id, people)
+    }
+
+    /// Another log has this name: nothing held of the old one counts.
+    func replaced(_ stream: Stream, _ head: Head) {
+        drop(stream)
+        let listed = stream.listed
+        end(stream, with: ServerFrame.reset(conversation: stream.id, head: head))
+        unlist(stream.id, stream.state?.record.participants ?? [])
+        guard listed > 0 else { return }
+        // Lists show the new one.
+        let successor = self.stream(stream.id)
+        successor.listed = listed
+        successor.isToBeAnnounced = true
+    }
+}
