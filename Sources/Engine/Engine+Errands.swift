@@ -52,7 +52,8 @@ extension Engine {
             ask(
                 .errand(errand, subject),
                 .changes(
-                    conversation: stream.id, since: state.head.rev, mark: state.head.mark, limit: 1),
+                    conversation: stream.id, since: state.head.rev, mark: state.head.mark,
+                    limit: 1),
                 rank(of: stream))
         case (.deepening(let upTo), _?):
             ask(

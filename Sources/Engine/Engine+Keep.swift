@@ -11,8 +11,8 @@ extension Engine {
     }
 
     /// The value of a message at a place that the log has now.
-    /// - Parameter asOf: the change up to which it is the newest value, by what brought it. What the
-    ///   cache leaves out may be newer than a value of before that.
+    /// - Parameter asOf: the change up to which it is the newest value, by what brought it. What
+    ///   the cache leaves out may be newer than a value of before that.
     func keep(_ message: EncodedMessage, mark: String?, asOf rev: Int, of stream: Stream) {
         guard let mirror = stream.mirror, !mirror.isDetached, rev >= mirror.changesFrom else {
             return

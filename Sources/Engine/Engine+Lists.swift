@@ -142,8 +142,8 @@ extension Engine {
         }
     }
 
-    /// Somebody who watches a list is shown these as parts of it. What the list is not known to have
-    /// is looked after as well, until the list has been read again.
+    /// Somebody who watches a list is shown these as parts of it. What the list is not known to
+    /// have is looked after as well, until the list has been read again.
     private func showed(_ views: [ConversationView], _ call: Call) {
         guard let session = sessions[call.session], session.watchesConversations,
             let user = session.user?.id, let listing = listings[user]

@@ -127,7 +127,8 @@ extension Result<HistoryAnswer, RequestError> {
         case .success(.message(let message)): "message \(message.seq)"
         case .success(.page(let page)): "\(page.messages.map(\.seq)) at \(page.head)"
         case .success(.changes(let changes)):
-            "\(changes.messages.map { "\($0.seq)@\($0.rev)" }) \(changes.record.map { "record@\($0.rev)" } ?? "")"
+            "\(changes.messages.map { "\($0.seq)@\($0.rev)" })"
+                + (changes.record.map { " record@\($0.rev)" } ?? "")
                 + " up to \(changes.upTo) at \(changes.head)"
         case .success(.heads(let heads)):
             "heads \(heads.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })"

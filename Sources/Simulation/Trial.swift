@@ -1,5 +1,5 @@
-/// One seed put to the test: its world runs, and if a promise is broken in it, the fewest faults and
-/// then the fewest turns that still break one are looked for, and the command that shows them
+/// One seed put to the test: its world runs, and if a promise is broken in it, the fewest faults
+/// and then the fewest turns that still break one are looked for, and the command that shows them
 /// again.
 package struct Trial {
     /// Which kind of world.

@@ -4,8 +4,8 @@ import Simulation
 import Testing
 import Wire
 
-/// The six bugs that recur in every chat client whose cache and fresh pages are joined wrongly, each
-/// as far as a gateway can have it.
+/// The six bugs that recur in every chat client whose cache and fresh pages are joined wrongly,
+/// each as far as a gateway can have it.
 @Suite struct PeersBugsTests {
     @Test func aHoleBetweenTheCachedAndTheFreshPage() throws {
         let world = try MirrorStory.begin(messages: 10)
