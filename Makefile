@@ -10,8 +10,8 @@ STRICT := -Xswiftc -warnings-as-errors
 RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
-.PHONY: help run test simulate soak faults build release bench drills lint format sanitize clean \
-	dependencies
+.PHONY: help run test simulate soak faults build release bench drills lint format sanitize \
+	check-deploy clean dependencies
 
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
@@ -26,6 +26,7 @@ help:
 	@echo 'make lint      style, without changing anything'
 	@echo 'make format    style, put right'
 	@echo 'make sanitize  the gateway tests against a build with the address sanitizer'
+	@echo 'make check-deploy  the files of deploy/, by the tools that they are for'
 	@echo 'make clean     remove what was built'
 
 run: release
@@ -75,6 +76,10 @@ format:
 
 sanitize: dependencies
 	@STRICT='$(STRICT)' Tests/sanitize
+
+check-deploy: release
+	@deploy/install-dependencies deploy
+	@Tests/check-deploy .build/release/gapless
 
 clean:
 	@rm -rf .build

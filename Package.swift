@@ -76,6 +76,9 @@ let package = Package(
         tests("WebSocketsTests", ["WebSockets"]),
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
         tests("ConfigurationTests", ["Gateway", "Crypto", "Chat", "JSON", "TestSupport"]),
+        tests(
+            "OperationsTests",
+            ["Gateway", "Cache", "Engine", "Wire", "Chat", "TestSupport", "gapless"]),
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("WireTests", ["Wire", "Chat", "JSON", "TestSupport"]),
         tests("ChatTests", ["Chat", "JSON", "TestSupport"]),

@@ -7,7 +7,7 @@ package final class Connection {
     /// What the connection may do.
     package enum Access { case readWrite, readOnly }
 
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     private let path: String
 
     /// Opens the file; with `.readWrite` it is made if it is not there.

@@ -113,8 +113,8 @@ extension ListedRecord {
 }
 
 /// An id that equals only what has the same bytes.
-private struct RecordKey: Hashable {
-    private let id: String
+struct RecordKey: Hashable, Sendable {
+    let id: String
 
     init(_ id: String) { self.id = id }
 

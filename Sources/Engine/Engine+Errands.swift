@@ -258,8 +258,12 @@ extension Engine {
     /// Whether asking the origin is of no use right now.
     func isUnavailable(_ stream: Stream) -> Bool {
         guard isLinked else { return hasGivenTime }
-        return stream.mirror?.retryAt != nil
+        guard let mirror = stream.mirror else { return false }
+        return mirror.retryAt != nil && mirror.failures >= Engine.failuresToGiveUpOn
     }
+
+    /// One question that failed may be an accident, and whoever waits has time for another.
+    private static let failuresToGiveUpOn = 3
 }
 
 extension HistoryQuery {

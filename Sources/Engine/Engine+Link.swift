@@ -12,6 +12,7 @@ extension Engine {
         self.now = now
         guard mirrors else { return }
         isLinked = state == .online
+        unlinkedSince = isLinked ? nil : unlinkedSince ?? now
         hasBeenLinked = hasBeenLinked || isLinked
         if isLinked {
             // What could not be asked before can be now.

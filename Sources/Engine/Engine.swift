@@ -85,6 +85,9 @@ package final class Engine {
     /// The upstream's link is up.
     var isLinked = false
     var hasBeenLinked = false
+    /// Since when the upstream's link is down, from the start on; nil while it is up, and where
+    /// the store is the origin.
+    package internal(set) var unlinkedSince: Timestamp?
     /// Watched streams that have not come to the present since their feed broke, and whose
     /// subscribers were not told so by name.
     var unsettled: [ID: Stream] = [:]
@@ -133,7 +136,10 @@ package final class Engine {
         noise = instance.utf8.reduce(14_695_981_039_346_656_037) {
             ($0 ^ UInt64($1)) &* 1_099_511_628_211
         }
-        if sync != nil { upstreamState = .syncing }
+        if sync != nil {
+            upstreamState = .syncing
+            unlinkedSince = now
+        }
         self.server = server
         self.authenticator = authenticator
         self.instance = instance

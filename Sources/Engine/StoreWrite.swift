@@ -13,7 +13,7 @@ package enum StoreWrite: Sendable, Hashable {
     case record(Record, mark: String?)
     /// The stream has moved to `head`: every slot that changed up to `head.rev`, and above
     /// `changesFrom`, is held with that value. Places below `head.floor` are dropped. `seen`: up to
-    /// here values were taken from the log that lie above a hole; nil if there are none.
+    /// where values that lie above a hole were taken from the log; nil if there are none.
     case stand(conversation: String, head: Head, seen: Head? = nil)
     /// These places are held with each change up to `asOf`, whatever was known of them before. Each
     /// has its message, written before it. A run that stands at the stream's place (`asOf` at or

@@ -34,7 +34,9 @@ extension Driver {
                     headers: [
                         .init("Content-Type", "text/plain; version=0.0.4; charset=utf-8"),
                         .init("Cache-Control", "no-store"),
-                    ], body: Metrics.text(snapshot())))
+                    ],
+                    body: Metrics.text(
+                        snapshot(), measurements, GapTable(engine.openGaps(), at: now()))))
         default:
             responder.respond(.error(RequestError(.notFound, "path: not found")))
         }

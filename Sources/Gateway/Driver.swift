@@ -27,8 +27,8 @@ final class Driver {
     /// How long one turn answers questions before it writes sockets and looks at what came in. A
     /// storm of ten thousand resumes is thousands of reads, and nobody else is to wait for all.
     private static let turnBudget = Duration.milliseconds(10)
-    /// What the engine has decided and is not done yet, in order.
-    private var actions: [Engine.Action].SubSequence = []
+    private var actions = ActionQueue()
+    private(set) var measurements = Measurements()
     private var buffer = SendBuffer()
     private var clock = SteadyClock()
     private var ticks = 0
@@ -79,9 +79,10 @@ final class Driver {
     /// Ends a turn of the loop: decides, asks the store and the upstream, and writes the sockets.
     func endTurn() {
         let began = ContinuousClock.now
-        repeat {
-            engine.endTurn(at: now())
-        } while performActions(until: began + Self.turnBudget)
+        engine.endTurn(at: now())
+        actions.append(engine.takeActions(), at: began)
+        measurements.decided(upTo: actions.appended)
+        while performActions(until: began + Self.turnBudget) { engine.endTurn(at: now()) }
         // What is left is done in the next turn, behind what came in meanwhile.
         if !actions.isEmpty { loop.post {} }
         for session in engine.takeDirtySessions() { flush(session) }
@@ -89,11 +90,12 @@ final class Driver {
             server.close(
                 SocketID(rawValue: session), code: code.rawValue, reason: code.reason)
         }
+        measurements.ended(began, done: actions.taken, at: .now)
     }
 
     /// - Returns: whether anything was done after which the engine may have more to say.
     private func performActions(until end: ContinuousClock.Instant) -> Bool {
-        actions.append(contentsOf: engine.takeActions())
+        actions.append(engine.takeActions(), at: .now)
         var done = 0
         while let action = actions.popFirst() {
             done += 1
@@ -104,7 +106,6 @@ final class Driver {
             }
             perform(action)
         }
-        if actions.isEmpty { actions = [] }
         return done > 0 && (actions.isEmpty || ContinuousClock.now < end)
     }
 
@@ -113,9 +114,11 @@ final class Driver {
         case .read(let token, let query):
             guard engine.waits(for: token) else { return }
             engine.answered(token, read(query), at: engine.now)
+            if case .catchUp = query { measurements.replayed(since: actions.since) }
             // One turn can ask for more than a socket takes: what is long goes out at once.
             for session in engine.takePressedSessions() { flush(session) }
         case .perform(let token, let operation, let caller):
+            measurements.asked(token)
             upstream.perform(operation, by: caller, token: token)
         case .publish(let event):
             upstream.publish(event)
@@ -123,6 +126,7 @@ final class Driver {
             guard engine.waits(for: token) else { return }
             engine.stored(token, keep(writes), at: engine.now)
         case .fetch(let token, let query):
+            measurements.asked(token)
             upstream.ask(query, token: token)
         case .subscribe(let conversation):
             upstream.subscribe(conversation)
@@ -143,11 +147,14 @@ final class Driver {
     /// - Returns: whether it is in the file.
     private func keep(_ writes: [StoreWrite]) -> Bool {
         guard let mirror else { return false }
+        let began = ContinuousClock.now
         do {
             try mirror.perform(writes, at: engine.now)
+            measurements.committed(writes.count, since: began, isInFile: true)
             if !isWritable { wroteCache(true) }
             return true
         } catch {
+            measurements.committed(writes.count, since: began, isInFile: false)
             log.error("write of the cache failed", ["error": "\(error)"])
             if isWritable { wroteCache(false) }
             return false
@@ -188,6 +195,7 @@ final class Driver {
             noteProgress()
             probeCache()
         }
+        if ticks % 600 == 0 { log.endMinute() }
         engine.tick(at: now())
     }
 
@@ -225,21 +233,25 @@ final class Driver {
 
     // MARK: - The upstream
 
-    /// What the upstream has to say, on the loop.
-    func deliver(_ outputs: [UpstreamOutput]) {
+    /// What the upstream has to say, on the loop; `since` is when it said so.
+    func deliver(_ outputs: [UpstreamOutput], since: ContinuousClock.Instant) {
         let now = clock.now()
+        var changes = 0
         for output in outputs {
             switch output {
             case .feed(let event):
                 lastEvent = now
+                changes += 1
                 engine.feed(CollectionOfOne(event), at: now)
             case .performed(let token, let result):
+                measurements.performed(token)
                 if let call = waiting.removeValue(forKey: token) {
                     call.performed(result)
                 } else {
                     engine.performed(token, result, at: now)
                 }
             case .answered(let token, let generation, let result):
+                measurements.answered(token, result)
                 if let call = waiting.removeValue(forKey: token) {
                     call.answered(result)
                 } else {
@@ -255,12 +267,14 @@ final class Driver {
                 engine.linked(state, at: now)
             }
         }
+        measurements.arrived(changes, since: since)
     }
 
     /// A token for a call of the server API.
     func wait(_ call: WaitingCall) -> UInt64 {
         nextToken += 1
         waiting[nextToken] = call
+        measurements.asked(nextToken)
         return nextToken
     }
 
@@ -280,29 +294,8 @@ final class Driver {
     func adopt(_ credentials: Credentials, _ configuration: Configuration) {
         self.credentials = credentials
         self.configuration = configuration
-        log = Log(configuration.log)
+        log = Log(configuration.log, limit: log.limit)
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
-    }
-
-    func snapshot() -> Snapshot {
-        let now = clock.now()
-        let figures = engine.totals()
-        return Snapshot(
-            version: Release.version,
-            uptime: Int((now.milliseconds - started.milliseconds) / 1000),
-            upstreamKind: upstream.kind, upstreamState: engine.upstream.state,
-            upstreamSince: engine.upstream.since,
-            lastEventAge: lastEvent.map { Double(now.milliseconds - $0.milliseconds) / 1000 },
-            isWritable: isWritable, cachedMessages: (try? reader.messageCount()) ?? 0,
-            cacheBytes: store.bytes, sessions: figures.sessions,
-            subscriptions: figures.subscriptions, streams: figures.streams,
-            outboxBytes: figures.outboxBytes, isDraining: engine.isDraining,
-            books: figures.books, figures: engine.figures, sync: engine.syncFigures(),
-            commits: 0, commitRows: 0, residentBytes: Process.residentBytes(),
-            descriptors: Process.descriptors(),
-            offlineFor: engine.upstream.state == .offline
-                ? Double(now.milliseconds - engine.upstream.since.milliseconds) / 1000 : nil,
-            readyGrace: Double(configuration.health.readyGrace) / 1000)
     }
 }
 

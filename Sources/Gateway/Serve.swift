@@ -31,6 +31,8 @@ private final class Service {
     private let driver: Driver
     private let upstream: any Upstream
     private let mirror: Mirror?
+    private var supervisor = Supervisor.ofProcess()
+    private var hasBegun = false
     private var isStopping = false
     private var hasLeft = false
 
@@ -77,7 +79,10 @@ private final class Service {
         loop.onTurnEnd = { [driver] in driver.endTurn() }
         loop.every(milliseconds: 100) { [unowned self] in tick() }
         loop.onSignal = { [unowned self] signal in received(signal) }
-        upstream.start { [loop] outputs in loop.post { onLoop.value?.deliver(outputs) } }
+        upstream.start { [loop] outputs in
+            let now = ContinuousClock.now
+            loop.post { onLoop.value?.deliver(outputs, since: now) }
+        }
     }
 
     /// Says what is accepted though it should not be.
@@ -122,6 +127,7 @@ private final class Service {
             loop.stop()
         default:
             isStopping = true
+            supervisor?.stopping()
             driver.store.leave()
             log.info(
                 "draining",
@@ -137,6 +143,8 @@ private final class Service {
     }
 
     private func reload() {
+        if !isStopping { supervisor?.reloading() }
+        defer { if !isStopping { supervisor?.ready(driver.status) } }
         do {
             let new = try Configuration.load(file: configurationFile, overrides: overrides)
             let changes = driver.configuration.changes(to: new)
@@ -153,6 +161,12 @@ private final class Service {
 
     private func tick() {
         driver.tick()
+        if !hasBegun {
+            // The loop turns, and the sockets have listened since before it did.
+            hasBegun = true
+            supervisor?.ready(driver.status)
+        }
+        supervisor?.beat { driver.status }
         if isStopping { leavePlace() }
         if isStopping, driver.engine.isDrained { loop.stop() }
     }

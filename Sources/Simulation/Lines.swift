@@ -128,7 +128,7 @@ extension Result<HistoryAnswer, RequestError> {
         case .success(.page(let page)): "\(page.messages.map(\.seq)) at \(page.head)"
         case .success(.changes(let changes)):
             "\(changes.messages.map { "\($0.seq)@\($0.rev)" })"
-                + (changes.record.map { " record@\($0.rev)" } ?? "")
+                + " \(changes.record.map { "record@\($0.rev)" } ?? "")"
                 + " up to \(changes.upTo) at \(changes.head)"
         case .success(.heads(let heads)):
             "heads \(heads.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })"

@@ -98,6 +98,8 @@ import Testing
         for number in 0..<2_000 { _ = writer.submit(.insert(number)) }
         journal.waitForWritable(count: 1)
         #expect(journal.writable == [false])
+        // What comes behind a failing insert in its batch is undone with it.
+        journal.waitForEnd(of: 2_000)
         #expect(!writer.isWritable)
         _ = writer.submit(.limitPages(false))
         // Nothing else is asked of it: the writer looks by itself.
@@ -135,8 +137,15 @@ final class Journal: Sendable {
     var writable: [Bool] { state.withLock { $0.writable } }
     var tidied: Int { state.withLock { $0.tidied } }
 
-    func note(committed numbers: [Int]) { state.withLock { $0.committed += numbers } }
-    func note(undone numbers: [Int]) { state.withLock { $0.undone += numbers } }
+    func note(committed numbers: [Int]) {
+        state.withLock { $0.committed += numbers }
+        changes.signal()
+    }
+
+    func note(undone numbers: [Int]) {
+        state.withLock { $0.undone += numbers }
+        changes.signal()
+    }
 
     func note(writable: Bool) {
         state.withLock { $0.writable.append(writable) }
@@ -149,6 +158,7 @@ final class Journal: Sendable {
     }
 
     func waitForWritable(count: Int) { wait { $0.writable.count >= count } }
+    func waitForEnd(of count: Int) { wait { $0.committed.count + $0.undone.count >= count } }
     func waitForTidying(count: Int) { wait { $0.tidied >= count } }
 
     private func wait(_ isThere: @Sendable (State) -> Bool) {

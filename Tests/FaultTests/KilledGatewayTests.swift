@@ -136,7 +136,7 @@ extension Faults {
         }
 
         @Test func itStartsInUnderASecondWithManyMessages() throws {
-            let thousands = Faults.isLong ? 100 : 20
+            let thousands = Faults.isLong ? 100 : 10
             try api.put("big", ["participants": ["watcher"]])
             let watcher = try Watcher(gateway, "watcher", ["big"])
             watcher.client.records = false

@@ -7,6 +7,7 @@ enum Outage: String, CaseIterable, Sendable {
     case cut = "link cut"
     case refused = "link refused"
     case stalled = "link stalled"
+    case flapping = "link flapping"
     case feedsKilled = "CLIENT KILL pubsub"
     case commandsKilled = "CLIENT KILL normal"
     case paused = "CLIENT PAUSE"
@@ -16,14 +17,17 @@ enum Outage: String, CaseIterable, Sendable {
     var isMomentary: Bool {
         switch self {
         case .cut, .feedsKilled, .commandsKilled: true
-        case .killed, .refused, .stalled, .paused, .stopped: false
+        case .killed, .refused, .stalled, .flapping, .paused, .stopped: false
         }
     }
+
+    /// The feed is down for long enough that somebody who asks readiness now and then sees it.
+    var showsInReadiness: Bool { !isMomentary && self != .flapping }
 
     /// It is the way of one gateway that fails, not the server of both.
     var isOfTheLink: Bool {
         switch self {
-        case .cut, .refused, .stalled: true
+        case .cut, .refused, .stalled, .flapping: true
         case .killed, .feedsKilled, .commandsKilled, .paused, .stopped: false
         }
     }
@@ -41,6 +45,7 @@ enum Outage: String, CaseIterable, Sendable {
         case .cut: proxy.cut()
         case .refused: proxy.set(.refusing)
         case .stalled: proxy.set(.stalled)
+        case .flapping: proxy.set(.flapping)
         case .feedsKilled: try redis.ask("CLIENT", "KILL", "TYPE", "pubsub")
         case .commandsKilled: try redis.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         case .paused: try redis.ask("CLIENT", "PAUSE", "\(Self.pause)", "ALL")
@@ -52,7 +57,7 @@ enum Outage: String, CaseIterable, Sendable {
     func end(_ redis: RedisProcess, _ proxy: TCPProxy) throws {
         switch self {
         case .killed: try redis.restart()
-        case .refused, .stalled: proxy.set(.open)
+        case .refused, .stalled, .flapping: proxy.set(.open)
         // A server that is paused takes nothing, not even the command that would end it.
         case .paused: try redis.ask("PING")
         case .stopped: redis.send(SIGCONT)

@@ -64,7 +64,7 @@ extension Faults {
                     row.fetches[kind, default: 0] += count - (earlier[kind] ?? 0)
                 }
             }
-            try judge(world, place, &row)
+            try judge(world, after: outage, place, &row)
         }
 
         /// - Returns: How long it took until readiness was refused, or where that is too short to
@@ -83,18 +83,23 @@ extension Faults {
             let limit = Faults.deadline + Faults.margin
             let isNoticed = try world.live(limit) {
                 watchers.allSatisfy { $0.alarm(after: began) != nil }
-                    && (outage.isMomentary
+                    && (!outage.showsInReadiness
                         || probers.allSatisfy { $0.refusal(after: began) != nil })
             }
             #expect(isNoticed, "\(place): not noticed in \(limit.text) s")
             let moments =
                 watchers.compactMap { $0.alarm(after: began) }
-                + (outage.isMomentary ? [] : probers.compactMap { $0.refusal(after: began) })
+                + (!outage.showsInReadiness ? [] : probers.compactMap { $0.refusal(after: began) })
             return (moments.max() ?? .now) - began
         }
 
-        private func judge(_ world: World, _ place: Comment, _ row: inout Row) throws {
+        private func judge(
+            _ world: World, after outage: Outage, _ place: Comment, _ row: inout Row
+        ) throws {
             let truths = try world.settle()
+            for watcher in world.watchers + world.retired {
+                watcher.expectsOnce = outage != .flapping
+            }
             for (id, truth) in truths {
                 #expect(truth.log?.unknownChanges == [], "\(place): \(id)")
             }

@@ -12,6 +12,11 @@ final class Watcher {
     /// Values that came a second time though nothing had taken them away.
     private(set) var repeats = 0
     private(set) var faults: [String] = []
+    /// Whether each value has to come once. What was told above a hole when the feed broke again is
+    /// told anew with what fills the hole, which changes nothing at a client.
+    var expectsOnce = true
+    /// Changes that were found silent, each of which is one fault.
+    private var silent: Set<String> = []
     /// By conversation and place: the change that events of this subscription brought.
     private var delivered: [String: [Int: Int]] = [:]
     private var asked: [Int: String] = [:]
@@ -96,7 +101,11 @@ final class Watcher {
             for entry in ledger.overdue(conversation, at: moment, above: holder.asOf) {
                 let rev = holder.held[entry.seq]?["rev"].int ?? 0
                 let isKnownMissing = entry.seq <= top && !holder.runs.contains(entry.seq)
-                guard rev < entry.rev, !isKnownMissing else { continue }
+                guard rev < entry.rev, !isKnownMissing,
+                    silent.insert("\(conversation) \(entry.rev)").inserted
+                else {
+                    continue
+                }
                 faults.append(
                     "\(conversation): change \(entry.rev) of slot \(entry.seq) is silent"
                         + " (asOf \(holder.asOf), held \(rev))")
@@ -131,7 +140,7 @@ final class Watcher {
     /// What was wrong at any moment of its connection.
     func judgeOnTheWay(_ truths: [String: Truth]) -> [String] {
         var all = faults
-        if repeats > 0 { all.append("\(repeats) values came twice") }
+        if repeats > 0, expectsOnce { all.append("\(repeats) values came twice") }
         for conversation in conversations {
             all += Oracle(truths[conversation] ?? Truth()).judge(
                 client.recording, conversation, from: before[conversation] ?? Holder())

@@ -29,15 +29,18 @@ enum House {
 
     /// The files in which unsafe pointers stay, each at the edge to C.
     static let pointerFiles: Set<String> = [
-        // SQLite: the handle of a file, and of a statement with what is bound to it.
+        // SQLite: the handle of a file, of a statement with what is bound to it, and of a backup.
+        "Sources/Cache/Backup.swift",
         "Sources/Cache/Connection.swift",
         "Sources/Cache/Statement.swift",
         // libcrypto: digests, and keys with their contexts.
         "Sources/Crypto/Digest.swift",
         "Sources/Crypto/KeyHandle.swift",
-        // libcurl, for the replay; a line to a descriptor; the names in a directory.
+        // libcurl, for the replay; a line to a descriptor; the address of the service manager; the
+        // names in a directory.
         "Sources/Gateway/Commands/Replay/HTTPClient.swift",
         "Sources/Gateway/Operations/Log.swift",
+        "Sources/Gateway/Operations/Supervisor.swift",
         "Sources/Gateway/Page.swift",
         // hiredis: the handle of a connection, and the replies that it reads.
         "Sources/Upstream/Redis/RedisConnection.swift",

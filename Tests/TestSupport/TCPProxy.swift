@@ -12,6 +12,8 @@ package final class TCPProxy: Sendable {
         case refusing
         /// Connections stand and new ones are made, but not a byte passes in either direction.
         case stalled
+        /// Everything is reset again and again, as soon as it has come up.
+        case flapping
     }
 
     private struct Orders {
@@ -74,6 +76,7 @@ private struct Carrier {
     /// Who came and whom they are connected to, side by side.
     private var sides: [(near: Int32, far: Int32)] = []
     private var resetsDone = 0
+    private var nextReset = ContinuousClock.now
 
     init(_ listener: Int32, _ port: Int, _ target: Int) {
         self.listener = listener
@@ -91,7 +94,11 @@ private struct Carrier {
                 stopListening()
                 usleep(5000)
             case .stalled: usleep(5000)
-            case .open:
+            case .open, .flapping:
+                if mode == .flapping, ContinuousClock.now >= nextReset {
+                    resetAll()
+                    nextReset = .now + .milliseconds(Int.random(in: 20...150))
+                }
                 if listener < 0 { listener = (try? TCPProxy.listen(port)) ?? -1 }
                 carry()
             }

@@ -1,6 +1,7 @@
-/// The clients of a drill and the authors of its messages, on one epoll and one thread. Each client
-/// holds conversations by the rules, comes back when it was cut off, and asks for what it is told
-/// that it lacks. What a drill does to them it does by the agenda, and by `tell`.
+/// The clients of a drill and the author of its messages, on one epoll and one thread. Each client
+/// holds conversations by the rules, comes back when it was cut off or in the slot that it was
+/// given, and asks for what it is told that it lacks. What a drill does to them it does by the
+/// agenda, and by `tell`.
 final class Crowd: FrameReceiver {
     /// One client of the drill.
     struct Member {
@@ -16,12 +17,16 @@ final class Crowd: FrameReceiver {
         var isBack = false
         /// Failed tries since it was last connected.
         var tries = 0
+        /// Whether it has been told to come back, and waits for its slot.
+        var isLeaving = false
     }
 
     /// What happens by the clock.
     enum Act {
         case cut(Int)
         case dial(Int)
+        /// The slot of a client that was told to come back: now it does, closed or not.
+        case comeBack(Int)
         /// A client that does not read takes a little, and again after a while.
         case sip(Int, every: Nanoseconds)
         /// The drill's own.
@@ -30,6 +35,12 @@ final class Crowd: FrameReceiver {
 
     /// What a drill is told.
     enum News {
+        /// A client tries to connect.
+        case dialling(Int)
+        /// A client's upgrade was answered.
+        case opened(Int)
+        /// A client was told to come back, and when.
+        case goaway(Int, slot: Nanoseconds)
         /// A client has all answers of its subscriptions.
         case back(Int)
         /// The author is connected.
@@ -54,11 +65,12 @@ final class Crowd: FrameReceiver {
     private(set) var backCount = 0
     private var random = Generator()
 
-    private var author: Int?
+    private(set) var author: Author?
     private let body: String
-    private var isAuthorBack = false
-    private var nextRequest = Crowd.firstRequest
-    private(set) var unanswered = 0
+    /// Whether the author can write.
+    var isAuthorBack: Bool { author?.isBack == true }
+    /// What the author waits for.
+    var unanswered: Int { author?.unanswered.count ?? 0 }
 
     private let prefix: String
     private var events = FrameCache()
@@ -67,7 +79,6 @@ final class Crowd: FrameReceiver {
     private static let connectRequest = 1
     private static let subscribeRequest = 10
     private static let healRequest = 100_000
-    private static let firstRequest = 1_000_000
     /// As much as a reader that hardly reads takes at a time. Its kernel makes room known only when
     /// it has some kilobytes, and a peer that takes nothing for long counts as gone.
     private static let sip = 4096
@@ -102,7 +113,7 @@ final class Crowd: FrameReceiver {
     /// The one who writes; to be called behind the last `add`.
     /// - Throws: `BenchError.failure`
     func addAuthor() throws(BenchError) {
-        author = swarm.addUnconnected().index
+        author = Author(client: swarm.addUnconnected().index)
         try dialAuthor()
     }
 
@@ -126,6 +137,7 @@ final class Crowd: FrameReceiver {
     func dial(_ index: Int) throws(BenchError) {
         // Since when it tries: a refusal does not begin anew.
         if members[index].tries == 0 { members[index].dialled = Clock.now() }
+        try tell(.dialling(index))
         do throws(BenchError) {
             try swarm.dial(swarm.clients[index], members[index].manner)
         } catch let error where error.kind == .ended {
@@ -136,7 +148,7 @@ final class Crowd: FrameReceiver {
 
     private func dialAuthor() throws(BenchError) {
         guard let author else { return }
-        let client = swarm.clients[author]
+        let client = swarm.clients[author.client]
         do throws(BenchError) {
             try swarm.dial(client, Socket.Manner(isPatient: true))
         } catch let error where error.kind == .ended {
@@ -176,7 +188,8 @@ final class Crowd: FrameReceiver {
             switch item.act {
             case .cut(let index): cut(index)
             case .dial(let index):
-                if index == author { try dialAuthor() } else { try dial(index) }
+                if index == author?.client { try dialAuthor() } else { try dial(index) }
+            case .comeBack(let index): try comeBack(index)
             case .sip(let index, let span):
                 try sip(index)
                 schedule(item.act, at: item.due + span)
@@ -228,16 +241,15 @@ final class Crowd: FrameReceiver {
     }
 
     private func request(_ make: (Int) -> [UInt8]) throws(BenchError) {
-        guard let author, isAuthorBack else { throw .failure("sending: the author is away") }
-        nextRequest += 1
-        unanswered += 1
-        try swarm.send(make(nextRequest), to: swarm.clients[author])
+        guard let author, author.isBack else { throw .failure("sending: the author is away") }
+        let request = self.author?.ask(make) ?? []
+        try swarm.send(request, to: swarm.clients[author.client])
     }
 
     // MARK: - What comes
 
     func opened(_ client: Client) throws(BenchError) {
-        let isAuthor = client.index == author
+        let isAuthor = client.index == author?.client
         let user = isAuthor ? "author" : "user-\(client.index)"
         var frames = Frame.masked(
             Frame.Opcode.text, Request.connect(id: Self.connectRequest, user: user))
@@ -252,6 +264,7 @@ final class Crowd: FrameReceiver {
             members[client.index].lacking = member.rooms.count
         }
         try swarm.write(frames, to: client)
+        if !isAuthor { try tell(.opened(client.index)) }
     }
 
     func received(_ payload: Span<UInt8>, on client: Client) throws(BenchError) {
@@ -260,11 +273,11 @@ final class Crowd: FrameReceiver {
             let rest = payload.extracting(reply.rest..<payload.count)
             return try replied(reply.id, rest, client)
         }
-        guard client.index != author else { return }
         let frame = try events.frame(payload) { [prefix] text throws(BenchError) in
             try StreamFrame(event: text, prefix: prefix)
         }
-        guard let frame,
+        guard let frame else { return try noted(payload, on: client) }
+        guard client.index != author?.client,
             let slot = members[client.index].rooms.firstIndex(where: { $0 == frame.room })
         else { return }
         try apply(frame, client, slot, .live)
@@ -273,15 +286,7 @@ final class Crowd: FrameReceiver {
     private func replied(
         _ id: Int, _ rest: Span<UInt8>, _ client: Client
     ) throws(BenchError) {
-        if client.index == author {
-            if id == Self.connectRequest {
-                isAuthorBack = true
-                try tell(.authorBack)
-            } else {
-                unanswered -= 1
-            }
-            return
-        }
+        if client.index == author?.client { return try answeredAuthor(id, client) }
         guard id != Self.connectRequest else { return }
         let isPage = id >= Self.healRequest
         let slot = id - (isPage ? Self.healRequest : Self.subscribeRequest)
@@ -294,6 +299,17 @@ final class Crowd: FrameReceiver {
         if isPage { holdings[members[client.index].first + slot].isHealing = false }
         try apply(frame, client, slot, isPage ? .healing : .replay)
         if !isPage { try subscribed(client.index) }
+    }
+
+    private func answeredAuthor(_ id: Int, _ client: Client) throws(BenchError) {
+        guard id == Self.connectRequest else {
+            author?.answered(id)
+            return
+        }
+        author?.isBack = true
+        // What was not answered may not have been taken; what was is not written twice.
+        for (_, request) in author?.unanswered ?? [] { try swarm.send(request, to: client) }
+        try tell(.authorBack)
     }
 
     private func subscribed(_ index: Int) throws(BenchError) {
@@ -328,13 +344,44 @@ final class Crowd: FrameReceiver {
             to: client)
     }
 
+    // MARK: - Being sent away
+
+    /// An event that is about no conversation.
+    private func noted(_ payload: Span<UInt8>, on client: Client) throws(BenchError) {
+        guard let delay = try Goaway(payload)?.delay else { return }
+        let slot = swarm.now + delay
+        schedule(.comeBack(client.index), at: slot)
+        guard client.index != author?.client else {
+            author?.isLeaving = true
+            return
+        }
+        members[client.index].isLeaving = true
+        try tell(.goaway(client.index, slot: slot))
+    }
+
+    /// As the gateway's own client does: in its slot it leaves, and comes back.
+    private func comeBack(_ index: Int) throws(BenchError) {
+        guard index != author?.client else {
+            author?.isBack = false
+            author?.isLeaving = false
+            swarm.cut(swarm.clients[index])
+            return try dialAuthor()
+        }
+        cut(index)
+        members[index].isLeaving = false
+        try dial(index)
+    }
+
     func ended(_ client: Client, _ reason: String) throws(BenchError) {
-        if client.index == author {
-            isAuthorBack = false
+        if client.index == author?.client {
+            author?.isBack = false
+            guard author?.isLeaving != true else { return }
             guard isComingBack else { throw .failure("the author's connection: \(reason)") }
             return schedule(.dial(client.index), at: Clock.now() + 250 * Clock.millisecond)
         }
         leave(client.index)
+        // Its slot comes.
+        guard !members[client.index].isLeaving else { return }
         ledger.ends += 1
         guard isComingBack else { return ledger.note("a connection was lost: \(reason)") }
         if members[client.index].tries == 0 { members[client.index].dialled = Clock.now() }
@@ -344,48 +391,5 @@ final class Crowd: FrameReceiver {
         let full = 500 << min(6, members[client.index].tries - 1)
         let wait = (full / 2 + some(below: full / 2)) * Clock.millisecond
         schedule(.dial(client.index), at: Clock.now() + wait)
-    }
-
-    // MARK: - The end
-
-    /// Whether everybody holds everything as it is now.
-    var isEverybodyWhole: Bool { isWhole(members.indices) }
-
-    func isWhole(_ clients: Range<Int>) -> Bool {
-        clients.allSatisfy { index in
-            zip(holdings(of: index), members[index].rooms).allSatisfy {
-                holdings[$0].isWhole(rooms[$1])
-            }
-        }
-    }
-
-    func account() -> DrillReport.Account {
-        var account = DrillReport.Account()
-        for (index, member) in members.enumerated() {
-            var isWhole = true
-            for (place, number) in zip(holdings(of: index), member.rooms) {
-                let room = rooms[number]
-                account.expected += room.top
-                account.held += holdings[place].runs.count
-                account.declared += holdings[place].declared.count
-                account.unaccounted += holdings[place].unaccounted(room, asOf: room.rev)
-                isWhole = isWhole && holdings[place].isWhole(room)
-            }
-            if !isWhole { account.behind += 1 }
-        }
-        return account
-    }
-}
-
-/// SplitMix64: the same choices in every run.
-struct Generator: RandomNumberGenerator {
-    private var state: UInt64 = 0x6A09_E667_F3BC_C908
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -60,7 +60,7 @@ private final class JitterRun {
             switch news {
             case .step(let number, let due): try step(number, due: due)
             case .back(let index): cut(index, at: Clock.now() + crowd.around(life, by: 0.2))
-            case .authorBack: break
+            default: break
             }
         }
         for number in 0..<plan["messages"] {

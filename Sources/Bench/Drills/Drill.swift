@@ -13,7 +13,7 @@ package struct Drill: Sendable {
     }
 
     /// What a drill is held with: its scale, and whom it tells how far it is.
-    struct Plan {
+    struct Plan: Sendable {
         let values: [String: Int]
         let say: @Sendable (String) -> Void
 
@@ -30,7 +30,9 @@ package struct Drill: Sendable {
     var restarts = false
     let run: @Sendable (Site, Plan, inout DrillReport) throws(BenchError) -> Void
 
-    package static let all: [Drill] = [jitter, avalanche, slow, storm, fanout]
+    package static let all: [Drill] = [
+        jitter, avalanche, drain, slow, storm, fanout, flood,
+    ]
 
     /// Holds the drill.
     /// - Parameters:
@@ -114,12 +116,12 @@ extension ServerAPI {
     }
 }
 
-/// How much of its core the driver uses; begins to count at its making.
+/// How much of its core the driver's thread uses; begins to count at its making.
 struct BusyMeter {
     private let start = Clock.now()
-    private let cpu = Machine.ownCPUSeconds()
+    private let cpu = Machine.threadCPUSeconds()
 
     func read() -> Double {
-        (Machine.ownCPUSeconds() - cpu) / max(1e-9, Clock.seconds(Clock.now() - start))
+        (Machine.threadCPUSeconds() - cpu) / max(1e-9, Clock.seconds(Clock.now() - start))
     }
 }

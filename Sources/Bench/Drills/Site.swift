@@ -9,6 +9,8 @@ package final class Site {
     private let command: [String]
     private let log: String
     private var process: pid_t?
+    /// The one that drains, until its end was seen.
+    private var predecessor: pid_t?
 
     /// - Parameters:
     ///   - key: of the server API.
@@ -25,7 +27,9 @@ package final class Site {
         self.log = log
     }
 
-    deinit { if let process { Child.kill(process) } }
+    deinit {
+        for process in [process, predecessor].compactMap(\.self) { Child.kill(process) }
+    }
 
     /// Whether the drill may end the gateway and start it again.
     var isOwned: Bool { !command.isEmpty }
@@ -46,7 +50,7 @@ package final class Site {
         let deadline = Clock.now() + 30 * Clock.second
         while !operations.isReady {
             try Interruption.check()
-            if let process, Child.hasEnded(process) {
+            if let process, Child.exitStatus(process) != nil {
                 self.process = nil
                 throw .failure("starting the gateway: it has ended (see \(log))")
             }
@@ -63,6 +67,35 @@ package final class Site {
         if let process { Child.kill(process) }
         process = nil
         try start()
+    }
+
+    /// Has the gateway drain, and once it says that it is not ready any more starts its successor
+    /// with the same words.
+    /// - Throws: `BenchError.failure` where it goes on being ready.
+    func relieve() throws(BenchError) {
+        guard let process else { throw .failure("draining the gateway: it is not the drill's") }
+        (self.process, predecessor) = (nil, process)
+        kill(process, SIGTERM)
+        let deadline = Clock.now() + 5 * Clock.second
+        while operations.isReady {
+            guard Clock.now() < deadline else {
+                throw .failure("draining the gateway: ready 5 s after SIGTERM")
+            }
+            usleep(1000)
+        }
+        try start()
+    }
+
+    /// The code that the one that drained exited with; nil while it runs, and once it was told.
+    func predecessorStatus() -> Int32? {
+        guard let status = predecessor.flatMap(Child.exitStatus) else { return nil }
+        predecessor = nil
+        return status
+    }
+
+    /// What the gateway holds of memory; nil if it is not the drill's.
+    var residentBytes: Int? {
+        process.flatMap { try? ProcessFigures(of: $0) }?.residentBytes
     }
 
     private func start() throws(BenchError) { process = try Child.spawn(command, log: log) }

@@ -61,7 +61,7 @@ final class GatewayProcess {
         let deadline = Clock.now() + 30 * Clock.second
         while Clock.now() < deadline {
             try Interruption.check()
-            hasEnded = Child.hasEnded(process)
+            hasEnded = Child.exitStatus(process) != nil
             guard !hasEnded else { break }
             if operations.isReady { return }
             usleep(20_000)

@@ -10,6 +10,8 @@ final class Client {
     var isReading = true
     /// Whether the upgrade has been answered; before that nothing is a frame.
     var isOpen = false
+    /// What the gateway closed its last connection with; nil where it did so without a word.
+    var closeCode: Int?
     /// The beginning of a frame, or of the upgrade's answer, whose end has not come.
     var partial: [UInt8] = []
     /// What the kernel would not take yet.

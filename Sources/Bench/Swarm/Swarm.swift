@@ -7,7 +7,8 @@ final class Swarm {
     /// When the bytes that are being handled had been read.
     private(set) var now: Nanoseconds = Clock.now()
     private var buffer = [UInt8](repeating: 0, count: 256 << 10)
-    private let upgrade: [UInt8]
+    /// What asks for the upgrade.
+    let upgrade: [UInt8]
 
     /// A swarm on a port of this machine.
     /// - Throws: `BenchError.failure`
@@ -38,15 +39,19 @@ final class Swarm {
     }
 
     /// Connects a client that is not connected, and asks for the upgrade.
+    /// - Parameter saying: what is sent at once instead.
     /// - Throws: `BenchError.failure` where the kernel refuses at once.
-    func dial(_ client: Client, _ manner: Socket.Manner = Socket.Manner()) throws(BenchError) {
+    func dial(
+        _ client: Client, _ manner: Socket.Manner = Socket.Manner(), saying: [UInt8]? = nil
+    ) throws(BenchError) {
         let socket = try Socket(endpoint, manner)
         socket.stopBlocking()
         client.socket = socket
         client.generation += 1
         client.isReading = true
+        client.closeCode = nil
         try poll.add(socket, token: token(client))
-        try write(upgrade, to: client)
+        try write(saying ?? upgrade, to: client)
     }
 
     /// Cuts a client off: its socket is reset, and the gateway is told nothing. What the kernel
@@ -186,6 +191,7 @@ final class Swarm {
                 try write(Frame.masked(Frame.Opcode.pong, Bytes.copy(payload)), to: client)
             case Frame.Opcode.close:
                 let code = payload.count >= 2 ? Int(payload[0]) << 8 | Int(payload[1]) : 1005
+                client.closeCode = code
                 throw .ended("closed by the gateway (\(code))")
             default: break
             }

@@ -21,10 +21,13 @@ enum Child {
         return child
     }
 
-    /// Whether it has ended; asked once after that.
-    static func hasEnded(_ child: pid_t) -> Bool {
+    /// The code that it exited with, 128 + n if signal n ended it; nil while it runs. Once it has
+    /// ended, it is not to be asked for again.
+    static func exitStatus(_ child: pid_t) -> Int32? {
         var status: Int32 = 0
-        return waitpid(child, &status, WNOHANG) == child
+        guard waitpid(child, &status, WNOHANG) == child else { return nil }
+        let signal = status & 0x7F
+        return signal == 0 ? status >> 8 & 0xFF : 128 + signal
     }
 
     /// Ends it without a word, and waits until it is gone.

@@ -56,8 +56,21 @@ struct Machine: Sendable {
 
     /// User and system time of the generator so far, in seconds.
     static func ownCPUSeconds() -> Double {
+        cpuSeconds(of: __rusage_who_t(RUSAGE_SELF.rawValue))
+    }
+
+    /// User and system time of the calling thread so far, in seconds.
+    static func threadCPUSeconds() -> Double { cpuSeconds(of: thread) }
+
+    /// `RUSAGE_THREAD`, which is declared only under `_GNU_SOURCE`.
+    private static let thread = __rusage_who_t(1)
+
+    /// From now on the calling thread stands behind the others where the cores are short.
+    static func standBack() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
+
+    private static func cpuSeconds(of whom: __rusage_who_t) -> Double {
         var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        getrusage(whom, &usage)
         let seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
         let rest = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
         return Double(seconds) + Double(rest) / 1e6

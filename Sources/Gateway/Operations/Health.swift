@@ -55,7 +55,7 @@ enum Health {
             json.beginArray()
             if snapshot.isDraining { json.string("the gateway drains") }
             if !snapshot.isWritable { json.string("the cache can't be written") }
-            if snapshot.upstreamState == .offline { json.string("the feed is offline") }
+            if snapshot.offlineFor != nil { json.string("the feed is offline") }
             json.endArray()
         }
         json.endObject()

@@ -4,16 +4,23 @@ import JSON
 
 /// The gateway's log: one line an event on standard error, logfmt or JSON. A value that may be used
 /// from any thread; a line is one `write`, so lines don't mix. It is never given what a user typed
-/// nor a token.
+/// nor a token. What repeats is limited (`LogLimit`).
 package struct Log: Sendable {
     package typealias Level = Configuration.Log.Level
 
     private let lowest: Int
     private let format: Configuration.Log.Format
+    let limit: LogLimit
 
     package init(_ configuration: Configuration.Log) {
+        self.init(configuration, limit: LogLimit())
+    }
+
+    /// One that goes on where another's limit stands.
+    init(_ configuration: Configuration.Log, limit: LogLimit) {
         lowest = Self.rank(configuration.level)
         format = configuration.format
+        self.limit = limit
     }
 
     private static func rank(_ level: Level) -> Int {
@@ -41,7 +48,18 @@ package struct Log: Sendable {
     }
 
     private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, String>) {
-        guard Self.rank(level) >= lowest else { return }
+        guard Self.rank(level) >= lowest, limit.admits(level, event) else { return }
+        put(level, event, fields)
+    }
+
+    /// Says what was left out in the minute that is over. To be called every minute.
+    func endMinute() {
+        for (line, count) in limit.endMinute() {
+            put(line.level, "lines suppressed", ["of": line.event, "count": "\(count)"])
+        }
+    }
+
+    private func put(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, String>) {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         let time = Timestamp(

@@ -1,22 +1,27 @@
 import Engine
 import Wire
 
-/// The text of `/metrics` (Prometheus exposition format 0.0.4). Labels are bounded: they are words
-/// of this program, never of a client.
-struct Metrics {
-    private var text = ""
-
+/// What `/metrics` shows. Labels are bounded: they are words of this program, never of a client.
+/// The reference, with what to do about each, is `deploy/reference/metrics.md`.
+enum Metrics {
     /// All metrics of the moment.
-    static func text(_ snapshot: Snapshot) -> [UInt8] {
-        var metrics = Metrics()
-        metrics.service(snapshot)
-        metrics.clients(snapshot)
-        metrics.books(snapshot)
-        metrics.storage(snapshot)
-        return Array(metrics.text.utf8)
+    static func text(
+        _ snapshot: Snapshot, _ measurements: Measurements, _ gaps: GapTable
+    ) -> [UInt8] {
+        var text = Exposition()
+        text.service(snapshot)
+        text.process(snapshot)
+        text.origin(snapshot, measurements, gaps)
+        text.clients(snapshot)
+        text.times(measurements)
+        text.books(snapshot)
+        text.storage(snapshot, measurements)
+        return Array(text.text.utf8)
     }
+}
 
-    private mutating func service(_ snapshot: Snapshot) {
+extension Exposition {
+    fileprivate mutating func service(_ snapshot: Snapshot) {
         gauge("gapless_build_info", "The version that runs.", 1, ["version": snapshot.version])
         gauge("gapless_uptime_seconds", "Seconds since the start.", snapshot.uptime)
         gauge(
@@ -30,6 +35,38 @@ struct Metrics {
                 "gapless_upstream_state", snapshot.upstreamState == state ? 1 : 0,
                 ["kind": snapshot.upstreamKind, "state": state.rawValue])
         }
+        if let age = snapshot.lastEventAge {
+            gauge(
+                "gapless_last_event_age_seconds", "Seconds since the feed told of anything.",
+                seconds: age)
+        }
+        head("gapless_log_lines_total", "counter", "Lines written to the log, by level.")
+        for level in Configuration.Log.Level.allCases {
+            sample(
+                "gapless_log_lines_total", snapshot.logLines[level] ?? 0,
+                ["level": level.rawValue])
+        }
+        counter(
+            "gapless_log_lines_suppressed_total", "Lines left out because they repeat.",
+            snapshot.suppressedLines)
+    }
+
+    fileprivate mutating func process(_ snapshot: Snapshot) {
+        gauge(
+            "gapless_resident_memory_bytes", "Memory that the process holds.",
+            snapshot.residentBytes)
+        counter(
+            "gapless_cpu_seconds_total", "Processor time that the process has taken.",
+            seconds: snapshot.processorSeconds)
+        gauge("gapless_open_descriptors", "Open descriptors.", snapshot.descriptors)
+        gauge(
+            "gapless_descriptor_limit", "Descriptors that may be open.",
+            snapshot.descriptorLimit)
+    }
+
+    fileprivate mutating func origin(
+        _ snapshot: Snapshot, _ measurements: Measurements, _ gaps: GapTable
+    ) {
         head(
             "gapless_origin_fetches_total", "counter", "Calls of the origin's history, by kind.")
         for kind in FetchKind.allCases {
@@ -37,31 +74,61 @@ struct Metrics {
                 "gapless_origin_fetches_total", snapshot.figures.fetches[kind] ?? 0,
                 ["kind": kind.rawValue])
         }
-        gauge(
-            "gapless_open_gaps", "Gaps of the cache that are still to be filled.",
-            snapshot.sync.openGaps)
-        gauge(
-            "gapless_missing_messages", "Places in those gaps.", snapshot.sync.missing)
-        gauge(
-            "gapless_oldest_gap_seconds", "Age of the oldest of those gaps.",
-            Int(snapshot.sync.oldestGapAge))
+        counter(
+            "gapless_origin_fetch_failures_total", "Calls of the origin that it did not answer.",
+            measurements.failedFetches)
         gauge(
             "gapless_origin_fetches_queued", "Calls of the origin that wait for their turn.",
             snapshot.sync.queued)
         gauge(
             "gapless_origin_fetches_under_way", "Calls of the origin that are not answered yet.",
             snapshot.sync.fetching)
+        head(
+            "gapless_open_gaps", "gauge",
+            "Gaps of the cache that are still to be filled, by cause and age.")
+        for cause in GapCause.allCases {
+            for age in GapTable.Age.allCases {
+                sample(
+                    "gapless_open_gaps", gaps.count(cause, age),
+                    ["cause": cause.rawValue, "age": age.rawValue])
+            }
+        }
+        head(
+            "gapless_oldest_gap_seconds", "gauge", "Age of the oldest of those gaps, by cause.")
+        for cause in GapCause.allCases {
+            sample(
+                "gapless_oldest_gap_seconds", gaps.oldest(cause), ["cause": cause.rawValue])
+        }
         gauge(
-            "gapless_resident_memory_bytes", "Memory that the process holds.",
-            snapshot.residentBytes)
-        gauge("gapless_open_descriptors", "Open descriptors.", snapshot.descriptors)
+            "gapless_missing_messages", "Places in those gaps.", snapshot.sync.missing)
     }
 
-    private mutating func clients(_ snapshot: Snapshot) {
+    fileprivate mutating func times(_ measurements: Measurements) {
+        histogram(
+            "gapless_turn_seconds", "A turn of the loop: decisions, reads, writes, sockets.",
+            measurements.turn)
+        histogram(
+            "gapless_fanout_seconds", "A change: from the upstream to the subscribers' sockets.",
+            measurements.fanout)
+        histogram(
+            "gapless_replay_seconds", "What a resuming subscriber lacks, read from the cache.",
+            measurements.replay)
+        histogram(
+            "gapless_origin_fetch_seconds", "A call of the origin's history, to its answer.",
+            measurements.fetch)
+        histogram(
+            "gapless_operation_seconds", "A write of a client or a backend, to its fate.",
+            measurements.operation)
+    }
+
+    fileprivate mutating func clients(_ snapshot: Snapshot) {
         gauge("gapless_connections", "Connected clients.", snapshot.sessions)
         gauge("gapless_subscriptions", "Subscriptions to messages.", snapshot.subscriptions)
         gauge("gapless_conversations_in_memory", "Conversations held in memory.", snapshot.streams)
         gauge("gapless_outbox_bytes", "Bytes that wait for slow readers.", snapshot.outboxBytes)
+        gauge(
+            "gapless_blocked_connections", "Connections whose sockets take nothing now.",
+            snapshot.blocked)
         counter("gapless_requests_total", "Frames of clients.", snapshot.figures.requests)
         head("gapless_request_errors_total", "counter", "Requests answered with an error, by code.")
         for code in ErrorCode.allCases {
@@ -86,7 +153,7 @@ struct Metrics {
             snapshot.figures.shed)
     }
 
-    private mutating func books(_ snapshot: Snapshot) {
+    fileprivate mutating func books(_ snapshot: Snapshot) {
         let books = snapshot.books
         counter(
             "gapless_changes_total", "Changes taken from the feed for watched conversations.",
@@ -108,38 +175,21 @@ struct Metrics {
         gauge("gapless_accounting_error", "What the books do not explain; 0 always.", books.error)
     }
 
-    private mutating func storage(_ snapshot: Snapshot) {
+    fileprivate mutating func storage(_ snapshot: Snapshot, _ measurements: Measurements) {
         gauge(
             "gapless_cache_writable", "Whether the cache can be written.",
             snapshot.isWritable ? 1 : 0)
         gauge("gapless_cache_messages", "Messages in the cache.", snapshot.cachedMessages)
         gauge("gapless_cache_bytes", "Size of the cache's file.", snapshot.cacheBytes)
         counter("gapless_commits_total", "Transactions committed.", snapshot.commits)
-        counter("gapless_committed_operations_total", "Operations in them.", snapshot.commitRows)
-    }
-
-    // MARK: - The format
-
-    private mutating func head(_ name: String, _ type: String, _ help: String) {
-        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
-    }
-
-    private mutating func sample(
-        _ name: String, _ value: Int, _ labels: KeyValuePairs<String, String> = [:]
-    ) {
-        let list = labels.map { "\($0.key)=\"\($0.value)\"" }.joined(separator: ",")
-        text += list.isEmpty ? "\(name) \(value)\n" : "\(name){\(list)} \(value)\n"
-    }
-
-    private mutating func gauge(
-        _ name: String, _ help: String, _ value: Int, _ labels: KeyValuePairs<String, String> = [:]
-    ) {
-        head(name, "gauge", help)
-        sample(name, value, labels)
-    }
-
-    private mutating func counter(_ name: String, _ help: String, _ value: Int) {
-        head(name, "counter", help)
-        sample(name, value)
+        counter(
+            "gapless_committed_writes_total", "Rows of the log, or writes of the cache, in them.",
+            snapshot.committedWrites)
+        counter(
+            "gapless_failed_commits_total", "Transactions of which nothing is in the file.",
+            snapshot.failedCommits)
+        histogram(
+            "gapless_commit_seconds", "A transaction of the cache of another origin.",
+            measurements.commit)
     }
 }

@@ -24,10 +24,19 @@ struct Snapshot: Sendable {
     var figures: Figures
     /// What the gateway lacks of an origin that lives elsewhere.
     var sync: SyncFigures
+    /// Connections whose sockets take nothing at the moment.
+    var blocked: Int
+    /// Transactions that are in the file, what was written in them, and those that failed.
     var commits: Int
-    var commitRows: Int
+    var committedWrites: Int
+    var failedCommits: Int
     var residentBytes: Int
+    var processorSeconds: Double
     var descriptors: Int
+    var descriptorLimit: Int
+    /// Lines of the log, by level, and those that were left out because they repeat.
+    var logLines: [Configuration.Log.Level: Int]
+    var suppressedLines: Int
 
     /// Seconds for which the feed has been offline; nil if it is not.
     var offlineFor: Double?

@@ -1,0 +1,204 @@
+/// How pages get into a timeline.
+extension Timeline {
+    /// Takes a page. It is ignored if it is of another conversation or an earlier generation, or
+    /// was asked from a message that is not in the list any more.
+    ///
+    /// - Parameter visible: the indices that the view shows, to trim what is far from them: when
+    ///   the page goes before, the newer messages; when it goes after, the older ones; when it is
+    ///   *around* something else, the runs before the view. Nil to keep everything.
+    public mutating func apply(_ page: Page, visible: Range<Int>? = nil) -> Changes {
+        guard page.conversation == conversation, (page.generation ?? generation) == generation,
+            let proven = proven(by: page)
+        else { return Changes() }
+        if page.isCached || (page.asOf ?? .max) < changesFrom { return show(page.messages) }
+
+        let opens = page.kind == .initial || !isLoaded
+        var edits = Edits()
+        if page.kind == .initial {
+            covered = Spans()
+            removeSent(but: page.messages, &edits)
+        } else if let visible, isLoaded {
+            leave(by: page.kind, visible: visible, &edits)
+        }
+        for message in page.messages {
+            take(message, .fetched, isProven: proven.contains(place(of: message)), &edits)
+        }
+        hold(proven, without: page.gaps, floor: page.floor, &edits)
+        noteEnds(of: page, proven)
+        isLoaded = true
+        let changes = commit(edits)
+        countUnread(of: page, opens: opens)
+        return changes
+    }
+
+    /// Shows messages that are not held: of a cached answer, or of one's own send, edit or delete.
+    /// What is held at the same change or a later one stays.
+    public mutating func show(_ messages: [Message]) -> Changes {
+        var edits = Edits()
+        for message in messages where message.conversation == conversation {
+            if let held = entry(of: message.id, edits), held.message.rev ?? 0 >= message.rev ?? 0,
+                held.isHeld || held.message.rev != nil
+            {
+                continue
+            }
+            take(message, .fetched, isProven: false, &edits)
+        }
+        return commit(edits)
+    }
+
+    /// Takes a message out that is only shown, such as one that will not be sent after all.
+    public mutating func hide(_ id: String) -> Changes {
+        var edits = Edits()
+        if let entry = entry(of: id, edits), !entry.isHeld { edits.set(id, nil) }
+        return commit(edits)
+    }
+
+    // MARK: What a page proves
+
+    /// What a page proves, or nil where it has lost its place.
+    private func proven(by page: Page) -> Spans? {
+        var anchor: Place?
+        switch page.kind {
+        case .before(let from), .after(let from):
+            guard let known = place(of: from) else { return nil }
+            anchor = known
+        default: break
+        }
+        if let covers = page.covers, numbering != .unnumbered { return Spans(covers) }
+        return provenByRule(page, from: anchor)
+    }
+
+    /// The page rule: a page proves what lies between its ends; towards the message that it was
+    /// asked from; and where there is no more beyond an end, all that is there.
+    private func provenByRule(_ page: Page, from anchor: Place?) -> Spans {
+        let held = page.messages.map { place(of: $0) }
+            .filter { numbering == .unnumbered || $0.number != .max }
+        var low = held.min().map(Spans.Cut.before)
+        var high = held.max().map(Spans.Cut.behind)
+        switch (page.kind, anchor) {
+        case (.before, let anchor?): high = max(high ?? .before(anchor), .before(anchor))
+        case (.after, let anchor?) where page.isNextToAnchor:
+            low = min(low ?? .behind(anchor), .behind(anchor))
+        default: break
+        }
+        if !page.hasMore.before { low = numbering == .unnumbered ? .start : .number(page.floor) }
+        if !page.hasMore.after { high = max(high ?? .start, endProven(by: page, newest: high)) }
+        var spans = Spans()
+        if let low, let high { spans.insert(low, high) }
+        return spans
+    }
+
+    /// How far a page reaches that says that nothing is after it. In a list without numbers it
+    /// reaches on to all that the feed will tell, unless that is broken, or has told of something
+    /// that the page does not hold yet.
+    private func endProven(by page: Page, newest: Spans.Cut?) -> Spans.Cut {
+        guard numbering == .unnumbered else { return .number((page.head ?? 0) + 1) }
+        let newest = newest ?? .start
+        let isBehind = newest < end && (page.kind == .initial || covered.high != .end)
+        return isBehind || !isFed ? newest : .end
+    }
+
+    private func place(of anchor: Page.Anchor) -> Place? {
+        switch anchor {
+        case .id(let id): return places[RecordKey(id)]
+        case .seq(let seq):
+            let place = Place(number: seq)
+            let at = entries.index(where: { $0.place >= place })
+            let isShown = at < entries.count && entries[at].place.number == seq
+            return isShown || covered.contains(place) ? place : nil
+        }
+    }
+
+    private mutating func noteEnds(of page: Page, _ proven: Spans) {
+        if numbering != .unnumbered {
+            if !page.hasMore.before, let low = proven.low { floor = max(floor, low) }
+            if let head = page.head { end = max(end, .number(head + 1)) }
+        }
+        for message in page.messages { noteNewest(place(of: message)) }
+        switch page.kind {
+        case .initial: followsEnd = !page.hasMore.after
+        case .latest: followsEnd = true
+        default: followsEnd = followsEnd || !page.hasMore.after
+        }
+    }
+}
+
+// MARK: What pages and deltas have in common
+
+extension Timeline {
+    func place(of message: Message) -> Place { Place(message, in: numbering) }
+
+    /// The entry of a message as it is after `edits`.
+    func entry(of id: String, _ edits: Edits) -> Entry? {
+        if let edit = edits[id] { return edit.entry }
+        return places[RecordKey(id)].flatMap { entries.element(at: $0) }
+    }
+
+    /// Merges one value into `edits`. A proven one replaces what was only shown whatever its
+    /// number; otherwise the newer of the two stays.
+    func take(
+        _ message: Message, _ origin: Arrival<Message>.Origin, isProven: Bool, _ edits: inout Edits
+    ) {
+        let known = entry(of: message.id, edits)
+        let base = isProven && known?.isHeld != true ? nil : known?.message
+        let arrival = Arrival(message, origin)
+        guard let value = Message.merged(arrival, onto: base) else { return }
+        let isHeld = isProven || known?.isHeld == true
+        edits.set(message.id, entry(value, isHeld: isHeld))
+    }
+
+    func entry(_ message: Message, isHeld: Bool) -> Entry {
+        let place = place(of: message)
+        return Entry(
+            message: message, place: place, isHeld: isHeld, isUnread: isUnread(message, at: place))
+    }
+
+    /// Holds what was proven: what is shown there and did not come is gone; what lies in `gaps` is
+    /// held no more, and only shown; what lies below the floor is dropped.
+    mutating func hold(
+        _ proven: Spans, without gaps: Coverage, floor number: Int, _ edits: inout Edits
+    ) {
+        for span in proven.list {
+            for index in firstIndex(behind: span.low)..<firstIndex(behind: span.high) {
+                let entry = entries[index]
+                if !entry.isHeld, edits[entry.message.id] == nil {
+                    edits.set(entry.message.id, nil)
+                }
+            }
+        }
+        covered.insert(proven)
+        if numbering != .unnumbered, .number(number) > floor {
+            floor = .number(number)
+            covered.remove(.start, floor)
+            for index in 0..<firstIndex(behind: floor) { edits.set(entries[index].message.id, nil) }
+        }
+        lose(Spans(gaps), &edits)
+    }
+
+    /// Takes places out of what is held; their messages are only shown from here on.
+    mutating func lose(_ lost: Spans, _ edits: inout Edits) {
+        guard !lost.isEmpty else { return }
+        covered.remove(lost)
+        for span in lost.list {
+            for index in firstIndex(behind: span.low)..<firstIndex(behind: span.high) {
+                let id = entries[index].message.id
+                if edits[id] == nil { edits.set(id, entries[index]) }
+            }
+        }
+        edits.demote { lost.contains($0) }
+    }
+
+    mutating func noteNewest(_ place: Place) {
+        guard numbering == .unnumbered || place.number != .max else { return }
+        end = max(end, .behind(place))
+    }
+
+    /// Removes all messages but those that come again, whose value here may be the newer one, and
+    /// those still being sent: they outlive everything but their arrival.
+    func removeSent(but messages: [Message], _ edits: inout Edits) {
+        let kept = Set(messages.map { RecordKey($0.id) })
+        for entry in entries.all where hasPlace(entry.place) {
+            if !kept.contains(RecordKey(entry.message.id)) { edits.set(entry.message.id, nil) }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/// How a timeline stays small while a reader walks through a long history.
+extension Timeline {
+    /// How many messages beyond the view, and at the newest end, are kept when the rest is trimmed:
+    /// about two screens of fast scrolling in each direction before anything has to be asked again.
+    public static let keptBeside = 200
+
+    /// Takes out what is far from the view on both sides, and out of the coverage with it. The
+    /// newest messages stay where the list follows the end, so that a jump there costs nothing.
+    public mutating func trim(visible: Range<Int>) -> Changes {
+        var edits = Edits()
+        trimNewer(than: visible, &edits)
+        trimOlder(than: visible, &edits)
+        return commit(edits)
+    }
+
+    /// Takes out as many messages as it takes to keep `count`, from both ends: of those in excess
+    /// the part `focus` from the oldest end, the rest from the newest.
+    ///
+    /// - Parameter focus: where the view stands, from 0 (the oldest message) to 1 (the newest).
+    public mutating func trim(to count: Int, focus: Double) -> Changes {
+        let excess = entries.count - max(count, 0)
+        guard excess > 0 else { return Changes() }
+        let older = min(excess, max(0, Int(focus * Double(excess))))
+        var edits = Edits()
+        trim(from: entries.count - (excess - older), to: entries.count, &edits)
+        trim(from: 0, to: older, &edits)
+        return commit(edits)
+    }
+
+    /// Trims what a walk in the direction of `kind` leaves behind.
+    mutating func leave(by kind: Page.Kind, visible: Range<Int>, _ edits: inout Edits) {
+        switch kind {
+        case .before: trimNewer(than: visible, &edits)
+        case .after: trimOlder(than: visible, &edits)
+        case .around: trimRuns(before: visible.lowerBound, &edits)
+        case .initial, .latest: break
+        }
+    }
+
+    private mutating func trimNewer(than visible: Range<Int>, _ edits: inout Edits) {
+        let kept = followsEnd ? Self.keptBeside - 1 : 0
+        trim(from: visible.upperBound + Self.keptBeside, to: entries.count - kept, &edits)
+    }
+
+    private mutating func trimOlder(than visible: Range<Int>, _ edits: inout Edits) {
+        trim(from: 0, to: visible.lowerBound - Self.keptBeside, &edits)
+    }
+
+    /// Trims the runs that lie wholly before an index. The last one always stays.
+    private mutating func trimRuns(before index: Int, _ edits: inout Edits) {
+        let left = runs.dropLast().last { $0.items.upperBound <= index && !$0.items.isEmpty }
+        if let left { trim(from: 0, to: left.items.upperBound, &edits) }
+    }
+
+    private mutating func trim(from low: Int, to high: Int, _ edits: inout Edits) {
+        let low = max(low, 0)
+        // What is still being sent is nowhere else.
+        let unsent =
+            numbering == .unnumbered
+            ? entries.count : entries.index(where: { $0.place.number == .max })
+        let high = min(high, unsent)
+        guard low < high else { return }
+        for index in low..<high { edits.set(entries[index].message.id, nil) }
+        let reachesEnd = high == unsent
+        let from = low == 0 ? Spans.Cut.start : .before(entries[low].place)
+        covered.remove(from, reachesEnd ? .end : .behind(entries[high - 1].place))
+        if reachesEnd { followsEnd = false }
+    }
+}

@@ -1,0 +1,175 @@
+import Chat
+import JSON
+import Wire
+
+/// How answers become replies: those that stand for themselves, and those that stand at the
+/// stream's position.
+extension Engine {
+    /// Answers that stand for themselves.
+    func conclude(_ call: Call, _ answer: Answer) {
+        switch answer {
+        case .view(let view):
+            guard view.reader != nil else { return fail(call, .noConversation) }
+            reply(call) {
+                $0.beginObject()
+                $0.key("conversation")
+                $0.view(view)
+                $0.endObject()
+            }
+        case .conversations(let list):
+            reply(call) { $0.conversations(list) }
+        case .conversationsSince(let changes):
+            reply(call) { $0.conversations(changes) }
+        case .participants(let list):
+            guard case .fetchParticipants(_, let range) = call.request else { return }
+            reply(call) { $0.participants(list, range) }
+        case .ids, .loaded, .page, .catchUp, .place, .confirmation:
+            preconditionFailure("an answer that depends on the stream came without it")
+        }
+    }
+
+    func concludeBoundaries(_ call: Call, _ ids: [Int: String], askedAt head: Head) {
+        guard case .findBoundaries(let conversation, let have) = call.request,
+            let (stream, state) = admit(call, conversation)
+        else { return }
+        guard state.head.epoch == head.epoch, state.head.seq == head.seq else {
+            // The ends are others now.
+            return findBoundaries(call, conversation, have)
+        }
+        let held = boundariesAsked(have, stream, state)
+        let all = Coverage.closed(max(1, state.head.floor), state.head.seq)
+        let missing =
+            have == nil && stream.mirror == nil
+            ? Coverage()
+            : held.union(above(held, in: all)).holes
+                .union(above(held, in: all))
+        let gaps = missing.runs.map {
+            Gap(
+                after: $0.low - 1, before: $0.high + 1, missing: $0.count, cause: .cold, since: now)
+        }
+        reply(call) {
+            $0.beginObject()
+            $0.key("boundaries")
+            $0.boundaries(held, ids)
+            $0.key("gaps")
+            $0.gaps(gaps)
+            $0.key("head")
+            $0.head(state.head)
+            $0.endObject()
+        }
+    }
+
+    /// What of `all` lies above the highest place held.
+    private func above(_ held: Coverage, in all: Coverage) -> Coverage {
+        guard let last = all.last else { return Coverage() }
+        return Coverage.closed(max((held.last ?? 0) + 1, all.first ?? 1), last)
+    }
+
+    /// Answers that stand at the stream's position.
+    func conclude(_ call: Call, _ answer: Answer, _ stream: Stream, _ state: Stream.State) {
+        switch (call.request, answer) {
+        case (.subscribeMessages, .page(let page)):
+            let isReset = call.isConfirmed == false
+            var standing = standing(stream, state)
+            // What the cache was asked for may have been dropped meanwhile.
+            standing.held = standing.held?.intersection(
+                Coverage(places: page.messages.map(\.seq)))
+            let resume = Resume(
+                latest: page.messages, standing: standing, bytes: limits.replyBytes,
+                isReset: isReset, limit: call.request.limit)
+            begin(call, resume, stream, state, ids: [:])
+        case (.subscribeMessages(_, let have?, _), .catchUp(let read)):
+            var read = read
+            var standing = standing(stream, state)
+            standing.head.seq = max(standing.head.seq, read.head.seq)
+            // The log may have thrown some of it away meanwhile.
+            read.changed.removeAll { $0.seq < state.head.floor }
+            read.tail.removeAll { $0.seq < state.head.floor }
+            if let mirror = stream.mirror, have.asOf < mirror.changesFrom {
+                // What changed in between is not known here.
+                read.outdated = have.runs.subtracting(Coverage(places: read.changed.map(\.seq)))
+            }
+            let resume = read.resume(have, standing: standing, bytes: limits.replyBytes)
+            begin(call, resume, stream, state, ids: read.ids)
+        case (.fetchMessages(_, let request), .page(var page)):
+            let standing = standing(stream, state)
+            if let mirror = stream.mirror {
+                // The cache may have dropped some of it since the question was asked, and knows
+                // messages beyond what it holds.
+                let range = request.range(
+                    floor: state.head.floor, newest: state.head.seq, call.place)
+                guard range.subtracting(mirror.held).isEmpty else { return perform(call) }
+                page.messages.removeAll { !range.contains($0.seq) }
+                page = page.settled(
+                    floor: state.head.floor, newest: state.head.seq, request, call.place)
+            }
+            if standing.isOpen { stream.hasSaidOpen = true }
+            reply(call) { $0.page(page, standing) }
+        default:
+            preconditionFailure("the store's answer does not belong to the request")
+        }
+    }
+
+    /// The subscription begins with this reply.
+    private func begin(
+        _ call: Call, _ resume: Resume, _ stream: Stream, _ state: Stream.State, ids: [Int: String]
+    ) {
+        var json = JSONWriter(capacity: 4096)
+        json.resume(resume, standing(stream, state), state.record, ids)
+        let answer = EncodedResumes.Answer(
+            json: json.bytes, owed: resume.owed, isReset: resume.isReset)
+        if !stream.isOpen, resume.owed.isEmpty,
+            case .subscribeMessages(_, let have, let limit) = call.request
+        {
+            stream.encoded.keep(answer, to: .init(have: have, limit: limit), at: state)
+        }
+        begin(call, answer, stream, state)
+    }
+
+    /// The subscription begins with this reply.
+    func begin(
+        _ call: Call, _ answer: EncodedResumes.Answer, _ stream: Stream, _ state: Stream.State
+    ) {
+        guard let session = sessions[call.session] else { return }
+        if session.subscription(to: stream) == nil {
+            // Others that were asked for with this one may have come first.
+            guard session.subscriptions.count < limits.subscriptions else {
+                return fail(call, tooManySubscriptions)
+            }
+            stream.add(session)
+        }
+        if case .subscribeMessages(_, _?, _) = call.request {
+            if answer.isReset { figures.resets += 1 } else { figures.resumes += 1 }
+        }
+        stream.owe(answer.owed, to: session)
+        if stream.isOpen { stream.hasSaidOpen = true }
+        if stream.mirror != nil {
+            watch(stream)
+            drive(stream)
+        }
+        reply(call) { $0.raw(answer.json) }
+    }
+
+    /// What an answer about the stream's messages rests on.
+    func standing(_ stream: Stream, _ state: Stream.State) -> Standing {
+        Standing(
+            head: state.head, asOf: state.position.rev, held: stream.mirror?.held,
+            isOpen: stream.isOpen, now: now, since: stream.mirror?.awaySince ?? now)
+    }
+
+    func reply(_ call: Call, _ result: (inout JSONWriter) -> Void) {
+        guard let session = sessions[call.session] else { return }
+        session.inFlight.remove(call.id)
+        let cached: Bool? = call.request.isTwoPhase ? false : nil
+        push(session, ServerFrame.reply(id: call.id, cached: cached, result: result))
+        release(session, call)
+    }
+
+    func fail(_ call: Call, _ error: RequestError) {
+        guard let session = sessions[call.session] else { return }
+        figures.errors[error.code, default: 0] += 1
+        session.inFlight.remove(call.id)
+        push(session, ServerFrame.error(id: call.id, error))
+        release(session, call)
+    }
+}

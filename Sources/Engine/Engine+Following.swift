@@ -1,0 +1,126 @@
+import Chat
+import Wire
+
+/// How a mirrored stream comes to the present: the head of its log is asked for, then the changes
+/// above its position until they join what the feed has told meanwhile. Live changes lie on top and
+/// never move the place that the catch-up reads from.
+extension Engine {
+    /// A live change of a mirrored log.
+    func follow(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
+        guard let state = stream.state, let mirror = stream.mirror,
+            mirror.feed.generation != nil
+        else { return }
+        guard mirror.isConfirmed else { return postpone(event, head, stream) }
+        // Another log has this name now, or had it: the origin is asked.
+        guard head.epoch == state.head.epoch else { return doubt(stream) }
+        raiseFloor(stream, to: head.floor)
+        // The chain has brought what changed up to here, or will bring what changed again.
+        guard head.rev > max(state.position.rev, mirror.readTo?.rev ?? 0) else { return }
+        figures.changes += 1
+        // What is told of messages stands before the record in the log.
+        if case .record = event { flush(stream) }
+        if mirror.feed.isLive, head.rev == state.position.rev + 1 {
+            stand(stream, at: head)
+            if mirror.holeSince != nil, mirror.known <= head.rev {
+                stream.mirror?.holeSince = nil
+            }
+            apply(event, head, stream)
+            return releasePromises(stream)
+        }
+        guard stream.mirror?.see(head) == true else { return }
+        if mirror.feed.isLive {
+            stream.mirror?.fallBehind()
+            stream.mirror?.awaySince = now
+        }
+        note(head, stream)
+        apply(event, head, stream)
+        if stream.mirror?.next == nil { join(stream) }
+    }
+
+    /// Events that wait; beyond, their changes are read.
+    private static let earlyLimit = 1000
+
+    private func apply(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
+        switch event {
+        case .message(_, let type, let message, _):
+            // The log may have thrown it away since.
+            guard message.seq >= stream.state?.head.floor ?? 1 else { return touch(stream) }
+            keep(message, mark: head.mark, asOf: head.rev, of: stream)
+            // A feed that is out of order may have told a newer value of it.
+            guard stream.mirror?.hasTold(message) == false else { return }
+            if head.rev > stream.state?.position.rev ?? 0 { stream.mirror?.tell(message) }
+            tell(type, .live, message, stream)
+        case .record(let record, _, let removed, let isNew):
+            take(record, mark: head.mark, removed: removed, isNew: isNew, stream)
+        case .deleted, .read, .listed, .typing:
+            break
+        }
+    }
+
+    /// The stream's position rises to `head`.
+    func stand(_ stream: Stream, at head: Head) {
+        guard let state = stream.state else { return }
+        stream.state?.position = head
+        stream.state?.position.floor = max(head.floor, state.head.floor)
+        note(head, stream)
+        moved(stream)
+        touch(stream)
+    }
+
+    /// Values are taken from the log as it is at `head`. Floors only rise, whatever comes late.
+    func note(_ head: Head, _ stream: Stream) {
+        guard let known = stream.state?.head, head.rev >= known.rev else { return }
+        stream.state?.head = head
+        stream.state?.head.floor = max(head.floor, known.floor)
+    }
+
+    func raiseFloor(_ stream: Stream, to floor: Int) {
+        guard let state = stream.state, floor > state.head.floor else { return }
+        stream.state?.head.floor = floor
+        stream.state?.position.floor = floor
+        stream.mirror?.held.remove(1, floor - 1)
+        stream.mirror?.unsaved.remove(1, floor - 1)
+        if let last = state.last, last.seq < floor {
+            stream.state?.last = nil
+            stream.needsLast = true
+            list(stream)
+        }
+        // What was thrown away is owed to nobody.
+        stream.paid(Coverage.closed(1, floor - 1))
+        moved(stream)
+    }
+
+    /// The log has changes up to `rev`: the feed is given a moment to bring what is missing.
+    func expect(_ rev: Int, _ stream: Stream) {
+        guard let state = stream.state, rev > state.position.rev else { return }
+        let known = stream.mirror?.known ?? 0
+        stream.mirror?.known = max(known, rev)
+        guard stream.mirror?.feed.isLive == true else { return }
+        if stream.mirror?.holeSince == nil { stream.mirror?.holeSince = now }
+        watch(stream)
+    }
+
+    /// The end of the chain was reached: joins what the feed has told above it. If nothing is left,
+    /// the stream is at the present; otherwise there is a hole, which the feed may close yet.
+    func join(_ stream: Stream) {
+        guard let state = stream.state, stream.mirror?.feed.generation != nil,
+            let position = stream.mirror?.absorb(after: state.position)
+        else { return }
+        if position.rev > state.position.rev { stand(stream, at: position) }
+        releasePromises(stream)
+        guard let mirror = stream.mirror, mirror.next == nil else { return }
+        guard mirror.isComplete(at: position.rev) else {
+            if mirror.holeSince == nil { stream.mirror?.holeSince = now }
+            return watch(stream)
+        }
+        stream.mirror?.holeSince = nil
+        guard !mirror.feed.isLive else { return }
+        stream.mirror?.settle()
+        stream.state?.head = position
+        stream.mirror?.hasShownLatest = false
+        touch(stream)
+        settle(stream)
+        list(stream)
+        wake(stream)
+    }
+}

@@ -1,0 +1,45 @@
+import Cache
+import Chat
+import Engine
+import Upstream
+import WebSockets
+import Wire
+
+/// What the driver shows of itself: to health and metrics, and to the service manager.
+extension Driver {
+    /// A line for the service manager.
+    var status: String {
+        let state = engine.isDraining ? "draining" : "upstream \(engine.upstream.state.rawValue)"
+        return "\(Release.version), \(server.connectionCount) connections, \(state)"
+    }
+
+    func snapshot() -> Snapshot {
+        let now = now()
+        let figures = engine.totals()
+        // The log counts for itself; what the driver commits it has measured.
+        let writer = (upstream as? Embedded)?.figures
+        let lines = log.limit.figures
+        return Snapshot(
+            version: Release.version,
+            uptime: Int((now.milliseconds - started.milliseconds) / 1000),
+            upstreamKind: upstream.kind, upstreamState: engine.upstream.state,
+            upstreamSince: engine.upstream.since,
+            lastEventAge: lastEvent.map { Double(now.milliseconds - $0.milliseconds) / 1000 },
+            isWritable: isWritable, cachedMessages: (try? reader.messageCount()) ?? 0,
+            cacheBytes: store.bytes, sessions: figures.sessions,
+            subscriptions: figures.subscriptions, streams: figures.streams,
+            outboxBytes: figures.outboxBytes, isDraining: engine.isDraining,
+            books: figures.books, figures: engine.figures, sync: engine.syncFigures(),
+            blocked: engine.blockedSessions().count,
+            commits: writer?.commits ?? measurements.commits,
+            committedWrites: writer?.rows ?? measurements.writes,
+            failedCommits: writer?.rollbacks ?? measurements.failedCommits,
+            residentBytes: Process.residentBytes(), processorSeconds: Process.processorSeconds(),
+            descriptors: Process.descriptors(), descriptorLimit: Process.descriptorLimit(),
+            logLines: lines.written, suppressedLines: lines.suppressed,
+            offlineFor: engine.unlinkedSince.map {
+                Double(now.milliseconds - $0.milliseconds) / 1000
+            },
+            readyGrace: Double(configuration.health.readyGrace) / 1000)
+    }
+}

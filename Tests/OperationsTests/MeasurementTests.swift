@@ -1,0 +1,109 @@
+import Chat
+@testable import Engine
+@testable import Gateway
+import Testing
+import Wire
+
+/// What is measured, and how it is counted.
+@Suite struct MeasurementTests {
+    @Test(arguments: [
+        (Duration.zero, 0), (.microseconds(100), 0), (.nanoseconds(100_001), 1),
+        (.milliseconds(1), 3), (.seconds(10), 15), (.seconds(11), 16), (.seconds(-1), 0),
+    ])
+    func aDurationFallsIntoTheFirstBucketThatHoldsIt(_ duration: Duration, _ bucket: Int) {
+        var histogram = Histogram()
+        histogram.observe(duration, times: 3)
+        #expect(histogram.counts[bucket] == 3 && histogram.count == 3)
+    }
+
+    @Test func theBoundsRiseAndSayWhatTheyAre() {
+        let bounds = Histogram.bounds
+        #expect(zip(bounds, bounds.dropFirst()).allSatisfy { $0.nanoseconds < $1.nanoseconds })
+        for bound in bounds {
+            let seconds = Double(bound.label) ?? 0
+            #expect(Int64((seconds * 1e9).rounded()) == bound.nanoseconds, "\(bound.label)")
+        }
+    }
+
+    @Test func bucketsAreWrittenAsSumsThatEndInTheCount() {
+        var histogram = Histogram()
+        for taken in [0, 2, 2, 700, 20_000] { histogram.observe(.milliseconds(taken)) }
+        var text = Exposition()
+        text.histogram("a", "b.", histogram)
+        let lines = text.text.split(separator: "\n").map(String.init)
+        #expect(lines.contains("a_bucket{le=\"0.0001\"} 1"))
+        #expect(lines.contains("a_bucket{le=\"0.0025\"} 3"))
+        #expect(lines.contains("a_bucket{le=\"1\"} 4") && lines.contains("a_bucket{le=\"10\"} 4"))
+        #expect(lines.suffix(3) == ["a_bucket{le=\"+Inf\"} 5", "a_sum 20.704", "a_count 5"])
+    }
+
+    @Test func aChangeIsOutWhenAllThatWasDecidedAboutItIsDone() {
+        let start = ContinuousClock.now
+        var measurements = Measurements()
+        measurements.arrived(3, since: start)
+        measurements.decided(upTo: 10)
+        measurements.ended(start, done: 9, at: start + .milliseconds(1))
+        #expect(measurements.fanout.count == 0 && measurements.turn.count == 1)
+        measurements.arrived(2, since: start + .milliseconds(2))
+        measurements.decided(upTo: 20)
+        measurements.ended(start, done: 10, at: start + .milliseconds(4))
+        #expect(measurements.fanout.count == 3 && measurements.fanout.sum == 0.012)
+        measurements.ended(start, done: 20, at: start + .milliseconds(4))
+        #expect(measurements.fanout.count == 5 && measurements.fanout.sum == 0.016)
+    }
+
+    @Test func onlyAnOriginThatDoesNotAnswerHasFailed() {
+        var measurements = Measurements()
+        let results: [Result<HistoryAnswer, RequestError>] = [
+            .failure(RequestError(.notFound, "not there")),
+            .failure(RequestError(.originUnavailable, "away", retry: .later)),
+        ]
+        for (token, result) in results.enumerated() {
+            measurements.asked(UInt64(token))
+            measurements.answered(UInt64(token), result)
+            measurements.answered(UInt64(token), result)
+        }
+        #expect(measurements.fetch.count == 2 && measurements.failedFetches == 1)
+        #expect(measurements.operation.count == 0)
+    }
+
+    @Test func actionsKeepTheirOrderAndTheMomentOfTheirDecision() {
+        let start = ContinuousClock.now
+        var queue = ActionQueue()
+        queue.append([.subscribe("a"), .subscribe("b")], at: start)
+        #expect(queue.popFirst().map(Self.name) == "a" && queue.since == start)
+        queue.append([], at: start + .seconds(1))
+        queue.append([.subscribe("c")], at: start + .seconds(2))
+        #expect(queue.popFirst().map(Self.name) == "b" && queue.since == start)
+        #expect(queue.popFirst().map(Self.name) == "c" && queue.since == start + .seconds(2))
+        #expect(queue.popFirst() == nil && queue.isEmpty)
+        queue.append([.subscribe("d")], at: start + .seconds(3))
+        #expect(queue.popFirst().map(Self.name) == "d" && queue.since == start + .seconds(3))
+        #expect(queue.appended == 4 && queue.taken == 4)
+    }
+
+    private static func name(_ action: Engine.Action) -> String {
+        if case .subscribe(let name) = action { name } else { "" }
+    }
+
+    @Test func gapsAreCountedByCauseAndAge() {
+        let now = Timestamp(milliseconds: 1_000_000)
+        let ages: [(GapCause, Int64)] = [
+            (.upstream, 0), (.upstream, 9_999), (.upstream, 10_000), (.cache, 60_000),
+            (.cache, 700_000), (.cold, -5),
+        ]
+        let table = GapTable(
+            ages.map { cause, age in
+                OpenGap(
+                    conversation: "c",
+                    gap: Gap(
+                        after: 1, before: 3, missing: 1, cause: cause,
+                        since: Timestamp(milliseconds: now.milliseconds - age)), state: .queued)
+            }, at: now)
+        #expect(table.count(.upstream, .below10Seconds) == 2)
+        #expect(table.count(.upstream, .belowMinute) == 1)
+        #expect(table.count(.cache, .below10Minutes) == 1 && table.count(.cache, .older) == 1)
+        #expect(table.count(.cold, .below10Seconds) == 1 && table.oldest(.cold) == 0)
+        #expect(table.oldest(.cache) == 700 && table.oldest(.slow) == 0)
+    }
+}
