@@ -76,8 +76,8 @@ extension MirrorWorld {
             }
             try require(
                 position == log.rev && head.mark == log.head.mark,
-                "\(client.name) stands at \(position) of \(conversation), \(log.rev) is the"
-                    + " present, and it was not told that there may be more")
+                "\(client.name) stands at \(position) of \(conversation),"
+                    + " \(log.rev) is the present, and it was not told that there may be more")
         }
     }
 
