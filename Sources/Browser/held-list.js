@@ -186,6 +186,24 @@ export class HeldList {
     return isEnd;
   }
 
+  /**
+   * Takes over how far a page says that the conversation reaches.
+   *
+   * @param {Page} page
+   * @param {Spans} proven
+   */
+  noteEnds(page, proven) {
+    if (!this.isUnnumbered) {
+      if (!page.hasMore.before && proven.low !== undefined) {
+        this.floor = laterCut(this.floor, proven.low);
+      }
+      if (page.head !== undefined) this.end = laterCut(this.end, page.head + 1);
+    }
+    for (const message of page.messages) this.noteNewest(this.placeOf(message));
+    const isLast = page.kind === 'latest' || !page.hasMore.after;
+    this.followsEnd = isLast || (page.kind !== 'initial' && this.followsEnd);
+  }
+
   /** @param {Place} place */
   noteNewest(place) {
     if (this.hasPlace(place)) this.end = laterCut(this.end, cutBehind(place));

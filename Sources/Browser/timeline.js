@@ -161,7 +161,7 @@ export class Timeline {
       this.#list.take(message, 'fetched', proven.holds(this.#list.placeOf(message)), edits);
     }
     this.#list.hold(proven, page.gaps ?? [], page.floor ?? 1, edits);
-    this.#noteEnds(page, proven);
+    this.#list.noteEnds(page, proven);
     this.#list.isLoaded = true;
     const changes = this.#list.commit(edits);
     this.#list.countUnread(page, opens);
@@ -350,23 +350,6 @@ export class Timeline {
   }
 
   /**
-   * @param {Page} page
-   * @param {Spans} proven
-   */
-  #noteEnds(page, proven) {
-    const list = this.#list;
-    if (!list.isUnnumbered) {
-      if (!page.hasMore.before && proven.low !== undefined) {
-        list.floor = laterCut(list.floor, proven.low);
-      }
-      if (page.head !== undefined) list.end = laterCut(list.end, page.head + 1);
-    }
-    for (const message of page.messages) list.noteNewest(list.placeOf(message));
-    const isLast = page.kind === 'latest' || !page.hasMore.after;
-    this.#list.followsEnd = isLast || (page.kind !== 'initial' && this.#list.followsEnd);
-  }
-
-  /**
    * Trims what a walk in one direction leaves behind.
    *
    * @param {string} kind
@@ -393,7 +376,6 @@ export class Timeline {
    * @param {Edits} edits
    */
   #cut(from, to, edits) { if (this.#list.trim(from, to, edits)) this.#list.followsEnd = false; }
-
 }
 
 /**

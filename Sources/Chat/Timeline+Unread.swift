@@ -1,3 +1,4 @@
+/// How a timeline counts what is unread.
 extension Timeline {
     /// How many messages of others nobody has read yet.
     ///
