@@ -271,10 +271,11 @@ export class BlockList {
       // What comes at the end fills the last block, and then begins a new one: a list that grows
       // there has full blocks.
       const last = this.#blocks.at(-1);
-      if (last !== undefined && last.length < LIMIT) return { block: block - 1, offset: last.length };
+      const offset = last?.length ?? LIMIT;
+      if (offset < LIMIT) return { block: block - 1, offset };
       this.#blocks.push([]);
       this.#sums.push(nothing());
-      return { block, offset };
+      return { block, offset: 0 };
     }
     if (this.#blocks[block].length < LIMIT) return { block, offset };
     const half = LIMIT / 2;

@@ -41,9 +41,9 @@ export function tombstones(reader) {
  *
  * Row 0 is the newest. A row never reaches over a hole. A group can be revealed: of the messages
  * that stand together, those from the newest on that are revealed are rows of their own, and the
- * first that is not makes one row with all the older ones. Whether a message begins a row depends on
- * nothing but itself and the one above it, and rows are sums over them, so that a change costs no
- * rebuild.
+ * first that is not makes one row with all the older ones. Whether a message begins a row depends
+ * on nothing but itself and the one above it, and rows are sums over them, so that a change costs
+ * no rebuild.
  */
 export class Grouping {
   #category;

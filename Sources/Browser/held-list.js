@@ -22,7 +22,7 @@ export class HeldList {
   changesFrom = 0;
   /** Whether a page has come since the beginning or the last reset. */
   isLoaded = false;
-  /** Whether new messages belong into the list: it was loaded up to the end, and not trimmed there. */
+  /** Whether news belong into the list: it was loaded to the end, and not trimmed there. */
   followsEnd = false;
   /** Whether the feed has been whole since the last message that it told of. */
   isFed = true;
@@ -126,8 +126,8 @@ export class HeldList {
   }
 
   /**
-   * Holds what was proven: what is shown there and did not come is gone; what lies in `gaps` is held
-   * no more, and only shown; what lies below the floor is dropped.
+   * Holds what was proven: what is shown there and did not come is gone; what lies in `gaps` is
+   * held no more, and only shown; what lies below the floor is dropped.
    *
    * @param {Spans} proven
    * @param {readonly [number, number][]} gaps
@@ -151,8 +151,8 @@ export class HeldList {
   }
 
   /**
-   * Removes all messages but those that come again, whose value here may be the newer one, and those
-   * still being sent: they outlive everything but their arrival.
+   * Removes all messages but those that come again, whose value here may be the newer one, and
+   * those still being sent: they outlive everything but their arrival.
    *
    * @param {readonly ListMessage[]} coming
    * @param {Edits} edits

@@ -131,9 +131,9 @@ function isSame(a, b) {
 
 /**
  * Which of two values of one message a list keeps: the newest `rev` wins, and one with a `rev` over
- * one without. Where neither has one, a deletion is final, what was fetched replaces, and a delta is
- * weighed by when the message was last edited; an insert never replaces a value as old as itself,
- * because an update may overtake the insert.
+ * one without. Where neither has one, a deletion is final, what was fetched replaces, and a delta
+ * is weighed by when the message was last edited; an insert never replaces a value as old as
+ * itself, because an update may overtake the insert.
  *
  * @param {ListMessage} arrived
  * @param {ListMessage | undefined} held

@@ -49,9 +49,9 @@ export function provenByPage(page, anchor, list) {
 }
 
 /**
- * How far a page reaches that says that nothing is after it. In a list without numbers it reaches on
- * to all that the feed will tell, unless that is broken, or has told of something that the page does
- * not hold yet.
+ * How far a page reaches that says that nothing is after it. In a list without numbers it reaches
+ * on to all that the feed will tell, unless that is broken, or has told of something that the page
+ * does not hold yet.
  *
  * @param {Page} page
  * @param {Cut | undefined} newest

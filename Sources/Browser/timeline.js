@@ -16,7 +16,8 @@ import { anchorPlace, provenByDeltas, provenByPage } from './timeline-proof.js';
  * @typedef {'dense' | 'ordered' | 'unnumbered'} Numbering
  *
  * @typedef {Omit<Message, 'seq' | 'rev'> & {seq?: number | null, rev?: number | null}} ListMessage
- * @typedef {{type: 'inserted' | 'updated' | 'deleted', via?: string, message: ListMessage}} ListDelta
+ * @typedef {'inserted' | 'updated' | 'deleted'} DeltaType
+ * @typedef {{type: DeltaType, via?: string, message: ListMessage}} ListDelta
  *
  * @typedef {object} Entry  a message in the list
  * @property {ListMessage} message
@@ -36,14 +37,14 @@ import { anchorPlace, provenByDeltas, provenByPage } from './timeline-proof.js';
 export const KEPT_BESIDE = 200;
 
 /**
- * The part of one conversation that a view shows: messages in order, and where they have holes, with
- * the semantics of the Swift `Timeline`.
+ * The part of one conversation that a view shows: messages in order, and where they have holes,
+ * with the semantics of the Swift `Timeline`.
  *
- * Pages and deltas go in, in the order in which they came; each step gives the least that a view has
- * to change. It *holds* exactly the messages of the places that it covers; others are only shown
- * (of a cached answer, of one's own send, or taken away by a gap) until a page or delta covers them.
- * Live messages extend it only if it *follows the end*: it was loaded up to there and not trimmed
- * since. Below its oldest run is no gap; that is history which nobody asked for yet.
+ * Pages and deltas go in, in the order in which they came; each step gives the least that a view
+ * has to change. It *holds* exactly the messages of the places that it covers; others are only
+ * shown (of a cached answer, of one's own send, or taken away by a gap) until a page or delta
+ * covers them. Live messages extend it only if it *follows the end*: it was loaded up to there and
+ * not trimmed since. Below its oldest run is no gap; that is history which nobody asked for yet.
  */
 export class Timeline {
   #list;
@@ -169,8 +170,8 @@ export class Timeline {
   }
 
   /**
-   * Takes the changes of one event, or of the answer to a resumed subscription. What lies outside of
-   * the window is not taken, nor is a change of a message that is neither held nor shown.
+   * Takes the changes of one event, or of the answer to a resumed subscription. What lies outside
+   * of the window is not taken, nor is a change of a message that is neither held nor shown.
    *
    * @param {readonly ListDelta[]} deltas
    * @param {object} [event]
@@ -190,7 +191,9 @@ export class Timeline {
       const place = this.#list.placeOf(message);
       this.#list.countArrival(type === 'deleted' ? { ...message, deleted: true } : message, place);
       const isProven = proven.holds(place) || this.#list.covered.holds(place);
-      if (isProven || this.#list.entry(message.id, edits)) this.#list.take(message, type, isProven, edits);
+      if (isProven || this.#list.entry(message.id, edits)) {
+        this.#list.take(message, type, isProven, edits);
+      }
       if (!isProven) this.#list.changesFrom = Math.max(this.#list.changesFrom, message.rev ?? 0);
     }
     this.#list.hold(proven, gaps, floor, edits);
@@ -205,8 +208,8 @@ export class Timeline {
   }
 
   /**
-   * Shows messages that are not held: of a cached answer, or of one's own send, edit or delete. What
-   * is held at the same change or a later one stays.
+   * Shows messages that are not held: of a cached answer, or of one's own send, edit or delete.
+   * What is held at the same change or a later one stays.
    *
    * @param {readonly ListMessage[]} messages
    * @returns {Changes}

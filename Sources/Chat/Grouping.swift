@@ -3,8 +3,8 @@
 ///
 /// Row 0 is the newest, as in a list that grows at its bottom. A row never reaches over a hole. A
 /// group can be revealed: then each of its messages is a row of its own, until it is hidden again.
-/// Of the messages that stand together, those from the newest on that are revealed are rows of their
-/// own, and the first that is not makes one row with all the older ones.
+/// Of the messages that stand together, those from the newest on that are revealed are rows of
+/// their own, and the first that is not makes one row with all the older ones.
 ///
 /// A plain value, owned by whoever owns the timeline. It holds a name, a place and a few bits of
 /// each message, keeps rows as sums over them, and so follows a change without counting again:
@@ -259,8 +259,8 @@ public struct Grouping: Sendable {
         }
     }
 
-    /// Decides anew whether the message at a place, or the next below it, begins a row, then what is
-    /// below these for as long as that changes anything.
+    /// Decides anew whether the message at a place, or the next below it, begins a row, then what
+    /// is below these for as long as that changes anything.
     private mutating func settle(from place: Place) {
         let behind = items.index(where: { $0.place > place })
         var index = behind - 1

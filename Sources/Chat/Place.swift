@@ -1,5 +1,5 @@
-/// Where a message stands in a list: by `(seq, id)`, and without a number, behind all that have one,
-/// by `(createdAt, id)`. A strict total order over messages with different ids.
+/// Where a message stands in a list: by `(seq, id)`, and without a number, behind all that have
+/// one, by `(createdAt, id)`. A strict total order over messages with different ids.
 struct Place: Sendable, Comparable {
     /// The message's number; `Int.max` for none.
     let number: Int

@@ -11,8 +11,8 @@ extension Timeline {
     ///   - gaps: the places that are held no more.
     ///   - head: the newest place given, if that was said.
     ///   - floor: the oldest place that the origin has.
-    ///   - asOf: the number of the newest change at that moment, if pages may come out of order with
-    ///     events: a page from before a gap can't close it.
+    ///   - asOf: the number of the newest change at that moment, if pages may come out of order
+    ///     with events: a page from before a gap can't close it.
     public mutating func apply(
         _ deltas: [MessageDelta], covers: Coverage? = nil, gaps: Coverage = Coverage(),
         head: Int? = nil, floor: Int = 1, asOf: Int? = nil

@@ -2,9 +2,9 @@
 extension Timeline {
     /// One page of messages on its way into a timeline, with what it proves.
     ///
-    /// A plain value, made of a reply. A gateway says in `covers` what a page proves; the other form
-    /// is for origins that do not, and goes by the number of messages as they came, before anything
-    /// was taken out of them as a duplicate.
+    /// A plain value, made of a reply. A gateway says in `covers` what a page proves; the other
+    /// form is for origins that do not, and goes by the number of messages as they came, before
+    /// anything was taken out of them as a duplicate.
     public struct Page: Sendable {
         /// A message to ask from.
         public enum Anchor: Sendable, Hashable {

@@ -1,10 +1,10 @@
 /// How pages get into a timeline.
 extension Timeline {
-    /// Takes a page. It is ignored if it is of another conversation or an earlier generation, or was
-    /// asked from a message that is not in the list any more.
+    /// Takes a page. It is ignored if it is of another conversation or an earlier generation, or
+    /// was asked from a message that is not in the list any more.
     ///
-    /// - Parameter visible: the indices that the view shows, to trim what is far from them: when the
-    ///   page goes before, the newer messages; when it goes after, the older ones; when it is
+    /// - Parameter visible: the indices that the view shows, to trim what is far from them: when
+    ///   the page goes before, the newer messages; when it goes after, the older ones; when it is
     ///   *around* something else, the runs before the view. Nil to keep everything.
     public mutating func apply(_ page: Page, visible: Range<Int>? = nil) -> Changes {
         guard page.conversation == conversation, (page.generation ?? generation) == generation,
