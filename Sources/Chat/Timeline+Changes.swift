@@ -1,4 +1,4 @@
-/// What a change of a timeline comes to for a view.
+/// What a timeline changes in one step, and how it is carried out.
 extension Timeline {
     /// The least that a view has to change to show what a timeline holds now.
     ///

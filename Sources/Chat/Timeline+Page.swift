@@ -1,4 +1,4 @@
-/// How pages come to a timeline.
+/// What a page of messages is, as it goes into a timeline.
 extension Timeline {
     /// One page of messages on its way into a timeline, with what it proves.
     ///

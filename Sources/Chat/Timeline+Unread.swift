@@ -1,4 +1,4 @@
-/// The accounting of what nobody has read.
+/// How a timeline counts what is unread.
 extension Timeline {
     /// How many messages of others nobody has read yet.
     ///

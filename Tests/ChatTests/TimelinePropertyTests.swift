@@ -36,7 +36,7 @@ import Testing
     func anyInterleavingGivesTheTruthCutToTheCoverage(_ numbering: Timeline.Numbering) throws {
         for seed in UInt64(1)...3_400 {
             var world = World(numbering, seed: seed)
-            for _ in 0..<10 {
+            for _ in 0..<8 {
                 let before = world.timeline
                 let changes = Self.step(&world)
                 world.grouping.apply(changes, of: world.timeline)

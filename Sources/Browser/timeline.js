@@ -1,0 +1,392 @@
+import { HeldList } from './held-list.js';
+import { compareCuts, comparePlaces, cutBehind, laterCut } from './place.js';
+import { Spans } from './spans.js';
+import { noChanges } from './timeline-changes.js';
+import { anchorPlace, provenByDeltas, provenByPage } from './timeline-proof.js';
+
+/** @import { Cut, Place } from './place.js' */
+/** @import { Changes } from './timeline-changes.js' */
+/** @import { Page } from './timeline-page.js' */
+/** @import { Message } from './types.js' */
+
+/**
+ * How an origin numbers its messages: 1, 2, 3, … with deleted ones keeping theirs; rising, with
+ * holes that mean nothing; or not at all, and then order is that of `(createdAt, id)`.
+ *
+ * @typedef {'dense' | 'ordered' | 'unnumbered'} Numbering
+ *
+ * @typedef {Omit<Message, 'seq' | 'rev'> & {seq?: number | null, rev?: number | null}} ListMessage
+ * @typedef {'inserted' | 'updated' | 'deleted'} DeltaType
+ * @typedef {{type: DeltaType, via?: string, message: ListMessage}} ListDelta
+ *
+ * @typedef {object} Entry  a message in the list
+ * @property {ListMessage} message
+ * @property {Place} place
+ * @property {boolean} isHeld  false: only shown, it may be outdated
+ * @property {boolean} isUnread
+ *
+ * @typedef {Map<string, Entry | null>} Edits  what the list will hold, by id
+ *
+ * @typedef {[number, number]} Range  the first index, and the one behind the last
+ *
+ * @typedef {{items: Range, places?: [number, number]}} Run
+ * @typedef {{items: Range, places?: [number, number], missing?: number}} ListGap
+ */
+
+/** How many messages beyond the view, and at the newest end, are kept when the rest is trimmed. */
+export const KEPT_BESIDE = 200;
+
+/**
+ * The part of one conversation that a view shows: messages in order, and where they have holes,
+ * with the semantics of the Swift `Timeline`.
+ *
+ * Pages and deltas go in, in the order in which they came; each step gives the least that a view
+ * has to change. It *holds* exactly the messages of the places that it covers; others are only
+ * shown (of a cached answer, of one's own send, or taken away by a gap) until a page or delta
+ * covers them. Live messages extend it only if it *follows the end*: it was loaded up to there and
+ * not trimmed since. Below its oldest run is no gap; that is history which nobody asked for yet.
+ */
+export class Timeline {
+  #list;
+  #generation = 0;
+
+  /**
+   * @param {string} conversation
+   * @param {object} [options]
+   * @param {Numbering} [options.numbering]
+   * @param {string | null} [options.reader]  whose own messages are never unread
+   */
+  constructor(conversation, { numbering = 'dense', reader = null } = {}) {
+    this.conversation = conversation;
+    this.numbering = numbering;
+    this.#list = new HeldList(numbering, reader);
+  }
+
+  get length() { return this.#list.entries.length; }
+
+  /** Rises with each `reset`; a page asked for in an earlier generation is ignored. */
+  get generation() { return this.#generation; }
+
+  /** Whether a page has come since the beginning or the last reset. */
+  get isLoaded() { return this.#list.isLoaded; }
+
+  get followsEnd() { return this.#list.followsEnd; }
+
+  /** What is unread: see `UnreadCount`. @type {Readonly<UnreadCount>} */
+  get unread() { return this.#list.unread; }
+
+  /** The messages, oldest first. */
+  get items() { return this.#list.entries.all.map((entry) => entry.message); }
+
+  /** The entries, oldest first. @type {Entry[]} */
+  get entries() { return this.#list.entries.all; }
+
+  /** The places held of a numbered list, as the protocol writes them. */
+  get coverage() { return this.#list.covered.runs; }
+
+  /** Whether there is more beyond the two ends of the list; false until the first page has come. */
+  get hasMore() {
+    if (!this.#list.isLoaded) return { before: false, after: false };
+    return {
+      before: compareCuts(this.#list.covered.low ?? this.#list.end, this.#list.floor) > 0,
+      after: !this.#list.followsEnd || !this.#list.touchesEnd,
+    };
+  }
+
+  /** The stretches that are known without a hole, oldest first. @returns {Run[]} */
+  get runs() {
+    return this.#list.covered.list.map(({ low, high }) => ({
+      items: this.#list.between(low, high), ...placesBetween(low, high),
+    }));
+  }
+
+  /**
+   * The holes between the runs, and the one up to the end where the list follows it, oldest first.
+   *
+   * @returns {ListGap[]}
+   */
+  get gaps() {
+    const { list } = this.#list.covered;
+    /** @type {[Cut, Cut][]} */
+    const bounds = list.slice(1).map((span, at) => [list[at].high, span.low]);
+    const high = this.#list.covered.high ?? (this.#list.isLoaded ? this.#list.floor : undefined);
+    if (this.#list.followsEnd && high !== undefined && compareCuts(high, this.#list.end) < 0) {
+      bounds.push([high, this.#list.end]);
+    }
+    return bounds.map(([low, up]) => {
+      const places = placesBetween(low, up);
+      const isCounted = this.#list.numbering === 'dense' && places.places !== undefined;
+      const missing = isCounted ? Number(up) - Number(low) : undefined;
+      return {
+        items: this.#list.between(low, up), ...places, ...(missing !== undefined && { missing }),
+      };
+    });
+  }
+
+  /** @param {number} index @returns {Entry} */
+  at(index) { return this.#list.entries.at(index); }
+
+  /** @param {string} id */
+  indexOf(id) {
+    const place = this.#list.place(id);
+    return place === undefined ? undefined : this.#list.entries.indexOf(place);
+  }
+
+  /**
+   * Takes a page. It is ignored if it is of another conversation or an earlier generation, or was
+   * asked from a message that is not in the list any more.
+   *
+   * @param {Page} page
+   * @param {Range} [visible]  what the view shows, to trim what is far from it: when the page goes
+   *   before, the newer messages; when after, the older; when around, the runs before the view
+   * @returns {Changes}
+   */
+  apply(page, visible) {
+    if (page.conversation !== this.conversation) return noChanges();
+    if ((page.generation ?? this.#generation) !== this.#generation) return noChanges();
+    const proven = this.#provenBy(page);
+    if (proven === null) return noChanges();
+    if (page.isCached || (page.asOf ?? Infinity) < this.#list.changesFrom) {
+      return this.show(page.messages);
+    }
+    const opens = page.kind === 'initial' || !this.#list.isLoaded;
+    /** @type {Edits} */
+    const edits = new Map();
+    if (page.kind === 'initial') {
+      this.#list.covered = new Spans();
+      this.#list.removeSent(page.messages, edits);
+    } else if (visible && this.#list.isLoaded) {
+      this.#leave(page.kind, visible, edits);
+    }
+    for (const message of page.messages) {
+      this.#list.take(message, 'fetched', proven.holds(this.#list.placeOf(message)), edits);
+    }
+    this.#list.hold(proven, page.gaps ?? [], page.floor ?? 1, edits);
+    this.#list.noteEnds(page, proven);
+    this.#list.isLoaded = true;
+    const changes = this.#list.commit(edits);
+    this.#list.countUnread(page, opens);
+    return changes;
+  }
+
+  /**
+   * Takes the changes of one event, or of the answer to a resumed subscription. What lies outside
+   * of the window is not taken, nor is a change of a message that is neither held nor shown.
+   *
+   * @param {readonly ListDelta[]} deltas
+   * @param {object} [event]
+   * @param {[number, number][]} [event.covers]  what it proves; else its own messages alone
+   * @param {[number, number][]} [event.gaps]  the places that are held no more
+   * @param {number} [event.head]  the newest place given
+   * @param {number} [event.floor]  the oldest place that the origin has
+   * @param {number} [event.asOf]  the newest change at that moment, where pages may come late
+   * @returns {Changes}
+   */
+  applyDeltas(deltas, { covers, gaps = [], head, floor = 1, asOf } = {}) {
+    const ours = deltas.filter(({ message }) => message.conversation === this.conversation);
+    /** @type {Edits} */
+    const edits = new Map();
+    const proven = provenByDeltas(ours, covers, this.#list);
+    for (const { type, message } of ours) {
+      const place = this.#list.placeOf(message);
+      this.#list.countArrival(type === 'deleted' ? { ...message, deleted: true } : message, place);
+      const isProven = proven.holds(place) || this.#list.covered.holds(place);
+      if (isProven || this.#list.entry(message.id, edits)) {
+        this.#list.take(message, type, isProven, edits);
+      }
+      if (!isProven) this.#list.changesFrom = Math.max(this.#list.changesFrom, message.rev ?? 0);
+    }
+    this.#list.hold(proven, gaps, floor, edits);
+    if (head !== undefined && !this.#list.isUnnumbered) {
+      this.#list.end = laterCut(this.#list.end, head + 1);
+    }
+    for (const { message } of ours) this.#list.noteNewest(this.#list.placeOf(message));
+    if (gaps.length > 0) this.#list.changesFrom = Math.max(this.#list.changesFrom, asOf ?? 0);
+    const changes = this.#list.commit(edits);
+    this.#list.settle();
+    return changes;
+  }
+
+  /**
+   * Shows messages that are not held: of a cached answer, or of one's own send, edit or delete.
+   * What is held at the same change or a later one stays.
+   *
+   * @param {readonly ListMessage[]} messages
+   * @returns {Changes}
+   */
+  show(messages) {
+    /** @type {Edits} */
+    const edits = new Map();
+    for (const message of messages) {
+      const known = this.#list.entry(message.id, edits);
+      const isNewer = (message.rev ?? 0) > (known?.message.rev ?? 0);
+      const stays = known && !isNewer && (known.isHeld || known.message.rev != null);
+      if (message.conversation === this.conversation && !stays) {
+        this.#list.take(message, 'fetched', false, edits);
+      }
+    }
+    return this.#list.commit(edits);
+  }
+
+  /**
+   * Takes a message out that is only shown.
+   *
+   * @param {string} id
+   * @returns {Changes}
+   */
+  hide(id) {
+    const entry = this.#list.entry(id, new Map());
+    return this.#list.commit(new Map(entry && !entry.isHeld ? [[id, null]] : []));
+  }
+
+  /** Forgets everything but what is being sent; pages under way are ignored when they come. */
+  reset() {
+    /** @type {Edits} */
+    const edits = new Map();
+    this.#list.removeSent([], edits);
+    const changes = this.#list.commit(edits);
+    this.#list = this.#list.emptied();
+    this.#generation += 1;
+    return changes;
+  }
+
+  /**
+   * Takes out what is far from the view on both sides. The newest messages stay where the list
+   * follows the end, so that a jump there costs nothing.
+   *
+   * @param {Range} visible
+   */
+  trim(visible) {
+    /** @type {Edits} */
+    const edits = new Map();
+    this.#leave('before', visible, edits);
+    this.#leave('after', visible, edits);
+    return this.#list.commit(edits);
+  }
+
+  /**
+   * Takes out as many messages as it takes to keep `count`, from both ends.
+   *
+   * @param {number} count
+   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest)
+   */
+  trimTo(count, focus) {
+    const excess = this.length - Math.max(count, 0);
+    if (excess <= 0) return noChanges();
+    const older = Math.min(excess, Math.max(0, Math.trunc(focus * excess)));
+    /** @type {Edits} */
+    const edits = new Map();
+    this.#cut(this.length - (excess - older), this.length, edits);
+    this.#cut(0, older, edits);
+    return this.#list.commit(edits);
+  }
+
+  /**
+   * Says up to where the reader has read, and, if the origin said it, how many messages are unread
+   * then. A marker never moves back; nothing counts as unread before the first one.
+   *
+   * @param {number | {createdAt: string, id: string}} marker  a seq, or a message without one
+   * @param {number} [count]
+   * @returns {Changes}  the messages that are unread no more, or were not before, as updates
+   */
+  setRead(marker, count) {
+    const { entries, unread } = this.#list;
+    /** @type {Place} */
+    const place = typeof marker === 'number'
+      // Behind every id that may stand at this number.
+      ? [marker, '', '\u{10ffff}'] : [Infinity, marker.createdAt, marker.id];
+    const old = unread.lastRead;
+    unread.lastRead = old !== undefined && comparePlaces(old, place) > 0 ? old : place;
+    const behind = (/** @type {Place} */ of) => (
+      entries.indexWhere((entry) => comparePlaces(entry.place, of) > 0)
+    );
+    const changes = noChanges();
+    const last = old === undefined ? entries.length : behind(place);
+    for (let at = old === undefined ? 0 : behind(old); at < last; at += 1) {
+      const entry = entries.at(at);
+      const isUnread = unread.isUnread(entry.message, entry.place);
+      if (entry.isUnread === isUnread) continue;
+      entries.replaceAt(at, { ...entry, isUnread });
+      unread.count(entry.place, isUnread ? 1 : -1);
+      changes.updated.push({ id: entry.message.id, index: at });
+    }
+    if (count !== undefined) unread.total = count;
+    const { newest, end } = this.#list;
+    const isPast = newest === undefined || comparePlaces(place, newest) >= 0;
+    if (isPast && compareCuts(cutBehind(place), end) >= 0) unread.clear();
+    this.#list.settle();
+    return changes;
+  }
+
+  /**
+   * Says which message the view has reached; what comes after it is `unread.afterView`.
+   *
+   * @param {number} index
+   */
+  viewPassed(index) {
+    this.#list.unread.pass(this.at(index).place, this.#list.entries);
+    this.#list.settle();
+  }
+
+  /**
+   * The feed is broken: of a list without numbers, nothing that comes from here on follows what is
+   * held. Numbered lists need no such word, their events say what they prove.
+   */
+  breakFeed() {
+    this.#list.isFed = false;
+    if (this.#list.isUnnumbered) this.#list.covered.remove(this.#list.end, Infinity);
+  }
+
+  /** The feed is whole again. Read what was missed only after this. */
+  resumeFeed() { this.#list.isFed = true; }
+
+  /**
+   * What a page proves, or null where it has lost its place.
+   *
+   * @param {Page} page
+   */
+  #provenBy(page) {
+    const anchor = page.anchor === undefined ? undefined : anchorPlace(page.anchor, this.#list);
+    if (anchor === undefined && (page.kind === 'before' || page.kind === 'after')) return null;
+    if (page.covers && !this.#list.isUnnumbered) return Spans.ofRuns(page.covers);
+    return provenByPage(page, anchor, this.#list);
+  }
+
+  /**
+   * Trims what a walk in one direction leaves behind.
+   *
+   * @param {string} kind
+   * @param {Range} visible
+   * @param {Edits} edits
+   */
+  #leave(kind, [first, end], edits) {
+    if (kind === 'before') {
+      const kept = this.#list.followsEnd ? KEPT_BESIDE - 1 : 0;
+      this.#cut(end + KEPT_BESIDE, this.length - kept, edits);
+    } else if (kind === 'after') {
+      this.#cut(0, first - KEPT_BESIDE, edits);
+    } else if (kind === 'around') {
+      const left = this.runs.slice(0, -1).filter(({ items: [from, to] }) => (
+        from < to && to <= first
+      ));
+      this.#cut(0, left.at(-1)?.items[1] ?? 0, edits);
+    }
+  }
+
+  /**
+   * @param {number} from
+   * @param {number} to
+   * @param {Edits} edits
+   */
+  #cut(from, to, edits) { if (this.#list.trim(from, to, edits)) this.#list.followsEnd = false; }
+}
+
+/**
+ * @param {Cut} low
+ * @param {Cut} high
+ * @returns {{places?: [number, number]}}
+ */
+function placesBetween(low, high) {
+  return Number.isFinite(low) && Number.isFinite(high)
+    ? { places: [Number(low), Number(high) - 1] } : {};
+}
