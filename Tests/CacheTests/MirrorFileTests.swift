@@ -90,9 +90,6 @@ import Wire
                 ALTER TABLE conversation DROP COLUMN changes_from;
                 ALTER TABLE conversation DROP COLUMN held;
                 ALTER TABLE conversation DROP COLUMN record_mark;
-                ALTER TABLE conversation DROP COLUMN seen_seq;
-                ALTER TABLE conversation DROP COLUMN seen_rev;
-                ALTER TABLE conversation DROP COLUMN seen_mark;
                 ALTER TABLE message DROP COLUMN mark;
                 ALTER TABLE conversation DROP COLUMN seen_seq;
                 ALTER TABLE conversation DROP COLUMN seen_rev;
