@@ -81,7 +81,7 @@ extension Engine {
     }
 
     /// Asks for the heads of many logs in a few questions, at the end of the turn.
-    func probe(_ streams: [Stream], isVerification: Bool = false) {
+    func probe(_ streams: [Stream]) {
         for stream in streams where stream.mirror?.underWay.contains(.probe) == false {
             stream.mirror?.underWay.insert(.probe)
             guard stream.mirror?.isToBeProbed == false else { continue }

@@ -163,27 +163,18 @@ extension Engine {
 
     /// The conversation begins in the cache with nothing held.
     func restart(_ stream: Stream, _ record: Record, at head: Head) {
-        stream.mirror?.held = Coverage()
-        stream.mirror?.unsaved = Coverage()
-        stream.mirror?.changesFrom = head.rev
-        stream.mirror?.runsAsOf = head.rev
-        stream.mirror?.deepening = nil
         keep(.begin(record, head: head), of: stream)
         // What was told on top of a hole, or read beyond it, is not in the file.
-        guard let newest = stream.state?.head.rev, newest > head.rev else { return }
-        stream.mirror?.changesFrom = newest
-        stream.mirror?.runsAsOf = newest
+        let newest = max(head.rev, stream.state?.head.rev ?? 0)
+        stream.mirror?.holdNothing(asOf: newest)
+        guard newest > head.rev else { return }
         keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
     }
 
     /// The stream leaves out what changed up to `head`. What the cache holds is outdated by it, and
     /// serves only to be shown until it is fetched again.
     func jump(_ stream: Stream, _ record: Record, to head: Head) {
-        stream.mirror?.held = Coverage()
-        stream.mirror?.unsaved = Coverage()
-        stream.mirror?.changesFrom = head.rev
-        stream.mirror?.runsAsOf = head.rev
-        stream.mirror?.deepening = nil
+        stream.mirror?.holdNothing(asOf: head.rev)
         keep(.jump(conversation: stream.id, record, head: head), of: stream)
     }
 }

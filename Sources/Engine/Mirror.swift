@@ -157,6 +157,15 @@ struct Mirror {
         runsAsOf = max(changesFrom, cached.runs.map(\.asOf).max() ?? 0)
     }
 
+    /// Nothing is held any more; what changes above `rev` is kept from now on.
+    mutating func holdNothing(asOf rev: Int) {
+        held = Coverage()
+        unsaved = Coverage()
+        changesFrom = rev
+        runsAsOf = rev
+        deepening = nil
+    }
+
     // MARK: - Live changes above the position
 
     /// Whether those who watch were told of this value above the position, or of a newer one: live,

@@ -134,19 +134,7 @@ extension MirrorWorld {
 
     private func flush(_ session: SessionID, _ engine: Engine) {
         guard let place = place(of: session) else { return }
-        var more = true
-        while more, var connection = connections[place] {
-            var count = 0
-            more = engine.take(session, 65_536) {
-                connection.socket.send($0)
-                count += $0.count
-            }
-            let unsent = connection.socket.unsent
-            connection.socket.reported = unsent
-            connections[place] = connection
-            if count == 0 { return }
-            if unsent > 0 { return engine.blocked(session, unsent: unsent) }
-        }
+        connections[place]?.socket.fill(from: engine, session, 65_536)
     }
 
     private func place(of session: SessionID) -> Int? {
