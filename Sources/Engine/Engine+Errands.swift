@@ -74,7 +74,8 @@ extension Engine {
     /// Reads on for a holder whose `asOf` is older than what the cache knows.
     func deepen(_ stream: Stream) {
         guard let mirror = stream.mirror, let generation = mirror.feed.generation,
-            mirror.retryAt == nil, mirror.isConfirmed, let deepening = mirror.deepening,
+            mirror.retryAt == nil, mirror.isConfirmed, mirror.trimmedAt == nil,
+            let deepening = mirror.deepening,
             !mirror.underWay.contains(.deepening(since: deepening.upTo))
         else { return }
         run(.deepening(since: deepening.upTo), stream, generation)

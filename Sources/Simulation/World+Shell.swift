@@ -60,6 +60,7 @@ extension World {
         let result = origin.answer(query, atCommit: commit, told: feed.position)
         say("read \(token): \(query.line) at commit \(commit)")
         if !isCalm, random.chance(scenario.late) {
+            count(.late)
             answers.append((turn + random.number(1...scenario.delay), token, result))
         } else {
             engine.answered(token, result, at: now)
