@@ -150,10 +150,14 @@ private final class Service {
             let changes = driver.configuration.changes(to: new)
             let next = try driver.configuration.reloaded(with: new)
             let credentials = try Credentials(next.auth)
+            let isCertificateNew = try server.reloadCertificate()
             driver.adopt(credentials, next)
             warn(of: credentials)
             for change in changes { log.info("reloaded", ["change": change.description]) }
-            if changes.isEmpty { log.info("reloaded", ["change": "none but the files of auth"]) }
+            if isCertificateNew { log.info("reloaded", ["change": "the certificate"]) }
+            if changes.isEmpty, !isCertificateNew {
+                log.info("reloaded", ["change": "none but the files of auth"])
+            }
         } catch {
             log.error("reload failed, the old configuration stays", ["error": "\(error)"])
         }
