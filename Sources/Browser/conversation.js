@@ -1,14 +1,24 @@
 import { Backoff } from './backoff.js';
-import { Holder } from './holder.js';
 import { listItems } from './items.js';
+import { MessageWindow } from './message-window.js';
 import { Outbox } from './outbox.js';
 import { Pages } from './pages.js';
 import { Participants } from './participants.js';
 import { RequestError } from './request-error.js';
+import { Saving } from './saving.js';
 import { Signal } from './signal.js';
 
 /** @import { Connection } from './connection.js' */
+/** @import { MessageStore } from './message-store.js' */
+/** @import { PageRange } from './message-window.js' */
 /** @import { EventFrame, Gap, Message, PageResult, SubscribeResult } from './types.js' */
+
+/**
+ * The last that was heard of a conversation: an event's name, or the method that was answered.
+ *
+ * @typedef {{name: string, at: number, count: number}} Heard  `at` in milliseconds since 1970;
+ *   `count` of messages in it
+ */
 
 /** How many messages a page holds: what a subscription starts with, and each step back. */
 const PAGE = 100;
@@ -19,13 +29,14 @@ const PAGE = 100;
  * has read up to where. `changed` tells that anything of it is new.
  *
  * It holds exactly what the protocol allows it to hold (`Holder`); everything else is shown only.
+ * What a view has left far behind is let go of, and fetched again when it comes back there.
  */
 export class Conversation {
   /** Anything that can be read here changed. @type {Signal<void>} */
   changed = new Signal();
 
   #connection;
-  #holder = new Holder();
+  #window;
   #backoff = new Backoff();
   #pages;
   #outbox;
@@ -43,21 +54,30 @@ export class Conversation {
   #listening = [];
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #retry;
+  #saving;
+  /** @type {Heard | null} */
+  #heard = null;
 
   /**
    * @param {Connection} connection
    * @param {string} id
+   * @param {object} [options]
+   * @param {MessageStore | null} [options.store]  keeps the newest messages over reloads
    */
-  constructor(connection, id) {
+  constructor(connection, id, { store = null } = {}) {
     this.#connection = connection;
     /** The conversation's id. */
     this.id = id;
+    this.#window = new MessageWindow(id);
+    this.#saving = new Saving(id, this.#window, store);
     this.#pages = new Pages({
       fetch: (range) => this.#fetchPage(range),
       changed: () => this.changed.emit(),
     });
     this.#outbox = new Outbox({
-      send: async ({ id: draft, body }) => this.#act('sendMessage', { id: draft, body }),
+      send: async ({ id: draft, body, metadata }) => (
+        this.#act('sendMessage', { id: draft, body, metadata })
+      ),
       changed: () => this.changed.emit(),
     });
     this.#participants = new Participants({
@@ -76,18 +96,18 @@ export class Conversation {
   get isOpen() { return this.#isOpen; }
 
   /** What is held: `head`, `asOf`, `runs`. */
-  get have() { return this.#holder.have; }
+  get have() { return this.#window.have; }
 
   /** The conversation's own record. */
-  get record() { return this.#holder.record; }
+  get record() { return this.#window.record; }
 
   /** The gaps between the oldest place held and the head, oldest first. */
-  get gaps() { return this.#holder.gaps; }
+  get gaps() { return this.#window.gaps; }
 
   /** Messages, gaps and what is being sent, oldest first. */
   get items() {
     return listItems({
-      values: this.#holder.values, gaps: this.gaps, drafts: this.#outbox.drafts,
+      values: this.#window.values, gaps: this.gaps, drafts: this.#outbox.drafts,
       user: this.#connection.user,
     });
   }
@@ -105,15 +125,22 @@ export class Conversation {
 
   /** Whether there is history before the oldest message shown. */
   get hasOlder() {
-    const { head, oldest } = this.#holder;
+    const { head, oldest } = this.#window;
     return head !== null && oldest !== undefined && oldest > head.floor;
   }
 
   /** Whether older history is being fetched, or why that failed. */
   get older() { return this.#pages.state('older'); }
 
-  /** Subscribes, now and whenever a session begins. */
+  /** The last that was heard of it; `null` before the first. */
+  get heard() { return this.#heard; }
+
+  /**
+   * Subscribes, now and whenever a session begins. What the store kept is shown at once, and the
+   * subscription resumes from there.
+   */
   open() {
+    this.#saving.restore(() => this.changed.emit());
     this.#listening = [
       this.#connection.live.listen(() => this.#subscribe()),
       this.#connection.changed.listen(() => this.#connectionChanged()),
@@ -127,6 +154,7 @@ export class Conversation {
     for (const stop of this.#listening) stop();
     this.#listening = [];
     clearTimeout(this.#retry);
+    this.#saving.flush();
     this.#participants.report.finished();
     this.#subscription += 1;
     if (this.#phase === 'live' || this.#phase === 'opening') {
@@ -138,8 +166,36 @@ export class Conversation {
   /** Fetches the page before the oldest message shown. */
   async loadOlder() {
     if (!this.hasOlder || this.#phase !== 'live') return;
-    await this.#pages.fetch('older', { before: this.#holder.oldest });
+    await this.#pages.fetch('older', { before: this.#window.oldest });
   }
+
+  /**
+   * Fetches a message of the history with its neighbours, unless it is here.
+   *
+   * @param {number} seq
+   * @returns {Promise<boolean>}  whether it is here now
+   */
+  async loadAround(seq) {
+    if (!this.at(seq) && this.#phase === 'live') {
+      await this.#pages.fetch(`around ${seq}`, { around: seq });
+    }
+    return this.at(seq) !== undefined;
+  }
+
+  /**
+   * The message at a place, if it is here.
+   *
+   * @param {number} seq
+   */
+  at(seq) { return this.#window.at(seq); }
+
+  /**
+   * Says which messages a view shows, so that what is far from them can be let go of.
+   *
+   * @param {string} first  an id
+   * @param {string} last
+   */
+  noteVisible(first, last) { this.#window.noteVisible(first, last); }
 
   /**
    * Fetches one page of a gap; what remains of it stays a gap.
@@ -164,10 +220,11 @@ export class Conversation {
    * Sends a message; it is among the items at once.
    *
    * @param {string} body
+   * @param {Record<string, *>} [metadata]
    */
-  send(body) {
+  send(body, metadata) {
     this.#participants.report.finished();
-    this.#outbox.add(body);
+    this.#outbox.add(body, metadata);
   }
 
   /** @param {string} id  of a failed draft */
@@ -215,7 +272,7 @@ export class Conversation {
   #act(method, params) {
     return this.#request(method, params, {
       final: ({ message }) => {
-        this.#holder.show([message]);
+        this.#window.show([message]);
         this.#outbox.confirm([message], this.#connection.user);
         this.changed.emit();
       },
@@ -228,7 +285,11 @@ export class Conversation {
     const subscription = this.#subscription;
     const isCurrent = () => subscription === this.#subscription;
     this.#setPhase('opening');
-    const have = this.#holder.resumable();
+    if (this.#saving.restoring) {
+      await this.#saving.restoring;
+      if (!isCurrent()) return;
+    }
+    const have = this.#window.resumable();
     try {
       await this.#request('subscribeMessages', { ...(have && { have }), limit: PAGE }, {
         final: (result) => { if (isCurrent()) this.#subscribed(result, have !== null); },
@@ -243,7 +304,8 @@ export class Conversation {
    * @param {boolean} resumed
    */
   #subscribed(result, resumed) {
-    this.#holder.subscribed(result, resumed);
+    this.#window.subscribed(result, resumed);
+    this.#note('subscribeMessages', result.deltas.length);
     this.#outbox.confirm(result.deltas.map((delta) => delta.message), this.#connection.user);
     this.#setOpen(result.open === true);
     if (result.reset) this.#participants.marker.forget();
@@ -268,11 +330,11 @@ export class Conversation {
     this.#retry = setTimeout(() => this.#subscribe(), error.after ?? this.#backoff.next());
   }
 
-  /** @param {object} range */
+  /** @param {PageRange} range */
   #fetchPage(range) {
     const subscription = this.#subscription;
     const show = (/** @type {PageResult} */ { messages, head }) => {
-      this.#holder.show(messages, head);
+      this.#window.show(messages, head);
       this.changed.emit();
     };
     return this.#request('fetchMessages', { ...range, limit: PAGE }, {
@@ -281,7 +343,8 @@ export class Conversation {
         // A page that was asked for before the subscription was renewed is not part of the `have`
         // that it was renewed with, so changes since then would be missed.
         if (subscription !== this.#subscription) return show(result);
-        this.#holder.fetched(result);
+        this.#window.fetched(result, range);
+        this.#note('fetchMessages', result.messages.length);
         this.#setOpen(result.open === true);
       },
     });
@@ -299,11 +362,12 @@ export class Conversation {
 
   /** @param {EventFrame} event */
   #ownEvent(event) {
+    this.#note(event.event, event.deltas?.length ?? 0);
     switch (event.event) {
       case 'messages':
       case 'gap':
       case 'conversation':
-        this.#holder.event(event);
+        this.#window.event(event);
         this.#setOpen(event.open === true);
         this.#arrived((event.deltas ?? []).map((/** @type {*} */ delta) => delta.message));
         break;
@@ -343,8 +407,20 @@ export class Conversation {
   }
 
   #forget() {
-    this.#holder.forget();
+    this.#window.forget();
     this.#participants.marker.forget();
+    this.#saving.forget();
+  }
+
+  /**
+   * Notes what was heard, and has it saved soon.
+   *
+   * @param {string} name
+   * @param {number} count
+   */
+  #note(name, count) {
+    this.#heard = { name, at: Date.now(), count };
+    this.#saving.schedule();
   }
 
   /** @param {string} reason */

@@ -18,7 +18,7 @@ class ChatPage:
         self.light = page.locator(".light")
         self.notice = page.locator(".notice")
         self.gaps = page.locator(".gap")
-        self.scroller = page.get_by_role("log")
+        self.scroller = page.get_by_role("feed")
         self.title = page.locator(".head h2")
         self.dialog = page.locator("dialog")
 
