@@ -20,6 +20,8 @@ import { Signal } from './signal.js';
  * @typedef {{index: number, offset: (height: number) => number}} Anchor
  */
 
+/** @typedef {{id: string, hash: string, offset: number, rank: number}} Hold */
+
 /** Taken for the height of a row until some have been measured, in pixels. */
 const FIRST_ESTIMATE = 30;
 /** A layout has settled after two or three rounds; a row that changes whenever it is drawn must not
@@ -151,6 +153,8 @@ export class ScrollView {
    * @param {boolean} [forceReloadVisible]  draws what is visible anew, whatever its hash
    */
   updateItems(items, forceReloadVisible = false) {
+    // The browser may not have told yet how far a person has scrolled.
+    this.#scrolled();
     const holds = this.#isAtEnd ? [] : this.#holds();
     this.#items = items;
     this.#indices = new Map(items.map(({ id }, index) => [id, index]));
@@ -257,7 +261,7 @@ export class ScrollView {
    * The rows in view that may hold it, with their distance to its top: the nearest to the pointer
    * comes first, or to the view's top.
    *
-   * @returns {{id: string, offset: number}[]}
+   * @returns {Hold[]}
    */
   #holds() {
     const { visible } = this;
@@ -266,25 +270,33 @@ export class ScrollView {
       : this.#pointer - this.element.getBoundingClientRect().top;
     const holds = [];
     for (let at = visible.first; at <= visible.last; at += 1) {
-      const { id, isLoose = false } = this.#items[at];
+      const { id, hash, isLoose = false } = this.#items[at];
       const offset = this.#heights.before(at) - this.#top;
       const distance = Math.max(offset - focus, focus - offset - this.#heights.at(at), 0);
-      holds.push({ id, offset, rank: distance + (isLoose ? Infinity : 0) });
+      holds.push({ id, hash, offset, rank: distance + (isLoose ? Infinity : 0) });
     }
     return holds.sort((a, b) => (a.rank === b.rank ? 0 : a.rank - b.rank));
   }
 
   /**
-   * @param {{id: string, offset: number}[]} holds
+   * A row that looks as it did is the better anchor: one that is drawn anew may have another
+   * height, and what is next to it should not move.
+   *
+   * @param {Hold[]} holds
    * @returns {Anchor | null}  null: the end
    */
   #anchorOf(holds) {
     if (this.#isAtEnd) return null;
-    for (const { id, offset } of holds) {
+    /** @type {Anchor | undefined} */
+    let second;
+    for (const { id, hash, rank, offset } of holds) {
       const index = this.#indices.get(id);
-      if (index !== undefined) return { index, offset: () => offset };
+      if (index === undefined) continue;
+      const anchor = { index, offset: () => offset };
+      if (this.#items[index].hash === hash && rank < Infinity) return anchor;
+      second ??= anchor;
     }
-    return this.#anchorAt(this.#top);
+    return second ?? this.#anchorAt(this.#top);
   }
 
   /**
@@ -429,11 +441,22 @@ export class ScrollView {
     return hasChanged;
   }
 
+  /**
+   * Takes over how far a person has scrolled. Rows that stay in view hold the rest: what is drawn
+   * beyond them may turn out higher or lower than was thought.
+   */
   #scrolled() {
     const { scrollTop } = this.element;
+    const moved = scrollTop - this.#top;
     // The browser rounds what it was told to whole pixels of the screen.
-    if (Math.abs(scrollTop - this.#top) < 1) return;
-    this.#layout(this.#anchorAt(scrollTop));
+    if (Math.abs(moved) < 1) return;
+    const kept = this.#holds().find(({ id, offset }) => {
+      const height = this.#measured.get(id) ?? 0;
+      return offset - moved > -height && offset - moved < this.#height;
+    });
+    const index = kept && this.#indices.get(kept.id);
+    this.#layout(index === undefined ? this.#anchorAt(scrollTop)
+      : { index, offset: () => kept.offset - moved });
   }
 
   /** @param {ResizeObserverEntry[]} entries */
@@ -442,6 +465,7 @@ export class ScrollView {
     const isNewWidth = clientWidth !== this.#width;
     const isNewHeight = clientHeight !== this.#height;
     this.#width = clientWidth;
+    if (!isNewWidth) this.#scrolled();
     const holds = this.#holds();
     let hasChanged = isNewWidth || isNewHeight;
     if (isNewWidth) this.#measured.clear();

@@ -57,7 +57,7 @@ export class ConversationView {
     });
     this.truthButton = element('button', {
       type: 'button', class: 'round', 'aria-label': 'What this page holds',
-      title: 'What this page holds', 'aria-expanded': false, 'aria-controls': 'truth',
+      title: 'What this page holds', 'aria-expanded': 'false', 'aria-controls': 'truth',
       onclick: () => this.#toggleTruth(),
     }, icon(STRETCHES));
     this.title = element('h2', {});
