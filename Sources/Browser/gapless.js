@@ -19,5 +19,8 @@ export { Coverage } from './coverage.js';
 export { isFillable } from './gaps.js';
 export { Holder } from './holder.js';
 export { newIdentifier } from './identifier.js';
+export { MessageStore } from './message-store.js';
 export { RequestError } from './request-error.js';
+export { ScrollView } from './scroll-view.js';
 export { Signal } from './signal.js';
+export { Timeline } from './timeline.js';

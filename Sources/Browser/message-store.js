@@ -52,6 +52,9 @@ export class MessageStore {
     await settled(indexedDB.deleteDatabase(nameFor(user))).catch(() => {});
   }
 
+  /** Ends it; what is written after this is not kept. */
+  close() { this.#database.close(); }
+
   /**
    * @param {string} conversation
    * @returns {Promise<Saved | null>}

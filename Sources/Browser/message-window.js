@@ -173,7 +173,7 @@ export class MessageWindow {
     const held = this.values.filter(({ isHeld }) => isHeld).slice(-count);
     if (have === null || held.length === 0) return null;
     const low = held[0].place[0];
-    const runs = this.#holder.runs.clipped(low, Infinity).runs;
+    const runs = this.#holder.runs.clipped(low, have.head.seq).runs;
     const messages = held.map(({ message }) => /** @type {Message} */ (message));
     return { have: { ...have, runs }, messages, record };
   }

@@ -40,12 +40,6 @@ export class ConversationView {
     this.#conversation = conversation;
     this.#list = list;
     this.#unsent = unsent;
-    this.messages = new MessageList({
-      conversation, user: connection.user,
-      onReply: (message) => this.composer.reply(message, this.#nameOf(message.author)),
-      onEdit: (message) => this.composer.edit(message),
-      onDelete: (message) => this.#delete(message),
-    });
     this.composer = new Composer({
       onSend: (body, metadata) => this.#send(body, metadata),
       onEdit: (message, body) => this.#attempt(conversation.edit(message.id, body), 'changed'),
@@ -54,6 +48,13 @@ export class ConversationView {
     });
     this.truth = new TruthPanel({
       connection, conversation, onShow: (seq) => { this.messages.reveal(seq); },
+    });
+    this.messages = new MessageList({
+      conversation, user: connection.user,
+      onReply: (message) => this.composer.reply(message, this.#nameOf(message.author)),
+      onEdit: (message) => this.composer.edit(message),
+      onDelete: (message) => this.#delete(message),
+      onView: (first, last) => { this.truth.view = [first, last]; },
     });
     this.truthButton = element('button', {
       type: 'button', class: 'round', 'aria-label': 'What this page holds',

@@ -32,6 +32,7 @@ const FOUND_TIME = 2400;
 export class MessageList {
   #conversation;
   #context;
+  #onView;
   #view;
   #announcer = new Announcer();
   #isPlaced = false;
@@ -52,9 +53,11 @@ export class MessageList {
    * @param {(message: Message) => void} options.onReply
    * @param {(message: Message) => void} options.onEdit
    * @param {(message: Message) => void} options.onDelete
+   * @param {(first: number, last: number) => void} options.onView  these places are in view
    */
-  constructor({ conversation, user, onReply, onEdit, onDelete }) {
+  constructor({ conversation, user, onReply, onEdit, onDelete, onView }) {
     this.#conversation = conversation;
+    this.#onView = onView;
     /** @type {RowContext} */
     this.#context = {
       user,
@@ -236,7 +239,9 @@ export class MessageList {
   #noteVisible() {
     const messages = this.#visibleRows.map(({ row }) => messageOf(row)).filter(Boolean);
     const [first, last] = [messages[0], messages.at(-1)];
-    if (first && last) this.#conversation.noteVisible(first.id, last.id);
+    if (!first || !last) return;
+    this.#conversation.noteVisible(first.id, last.id);
+    this.#onView(first.seq, last.seq);
   }
 
   get #visibleRows() {

@@ -27,6 +27,8 @@ export class TruthPanel {
   #connection;
   #conversation;
   #onShow;
+  /** @type {[number, number] | null} */
+  #view = null;
   #schedule = soon(() => this.#draw());
   /** @type {(() => void)[]} */
   #stops = [];
@@ -62,13 +64,19 @@ export class TruthPanel {
     this.#draw();
   }
 
+  /** The places in view. @param {[number, number]} view */
+  set view(view) {
+    this.#view = view;
+    if (this.isShown) this.#schedule();
+  }
+
   /** Stops following the conversation. */
   dispose() { for (const stop of this.#stops) stop(); }
 
   #draw() {
     if (!this.isShown) return;
     const { have, gaps } = this.#conversation;
-    this.bar.replaceChildren(...(have ? stretches(have, gaps) : []));
+    this.bar.replaceChildren(...(have ? stretches(have, gaps, this.#view) : []));
     const held = (have?.runs ?? []).reduce((sum, [low, high]) => sum + high - low + 1, 0);
     const all = have ? have.head.seq - have.head.floor + 1 : 0;
     this.bar.setAttribute('aria-label',
@@ -127,12 +135,13 @@ export class TruthPanel {
 }
 
 /**
- * The stretches of the bar: what is held, and each gap by its cause.
+ * The stretches of the bar: what is held, each gap by its cause, and where the view is.
  *
  * @param {{head: Head, runs: [number, number][]}} have
  * @param {Gap[]} gaps
+ * @param {[number, number] | null} view
  */
-function stretches({ head, runs }, gaps) {
+function stretches({ head, runs }, gaps, view) {
   const all = head.seq - head.floor + 1;
   const stretch = (/** @type {string} */ kind, /** @type {number} */ low, /** @type {number} */ high) => {
     const drawn = element('span', { 'data-kind': kind });
@@ -144,6 +153,7 @@ function stretches({ head, runs }, gaps) {
   return [
     ...gaps.map(({ after, before, cause }) => stretch(cause, after + 1, before - 1)),
     ...runs.map(([low, high]) => stretch('held', low, high)),
+    ...(view ? [stretch('view', ...view)] : []),
   ];
 }
 
