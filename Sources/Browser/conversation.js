@@ -1,4 +1,5 @@
 import { Backoff } from './backoff.js';
+import { isFillable } from './gaps.js';
 import { listItems } from './items.js';
 import { MessageWindow } from './message-window.js';
 import { Outbox } from './outbox.js';
@@ -10,7 +11,7 @@ import { Signal } from './signal.js';
 
 /** @import { Connection } from './connection.js' */
 /** @import { MessageStore } from './message-store.js' */
-/** @import { PageRange } from './message-window.js' */
+/** @import { Anchor, PageRange } from './message-window.js' */
 /** @import { EventFrame, Gap, Message, PageResult, SubscribeResult } from './types.js' */
 
 /**
@@ -18,6 +19,14 @@ import { Signal } from './signal.js';
  *
  * @typedef {{name: string, at: number, count: number}} Heard  `at` in milliseconds since 1970;
  *   `count` of messages in it
+ */
+
+/**
+ * Why a conversation changed, where that makes a difference to a view: it began (or began anew),
+ * came back after an outage, a page came, messages came or changed, or it was brought back from
+ * a store.
+ *
+ * @typedef {'began' | 'resumed' | 'page' | 'messages' | 'restored' | undefined} Reason
  */
 
 /** How many messages a page holds: what a subscription starts with, and each step back. */
@@ -32,11 +41,12 @@ const PAGE = 100;
  * What a view has left far behind is let go of, and fetched again when it comes back there.
  */
 export class Conversation {
-  /** Anything that can be read here changed. @type {Signal<void>} */
+  /** Anything that can be read here changed, and why. @type {Signal<Reason>} */
   changed = new Signal();
 
   #connection;
   #window;
+  #limit;
   #backoff = new Backoff();
   #pages;
   #outbox;
@@ -63,26 +73,28 @@ export class Conversation {
    * @param {string} id
    * @param {object} [options]
    * @param {MessageStore | null} [options.store]  keeps the newest messages over reloads
+   * @param {number} [options.limit]  how many messages it begins with, and a page holds
    */
-  constructor(connection, id, { store = null } = {}) {
+  constructor(connection, id, { store = null, limit = PAGE } = {}) {
     this.#connection = connection;
+    this.#limit = limit;
     /** The conversation's id. */
     this.id = id;
     this.#window = new MessageWindow(id);
     this.#saving = new Saving(id, this.#window, store);
     this.#pages = new Pages({
       fetch: (range) => this.#fetchPage(range),
-      changed: () => this.changed.emit(),
+      changed: () => this.changed.emit(undefined),
     });
     this.#outbox = new Outbox({
       send: async ({ id: draft, body, metadata }) => (
         this.#act('sendMessage', { id: draft, body, metadata })
       ),
-      changed: () => this.changed.emit(),
+      changed: () => this.changed.emit(undefined),
     });
     this.#participants = new Participants({
       request: (method, params, taking) => this.#request(method, params, taking),
-      changed: () => this.changed.emit(),
+      changed: () => this.changed.emit(undefined),
     });
   }
 
@@ -140,7 +152,7 @@ export class Conversation {
    * subscription resumes from there.
    */
   open() {
-    this.#saving.restore(() => this.changed.emit());
+    this.#saving.restore(() => this.changed.emit('restored'));
     this.#listening = [
       this.#connection.live.listen(() => this.#subscribe()),
       this.#connection.changed.listen(() => this.#connectionChanged()),
@@ -163,24 +175,54 @@ export class Conversation {
     if (this.#phase !== 'ended') this.#phase = 'idle';
   }
 
-  /** Fetches the page before the oldest message shown. */
-  async loadOlder() {
+  /**
+   * Fetches the page before the oldest message shown.
+   *
+   * @param {number} [limit]  of messages
+   */
+  async loadOlder(limit = this.#limit) {
     if (!this.hasOlder || this.#phase !== 'live') return;
-    await this.#pages.fetch('older', { before: this.#window.oldest });
+    await this.#pages.fetch('older', { before: this.#window.oldest, limit });
   }
 
   /**
-   * Fetches a message of the history with its neighbours, unless it is here.
+   * Fetches a place of the history with its neighbours, unless it is here.
    *
-   * @param {number} seq
-   * @returns {Promise<boolean>}  whether it is here now
+   * @param {Anchor} anchor
+   * @returns {Promise<boolean>}  whether what is asked for is here now; of a moment, whether the
+   *   page came
    */
-  async loadAround(seq) {
-    if (!this.at(seq) && this.#phase === 'live') {
-      await this.#pages.fetch(`around ${seq}`, { around: seq });
-    }
-    return this.at(seq) !== undefined;
+  async loadAround(anchor) {
+    if (this.#isHere(anchor)) return true;
+    if (this.#phase !== 'live') return false;
+    const key = `around ${JSON.stringify(anchor)}`;
+    await this.#pages.fetch(key, { around: anchor });
+    return typeof anchor === 'object' ? this.#pages.state(key) === 'idle' : this.#isHere(anchor);
   }
+
+  /** @param {Anchor} anchor */
+  #isHere(anchor) {
+    if (typeof anchor === 'number') return this.at(anchor) !== undefined;
+    return typeof anchor === 'string' && this.#window.has(anchor);
+  }
+
+  /** Whether there is more beyond the two ends of what is here. */
+  get hasMore() { return this.#window.hasMore; }
+
+  /** Lets go of all messages, to begin elsewhere in the history. */
+  clear() {
+    this.#window.clear();
+    this.changed.emit('began');
+  }
+
+  /**
+   * Lets go of as many messages as it takes to keep `count`, from both ends.
+   *
+   * @param {number} count
+   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest)
+   * @returns {boolean}  whether any went
+   */
+  trimTo(count, focus) { return this.#window.trimTo(count, focus); }
 
   /**
    * The message at a place, if it is here.
@@ -198,15 +240,29 @@ export class Conversation {
   noteVisible(first, last) { this.#window.noteVisible(first, last); }
 
   /**
+   * Fetches what is missing nearest to the newest end: the next page where the window was left, or
+   * the newer end of the newest gap.
+   *
+   * @param {number} [limit]  of messages
+   */
+  async loadNewer(limit = this.#limit) {
+    const gap = this.gaps.at(-1);
+    if (!gap || !isFillable(gap)) return;
+    const isAtHead = gap.before > (this.#window.head?.seq ?? 0);
+    await this.fill(gap, isAtHead ? 'older' : 'newer', limit);
+  }
+
+  /**
    * Fetches one page of a gap; what remains of it stays a gap.
    *
    * @param {Gap} gap
    * @param {'newer' | 'older'} [end]  from which it closes
+   * @param {number} [limit]  of messages
    */
-  async fill({ after, before }, end = 'newer') {
+  async fill({ after, before }, end = 'newer', limit = this.#limit) {
     if (this.#phase !== 'live') return;
     const order = end === 'newer' ? 'desc' : 'asc';
-    await this.#pages.fetch(`gap ${after}`, { after, before, order });
+    await this.#pages.fetch(`gap ${after}`, { after, before, order, limit });
   }
 
   /**
@@ -274,7 +330,7 @@ export class Conversation {
       final: ({ message }) => {
         this.#window.show([message]);
         this.#outbox.confirm([message], this.#connection.user);
-        this.changed.emit();
+        this.changed.emit(undefined);
       },
     });
   }
@@ -291,7 +347,7 @@ export class Conversation {
     }
     const have = this.#window.resumable();
     try {
-      await this.#request('subscribeMessages', { ...(have && { have }), limit: PAGE }, {
+      await this.#request('subscribeMessages', { ...(have && { have }), limit: this.#limit }, {
         final: (result) => { if (isCurrent()) this.#subscribed(result, have !== null); },
       });
     } catch (error) {
@@ -304,6 +360,7 @@ export class Conversation {
    * @param {boolean} resumed
    */
   #subscribed(result, resumed) {
+    const hasBegun = this.have === null || !resumed || result.reset === true;
     this.#window.subscribed(result, resumed);
     this.#note('subscribeMessages', result.deltas.length);
     this.#outbox.confirm(result.deltas.map((delta) => delta.message), this.#connection.user);
@@ -312,7 +369,7 @@ export class Conversation {
     this.#participants.fetchMarker(result.conversation);
     this.#pages.clear();
     this.#backoff.reset();
-    this.#setPhase('live');
+    this.#setPhase('live', hasBegun ? 'began' : 'resumed');
     this.#participants.fetch(this.record);
     this.#outbox.resume();
     this.#participants.marker.resume();
@@ -335,9 +392,9 @@ export class Conversation {
     const subscription = this.#subscription;
     const show = (/** @type {PageResult} */ { messages, head }) => {
       this.#window.show(messages, head);
-      this.changed.emit();
+      this.changed.emit(undefined);
     };
-    return this.#request('fetchMessages', { ...range, limit: PAGE }, {
+    return this.#request('fetchMessages', { limit: this.#limit, ...range }, {
       cached: show,
       final: (/** @type {PageResult} */ result) => {
         // A page that was asked for before the subscription was renewed is not part of the `have`
@@ -346,6 +403,7 @@ export class Conversation {
         this.#window.fetched(result, range);
         this.#note('fetchMessages', result.messages.length);
         this.#setOpen(result.open === true);
+        this.changed.emit('page');
       },
     });
   }
@@ -354,7 +412,7 @@ export class Conversation {
   #event(event) {
     if (event.event === 'upstream') {
       this.#isOpen = event.state !== 'online' || this.#wasOpen;
-      this.changed.emit();
+      this.changed.emit(undefined);
     }
     if (event.conversation !== this.id && event.conversation?.id !== this.id) return;
     if (this.#phase === 'live') this.#ownEvent(event);
@@ -370,7 +428,8 @@ export class Conversation {
         this.#window.event(event);
         this.#setOpen(event.open === true);
         this.#arrived((event.deltas ?? []).map((/** @type {*} */ delta) => delta.message));
-        break;
+        this.changed.emit('messages');
+        return;
       case 'reset':
         this.#forget();
         this.#subscribe();
@@ -389,7 +448,7 @@ export class Conversation {
       default:
         return;
     }
-    this.changed.emit();
+    this.changed.emit(undefined);
   }
 
   /** @param {Message[]} messages */
@@ -436,9 +495,12 @@ export class Conversation {
     this.#isOpen = isOpen;
   }
 
-  /** @param {'opening' | 'live' | 'waiting' | 'ended'} phase */
-  #setPhase(phase) {
+  /**
+   * @param {'opening' | 'live' | 'waiting' | 'ended'} phase
+   * @param {Reason} [reason]
+   */
+  #setPhase(phase, reason) {
     this.#phase = phase;
-    this.changed.emit();
+    this.changed.emit(reason);
   }
 }

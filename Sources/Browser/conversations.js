@@ -1,4 +1,5 @@
 import { Backoff } from './backoff.js';
+import { compareConversations } from './conversation-merge.js';
 import { RequestError } from './request-error.js';
 import { Signal } from './signal.js';
 
@@ -78,11 +79,7 @@ export class ConversationList {
 
   /** The conversations, latest activity first. */
   get records() {
-    return [...this.#records.values()].sort((a, b) => {
-      const [before, after] = [activity(a), activity(b)];
-      if (before !== after) return before > after ? -1 : 1;
-      return a.id < b.id ? -1 : 1;
-    });
+    return [...this.#records.values()].sort(compareConversations);
   }
 
   /** All unread messages. */
@@ -298,14 +295,4 @@ export class ConversationList {
       this.#connection.request('fetchConversation', params, { final: take }).catch(() => {});
     }, RECOUNT_DELAY);
   }
-}
-
-/**
- * The moment of the latest activity, RFC 3339 in UTC, so that text order is time order.
- *
- * @param {ConversationRecord} record
- */
-function activity({ lastMessage, updatedAt, createdAt }) {
-  const [said, changed] = [lastMessage?.createdAt ?? '', updatedAt ?? createdAt ?? ''];
-  return said > changed ? said : changed;
 }

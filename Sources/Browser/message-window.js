@@ -8,9 +8,10 @@ import { Timeline } from './timeline.js';
 /** @import { ConversationRecord, PageResult, SubscribeResult } from './types.js' */
 
 /**
- * The anchors of `fetchMessages`, as numbers.
+ * What a page is asked for with; `around` takes any anchor of the protocol: a seq, an id, a moment.
  *
- * @typedef {{before?: number, after?: number, around?: number, order?: 'asc' | 'desc'}} PageRange
+ * @typedef {number | string | {time: string}} Anchor
+ * @typedef {{before?: number, after?: number, around?: Anchor, order?: 'asc' | 'desc'}} PageRange
  *
  * What a store keeps of a window: enough to show it again and to resume from there.
  *
@@ -63,6 +64,9 @@ export class MessageWindow {
     return oldest === Infinity ? undefined : oldest;
   }
 
+  /** Whether there is more beyond the two ends of the window. */
+  get hasMore() { return this.#timeline.hasMore; }
+
   /**
    * Whether a message is in the window.
    *
@@ -84,6 +88,27 @@ export class MessageWindow {
    * @param {string} last
    */
   noteVisible(first, last) { this.#visible = [first, last]; }
+
+  /** Lets go of all messages, to begin elsewhere in the same log. */
+  clear() {
+    this.#timeline.reset();
+    this.#visible = null;
+    this.#reconcile();
+  }
+
+  /**
+   * Lets go of as many messages as it takes to keep `count`, from both ends.
+   *
+   * @param {number} count
+   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest)
+   * @returns {boolean}  whether any went
+   */
+  trimTo(count, focus) {
+    const { length } = this.#timeline;
+    this.#timeline.trimTo(count, focus);
+    this.#reconcile();
+    return this.#timeline.length < length;
+  }
 
   /** Forgets everything. */
   forget() {
