@@ -3,6 +3,7 @@ import { messagesOf } from './message-deltas.js';
 
 /** @import { ChatClient } from './chat-client.js' */
 /** @import { ListMessage } from './timeline.js' */
+/** @import { Reason } from './types.js' */
 
 /**
  * A message as a row: its `type` is that of a message that is there, or of a tombstone.
@@ -108,7 +109,7 @@ export class ChatDataSource {
     }));
   }
 
-  /** @param {import('./conversation.js').Reason} reason */
+  /** @param {Reason} reason */
   #changed(reason) {
     const old = this.#items;
     this.#read();

@@ -1,5 +1,4 @@
 import { Backoff } from './backoff.js';
-import { isFillable } from './gaps.js';
 import { listItems } from './items.js';
 import { MessageWindow } from './message-window.js';
 import { Outbox } from './outbox.js';
@@ -12,22 +11,8 @@ import { Signal } from './signal.js';
 /** @import { Connection } from './connection.js' */
 /** @import { MessageStore } from './message-store.js' */
 /** @import { Anchor, PageRange } from './message-window.js' */
-/** @import { EventFrame, Gap, Message, PageResult, SubscribeResult } from './types.js' */
-
-/**
- * The last that was heard of a conversation: an event's name, or the method that was answered.
- *
- * @typedef {{name: string, at: number, count: number}} Heard  `at` in milliseconds since 1970;
- *   `count` of messages in it
- */
-
-/**
- * Why a conversation changed, where that makes a difference to a view: it began (or began anew),
- * came back after an outage, a page came, messages came or changed, or it was brought back from
- * a store.
- *
- * @typedef {'began' | 'resumed' | 'page' | 'messages' | 'restored' | undefined} Reason
- */
+/** @import { EventFrame, Gap, Heard, Message, PageResult, Reason } from './types.js' */
+/** @import { SubscribeResult } from './types.js' */
 
 /** How many messages a page holds: what a subscription starts with, and each step back. */
 const PAGE = 100;
@@ -83,6 +68,7 @@ export class Conversation {
     this.#window = new MessageWindow(id);
     this.#saving = new Saving(id, this.#window, store);
     this.#pages = new Pages({
+      window: this.#window,
       fetch: (range) => this.#fetchPage(range),
       changed: () => this.changed.emit(undefined),
     });
@@ -136,13 +122,13 @@ export class Conversation {
   get lastReadSeq() { return this.#participants.marker.seq; }
 
   /** Whether there is history before the oldest message shown. */
-  get hasOlder() {
-    const { head, oldest } = this.#window;
-    return head !== null && oldest !== undefined && oldest > head.floor;
-  }
+  get hasOlder() { return this.#pages.hasOlder; }
 
   /** Whether older history is being fetched, or why that failed. */
-  get older() { return this.#pages.state('older'); }
+  get older() { return this.#pages.older; }
+
+  /** Whether there is more beyond the two ends of what is here. */
+  get hasMore() { return this.#window.hasMore; }
 
   /** The last that was heard of it; `null` before the first. */
   get heard() { return this.#heard; }
@@ -180,10 +166,33 @@ export class Conversation {
    *
    * @param {number} [limit]  of messages
    */
-  async loadOlder(limit = this.#limit) {
-    if (!this.hasOlder || this.#phase !== 'live') return;
-    await this.#pages.fetch('older', { before: this.#window.oldest, limit });
+  async loadOlder(limit) { if (this.#phase === 'live') await this.#pages.loadOlder(limit); }
+
+  /**
+   * Fetches what is missing nearest to the newest end: the next page where the window was left, or
+   * the newer end of the newest gap.
+   *
+   * @param {number} [limit]  of messages
+   */
+  async loadNewer(limit) { if (this.#phase === 'live') await this.#pages.loadNewer(limit); }
+
+  /**
+   * Fetches one page of a gap; what remains of it stays a gap.
+   *
+   * @param {Gap} gap
+   * @param {'newer' | 'older'} [end]  from which it closes
+   * @param {number} [limit]  of messages
+   */
+  async fill(gap, end = 'newer', limit = undefined) {
+    if (this.#phase === 'live') await this.#pages.fill(gap, end, limit);
   }
+
+  /**
+   * Whether a gap is being filled, or why that failed.
+   *
+   * @param {Gap} gap
+   */
+  filling(gap) { return this.#pages.filling(gap); }
 
   /**
    * Fetches a place of the history with its neighbours, unless it is here.
@@ -193,36 +202,11 @@ export class Conversation {
    *   page came
    */
   async loadAround(anchor) {
-    if (this.#isHere(anchor)) return true;
+    if (this.#window.holds(anchor)) return true;
     if (this.#phase !== 'live') return false;
-    const key = `around ${JSON.stringify(anchor)}`;
-    await this.#pages.fetch(key, { around: anchor });
-    return typeof anchor === 'object' ? this.#pages.state(key) === 'idle' : this.#isHere(anchor);
+    const hasCome = await this.#pages.loadAround(anchor);
+    return typeof anchor === 'object' ? hasCome : this.#window.holds(anchor);
   }
-
-  /** @param {Anchor} anchor */
-  #isHere(anchor) {
-    if (typeof anchor === 'number') return this.at(anchor) !== undefined;
-    return typeof anchor === 'string' && this.#window.has(anchor);
-  }
-
-  /** Whether there is more beyond the two ends of what is here. */
-  get hasMore() { return this.#window.hasMore; }
-
-  /** Lets go of all messages, to begin elsewhere in the history. */
-  clear() {
-    this.#window.clear();
-    this.changed.emit('began');
-  }
-
-  /**
-   * Lets go of as many messages as it takes to keep `count`, from both ends.
-   *
-   * @param {number} count
-   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest)
-   * @returns {boolean}  whether any went
-   */
-  trimTo(count, focus) { return this.#window.trimTo(count, focus); }
 
   /**
    * The message at a place, if it is here.
@@ -239,38 +223,20 @@ export class Conversation {
    */
   noteVisible(first, last) { this.#window.noteVisible(first, last); }
 
-  /**
-   * Fetches what is missing nearest to the newest end: the next page where the window was left, or
-   * the newer end of the newest gap.
-   *
-   * @param {number} [limit]  of messages
-   */
-  async loadNewer(limit = this.#limit) {
-    const gap = this.gaps.at(-1);
-    if (!gap || !isFillable(gap)) return;
-    const isAtHead = gap.before > (this.#window.head?.seq ?? 0);
-    await this.fill(gap, isAtHead ? 'older' : 'newer', limit);
+  /** Lets go of all messages, to begin elsewhere in the history. */
+  clear() {
+    this.#window.clear();
+    this.changed.emit('began');
   }
 
   /**
-   * Fetches one page of a gap; what remains of it stays a gap.
+   * Lets go of as many messages as it takes to keep `count`, from both ends.
    *
-   * @param {Gap} gap
-   * @param {'newer' | 'older'} [end]  from which it closes
-   * @param {number} [limit]  of messages
+   * @param {number} count
+   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest)
+   * @returns {boolean}  whether any went
    */
-  async fill({ after, before }, end = 'newer', limit = this.#limit) {
-    if (this.#phase !== 'live') return;
-    const order = end === 'newer' ? 'desc' : 'asc';
-    await this.#pages.fetch(`gap ${after}`, { after, before, order, limit });
-  }
-
-  /**
-   * Whether a gap is being filled, or why that failed.
-   *
-   * @param {Gap} gap
-   */
-  filling({ after }) { return this.#pages.state(`gap ${after}`); }
+  trimTo(count, focus) { return this.#window.trimTo(count, focus); }
 
   /**
    * Sends a message; it is among the items at once.
@@ -387,14 +353,14 @@ export class Conversation {
     this.#retry = setTimeout(() => this.#subscribe(), error.after ?? this.#backoff.next());
   }
 
-  /** @param {PageRange} range */
-  #fetchPage(range) {
+  /** @param {PageRange & {limit?: number}} range */
+  #fetchPage({ limit = this.#limit, ...range }) {
     const subscription = this.#subscription;
     const show = (/** @type {PageResult} */ { messages, head }) => {
       this.#window.show(messages, head);
       this.changed.emit(undefined);
     };
-    return this.#request('fetchMessages', { limit: this.#limit, ...range }, {
+    return this.#request('fetchMessages', { ...range, limit }, {
       cached: show,
       final: (/** @type {PageResult} */ result) => {
         // A page that was asked for before the subscription was renewed is not part of the `have`

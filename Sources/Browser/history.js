@@ -4,7 +4,7 @@ import { scenarioOf } from './history-scenario.js';
 /** @import { ChatClient } from './chat-client.js' */
 /** @import { HistoryScenario } from './history-scenario.js' */
 /** @import { Anchor } from './message-window.js' */
-/** @import { ConversationRecord, Message } from './types.js' */
+/** @import { ConversationRecord, Message, Reason } from './types.js' */
 
 /**
  * Who is told. `historyDidChange`: the rows, the banner or a loading state are others.
@@ -163,7 +163,7 @@ export class History {
     await this.#load('bottom', () => this.#conversation.loadNewer());
   }
 
-  /** @param {import('./conversation.js').Reason} reason */
+  /** @param {Reason} reason */
   #changed(reason) {
     const { phase } = this.#conversation;
     if (phase === 'waiting') this.#lastBefore ??= this.messages.at(-1)?.id ?? null;

@@ -6,13 +6,14 @@ import { nextLoad, UNTIL_PRELOAD } from './preload.js';
 /** @import { Item } from './items.js' */
 /** @import { MessageDelta } from './merge.js' */
 /** @import { ListMessage } from './timeline.js' */
-/** @import { Gap } from './types.js' */
+/** @import { Gap, Reason } from './types.js' */
 
 /**
  * Who is told when the list changed. The deltas say what: a message that left the list (not one
  * that was deleted in the conversation: that is an update, a tombstone) is `deleted`.
  *
- * @typedef {{managedMessageListDidChange: (deltas: MessageDelta[]) => void}} ManagedMessageListDelegate
+ * @typedef {object} ManagedMessageListDelegate
+ * @property {(deltas: MessageDelta[]) => void} managedMessageListDidChange
  */
 
 /**
@@ -128,7 +129,7 @@ export class ManagedMessageList {
   /** The view has come to its upper edge. */
   scrollViewDidReachTop() { this.#conversation.loadOlder(this.fetchLimit); }
 
-  /** The view has come to its lower edge: what waited there is shown, and what is missing fetched. */
+  /** The view has come to its lower edge: what waited is shown, what is missing fetched. */
   scrollViewDidReachBottom() {
     this.#isAtEnd = true;
     if (this.#isHolding) {
@@ -162,7 +163,7 @@ export class ManagedMessageList {
   /** From here on, news wait. */
   #hold() { this.#limit = Math.min(this.#limit, this.#newest); }
 
-  /** @param {import('./conversation.js').Reason} reason */
+  /** @param {Reason} reason */
   #changed(reason) {
     const { phase } = this.#conversation;
     if (reason === 'began') this.#limit = Infinity;
@@ -175,7 +176,9 @@ export class ManagedMessageList {
     if (phase === 'waiting' && !this.syncOnReconnect) this.#hold();
     const deltas = messageDeltas(old.map(messageIn), this.#shown.map(messageIn));
     if (deltas.length > 0) this.#delegate?.managedMessageListDidChange(deltas);
-    if (reason === 'resumed' && this.syncOnReconnect && this.#isAtEnd) this.#conversation.loadNewer(this.fetchLimit);
+    if (reason === 'resumed' && this.syncOnReconnect && this.#isAtEnd) {
+      this.#conversation.loadNewer(this.fetchLimit);
+    }
   }
 
   /** @param {Item} item */

@@ -68,11 +68,14 @@ export class MessageWindow {
   get hasMore() { return this.#timeline.hasMore; }
 
   /**
-   * Whether a message is in the window.
+   * Whether what an anchor names is in the window; of a moment nobody can say that.
    *
-   * @param {string} id
+   * @param {Anchor} anchor
    */
-  has(id) { return this.#timeline.indexOf(id) !== undefined; }
+  holds(anchor) {
+    if (typeof anchor === 'number') return this.at(anchor) !== undefined;
+    return typeof anchor === 'string' && this.#timeline.indexOf(anchor) !== undefined;
+  }
 
   /**
    * The message at a place, if it is in the window.

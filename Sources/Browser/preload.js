@@ -2,7 +2,7 @@ import { isFillable } from './gaps.js';
 
 /** @import { Gap } from './types.js' */
 
-/** More is fetched when fewer rows than this lie between the view and where messages are missing. */
+/** More is fetched when fewer rows than this lie between the view and what is missing. */
 export const UNTIL_PRELOAD = 50;
 
 /**

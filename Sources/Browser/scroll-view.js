@@ -1,3 +1,4 @@
+import { RowCells } from './row-cells.js';
 import { RowHeights } from './row-heights.js';
 import { Signal } from './signal.js';
 
@@ -51,7 +52,6 @@ export class ScrollView {
   /** After each layout: what is visible, or where, may be another. @type {Signal<void>} */
   laidOut = new Signal();
 
-  #draw;
   #overscan;
   /** @type {readonly Item[]} */
   #items = [];
@@ -61,8 +61,6 @@ export class ScrollView {
   /** Measured at the present width, of items in the list. @type {Map<string, number>} */
   #measured = new Map();
   #estimate = FIRST_ESTIMATE;
-  /** What is in the document, by id. @type {Map<string, {cell: HTMLElement, hash: string}>} */
-  #cells = new Map();
   #top = 0;
   #height = 0;
   #width = 0;
@@ -71,7 +69,8 @@ export class ScrollView {
   /** Where the mouse is, from the window's top. @type {number | null} */
   #pointer = null;
   #sizes;
-  #rows;
+  /** What is in the document. @type {RowCells<Item>} */
+  #cells;
 
   /**
    * @param {object} options
@@ -81,21 +80,19 @@ export class ScrollView {
    * @param {number} [options.overscan]  so far beyond the view rows are drawn, in pixels
    */
   constructor({ draw, element = document.createElement('div'), overscan = 400 }) {
-    this.#draw = draw;
     this.#overscan = overscan;
     /** What to put on the page. It needs a height of its own. */
     this.element = element;
-    this.#rows = document.createElement('div');
-    this.#rows.setAttribute('role', 'none');
-    this.#rows.className = 'rows';
+    this.#sizes = new ResizeObserver((entries) => this.#resized(entries));
+    this.#cells = new RowCells({
+      draw, sizes: this.#sizes, onFocusLost: () => element.focus({ preventScroll: true }),
+    });
     // Few rows stand at the bottom. The browser's own anchoring would work against this one.
     Object.assign(element.style, {
-      display: 'flex', flexDirection: 'column', overflowY: 'auto',
-      overflowAnchor: 'none',
+      display: 'flex', flexDirection: 'column', overflowY: 'auto', overflowAnchor: 'none',
     });
-    Object.assign(this.#rows.style, { flex: 'none', marginTop: 'auto' });
-    element.append(this.#rows);
-    this.#sizes = new ResizeObserver((entries) => this.#resized(entries));
+    Object.assign(this.#cells.element.style, { flex: 'none', marginTop: 'auto' });
+    element.append(this.#cells.element);
     this.#sizes.observe(element);
     element.addEventListener('scroll', () => this.#scrolled(), { passive: true });
     element.addEventListener('pointermove', (event) => {
@@ -144,7 +141,7 @@ export class ScrollView {
    *
    * @param {string} id
    */
-  row(id) { return /** @type {HTMLElement | undefined} */ (this.#cells.get(id)?.cell.firstChild); }
+  row(id) { return this.#cells.row(id); }
 
   /**
    * Shows these items from now on.
@@ -161,7 +158,7 @@ export class ScrollView {
     for (const id of this.#measured.keys()) {
       if (!this.#indices.has(id)) this.#measured.delete(id);
     }
-    if (forceReloadVisible) for (const drawn of this.#cells.values()) drawn.hash = '';
+    if (forceReloadVisible) this.#cells.forgetHashes();
     this.#guess();
     this.#layout(this.#anchorOf(holds));
   }
@@ -197,7 +194,8 @@ export class ScrollView {
    * @param {number} [how.longest]  milliseconds; what is farther away is scrolled to faster
    * @returns {Promise<boolean>}  whether it got there
    */
-  async scrollToItemAnimated(id, edge = 'top', { inset = 0, speed = SPEED, longest = LONGEST } = {}) {
+  async scrollToItemAnimated(id, edge = 'top', how = {}) {
+    const { inset = 0, speed = SPEED, longest = LONGEST } = how;
     const index = this.#indices.get(id);
     if (index === undefined || this.#isScrolling || this.#height === 0) return false;
     if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
@@ -351,72 +349,20 @@ export class ScrollView {
     let [first, last] = [0, -1];
     for (let round = 0; round < ROUNDS; round += 1) {
       const top = this.#topAt(anchor);
-      first = this.#heights.indexAt(top - this.#overscan);
+      first = Math.max(0, this.#heights.indexAt(top - this.#overscan));
       last = this.#heights.indexAt(top + this.#height + this.#overscan);
-      this.#place(Math.max(0, first), last);
-      if (!this.#measure(Math.max(0, first), last)) break;
+      const drawn = this.#cells.place(this.#items.slice(first, last + 1));
+      for (const id of drawn) this.#measured.delete(id);
+      if (!this.#measure(first, last)) break;
     }
     this.#top = this.#topAt(anchor);
-    Object.assign(this.#rows.style, {
-      paddingTop: `${this.#heights.before(Math.max(0, first))}px`,
+    Object.assign(this.#cells.element.style, {
+      paddingTop: `${this.#heights.before(first)}px`,
       paddingBottom: `${this.#heights.total - this.#heights.before(last + 1)}px`,
     });
     this.#isAtEnd = this.#heights.total - this.#top - this.#height < END;
     if (Math.abs(this.element.scrollTop - this.#top) >= 0.5) this.element.scrollTop = this.#top;
     this.laidOut.emit();
-  }
-
-  /**
-   * Makes the document hold these rows and no others.
-   *
-   * @param {number} first
-   * @param {number} last
-   */
-  #place(first, last) {
-    const wanted = new Set();
-    for (let at = first; at <= last; at += 1) wanted.add(this.#items[at].id);
-    for (const [id, { cell }] of this.#cells) {
-      if (!wanted.has(id)) this.#drop(id, cell);
-    }
-    let next = this.#rows.firstElementChild;
-    for (let at = first; at <= last; at += 1) {
-      const cell = this.#cell(this.#items[at]);
-      if (cell === next) next = next.nextElementSibling;
-      else this.#rows.insertBefore(cell, next);
-    }
-  }
-
-  /**
-   * @param {string} id
-   * @param {HTMLElement} cell
-   */
-  #drop(id, cell) {
-    // The next key must not be lost with the row that had the focus.
-    const hadFocus = cell.contains(document.activeElement);
-    cell.remove();
-    this.#sizes.unobserve(cell);
-    this.#cells.delete(id);
-    if (hadFocus) this.element.focus({ preventScroll: true });
-  }
-
-  /** @param {Item} item */
-  #cell(item) {
-    const { id, hash } = item;
-    const drawn = this.#cells.get(id);
-    if (drawn?.hash === hash) return drawn.cell;
-    const known = /** @type {HTMLElement | null} */ (drawn?.cell.firstChild ?? null);
-    const row = this.#draw(item, known);
-    const cell = drawn?.cell ?? document.createElement('div');
-    if (!drawn) {
-      // Margins of a row are part of its height.
-      cell.style.display = 'flow-root';
-      cell.setAttribute('role', 'none');
-      this.#sizes.observe(cell);
-    }
-    if (row !== known) cell.replaceChildren(row);
-    this.#cells.set(id, { cell, hash });
-    this.#measured.delete(id);
-    return cell;
   }
 
   /**
@@ -431,8 +377,7 @@ export class ScrollView {
     for (let at = first; at <= last; at += 1) {
       const { id } = this.#items[at];
       if (this.#measured.has(id)) continue;
-      const { height } = /** @type {{cell: HTMLElement}} */ (this.#cells.get(id)).cell
-        .getBoundingClientRect();
+      const height = this.#cells.height(id);
       this.#measured.set(id, height);
       if (height === this.#heights.at(at)) continue;
       this.#heights.set(at, height);
@@ -470,7 +415,7 @@ export class ScrollView {
     let hasChanged = isNewWidth || isNewHeight;
     if (isNewWidth) this.#measured.clear();
     for (const { target } of entries) {
-      const id = this.#idOf(target);
+      const id = this.#cells.idOf(target);
       if (id === undefined || this.#measured.get(id) === target.getBoundingClientRect().height) {
         continue;
       }
@@ -478,11 +423,5 @@ export class ScrollView {
       hasChanged = true;
     }
     if (hasChanged) this.#layout(this.#anchorOf(holds));
-  }
-
-  /** @param {Element} cell */
-  #idOf(cell) {
-    for (const [id, drawn] of this.#cells) if (drawn.cell === cell) return id;
-    return undefined;
   }
 }

@@ -1,4 +1,4 @@
-"""The quick start of the README, as somebody would try it: a page of their own beside the client."""
+"""The quick start of the README, as somebody would try it: their own page beside the client."""
 
 import functools
 import http.server

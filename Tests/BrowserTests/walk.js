@@ -31,7 +31,7 @@ async ({ direction, step, newest, patience }) => {
       drift = Math.max(drift, Math.abs(moved - followed.by));
     }
     if (isOver()) break;
-    if (now - progressAt > patience) throw new Error(`nothing new came after ${seen.size} messages`);
+    if (now - progressAt > patience) throw new Error(`nothing came after ${seen.size} messages`);
     const { top, bottom, height } = scroller.getBoundingClientRect();
     // Whoever reads on waits for what is missing instead of scrolling over it.
     const left = Math.min(step, ...[...scroller.querySelectorAll('.gap')].map((gap) => {

@@ -100,7 +100,8 @@ export class TruthPanel {
     const { upstream, state } = this.#connection;
     const origin = upstream === null ? 'unknown'
       : `${upstream.state} since ${clockTime(upstream.since)}`;
-    const asOf = have === null ? '–' : `${number.format(have.asOf)} of ${number.format(have.head.rev)}`;
+    const asOf = have === null
+      ? '–' : `${number.format(have.asOf)} of ${number.format(have.head.rev)}`;
     return [
       ['Held', `${number.format(held)} of ${number.format(all)} messages`],
       ['As of change', isOpen ? `${asOf}, there may be more` : asOf],
@@ -108,7 +109,8 @@ export class TruthPanel {
       ['Upstream', origin],
       ['Log', have === null ? '–' : have.head.epoch],
       ['Last heard', heard === null ? '–'
-        : `${heard.name} (${number.format(heard.count)}) at ${fullClock(heard.at)}`],
+        : `${heard.name}${heard.count > 0 ? ` (${number.format(heard.count)})` : ''} at ${
+          fullClock(heard.at)}`],
     ];
   }
 
@@ -143,7 +145,8 @@ export class TruthPanel {
  */
 function stretches({ head, runs }, gaps, view) {
   const all = head.seq - head.floor + 1;
-  const stretch = (/** @type {string} */ kind, /** @type {number} */ low, /** @type {number} */ high) => {
+  /** @type {(kind: string, low: number, high: number) => HTMLElement} */
+  const stretch = (kind, low, high) => {
     const drawn = element('span', { 'data-kind': kind });
     const width = Math.max(LEAST, ((high - low + 1) / all) * 100);
     const left = Math.min(100 - width, ((low - head.floor) / all) * 100);

@@ -194,7 +194,9 @@ test('focus decides from which end is cut', async () => {
 });
 
 test('decorated rows have a separator above each day, and uids that stay', () => {
-  const item = (uid, author, createdAt) => ({ uid, type: 'message', message: { author, createdAt } });
+  const item = (uid, author, createdAt) => (
+    { uid, type: 'message', message: { author, createdAt } }
+  );
   const items = [
     item('a', 'bob', '2026-11-20T10:00:00.000Z'), item('b', 'bob', '2026-11-20T10:01:00.000Z'),
     item('c', 'bob', '2026-11-20T10:05:00.000Z'), item('d', 'eve', '2026-11-21T10:05:01.000Z'),
