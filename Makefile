@@ -18,7 +18,7 @@ help:
 	@echo 'make test      lint, build, all tests; ends with the numbers passed and failed'
 	@echo 'make simulate  seeded worlds without end, until one breaks a promise; Ctrl-C stops it'
 	@echo 'make soak      the gateway tests twenty times as long, with other choices each time'
-	@echo 'make faults    each outage of Redis 20 times, kills, storms of 10,000; prints a table'
+	@echo 'make faults    each outage and failover of Redis 20 times, kills, storms; prints a table'
 	@echo 'make build     everything, for debugging'
 	@echo 'make release   the program alone, optimised: .build/release/gapless'
 	@echo 'make bench     the load generator against the program; JSON in .build/bench-*.json'
