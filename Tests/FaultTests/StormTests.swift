@@ -62,7 +62,7 @@ extension Faults {
             let areWhole = try swarm.run(.after(.seconds(120))) {
                 swarm.clients.indices.allSatisfy { isWhole(swarm.clients[$0], $0, 50 + inserted) }
             }
-            #expect(areWhole, "\(clientCount) clients are not whole in time")
+            #expect(areWhole, "not whole in time: \(stragglers(swarm, 50 + inserted))")
             let took = ContinuousClock.now - began
 
             let after = try gateway.fetches()
@@ -125,6 +125,18 @@ extension Faults {
             let holder = client.holder(conversation(place))
             return !holder.isOpen && holder.held.count == count
                 && holder.asOf == holder.head["rev"].int
+        }
+
+        private func stragglers(_ swarm: ClientSwarm, _ count: Int) -> String {
+            let places = swarm.clients.indices.filter { !isWhole(swarm.clients[$0], $0, count) }
+            let first = places.prefix(3).map { place in
+                let holder = swarm.clients[place].holder(conversation(place))
+                return "client \(place) holds \(holder.held.count) of \(count),"
+                    + " asOf \(holder.asOf) of \(holder.head["rev"].int ?? 0)"
+                    + (holder.isOpen ? ", open" : "")
+                    + (swarm.clients[place].connection.hasEnded ? ", gone" : "")
+            }
+            return "\(places.count): \(first.joined(separator: "; "))"
         }
 
         /// One client of each conversation against the log, and the others against that one.
