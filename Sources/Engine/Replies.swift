@@ -74,21 +74,20 @@ extension JSONWriter {
         beginArray()
         for run in coverage.runs.reversed() {
             guard let newest = ids[run.high], let oldest = ids[run.low] else { continue }
-            beginObject()
-            key("newest")
-            end(newest, run.high)
-            key("oldest")
-            end(oldest, run.low)
-            endObject()
+            // There may be a thousand of them: what is the same in each is text already.
+            raw {
+                $0.append(contentsOf: #"{"newest":{"id":"#.utf8)
+                JSONWriter.append(newest, to: &$0)
+                $0.append(contentsOf: #","seq":"#.utf8)
+                JSONWriter.append(Int64(run.high), to: &$0)
+                $0.append(contentsOf: #"},"oldest":{"id":"#.utf8)
+                JSONWriter.append(oldest, to: &$0)
+                $0.append(contentsOf: #","seq":"#.utf8)
+                JSONWriter.append(Int64(run.low), to: &$0)
+                $0.append(contentsOf: "}}".utf8)
+            }
         }
         endArray()
-    }
-
-    private mutating func end(_ id: String, _ seq: Int) {
-        beginObject()
-        member("id", string: id)
-        member("seq", int: seq)
-        endObject()
     }
 
     /// The result of `fetchConversations`.
