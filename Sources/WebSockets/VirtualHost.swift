@@ -13,7 +13,8 @@ import Glibc
 /// adopted in the raw role, and RFC 9112 and RFC 6455 are read by `HTTPRequestHead` and
 /// `FrameDecoder`; an idle connection is smaller for it.
 final class VirtualHost {
-    /// Bytes read at once, one buffer for all connections; and what one write hands to the socket
+    /// Bytes that one turn reads of a socket, into one buffer for all connections: a client's requests
+    /// for all of its conversations come in one turn. Also what one write hands to the socket
     /// before the library would rather copy it.
     static let chunk = 64 * 1024
 
@@ -68,7 +69,7 @@ final class VirtualHost {
         protocols.initialize(repeating: lws_protocols(), count: 2)
         protocols[0].name = cString("gapless")
         protocols[0].callback = socketEvent
-        protocols[0].rx_buffer_size = 1024
+        protocols[0].rx_buffer_size = chunk
         protocols[0].tx_packet_size = chunk
         return protocols
     }

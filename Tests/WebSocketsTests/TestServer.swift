@@ -54,6 +54,18 @@ final class TestServer: @unchecked Sendable {
         return value
     }
 
+    /// Runs while the loop stands still: what is sent meanwhile is all there in its next turn.
+    func whileLoopWaits(_ body: () throws -> Void) rethrows {
+        let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        loop.post {
+            begun.signal()
+            done.wait()
+        }
+        begun.wait()
+        defer { done.signal() }
+        try body()
+    }
+
     /// Waits until something holds on the loop.
     ///
     /// - Returns: false if it does not within ten seconds.
@@ -78,6 +90,8 @@ final class Echo: ServerDelegate {
     var writable: [SocketID] = []
     var pongs = 0
     var messages: [[UInt8]] = []
+    /// The turns in which they came.
+    var messageTurns: Set<Int> = []
     /// What an upgrade is answered with; nil accepts it.
     var refusal: HTTPResponse?
     /// Requests whose path is "/later" wait here.
@@ -94,6 +108,7 @@ final class Echo: ServerDelegate {
 
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {
         messages.append(bytes)
+        messageTurns.insert(turns)
         buffer.removeAll()
         buffer.append(Frame.frame(isBinary ? .binary : .text, bytes))
         _ = server?.send(socket, &buffer)
