@@ -73,6 +73,8 @@ package final class Engine {
     var streams: [ID: Stream] = [:]
     var pending: [UInt64: Pending] = [:]
     var timers = TimerWheel()
+    /// What the hot tails of all streams take, or somewhat more.
+    var hotBytes = 0
     /// Since when the upstream is in its state, for clients.
     var upstreamState: UpstreamState = .online
     var upstreamSince: Timestamp
@@ -116,6 +118,8 @@ package final class Engine {
     private var dirty: [Session] = []
     private var closes: [(SessionID, CloseCode)] = []
     private var pressed: [SessionID] = []
+    /// Sessions that wait with requests, and have taken some of what they were sent.
+    var resumable: [Session] = []
     /// Streams with something that waits for the end of the turn.
     var touched: [Stream] = []
 
@@ -154,6 +158,8 @@ package final class Engine {
     /// that fell behind are shed.
     package func endTurn(at now: Timestamp) {
         self.now = now
+        lookAround()
+        goOn()
         let streams = touched
         touched.removeAll(keepingCapacity: true)
         for stream in streams {
@@ -194,14 +200,6 @@ package final class Engine {
         return pressed
     }
 
-    /// Whether the answer to this question still serves somebody.
-    package func waits(for token: UInt64) -> Bool {
-        guard case .answer(let call) = pending[token] else { return pending[token] != nil }
-        if let session = sessions[call.session], !session.isClosing { return true }
-        pending[token] = nil
-        return false
-    }
-
     /// Sessions whose sockets did not take all that they were given.
     package func blockedSessions() -> [SessionID] {
         sessions.values.filter(\.isBlocked).map(\.id)
@@ -220,6 +218,7 @@ package final class Engine {
         guard let session = sessions[id] else { return false }
         books.written += session.outbox.take(limit, write)
         session.lastSent = now
+        noteRoom(session)
         return !session.outbox.isEmpty
     }
 
@@ -239,6 +238,7 @@ package final class Engine {
         session.outbox.bytesInFlight = unsent
         guard unsent == 0 else { return }
         session.isBlocked = false
+        noteRoom(session)
         if !session.outbox.isEmpty { mark(session) }
     }
 
@@ -280,9 +280,8 @@ package final class Engine {
         mark(session)
     }
 
-    /// For frames that are this session's alone and are never shed. What one turn answers is
-    /// bounded by the request rate alone: past the soft limit the session is to be flushed within
-    /// the turn, and one whose socket takes no more is closed at the hard one.
+    /// For frames that are this session's alone and are never shed. Past the soft limit the session
+    /// is to be flushed within the turn, and no request of it is answered before it was.
     func push(_ session: Session, _ payload: [UInt8]) {
         push(session, .barrier(Frame(payload)))
         guard session.outbox.backlog > limits.outboxSoft else { return }
@@ -321,6 +320,7 @@ package final class Engine {
         for subscription in session.subscriptions.reversed() { subscription.stream.remove(session) }
         unwatchList(session)
         session.held.removeAll()
+        session.postponed.removeAll()
         session.heldListEvents.removeAll()
         if let user = session.user {
             sessionsByUser[user.id]?.removeAll { $0 === session }
@@ -343,6 +343,8 @@ package struct Figures: Sendable {
     /// Subscriptions answered, by whether the holder's log was confirmed.
     package var resumes = 0
     package var resets = 0
+    /// Of those that were confirmed, the ones answered from memory.
+    package var remembered = 0
     /// Questions to an origin that lives elsewhere.
     package var fetches: [FetchKind: Int] = [:]
 
