@@ -8,9 +8,9 @@ extension Engine {
     /// More waits for the session than it is to have waiting.
     func isOverfull(_ session: Session) -> Bool { session.outbox.backlog > limits.outboxSoft }
 
-    /// Whether this question is to be answered now. Not if it serves nobody any more; if its session
-    /// has not taken what it was sent, when it is put off and asked again later; or if the answer
-    /// was in memory, when it has been given.
+    /// Whether this question is to be answered now. Not if it serves nobody any more; if its
+    /// session has not taken what it was sent, when it is put off and asked again later; or if the
+    /// answer was in memory, when it has been given.
     package func waits(for token: UInt64) -> Bool {
         guard let call = pending[token]?.answered else { return pending[token] != nil }
         if let session = sessions[call.session], !session.isClosing {
@@ -24,8 +24,8 @@ extension Engine {
         return false
     }
 
-    /// Whether there is something to do in the next turn that came in before: requests that were put
-    /// off and can go on, sessions that are to be looked at.
+    /// Whether there is something to do in the next turn that came in before: requests that were
+    /// put off and can go on, sessions that are to be looked at.
     package var hasMore: Bool {
         timers.isBehind || resumable.contains { !isOverfull($0) }
     }

@@ -66,7 +66,7 @@ extension RawJSON {
         let span = bytes.span
         guard span.count >= 2, span[0] == UInt8(ascii: "[") else { return nil }
         var pairs: [(first: Int, second: Int)] = []
-        guard span[1] != UInt8(ascii: "]") else { return pairs }
+        guard span[1] != UInt8(ascii: "]") else { return span.count == 2 ? pairs : nil }
         // No pair takes less than `[1,2],`.
         pairs.reserveCapacity(min(span.count / 6, 1000))
         var at = 1

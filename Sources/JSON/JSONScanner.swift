@@ -94,7 +94,10 @@ struct JSONScanner {
         // A pair is an array of its own.
         let mayHoldPairs = depth + 1 < Self.depthLimit
         while more {
-            if mayHoldPairs { IntegerPairs.skip(in: text, at: &at) }
+            if mayHoldPairs {
+                IntegerPairs.skip(in: text, at: &at)
+                skipSpace(in: text)
+            }
             try value(in: text, depth: depth + 1)
             more = try next(closing: UInt8(ascii: "]"), in: text)
         }

@@ -49,11 +49,11 @@ import Testing
         let client = try RawClient(port: server.port)
         try client.upgrade()
         #expect(server.eventually { $0.echo.open.count == 1 })
-        let requests = (0..<300).map { number in
+        let requests = (0..<150).map { number in
             RawClient.masked(1, Array("\(number) \(String(repeating: "x", count: 90))".utf8))
         }
         try server.whileLoopWaits { try client.send(requests.flatMap(\.self)) }
-        #expect(server.eventually { $0.echo.messages.count == 300 })
+        #expect(server.eventually { $0.echo.messages.count == 150 })
         #expect(server.onLoop { $0.echo.messageTurns.count } == 1)
     }
 
