@@ -7,13 +7,14 @@ import JSON
 public struct Boundary: Sendable, Hashable {
     /// A message at the end of a run.
     public struct End: Sendable, Hashable {
-        /// Which message it is.
-        public var id: String
+        /// Which message it is; nil from a gateway that has not seen it, for a run that only its
+        /// client holds.
+        public var id: String?
         /// Its place.
         public var seq: Int
 
         /// A message at the end of a run.
-        public init(id: String, seq: Int) {
+        public init(id: String?, seq: Int) {
             self.id = id
             self.seq = seq
         }
@@ -52,12 +53,14 @@ public struct Boundary: Sendable, Hashable {
 
     /// Writes the boundary as one value.
     public func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("newest")
-        newest.write(to: &writer)
-        writer.key("oldest")
-        oldest.write(to: &writer)
-        writer.endObject()
+        // An answer may hold a thousand of them: what is the same in each is text already.
+        writer.raw {
+            $0.append(contentsOf: #"{"newest":"#.utf8)
+            newest.append(to: &$0)
+            $0.append(contentsOf: #","oldest":"#.utf8)
+            oldest.append(to: &$0)
+            $0.append(UInt8(ascii: "}"))
+        }
     }
 }
 
@@ -72,20 +75,24 @@ extension Boundary.End {
         for member in object.members {
             let field = RecordField(of: Self.record, member)
             switch member.key {
-            case "id": id = try field.id()
+            case "id": id = field.isNull ? nil : try field.id()
             case "seq": seq = try field.integer(from: 1)
             default: break
             }
         }
-        guard let id else { throw .missing("id", of: Self.record) }
         guard let seq else { throw .missing("seq", of: Self.record) }
         self.init(id: id, seq: seq)
     }
 
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("id", string: id)
-        writer.member("seq", int: seq)
-        writer.endObject()
+    fileprivate func append(to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: #"{"id":"#.utf8)
+        if let id {
+            JSONWriter.append(id, to: &bytes)
+        } else {
+            bytes.append(contentsOf: "null".utf8)
+        }
+        bytes.append(contentsOf: #","seq":"#.utf8)
+        JSONWriter.append(Int64(seq), to: &bytes)
+        bytes.append(UInt8(ascii: "}"))
     }
 }

@@ -257,7 +257,7 @@ final class Driver {
             case .answered(let token, let generation, let result):
                 measurements.answered(token, result)
                 if let call = waiting.removeValue(forKey: token) {
-                    call.answered(result)
+                    call.answered(result, at: now)
                 } else {
                     engine.fetched(token, generation: generation, result, at: now)
                 }
