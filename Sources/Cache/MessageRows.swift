@@ -13,7 +13,7 @@ package final class MessageRows {
     private let byID: Statement
     private let sent: Statement
     private let place: Statement
-    private let name: Statement
+    private let names: Statement
     private let newest: Statement
     private let atOrAbove: Statement
     private let newestChanges: Statement
@@ -32,7 +32,8 @@ package final class MessageRows {
         sent = try connection.prepare(
             "SELECT \(Self.columns), sent FROM message WHERE cid = ? AND id = ?")
         place = try connection.prepare("SELECT seq FROM message WHERE cid = ? AND id = ?")
-        name = try connection.prepare("SELECT id FROM message WHERE cid = ? AND seq = ?")
+        names = try connection.prepare(
+            "SELECT seq, id FROM message WHERE cid = ? AND seq >= ? ORDER BY seq")
         newest = try connection.prepare(
             "SELECT seq FROM message WHERE cid = ? ORDER BY seq DESC LIMIT 1")
         atOrAbove = try connection.prepare(
@@ -161,13 +162,33 @@ package final class MessageRows {
         return try place.first { $0.int(0) }
     }
 
-    /// The id of the message at a place.
+    /// The ids of the messages at these places, which ascend; a place that holds none is left out.
+    /// A holder of a thousand runs asks for two thousand: what is near is walked to, since a step
+    /// costs a fraction of a search.
     /// - Throws: `CacheError`, if the file can't be read.
-    package func id(_ cid: Int, at seq: Int) throws(CacheError) -> String? {
-        name.bind(1, cid)
-        name.bind(2, seq)
-        return try name.first { $0.text(0) }
+    package func ids(_ cid: Int, at places: [Int]) throws(CacheError) -> [Int: String] {
+        defer { names.reset() }
+        var ids: [Int: String] = [:]
+        ids.reserveCapacity(places.count)
+        var next = 0
+        while next < places.count {
+            names.reset()
+            names.bind(1, cid)
+            names.bind(2, places[next])
+            var seq: Int
+            repeat {
+                guard try names.step() else { return ids }
+                seq = names.int(0)
+                while next < places.count, places[next] < seq { next += 1 }
+                if next < places.count, places[next] == seq { ids[seq] = names.text(1) }
+                while next < places.count, places[next] == seq { next += 1 }
+            } while next < places.count && places[next] - seq <= Self.near
+        }
+        return ids
     }
+
+    /// As many steps cost about as much as a search.
+    private static let near = 4
 
     /// The place of the newest message, 0 if there is none.
     /// - Throws: `CacheError`, if the file can't be read.

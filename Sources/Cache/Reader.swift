@@ -116,9 +116,7 @@ package final class Reader {
     }
 
     func ids(_ log: LogRow, _ places: [Int]) throws(CacheError) -> [Int: String] {
-        var ids: [Int: String] = [:]
-        for place in places { ids[place] = try rows.messages.id(log.cid, at: place) }
-        return ids
+        try rows.messages.ids(log.cid, at: places.sorted())
     }
 
     private func participants(

@@ -53,12 +53,14 @@ public struct Boundary: Sendable, Hashable {
 
     /// Writes the boundary as one value.
     public func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("newest")
-        newest.write(to: &writer)
-        writer.key("oldest")
-        oldest.write(to: &writer)
-        writer.endObject()
+        // An answer may hold a thousand of them: what is the same in each is text already.
+        writer.raw {
+            $0.append(contentsOf: #"{"newest":"#.utf8)
+            newest.append(to: &$0)
+            $0.append(contentsOf: #","oldest":"#.utf8)
+            oldest.append(to: &$0)
+            $0.append(UInt8(ascii: "}"))
+        }
     }
 }
 
@@ -82,11 +84,15 @@ extension Boundary.End {
         self.init(id: id, seq: seq)
     }
 
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("id")
-        if let id { writer.string(id) } else { writer.null() }
-        writer.member("seq", int: seq)
-        writer.endObject()
+    fileprivate func append(to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: #"{"id":"#.utf8)
+        if let id {
+            JSONWriter.append(id, to: &bytes)
+        } else {
+            bytes.append(contentsOf: "null".utf8)
+        }
+        bytes.append(contentsOf: #","seq":"#.utf8)
+        JSONWriter.append(Int64(seq), to: &bytes)
+        bytes.append(UInt8(ascii: "}"))
     }
 }

@@ -46,6 +46,17 @@ public struct Coverage: Sendable, Hashable {
         for run in sorted { append(run) }
     }
 
+    /// Holds what any of `runs` holds; each starts at or above the start of the one before it.
+    /// - Complexity: O(runs)
+    public init(ascending runs: [Run]) {
+        self.runs = []
+        self.runs.reserveCapacity(runs.count)
+        for run in runs {
+            precondition(self.runs.last.map { $0.low <= run.low } ?? true, "runs not ascending")
+            append(run)
+        }
+    }
+
     /// Holds the single places given, in any order.
     public init(places: some Sequence<Int>) {
         self.init(places.map { Run($0, $0) })

@@ -79,6 +79,8 @@ extension Engine {
             let resume = Resume(
                 latest: page.messages, standing: standing, bytes: limits.replyBytes,
                 isReset: isReset, limit: call.request.limit)
+            // The oldest of them is where the holder's run will begin when it comes back.
+            if let oldest = page.messages.last { stream.tail.learn([oldest.seq: oldest.id]) }
             begin(call, resume, stream, state, ids: [:])
         case (.subscribeMessages(_, let have?, _), .catchUp(let read)):
             var read = read
@@ -91,6 +93,7 @@ extension Engine {
                 // What changed in between is not known here.
                 read.outdated = have.runs.subtracting(Coverage(places: read.changed.map(\.seq)))
             }
+            stream.tail.learn(read.ids)
             let resume = read.resume(have, standing: standing, bytes: limits.replyBytes)
             begin(call, resume, stream, state, ids: read.ids)
         case (.fetchMessages(_, let request), .page(var page)):

@@ -121,6 +121,7 @@ extension Engine {
     private func apply(
         _ type: DeltaType, _ message: EncodedMessage, _ head: Head, to stream: Stream
     ) {
+        if let from = stream.state?.position { remember(message, from: from, to: head, stream) }
         stream.state?.head = head
         stream.state?.position = head
         tell(type, .live, message, stream)
@@ -158,6 +159,7 @@ extension Engine {
         _ record: Record, _ head: Head, removed: [String], isNew: Bool, to stream: Stream
     ) {
         flush(stream)
+        if let from = stream.state?.position { remember(nil, from: from, to: head, stream) }
         stream.state?.head = head
         stream.state?.position = head
         tell(record, removed: removed, isNew: isNew, stream)

@@ -73,6 +73,8 @@ package final class Engine {
     var streams: [ID: Stream] = [:]
     var pending: [UInt64: Pending] = [:]
     var timers = TimerWheel()
+    /// What the hot tails of all streams take, or somewhat more.
+    var hotBytes = 0
     /// Since when the upstream is in its state, for clients.
     var upstreamState: UpstreamState = .online
     var upstreamSince: Timestamp
@@ -114,6 +116,8 @@ package final class Engine {
     private var dirty: [Session] = []
     private var closes: [(SessionID, CloseCode)] = []
     private var pressed: [SessionID] = []
+    /// Sessions that wait with requests, and have taken some of what they were sent.
+    var resumable: [Session] = []
     /// Streams with something that waits for the end of the turn.
     var touched: [Stream] = []
 
@@ -152,6 +156,8 @@ package final class Engine {
     /// that fell behind are shed.
     package func endTurn(at now: Timestamp) {
         self.now = now
+        lookAround()
+        goOn()
         let streams = touched
         touched.removeAll(keepingCapacity: true)
         for stream in streams {
@@ -192,14 +198,6 @@ package final class Engine {
         return pressed
     }
 
-    /// Whether the answer to this question still serves somebody.
-    package func waits(for token: UInt64) -> Bool {
-        guard case .answer(let call) = pending[token] else { return pending[token] != nil }
-        if let session = sessions[call.session], !session.isClosing { return true }
-        pending[token] = nil
-        return false
-    }
-
     /// Sessions whose sockets did not take all that they were given.
     package func blockedSessions() -> [SessionID] {
         sessions.values.filter(\.isBlocked).map(\.id)
@@ -218,6 +216,7 @@ package final class Engine {
         guard let session = sessions[id] else { return false }
         books.written += session.outbox.take(limit, write)
         session.lastSent = now
+        noteRoom(session)
         return !session.outbox.isEmpty
     }
 
@@ -237,6 +236,7 @@ package final class Engine {
         session.outbox.bytesInFlight = unsent
         guard unsent == 0 else { return }
         session.isBlocked = false
+        noteRoom(session)
         if !session.outbox.isEmpty { mark(session) }
     }
 
@@ -278,9 +278,8 @@ package final class Engine {
         mark(session)
     }
 
-    /// For frames that are this session's alone and are never shed. What one turn answers is
-    /// bounded by the request rate alone: past the soft limit the session is to be flushed within
-    /// the turn, and one whose socket takes no more is closed at the hard one.
+    /// For frames that are this session's alone and are never shed. Past the soft limit the session
+    /// is to be flushed within the turn, and no request of it is answered before it was.
     func push(_ session: Session, _ payload: [UInt8]) {
         push(session, .barrier(Frame(payload)))
         guard session.outbox.backlog > limits.outboxSoft else { return }
@@ -324,79 +323,12 @@ package final class Engine {
         for subscription in session.subscriptions.reversed() { subscription.stream.remove(session) }
         unwatchList(session)
         session.held.removeAll()
+        session.postponed.removeAll()
         session.heldListEvents.removeAll()
         session.shown.removeAll()
         if let user = session.user {
             sessionsByUser[user.id]?.removeAll { $0 === session }
             if sessionsByUser[user.id]?.isEmpty == true { sessionsByUser[user.id] = nil }
         }
-    }
-}
-
-/// What the engine counts for health and metrics.
-package struct Figures: Sendable {
-    /// Connections closed by the gateway, by code.
-    package var closes: [CloseCode: Int] = [:]
-    /// Requests answered with an error, by code.
-    package var errors: [ErrorCode: Int] = [:]
-    package var requests = 0
-    /// Changes taken from the feed.
-    package var changes = 0
-    /// Times that a slow reader's events became a gap.
-    package var shed = 0
-    /// Subscriptions answered, by whether the holder's log was confirmed.
-    package var resumes = 0
-    package var resets = 0
-    /// Questions to an origin that lives elsewhere.
-    package var fetches: [FetchKind: Int] = [:]
-
-    package init() {}
-}
-
-/// How many there are of what the engine holds.
-package struct Totals: Sendable {
-    package var sessions: Int
-    package var subscriptions: Int
-    package var streams: Int
-    package var outboxBytes: Int
-    /// With what is queued now.
-    package var books: Books
-}
-
-extension Engine {
-    /// Counted on demand: health is asked for a few times a minute, changes come by the thousand.
-    package func totals() -> Totals {
-        var totals = Totals(
-            sessions: sessions.count, subscriptions: 0, streams: streams.count, outboxBytes: 0,
-            books: books)
-        for session in sessions.values {
-            totals.subscriptions += session.subscriptions.count
-            totals.outboxBytes += session.outbox.backlog
-            totals.books.queued += session.outbox.deltas
-        }
-        return totals
-    }
-
-    /// The books of each conversation in memory.
-    /// - Complexity: O(streams + what waits in outboxes)
-    package func conversationBooks() -> [(conversation: String, books: Books)] {
-        var queued: [ObjectIdentifier: Int] = [:]
-        for session in sessions.values {
-            for event in session.outbox.events {
-                if let ledger = event.ledger {
-                    queued[ObjectIdentifier(ledger), default: 0] += event.deltas
-                }
-            }
-        }
-        return inOrder(streams.values).map { stream in
-            var books = stream.ledger.books
-            books.queued = queued[ObjectIdentifier(stream.ledger)] ?? 0
-            return (stream.id, books)
-        }
-    }
-
-    /// In which state the upstream is, and since when.
-    package var upstream: (state: UpstreamState, since: Timestamp) {
-        (upstreamState, upstreamSince)
     }
 }

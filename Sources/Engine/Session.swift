@@ -34,6 +34,11 @@ final class Session {
     /// Requests that wait because one for the same conversation is under way: a subscription and
     /// its end must not overtake each other.
     var held: [(conversation: String, call: Call)] = []
+    /// What it asked for while it had not taken what it was sent. Its socket is not read while it
+    /// is blocked, so this is at most what one read of it brings.
+    var postponed: [Postponed] = []
+    /// It stands in the engine's list of sessions whose requests go on.
+    var isResumable = false
     var bucket: TokenBucket
     /// Its socket did not take all that it was given.
     var isBlocked = false

@@ -30,6 +30,8 @@ final class Stream {
     /// Answers to subscriptions at this position, as they were encoded: in a storm many ask the
     /// same.
     var encoded = EncodedResumes()
+    /// The latest changes, for those who come back soon. Of a log in the same file only.
+    var tail = HotTail()
     let ledger = Ledger()
     /// Answers to writes that wait for their changes.
     var promises: [Promise] = []

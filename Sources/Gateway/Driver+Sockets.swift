@@ -9,8 +9,8 @@ extension Driver: ServerDelegate {
         guard request.listener == "public", request.path == "/v1/ws" else {
             return .refuse(.error(RequestError(.notFound, "path: not found")))
         }
-        if engine.isDraining {
-            let seconds = max(1, (configuration.drain.window + 999) / 1000)
+        if let wait = engine.drainedIn {
+            let seconds = max(1, (wait + 999) / 1000)
             var response = HTTPResponse.error(
                 RequestError(.originUnavailable, "the gateway drains", retry: .later))
             response.headers.append(.init("Retry-After", String(seconds)))

@@ -85,9 +85,9 @@ final class Driver {
         actions.append(engine.takeActions(), at: began)
         measurements.decided(upTo: actions.appended)
         while performActions(until: began + Self.turnBudget) { engine.endTurn(at: now()) }
-        // What is left is done in the next turn, behind what came in meanwhile.
-        if !actions.isEmpty { loop.post {} }
         for session in engine.takeDirtySessions() { flush(session) }
+        // What is left is done in the next turn, behind what came in meanwhile.
+        if !actions.isEmpty || engine.hasMore { loop.post {} }
         for (session, code) in engine.takeCloses() {
             server.close(
                 SocketID(rawValue: session), code: code.rawValue, reason: code.reason)
@@ -114,8 +114,7 @@ final class Driver {
     private func perform(_ action: Engine.Action) {
         switch action {
         case .read(let token, let query):
-            guard engine.waits(for: token) else { return }
-            engine.answered(token, read(query), at: engine.now)
+            if engine.waits(for: token) { engine.answered(token, read(query), at: engine.now) }
             if case .catchUp = query { measurements.replayed(since: actions.since) }
             // One turn can ask for more than a socket takes: what is long goes out at once.
             for session in engine.takePressedSessions() { flush(session) }

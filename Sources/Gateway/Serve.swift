@@ -48,7 +48,7 @@ private final class Service {
         let credentials = try Credentials(configuration.auth)
         var options = Store.Options(
             path: configuration.cache.path, origin: configuration.upstream.kind.rawValue)
-        // A predecessor that drains is gone by then; the slots of its clients cover the wait.
+        // A predecessor that drains is gone by then, and the slots of its clients begin later.
         options.succession = .milliseconds(configuration.drain.deadline) + .seconds(10)
         options.isChecked = true
         let store = try Store(options)
@@ -149,6 +149,7 @@ private final class Service {
         driver.engine.beginDrain(
             window: driver.configuration.drain.window,
             deadline: driver.configuration.drain.deadline,
+            succession: configuration.upstream.kind == .embedded ? .after : .beside,
             at: driver.now())
     }
 

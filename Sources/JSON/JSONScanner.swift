@@ -91,7 +91,13 @@ struct JSONScanner {
 
     private mutating func array(in text: Span<UInt8>, depth: Int) throws(JSONError) {
         var more = try enter(closing: UInt8(ascii: "]"), depth: depth, in: text)
+        // A pair is an array of its own.
+        let mayHoldPairs = depth + 1 < Self.depthLimit
         while more {
+            if mayHoldPairs {
+                IntegerPairs.skip(in: text, at: &at)
+                skipSpace(in: text)
+            }
             try value(in: text, depth: depth + 1)
             more = try next(closing: UInt8(ascii: "]"), in: text)
         }

@@ -46,7 +46,7 @@ public struct JSONWriter: Sendable {
     /// The name of the member whose value comes next.
     public mutating func key(_ name: String) {
         beginValue()
-        quote(name)
+        Self.append(name, to: &bytes)
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }
@@ -56,7 +56,7 @@ public struct JSONWriter: Sendable {
     /// A string.
     public mutating func string(_ value: String) {
         beginValue()
-        quote(value)
+        Self.append(value, to: &bytes)
     }
 
     /// An integer.
@@ -65,18 +65,25 @@ public struct JSONWriter: Sendable {
     /// An integer.
     public mutating func int(_ value: Int64) {
         beginValue()
+        Self.append(value, to: &bytes)
+    }
+
+    /// The text of an integer, behind other text.
+    public static func append(_ value: Int64, to bytes: inout [UInt8]) {
         guard value < 0 || value > 9 else {
             bytes.append(UInt8(ascii: "0") + UInt8(value))
             return
         }
         if value < 0 { bytes.append(UInt8(ascii: "-")) }
-        let start = bytes.count
+        var digits = InlineArray<20, UInt8>(repeating: 0)
+        var start = digits.count
         var rest = value.magnitude
         repeat {
-            bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+            start -= 1
+            digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         } while rest > 0
-        bytes[start...].reverse()
+        for index in start..<digits.count { bytes.append(digits[index]) }
     }
 
     /// A number; one that is not finite, which JSON has no word for, becomes `null`.
@@ -159,18 +166,19 @@ public struct JSONWriter: Sendable {
 
     // MARK: Strings
 
-    private mutating func quote(_ value: String) {
+    /// The text of a string, behind other text.
+    public static func append(_ value: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         let text = value.utf8
         if PlainRun.end(in: text.span, from: 0, onlyASCII: false) == text.count {
             bytes.append(contentsOf: text)
         } else {
-            for byte in text { appendEscaped(byte) }
+            for byte in text { appendEscaped(byte, to: &bytes) }
         }
         bytes.append(UInt8(ascii: "\""))
     }
 
-    private mutating func appendEscaped(_ byte: UInt8) {
+    private static func appendEscaped(_ byte: UInt8, to bytes: inout [UInt8]) {
         let mustEscape = byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
         guard mustEscape else { return bytes.append(byte) }
         bytes.append(UInt8(ascii: "\\"))

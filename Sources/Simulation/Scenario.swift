@@ -44,5 +44,8 @@ package struct Scenario: Sendable {
         limits.requestsPerSecond = random.pick([0, 0, 0, 30]) ?? 0
         limits.idleStreams = random.pick([0, 1, 1_000]) ?? 0
         limits.subscriptions = random.pick([1, 2, 1_000]) ?? 0
+        // By a draw that was made already, so that each seed stays the world that it was.
+        limits.hotTail = clients == 1 ? 2_000 : 131_072
+        limits.hotTails = clients == 2 ? 4_000 : 64 << 20
     }
 }

@@ -48,6 +48,7 @@ extension World {
     /// Answers a read as of some moment: at least the one that the feed has reached, as long as the
     /// question does not say that the engine looks at the moment itself.
     private func read(_ token: UInt64, _ query: Query) {
+        guard engine.waits(for: token) else { return }
         var commit = random.number(max(feed.position, readCommit)...origin.commit)
         if isCalm || random.chance(50) { commit = origin.commit }
         readCommit = commit

@@ -15,7 +15,7 @@ package final class World {
     package private(set) var turn = 0
     var origin = Origin()
     var feed = Feed()
-    let engine: Engine
+    package let engine: Engine
     let clients: [Client]
     /// The connections that there are, by the client's place among the clients.
     var connections: [Int: Connection] = [:]

@@ -5,8 +5,9 @@ import Glibc
 /// thread. The sockets are made here and not by libwebsockets, because the library says neither
 /// why a port could not be had nor which one the system chose.
 final class Acceptor {
-    /// A whole backlog accepted at once would make everybody else wait.
-    private static let acceptedPerTurn = 64
+    /// How long one turn accepts: a whole backlog at once would make everybody else wait. While
+    /// there is little else to do the turns are short, and most of the time goes to this.
+    private static let patience = Duration.microseconds(500)
     /// The kernel caps it (net.core.somaxconn).
     private static let backlog: Int32 = 4096
 
@@ -45,7 +46,7 @@ final class Acceptor {
 
     /// Accepts those who wait, and then nobody any more.
     func finish() {
-        if let accepted { accept(to: accepted) }
+        if let accepted { accept(to: accepted, for: .seconds(1)) }
         stop()
     }
 
@@ -58,8 +59,9 @@ final class Acceptor {
     /// Whether another socket listens at the same port, as far as the kernel's tables tell.
     var hasSuccessor: Bool { ListeningSockets.count(onPort: port) > 1 }
 
-    private func accept(to accepted: (Int32) -> Void) {
-        for _ in 0..<Self.acceptedPerTurn {
+    private func accept(to accepted: (Int32) -> Void, for patience: Duration = patience) {
+        let end = ContinuousClock.now + patience
+        repeat {
             let socket = gapless_accept(descriptor)
             guard socket >= 0 else {
                 switch errno {
@@ -76,7 +78,7 @@ final class Acceptor {
                 socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one,
                 socklen_t(MemoryLayout.size(ofValue: one)))
             accepted(socket)
-        }
+        } while ContinuousClock.now < end
     }
 
     /// Accepts one peer and closes it at once, so that it learns what it can.

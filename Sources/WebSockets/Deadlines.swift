@@ -28,20 +28,28 @@ struct Deadlines {
         return tick
     }
 
-    /// What has come up by `now`, with the tick that it was inserted for.
-    mutating func advance(to now: Tick) -> [(id: SocketID, tick: Tick)] {
+    /// What has come up by `now`, with the tick that it was inserted for; at most `limit`, and then
+    /// the rest comes with the next call.
+    mutating func advance(
+        to now: Tick, limit: Int = .max
+    ) -> [(id: SocketID, tick: Tick)] {
         var due: [(id: SocketID, tick: Tick)] = []
         // After a long sleep of the machine once around is enough.
         let first = max(current + 1, now >= Self.slotCount ? now - Self.slotCount + 1 : 0)
         if now >= first {
             for tick in first...now {
                 let slot = Int(tick % Self.slotCount)
-                due.append(contentsOf: slots[slot].map { ($0, tick) })
-                slots[slot].removeAll(keepingCapacity: true)
+                let taken = slots[slot].suffix(limit - due.count)
+                due.append(contentsOf: taken.map { ($0, tick) })
+                slots[slot].removeLast(taken.count)
+                guard slots[slot].isEmpty else { break }
+                current = tick
             }
         }
-        current = max(current, now)
         count -= due.count
         return due
     }
+
+    /// Whether something has come up by `now` that was not handed out.
+    func isBehind(_ now: Tick) -> Bool { current < now && count > 0 }
 }

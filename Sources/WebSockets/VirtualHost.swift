@@ -13,9 +13,12 @@ import Glibc
 /// adopted in the raw role, and RFC 9112 and RFC 6455 are read by `HTTPRequestHead` and
 /// `FrameDecoder`; an idle connection is smaller for it.
 final class VirtualHost {
-    /// Bytes read at once, one buffer for all connections; and what one write hands to the socket
-    /// before the library would rather copy it.
+    /// What one write hands to the socket before the library would rather copy it.
     static let chunk = 64 * 1024
+    /// Bytes that one turn reads of a socket, into one buffer for all connections. A client's
+    /// requests for a hundred conversations come in one turn; of ten clients that ask as fast as
+    /// they can, no more than a few milliseconds' work does.
+    static let readSize = 16 * 1024
 
     private let handle: OpaquePointer
     private let protocols: UnsafeMutablePointer<lws_protocols>
@@ -93,7 +96,7 @@ final class VirtualHost {
         protocols.initialize(repeating: lws_protocols(), count: 2)
         protocols[0].name = cString("gapless")
         protocols[0].callback = socketEvent
-        protocols[0].rx_buffer_size = 1024
+        protocols[0].rx_buffer_size = readSize
         protocols[0].tx_packet_size = chunk
         return protocols
     }

@@ -33,6 +33,7 @@ extension Fields {
     private func runs() throws(RequestError) -> Coverage {
         let accepted = "an array of [low, high], ascending and disjoint"
         guard let value = value("runs") else { throw missing("runs", accepted: accepted) }
+        if let runs = Self.runs(value) { return runs }
         guard let pairs = value.array else { throw refused("runs", value, accepted: accepted) }
         guard pairs.count <= Self.runsLimit else {
             throw RequestError(
@@ -56,6 +57,21 @@ extension Fields {
             }
             runs.append(Coverage.Run(low, high))
         }
-        return Coverage(runs)
+        return Coverage(ascending: runs)
+    }
+
+    /// Runs that are written and ordered as they should be, at once; nil for all others, of which
+    /// the walk above says what is wrong with them, if anything is.
+    private static func runs(_ value: RawJSON) -> Coverage? {
+        guard let pairs = value.integerPairs, pairs.count <= runsLimit else { return nil }
+        var runs: [Coverage.Run] = []
+        runs.reserveCapacity(pairs.count)
+        var last = 0
+        for (low, high) in pairs {
+            guard last < low, low <= high, high <= largest else { return nil }
+            runs.append(Coverage.Run(low, high))
+            last = high
+        }
+        return Coverage(ascending: runs)
     }
 }

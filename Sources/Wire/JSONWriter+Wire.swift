@@ -61,20 +61,19 @@ extension JSONWriter {
         self.coverage(coverage)
     }
 
-    package mutating func gap(_ gap: Gap) {
-        beginObject()
-        member("after", int: gap.after)
-        member("before", int: gap.before)
-        key("missing")
-        if let missing = gap.missing { int(missing) } else { null() }
-        member("cause", string: gap.cause.rawValue)
-        member("since", moment: gap.since)
-        endObject()
-    }
-
+    /// A holder of a thousand runs is told of as many gaps, nearly all of one moment. So what is
+    /// the same in each of them is text already, and the moment is written once.
     package mutating func gaps(_ gaps: some Sequence<Gap>) {
         beginArray()
-        for gap in gaps { self.gap(gap) }
+        var since: (moment: Timestamp, text: [UInt8])?
+        for gap in gaps {
+            if since?.moment != gap.since {
+                var text: [UInt8] = []
+                gap.since.appendRFC3339(to: &text)
+                since = (gap.since, text)
+            }
+            raw { gap.append(to: &$0, since: since?.text ?? []) }
+        }
         endArray()
     }
 
@@ -151,4 +150,26 @@ extension JSONWriter {
 extension Record {
     /// Up to how many participants a reply lists them: `protocol.md` 6.
     package static let listedParticipants = 100
+}
+
+extension Gap {
+    /// The gap's text.
+    /// - Parameter since: the text of its moment.
+    fileprivate func append(to bytes: inout [UInt8], since: [UInt8]) {
+        bytes.append(contentsOf: #"{"after":"#.utf8)
+        JSONWriter.append(Int64(after), to: &bytes)
+        bytes.append(contentsOf: #","before":"#.utf8)
+        JSONWriter.append(Int64(before), to: &bytes)
+        bytes.append(contentsOf: #","missing":"#.utf8)
+        if let missing {
+            JSONWriter.append(Int64(missing), to: &bytes)
+        } else {
+            bytes.append(contentsOf: "null".utf8)
+        }
+        bytes.append(contentsOf: #","cause":"#.utf8)
+        JSONWriter.append(cause.rawValue, to: &bytes)
+        bytes.append(contentsOf: #","since":""#.utf8)
+        bytes.append(contentsOf: since)
+        bytes.append(contentsOf: #""}"#.utf8)
+    }
 }

@@ -207,6 +207,25 @@ import Wire
         #expect(rig.engine.totals().books.error == 0)
     }
 
+    /// Those who came together are closed together, but not in one turn.
+    @Test func aThousandConnectionsThatSayNothingDoNotFillATurn() {
+        let rig = Rig()
+        for _ in 0..<1000 { _ = rig.open() }
+        rig.pass(9)
+        #expect(rig.closes.isEmpty)
+        rig.now.milliseconds += 1000
+        rig.engine.tick(at: rig.now)
+        var turns = 0
+        repeat {
+            rig.engine.endTurn(at: rig.now)
+            turns += 1
+            let closed = rig.engine.takeCloses()
+            #expect(closed.count < 100 && closed.allSatisfy { $0.1 == .protocolViolation })
+            for (session, _) in closed { rig.engine.closed(session) }
+        } while rig.engine.hasMore
+        #expect(turns > 10 && rig.engine.totals().sessions == 0)
+    }
+
     @Test func drainingGivesEachItsOwnSlotAndTakesNobodyNew() {
         let rig = Rig()
         let sessions = (0..<5).map { rig.connect("user\($0)") }
@@ -276,18 +295,84 @@ import Wire
         #expect(books.error == 0 && books.coalesced > 0 && books.queued == 0)
     }
 
+    /// Events alone bring a reader over the hard limit: here each of ten conversations has become a
+    /// gap, and there is nothing left to say shorter.
     @Test func aReaderOverTheHardLimitIsClosed() {
         var limits = Limits()
         limits.outboxSoft = 500
         limits.outboxHard = 3000
         let rig = Rig(limits)
-        rig.create()
+        let names = (1...10).map { "c\($0)" }
+        for name in names { rig.create(name) }
         let session = rig.connect("ann")
-        rig.blocked = [session]
-        for id in 2...30 where rig.closes.isEmpty {
-            rig.send(session, id, "fetchConversation", #""conversation":"c1""#)
+        for (id, name) in names.enumerated() {
+            rig.send(session, 2 + id, "subscribeMessages", #""conversation":"\#(name)""#)
         }
+        rig.blocked = [session]
+        for name in ["c1"] + names where rig.closes.isEmpty { rig.say("hello", to: name) }
         #expect(rig.closes == [session: .outboxOverflow])
         #expect(rig.engine.totals().books.error == 0)
+    }
+
+    /// However much it asks for, at once or in turn: it is answered as far as it reads.
+    @Test(arguments: [true, false]) func whoAsksAndDoesNotReadIsNotAnsweredFurther(atOnce: Bool) {
+        var limits = Limits()
+        limits.outboxSoft = 3000
+        limits.outboxHard = 6000
+        let rig = Rig(limits)
+        rig.create()
+        for _ in 0..<10 { rig.say("hello") }
+        let session = rig.connect("ann")
+        rig.send(session, 2, "fetchMessages", #""conversation":"c1""#)
+        let size = rig.bytes(of: session)
+        #expect(size > 2000 && size < 3000)
+        _ = rig.take(session)
+
+        rig.blocked = [session]
+        for id in 3...40 {
+            let params = #"{"conversation":"c1"}"#
+            rig.receive(
+                session, #"{"id":\#(id),"method":"fetchMessages","params":\#(params)}"#)
+            if !atOnce { rig.turn() }
+        }
+        rig.turn()
+        #expect(rig.engine.totals().outboxBytes <= 3000 + size)
+        #expect(rig.closes.isEmpty)
+
+        // It reads a little, and has a little more.
+        rig.engine.progressed(session, unsent: 0, at: rig.now)
+        rig.turn()
+        #expect(rig.engine.totals().outboxBytes <= 3000 + size)
+        let early = rig.take(session).compactMap { $0["id"]?.int }
+        #expect(early.count < 10)
+        // It reads all, and misses nothing.
+        rig.blocked = []
+        rig.engine.progressed(session, unsent: 0, at: rig.now)
+        rig.turn()
+        let late = rig.take(session).compactMap { $0["id"]?.int }
+        #expect(early + late == Array(3...40))
+        #expect(rig.closes.isEmpty && rig.engine.totals().books.error == 0)
+    }
+
+    // MARK: - A successor that can't begin before this process has ended
+
+    @Test func slotsBeginWhenTheSuccessorIsThere() {
+        let rig = Rig()
+        let sessions = (0..<100).map { rig.connect("user\($0)") }
+        // One that takes nothing any more.
+        rig.blocked = [sessions[50]]
+        rig.engine.beginDrain(
+            window: 10_000, deadline: 30_000, succession: .after, at: rig.now)
+        rig.turn()
+        let slots = sessions.map { rig.take($0).first?["reconnectIn"]?.int ?? -1 }
+        #expect(slots == (0..<100).map { 3000 + 100 * $0 })
+        #expect(rig.engine.drainedIn == 13_000)
+        rig.pass(1)
+        #expect(rig.closes.count == 100)
+        for session in sessions where session != sessions[50] { rig.engine.closed(session) }
+        #expect(!rig.engine.isDrained)
+        rig.pass(1)
+        // Whoever is left is cut off: the first slot is a second away.
+        #expect(rig.engine.isDrained)
     }
 }

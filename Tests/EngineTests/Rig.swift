@@ -21,6 +21,8 @@ final class Rig {
     var isHoldingReads = false
     private var reads: [(token: UInt64, query: Query)] = []
     private var last: SessionID = 0
+    /// Bytes of the frames that each session was sent last.
+    private var sizes: [SessionID: Int] = [:]
 
     init(_ limits: Limits = Limits()) {
         engine = Engine(
@@ -67,6 +69,9 @@ final class Rig {
 
     /// What the session was sent since the last time.
     func take(_ session: SessionID) -> [JSONObject] { frames.removeValue(forKey: session) ?? [] }
+
+    /// How many bytes went to the session when it was last sent something.
+    func bytes(of session: SessionID) -> Int { sizes[session] ?? 0 }
 
     // MARK: - The world around it
 
@@ -116,8 +121,10 @@ final class Rig {
     // MARK: - The turn
 
     func turn() {
-        repeat { engine.endTurn(at: now) } while perform()
-        for session in engine.takeDirtySessions() { flush(session) }
+        repeat {
+            repeat { engine.endTurn(at: now) } while perform()
+            for session in engine.takeDirtySessions() { flush(session) }
+        } while engine.hasMore
         for (session, code) in engine.takeCloses() { closes[session] = code }
     }
 
@@ -126,6 +133,7 @@ final class Rig {
         for action in actions {
             switch action {
             case .read(let token, let query):
+                if !isHoldingReads, !engine.waits(for: token) { continue }
                 if isHoldingReads { reads.append((token, query)) } else { answer(token, query) }
             case .perform(let token, let operation, let caller):
                 let performed = origin.perform(operation, by: caller)
@@ -144,6 +152,7 @@ final class Rig {
     private func answer(_ token: UInt64, _ query: Query) {
         let moment = origin.commit
         engine.answered(token, origin.answer(query, atCommit: moment, told: moment), at: now)
+        for session in engine.takePressedSessions() { flush(session) }
     }
 
     /// Answers the reads that were held, as of now.
@@ -178,6 +187,7 @@ final class Rig {
             case nil: break
             }
         }
+        sizes[session] = bytes
         if blocked.contains(session) { engine.blocked(session, unsent: bytes) }
     }
 }

@@ -65,7 +65,9 @@ import Testing
     }
 
     @Test func aDrainTellsEachClientWhenToComeBack() throws {
-        let gateway = try GatewayProcess(settings: ["drain.window": "8s", "drain.deadline": "20s"])
+        let gateway = try GatewayProcess(settings: [
+            "drain.window": "100s", "drain.deadline": "120s",
+        ])
         let clients = try (0..<4).map { try gateway.client("user\($0)") }
         gateway.signal(SIGTERM)
         for client in clients {
@@ -89,7 +91,9 @@ import Testing
     }
 
     @Test func aDrainIsServedToItsEnd() throws {
-        let gateway = try GatewayProcess(settings: ["drain.window": "2s"])
+        let gateway = try GatewayProcess(settings: [
+            "drain.window": "60s", "drain.deadline": "90s",
+        ])
         let id = LiveGateway.name("c")
         let (first, last) = (try gateway.client("alice"), try gateway.client("alice"))
         try first.request(
@@ -98,7 +102,8 @@ import Testing
         let slots = try [first, last].map {
             try $0.nextEvent("goaway")["reconnectIn"].int ?? -1
         }
-        #expect(Set(slots).count == 2 && slots.allSatisfy { (0...2000).contains($0) })
+        // The file is free after twelve seconds at the latest, and a second later they may come.
+        #expect(Set(slots).count == 2 && slots.allSatisfy { (13_000...73_000).contains($0) })
         // Whoever is still connected is still answered.
         #expect(try last.code("sendMessage", ["conversation": .string(id), "body": "b"]) == "ok")
         #expect(try gateway.waitForExit() == 0)

@@ -28,7 +28,7 @@ extension LiveGateway {
         }
 
         @Test func aSuccessorWaitsForTheFileOfAGatewayThatDrains() throws {
-            let settings = ["drain.window": "2s"]
+            let settings = ["drain.window": "25s"]
             let first = try GatewayProcess(settings: settings)
             let clients = try (0..<4).map { try first.client("user-\($0)") }
             let path = try #require(first.settings["cache.path"])

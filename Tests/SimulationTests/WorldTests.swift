@@ -1,3 +1,4 @@
+import Engine
 import Simulation
 import Testing
 
@@ -16,6 +17,18 @@ import Testing
             let trial = Trial(kind, seed: UInt64(seed), steps: 40 + seed % 40)
             if let failure = trial.failure() { Issue.record("\(failure)") }
         }
+    }
+
+    /// Where the engine keeps the latest changes, the worlds must come by.
+    @Test func someResumesAreAnsweredFromMemory() throws {
+        var (remembered, resumes) = (0, 0)
+        for seed in 1...60 as ClosedRange<UInt64> {
+            let world = World(seed: seed)
+            try world.run(steps: 60)
+            remembered += world.engine.figures.remembered
+            resumes += world.engine.figures.resumes
+        }
+        #expect(remembered > 20 && remembered < resumes, "\(remembered) of \(resumes)")
     }
 
     @Test func oneSeedIsShown() {

@@ -16,6 +16,8 @@ import Wire
         /// `slots[rev]` is the slot that change `rev` wrote.
         var slots: [Int] = [0, 0]
         var messages: [Int: EncodedMessage] = [:]
+        /// What a gateway that has followed the log from some change on would have in memory.
+        var tail = HotTail()
 
         init(steps: Int, using random: inout SplitMix64) throws {
             origin = try Origin()
@@ -51,11 +53,12 @@ import Wire
                 let head = try origin.head()
                 guard head.rev > heads.count - 1 else { continue }
                 heads.append(head)
-                if case .messages(let changed, _) = outcome, let message = changed.first {
-                    slots.append(message.seq)
-                    messages[message.seq] = message
-                } else {
-                    slots.append(0)
+                var message: EncodedMessage?
+                if case .messages(let changed, _) = outcome { message = changed.first }
+                slots.append(message?.seq ?? 0)
+                if let message { messages[message.seq] = message }
+                if step >= 20 {
+                    tail.append(message, from: heads[head.rev - 1], to: head, limit: 24_000)
                 }
             }
         }
@@ -78,6 +81,21 @@ import Wire
                 return Coverage.Run(low, low + Int.random(in: 0...10, using: &random))
             }
             return Have(head: seen, asOf: asOf, runs: Coverage(runs))
+        }
+
+        /// Of one who was there a moment ago and has few holes.
+        func recentHave(using random: inout SplitMix64) -> Have {
+            var have = have(using: &random)
+            let seen = heads[
+                Int.random(in: max(0, heads.count - 60)..<heads.count, using: &random)]
+            if Int.random(in: 0..<8, using: &random) > 0 { have.head = seen }
+            have.asOf = min(
+                have.asOf, max(0, seen.rev - Int.random(in: 0...20, using: &random)))
+            if Int.random(in: 0..<8, using: &random) > 0 {
+                have.asOf = max(0, seen.rev - Int.random(in: 0...5, using: &random))
+                have.runs.insert(max(1, seen.seq - 20), seen.seq)
+            }
+            return have
         }
 
         func expected(_ have: Have, limit: Int) -> CatchUp {
@@ -105,6 +123,7 @@ import Wire
     }
 
     @Test func aCatchUpIsWhatTheChangesSay() throws {
+        var answered = 0
         for seed in UInt64(0)..<8 {
             var random = SplitMix64(seed: seed)
             let subject = try Subject(steps: 120, using: &random)
@@ -119,6 +138,12 @@ import Wire
                 for (place, id) in read.ids {
                     #expect(subject.messages[place]?.id == id, "seed \(seed), round \(round)")
                 }
+                if let remembered = subject.tail.catchUp(
+                    have, limit: limit, bytes: .max, at: subject.head)
+                {
+                    answered += 1
+                    #expect(remembered == read, "seed \(seed), round \(round)")
+                }
                 let ends = Set(read.placesToIdentify(have, bytes: .max))
                 #expect(!read.isConfirmed || ends == Set(read.ids.keys), "seed \(seed)")
                 read.ids = [:]
@@ -126,6 +151,57 @@ import Wire
                 Issue.record("seed \(seed), round \(round): \(have), limit \(limit)")
                 return
             }
+        }
+        #expect(answered > 100, "\(answered) answers from memory show too little")
+    }
+
+    /// What is in memory answers as the file does, with few bytes to spare too, or not at all.
+    @Test func whatIsInMemoryAnswersAsTheFileDoes() throws {
+        var (answered, asked) = (0, 0)
+        for seed in UInt64(200)..<206 {
+            var random = SplitMix64(seed: seed)
+            var subject = try Subject(steps: 150, using: &random)
+            for round in 0..<400 {
+                let have = subject.recentHave(using: &random)
+                let limit = Int.random(in: 1...60, using: &random)
+                let bytes = Int.random(in: 0...8000, using: &random)
+                let query = Query.catchUp(
+                    conversation: "c1", have: have, limit: limit, bytes: bytes)
+                guard case .catchUp(let read) = try subject.origin.reader.answer(query) else {
+                    throw Origin.Lost()
+                }
+                asked += 1
+                let remembered = subject.tail.catchUp(
+                    have, limit: limit, bytes: bytes, at: subject.head)
+                if let remembered {
+                    answered += 1
+                    #expect(remembered == read, "seed \(seed), round \(round)")
+                }
+                // A log that stands elsewhere is not this one.
+                var elsewhere = subject.head
+                elsewhere.mark = "another"
+                #expect(
+                    subject.tail.catchUp(have, limit: limit, bytes: bytes, at: elsewhere) == nil)
+                subject.tail.learn(read.ids)
+            }
+        }
+        #expect(answered > asked / 4, "\(answered) of \(asked) were answered from memory")
+    }
+
+    /// Near places are walked to and far ones sought; both must find the same, and no other.
+    @Test func idsAreThoseOfThePlacesAskedFor() throws {
+        var random = SplitMix64(seed: 300)
+        let subject = try Subject(steps: 150, using: &random)
+        for round in 0..<300 {
+            let places = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+                Int.random(in: 0...subject.head.seq + 8, using: &random)
+            }
+            let query = Query.ids(conversation: "c1", places: places)
+            guard case .ids(let ids) = try subject.origin.reader.answer(query) else {
+                throw Origin.Lost()
+            }
+            let expected = subject.messages.filter { places.contains($0.key) }
+            #expect(ids == expected.mapValues(\.id), "round \(round)")
         }
     }
 

@@ -22,6 +22,23 @@ import Testing
         #expect(deadlines.advance(to: tick).map(\.id) == [id(1)])
     }
 
+    @Test func whatComesUpTogetherIsHandedOutInParts() {
+        var deadlines = Deadlines(now: 0)
+        for number in UInt64(0)..<100 { _ = deadlines.insert(id(number), at: 10 + number / 50) }
+        var handedOut: Set<UInt64> = []
+        for round in 1...4 {
+            let due = deadlines.advance(to: 11, limit: 30)
+            #expect(due.count == (round < 4 ? 30 : 10))
+            #expect(due.allSatisfy { $0.tick == 10 + $0.id.rawValue / 50 })
+            handedOut.formUnion(due.map(\.id.rawValue))
+            #expect(deadlines.isBehind(11) == (round < 4))
+        }
+        #expect(handedOut.count == 100 && deadlines.count == 0)
+        // What is set meanwhile is not lost.
+        _ = deadlines.insert(id(100), at: 5)
+        #expect(deadlines.advance(to: 12).map(\.id) == [id(100)])
+    }
+
     @Test func aLongSleepLosesNothing() {
         for seed in UInt64(1)...200 {
             var random = SplitMix64(state: seed)

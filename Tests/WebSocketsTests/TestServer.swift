@@ -54,6 +54,18 @@ final class TestServer: @unchecked Sendable {
         return value
     }
 
+    /// Runs while the loop stands still: what is sent meanwhile is all there in its next turn.
+    func whileLoopWaits(_ body: () throws -> Void) rethrows {
+        let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        loop.post {
+            begun.signal()
+            done.wait()
+        }
+        begun.wait()
+        defer { done.signal() }
+        try body()
+    }
+
     /// What `Server.reloadCertificate` says; to be called on the loop.
     func reloaded() -> Result<Bool, WebSocketError> {
         Result { () throws(WebSocketError) in try server.reloadCertificate() }
@@ -83,6 +95,8 @@ final class Echo: ServerDelegate {
     var writable: [SocketID] = []
     var pongs = 0
     var messages: [[UInt8]] = []
+    /// The turns in which they came.
+    var messageTurns: Set<Int> = []
     /// What an upgrade is answered with; nil accepts it.
     var refusal: HTTPResponse?
     /// Requests whose path is "/later" wait here.
@@ -99,6 +113,7 @@ final class Echo: ServerDelegate {
 
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {
         messages.append(bytes)
+        messageTurns.insert(turns)
         buffer.removeAll()
         buffer.append(Frame.frame(isBinary ? .binary : .text, bytes))
         _ = server?.send(socket, &buffer)

@@ -43,6 +43,20 @@ import Testing
         #expect(try client.receiveFrame() == .init(opcode: 10, payload: [7]))
     }
 
+    /// A client that comes back asks for all of its conversations at once.
+    @Test func whatIsAskedAtOnceComesInOneTurn() throws {
+        let server = try TestServer()
+        let client = try RawClient(port: server.port)
+        try client.upgrade()
+        #expect(server.eventually { $0.echo.open.count == 1 })
+        let requests = (0..<150).map { number in
+            RawClient.masked(1, Array("\(number) \(String(repeating: "x", count: 90))".utf8))
+        }
+        try server.whileLoopWaits { try client.send(requests.flatMap(\.self)) }
+        #expect(server.eventually { $0.echo.messages.count == 150 })
+        #expect(server.onLoop { $0.echo.messageTurns.count } == 1)
+    }
+
     @Test func aPongIsTold() throws {
         let server = try TestServer()
         let client = try RawClient(port: server.port)

@@ -65,6 +65,7 @@ import Wire
         }
         #expect(try runs("[[1,3],[4,6],[8,8]]") == [[1, 6], [8, 8]])
         #expect(try runs("[]") == Coverage())
+        #expect(try runs("[ [1.0, 3e0],[8 ,8]]") == [[1, 3], [8, 8]])
         let most = (1...1000).map { "[\($0 * 2),\($0 * 2)]" }.joined(separator: ",")
         #expect(try runs("[\(most)]")?.runs.count == 1000)
     }

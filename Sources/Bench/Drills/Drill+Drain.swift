@@ -136,8 +136,11 @@ private final class DrainRun {
             bar: "\(clients)")
         report.require("clients that were told twice", none: toldTwice)
         let last = Clock.seconds(slots.values.max() ?? 0)
+        // With a file that only one process can hold, the slots begin when this one has ended:
+        // after a fifth of the window, and a second for the next one to be there.
         report.require(
-            "the last slot", last, below: Double(plan["window"]) + 0.5, "s")
+            "the last slot", last, below: 1.2 * Double(plan["window"]) + 2.5, "s")
+        report.require("tries that met a closed door", none: tries.count - arrivals.count)
         report.require(
             "slots in one tenth of a second", share(Array(slots.values)), below: Self.crush, "%")
         report.require(

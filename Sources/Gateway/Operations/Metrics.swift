@@ -146,6 +146,9 @@ extension Exposition {
             "gapless_resumes_total", "Subscriptions with a confirmed have.",
             snapshot.figures.resumes)
         counter(
+            "gapless_resumes_remembered_total", "Of these, the ones answered from memory.",
+            snapshot.figures.remembered)
+        counter(
             "gapless_resets_total", "Subscriptions whose have the log did not confirm.",
             snapshot.figures.resets)
         counter(

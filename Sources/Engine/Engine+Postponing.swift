@@ -1,0 +1,87 @@
+import Wire
+
+/// Who does not take what it was sent is not answered any further. Replies can't be shed, and a
+/// client may ask for any number of them: past the soft limit its requests wait until it has read,
+/// and with them, since its socket is not read either, whatever else it has to say. So no request,
+/// however large its answer, brings a client over the hard limit; only events can.
+extension Engine {
+    /// More waits for the session than it is to have waiting.
+    func isOverfull(_ session: Session) -> Bool { session.outbox.backlog > limits.outboxSoft }
+
+    /// Whether this question is to be answered now. Not if it serves nobody any more; if its
+    /// session has not taken what it was sent, when it is put off and asked again later; or if the
+    /// answer was in memory, when it has been given.
+    package func waits(for token: UInt64) -> Bool {
+        guard let call = pending[token]?.answered else { return pending[token] != nil }
+        if let session = sessions[call.session], !session.isClosing {
+            if isOverfull(session) {
+                session.postponed.append(.call(call))
+            } else if !recall(call) {
+                return true
+            }
+        }
+        pending[token] = nil
+        return false
+    }
+
+    /// Whether there is something to do in the next turn that came in before: requests that were
+    /// put off and can go on, sessions that are to be looked at.
+    package var hasMore: Bool {
+        timers.isBehind || resumable.contains { !isOverfull($0) }
+    }
+
+    /// The session's socket has taken something.
+    func noteRoom(_ session: Session) {
+        guard !session.postponed.isEmpty, !session.isResumable, !isOverfull(session) else { return }
+        session.isResumable = true
+        resumable.append(session)
+    }
+
+    /// Takes up the requests that were put off.
+    func goOn() {
+        guard !resumable.isEmpty else { return }
+        let sessions = resumable
+        resumable.removeAll(keepingCapacity: true)
+        for session in sessions {
+            session.isResumable = false
+            goOn(session)
+        }
+    }
+
+    private func goOn(_ session: Session) {
+        let postponed = session.postponed
+        session.postponed = []
+        var next = postponed.startIndex
+        while next < postponed.endIndex, !session.isClosing, !isOverfull(session) {
+            switch postponed[next] {
+            case .frame(let frame): take(frame, session)
+            case .call(let call): perform(call)
+            }
+            next += 1
+        }
+        guard !session.isClosing else { return }
+        session.postponed = Array(postponed[next...]) + session.postponed
+    }
+}
+
+/// A request that waits for its session to take what it was sent.
+enum Postponed {
+    /// As it came.
+    case frame(RequestFrame)
+    /// Taken, and to be asked for again.
+    case call(Call)
+}
+
+extension Engine.Pending {
+    /// The call that is replied to as soon as the store has answered. Asked again, it shows again
+    /// what it was to show first.
+    fileprivate var answered: Call? {
+        switch self {
+        case .answer(let call), .boundaries(let call, _): return call
+        case .shown(var call):
+            call.hasShown = false
+            return call
+        default: return nil
+        }
+    }
+}

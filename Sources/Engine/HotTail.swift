@@ -1,0 +1,173 @@
+import Chat
+import Wire
+
+/// The latest changes of one conversation, as they came: whoever was away for a moment is answered
+/// from here, and the file is not looked into. It answers as the store would, or not at all.
+///
+/// Owned by its stream. What it takes is bounded by whoever appends; ids of messages that it was
+/// told of are kept beside the changes, because an answer names the ends of what is then held.
+package struct HotTail {
+    private struct Change {
+        /// The log's head right after it.
+        let head: Head
+        /// nil where slot 0 changed.
+        let message: EncodedMessage?
+
+        /// About what it takes in memory, strings and the array's own fields included.
+        var bytes: Int { 256 + (message?.json.count ?? 0) }
+    }
+
+    /// The head above which every change is here; nil before the first one.
+    private var base: Head?
+    private var changes: [Change] = []
+    /// About what the changes take in memory.
+    package private(set) var bytes = 0
+    private var ids: [Int: String] = [:]
+
+    /// Ids of a place are some 60 bytes.
+    private static let idLimit = 2000
+
+    package init() {}
+
+    /// Where it stands.
+    private var position: Head? { changes.last?.head ?? base }
+
+    // MARK: - What it is told
+
+    /// The log has moved by one change. One that does not continue what is here begins anew.
+    /// - Parameters:
+    ///   - message: nil where slot 0 changed.
+    ///   - limit: bytes beyond which the oldest changes go.
+    package mutating func append(
+        _ message: EncodedMessage?, from: Head, to head: Head, limit: Int
+    ) {
+        let isNext = from.epoch == head.epoch && from.rev + 1 == head.rev
+        if position != from || !isNext || from.floor != head.floor {
+            // What a message is called stays the same within an epoch.
+            let known = base.map { $0.epoch == head.epoch } ?? true ? ids : [:]
+            forget()
+            ids = known
+            base = isNext && from.floor == head.floor ? from : head
+            guard base != head else { return }
+        }
+        let change = Change(head: head, message: message)
+        changes.append(change)
+        bytes += change.bytes
+        if let message { learn([message.seq: message.id]) }
+        guard bytes > limit else { return }
+        // Half of it at once, so that what stays is not moved for each change.
+        let end = changes.firstIndex { change in
+            bytes -= change.bytes
+            return bytes <= limit / 2
+        }
+        let count = (end ?? changes.count - 1) + 1
+        base = changes[count - 1].head
+        changes.removeFirst(count)
+    }
+
+    /// Ids of messages of this log.
+    package mutating func learn(_ new: [Int: String]) {
+        if ids.count + new.count > Self.idLimit { ids = [:] }
+        ids.merge(new) { _, new in new }
+    }
+
+    /// Gives the memory back.
+    package mutating func forget() { self = HotTail() }
+
+    // MARK: - What it answers
+
+    /// What the holder lacks of the log that stands at `head`; nil where only the store can tell.
+    /// - Complexity: O(changes)
+    package func catchUp(_ have: Have, limit: Int, bytes: Int, at head: Head) -> CatchUp? {
+        guard let base, position == head, base.rev <= have.asOf, have.asOf <= have.head.rev,
+            self.head(at: have.head.rev).map({ $0.epoch == have.head.epoch }) == true,
+            self.head(at: have.head.rev)?.mark == have.head.mark
+        else { return nil }
+        let runs = have.runs.clipped(1, head.seq)
+        let top = runs.last ?? 0
+        // Whatever lies above was inserted since.
+        guard base.seq <= top else { return nil }
+
+        var read = CatchUp(isConfirmed: true, head: head)
+        var (outdated, above): ([Int], [EncodedMessage]) = ([], [])
+        var taken = 0
+        var seen: Set<Int> = []
+        for change in changes.reversed() {
+            if change.head.rev <= have.asOf, above.count == head.seq - top { break }
+            guard let message = change.message, seen.insert(message.seq).inserted else { continue }
+            if message.seq > top {
+                above.append(message)
+            } else if change.head.rev > have.asOf, runs.contains(message.seq) {
+                if read.changed.count < limit, taken <= bytes {
+                    taken += message.json.count
+                    read.changed.append(message)
+                } else {
+                    outdated.append(message.seq)
+                }
+            }
+        }
+        guard above.count == head.seq - top else { return nil }
+        read.outdated = Coverage(places: outdated)
+        if read.changed.count < limit, taken <= bytes {
+            above.sort { $0.seq > $1.seq }
+            read.tail = above.fitting(limit: limit - read.changed.count, bytes: bytes - taken)
+        }
+        for place in read.placesToIdentify(have, bytes: bytes) {
+            guard let id = ids[place] else { return nil }
+            read.ids[place] = id
+        }
+        return read
+    }
+
+    /// The log's head at a rev, as far as that is here.
+    private func head(at rev: Int) -> Head? {
+        guard let base, rev >= base.rev, rev - base.rev <= changes.count else { return nil }
+        return rev == base.rev ? base : changes[rev - base.rev - 1].head
+    }
+}
+
+extension [EncodedMessage] {
+    /// The first messages that fit into `bytes` together; the first one in any case.
+    fileprivate func fitting(limit: Int, bytes: Int) -> [EncodedMessage] {
+        var taken = 0
+        var count = 0
+        for message in prefix(limit) {
+            taken += message.json.count
+            if taken > bytes, count > 0 { break }
+            count += 1
+        }
+        return Array(prefix(count))
+    }
+}
+
+extension Engine {
+    /// Answers a holder that was away for a moment from what is in memory.
+    /// - Returns: whether it could.
+    func recall(_ call: Call) -> Bool {
+        guard case .subscribeMessages(let conversation, let have?, let limit) = call.request,
+            let stream = streams[conversation.id], let state = stream.state, !mirrors,
+            let read = stream.tail.catchUp(
+                have, limit: limit, bytes: limits.replyBytes, at: state.position)
+        else { return false }
+        guard admit(call, conversation) != nil else { return true }
+        figures.remembered += 1
+        flush(stream)
+        conclude(call, .catchUp(read), stream, state)
+        return true
+    }
+
+    /// A log that is here has moved by one change. It is kept at hand from the first subscriber on,
+    /// also while nobody watches: those who lost their connections together come back together.
+    func remember(_ message: EncodedMessage?, from: Head, to head: Head, _ stream: Stream) {
+        guard !stream.subscribers.isEmpty || stream.tail.bytes > 0 else { return }
+        let before = stream.tail.bytes
+        stream.tail.append(message, from: from, to: head, limit: limits.hotTail)
+        hotBytes += stream.tail.bytes - before
+        guard hotBytes > limits.hotTails else { return }
+        // Streams that were dropped took theirs with them.
+        hotBytes = streams.values.reduce(0) { $0 + $1.tail.bytes }
+        guard hotBytes > limits.hotTails else { return }
+        for stream in streams.values { stream.tail.forget() }
+        hotBytes = 0
+    }
+}
