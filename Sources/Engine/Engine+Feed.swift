@@ -343,10 +343,18 @@ extension Engine {
         let type: DeltaType = stream.isNewToLists ? .inserted : .updated
         stream.isNewToLists = false
         let receivers = watchers(among: state.members).filter { lists(stream, $0) }
+        send(type, stream, state, to: receivers)
+    }
+
+    /// Shows lists the conversation as it is.
+    func send(
+        _ type: DeltaType, _ stream: Stream, _ state: Stream.State, to receivers: [Session]
+    ) {
         guard !receivers.isEmpty else { return }
         let payload = ServerFrame.conversations(
             type, state.record, lastMessage: state.last, head: state.head)
-        let event = Broadcast(payload, .conversations, conversation: stream.id)
+        let event = Broadcast(
+            payload, .conversations(head: state.head), conversation: stream.id)
         for session in receivers { push(session, event) }
     }
 
@@ -361,8 +369,9 @@ extension Engine {
     func unlist(_ conversation: String, _ users: [String]) {
         guard !listWatchers.isEmpty, !users.isEmpty else { return }
         let event = Broadcast(
-            ServerFrame.conversationRemoved(conversation), .conversations,
+            ServerFrame.conversationRemoved(conversation), .conversations(head: nil),
             conversation: conversation)
+        for user in users { listings[user.id]?.noteTold(conversation.id) }
         for session in watchers(among: Set(users.map(\.id))) { push(session, event) }
     }
 }

@@ -292,6 +292,11 @@ package final class Engine {
     /// For an event that is shared by its receivers.
     func push(_ session: Session, _ event: Broadcast) {
         guard !session.isClosing else { return }
+        if let shown = session.shown[event.conversation], case .conversations = event.kind {
+            let isOld = event.tellsNoMore(than: shown)
+            if !isOld || event.tells(shown) { session.shown[event.conversation] = nil }
+            if isOld { return }
+        }
         if session.listReads > 0, case .conversations = event.kind {
             session.heldListEvents.removeAll { $0.conversation == event.conversation }
             return session.heldListEvents.append(event)
@@ -322,6 +327,7 @@ package final class Engine {
         unwatchList(session)
         session.held.removeAll()
         session.heldListEvents.removeAll()
+        session.shown.removeAll()
         if let user = session.user {
             sessionsByUser[user.id]?.removeAll { $0 === session }
             if sessionsByUser[user.id]?.isEmpty == true { sessionsByUser[user.id] = nil }
