@@ -9,6 +9,14 @@ extension FeedEvent {
     var isBeginning: Bool {
         if case .record(_, _, _, isNew: true) = self { true } else { false }
     }
+
+    /// Of the log right after the change; nil if it is none.
+    package var head: Head? {
+        switch self {
+        case .message(_, _, _, let head), .record(_, let head, _, _): head
+        case .deleted, .read, .listed, .typing: nil
+        }
+    }
 }
 
 extension Engine {
@@ -49,6 +57,14 @@ extension Engine {
     func takeEarly(_ stream: Stream) {
         let early = stream.early
         stream.early = []
+        if stream.mirror != nil, let epoch = stream.state?.head.epoch {
+            // One question answers all that speak of another log, or of the end of this one.
+            let own = early.filter { $0.head?.epoch == epoch }
+            guard own.count == early.count else {
+                stream.early = own
+                return doubt(stream)
+            }
+        }
         for event in early {
             if case .deleted(let conversation, let epoch, _) = event {
                 deleted(event, conversation, epoch)

@@ -46,7 +46,7 @@ package final class Engine {
         /// The cache was told to keep something of these.
         case store([Stream])
         /// The cache has dropped something, and is asked for what it holds.
-        case reload(Stream)
+        case reload(Stream, beginning: Int)
         /// The first of two answers.
         case shown(Call)
         /// Where the message with the id of the call's anchor is.
@@ -108,8 +108,6 @@ package final class Engine {
     var listReadings = 0
     /// Begins differently in each process, and the same in each run of a simulation.
     var noise: UInt64
-    /// The cache drops what it need not keep.
-    var keepsLess: Bool { sync?.keepsLess ?? false }
 
     private(set) var nextToken: UInt64 = 0
     private var actions: [Action] = []
