@@ -45,6 +45,8 @@ export class Conversation {
   #wasOpen = false;
   /** Counts the subscriptions: what was asked during an earlier one is only shown. */
   #subscription = 0;
+  /** Counts the places at which the window began anew: what was asked at another is not taken. */
+  #beginnings = 0;
   /** @type {(() => void)[]} */
   #listening = [];
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -225,6 +227,7 @@ export class Conversation {
 
   /** Lets go of all messages, to begin elsewhere in the history. */
   clear() {
+    this.#beginnings += 1;
     this.#window.clear();
     this.changed.emit('began');
   }
@@ -355,8 +358,9 @@ export class Conversation {
 
   /** @param {PageRange & {limit?: number}} range */
   #fetchPage({ limit = this.#limit, ...range }) {
-    const subscription = this.#subscription;
+    const [subscription, beginnings] = [this.#subscription, this.#beginnings];
     const show = (/** @type {PageResult} */ { messages, head }) => {
+      if (beginnings !== this.#beginnings) return;
       this.#window.show(messages, head);
       this.changed.emit(undefined);
     };
@@ -365,7 +369,10 @@ export class Conversation {
       final: (/** @type {PageResult} */ result) => {
         // A page that was asked for before the subscription was renewed is not part of the `have`
         // that it was renewed with, so changes since then would be missed.
-        if (subscription !== this.#subscription) return show(result);
+        if (subscription !== this.#subscription || beginnings !== this.#beginnings) {
+          show(result);
+          return;
+        }
         this.#window.fetched(result, range);
         this.#note('fetchMessages', result.messages.length);
         this.#setOpen(result.open === true);

@@ -52,7 +52,12 @@ class ChatPage:
         return self.messages.evaluate_all("rows => rows.map((row) => Number(row.dataset.seq))")
 
     def scroll_to(self, top):
-        self.scroller.evaluate("(scroller, top) => { scroller.scrollTop = top; }", top)
+        """Scrolls, and waits until the rows of the place are there."""
+        self.scroller.evaluate("""async (scroller, top) => {
+          scroller.scrollTop = top;
+          // The page hears of it before the next frame.
+          for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+        }""", top)
 
     def walk(self, direction, newest, step=500):
         """Scrolls up (-1) or down (1) to the end; what was seen on the way, see `walk.js`."""

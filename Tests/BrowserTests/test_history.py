@@ -2,7 +2,7 @@
 
 import unittest
 
-from browser import BrowserTestCase
+from browser import UNREACHABLE, BrowserTestCase
 from gateway import path
 from playwright.sync_api import expect
 
@@ -138,6 +138,23 @@ class HistoryTests(BrowserTestCase):
         alice.say("At one")
         expect(alice.messages.last).to_be_in_viewport()
         expect(alice.messages.last.locator(".quote")).to_have_text("bob What about lunch?")
+
+    def test_what_is_quoted_and_can_not_be_had_is_said_to_be_so(self):
+        self.gateway.converse(self.room, "alice", "bob")
+        self.gateway.say(self.room, "bob", *(f"Line {n}" for n in range(200)))
+        self.gateway.say(self.room, "bob", "As I said", metadata={"replyTo": {
+            "id": "m", "seq": 1, "author": "bob", "text": "Line 0"}})
+        alice = self.open("alice", self.room)
+        quote = alice.message("As I said").locator(".quote")
+        expect(quote).to_be_visible()
+        self.expected = (UNREACHABLE,)
+        self.gateway.kill()
+        alice.expect_state("Offline")
+        quote.click()
+        expect(alice.dialog).to_contain_text("can't be loaded now")
+        self.gateway.start()
+        alice.dialog.get_by_role("button", name="OK").click()
+        expect(alice.message("As I said")).to_be_in_viewport()
 
     def test_many_unread_messages_open_where_reading_goes_on(self):
         self.gateway.converse(self.room, "alice", "bob")

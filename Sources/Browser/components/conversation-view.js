@@ -55,6 +55,9 @@ export class ConversationView {
       onEdit: (message) => this.composer.edit(message),
       onDelete: (message) => this.#delete(message),
       onView: (first, last) => { this.truth.view = [first, last]; },
+      onLost: () => confirmation({
+        question: 'That message is not here, and can\'t be loaded now.', answer: 'OK', isOnly: true,
+      }),
     });
     this.truthButton = element('button', {
       type: 'button', class: 'round', 'aria-label': 'What this page holds',

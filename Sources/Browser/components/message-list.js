@@ -33,6 +33,7 @@ export class MessageList {
   #conversation;
   #context;
   #onView;
+  #onLost;
   #view;
   #announcer = new Announcer();
   #isPlaced = false;
@@ -54,10 +55,12 @@ export class MessageList {
    * @param {(message: Message) => void} options.onEdit
    * @param {(message: Message) => void} options.onDelete
    * @param {(first: number, last: number) => void} options.onView  these places are in view
+   * @param {() => void} options.onLost  a message that somebody asked for can't be shown now
    */
-  constructor({ conversation, user, onReply, onEdit, onDelete, onView }) {
+  constructor({ conversation, user, onReply, onEdit, onDelete, onView, onLost }) {
     this.#conversation = conversation;
     this.#onView = onView;
+    this.#onLost = onLost;
     /** @type {RowContext} */
     this.#context = {
       user,
@@ -112,7 +115,10 @@ export class MessageList {
   async reveal(seq) {
     const wasHere = this.#conversation.at(seq) !== undefined;
     const isHere = await this.#conversation.loadAround(seq);
-    if (!isHere) return false;
+    if (!isHere) {
+      this.#onLost();
+      return false;
+    }
     this.#update();
     const id = this.#rowOf(seq)?.id;
     if (id === undefined) return false;

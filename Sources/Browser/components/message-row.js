@@ -142,7 +142,10 @@ function messageElement({ message, isHeld }, neighbours, context) {
     author, name: context.nameOf(author), createdAt, isOwn, neighbours, isAct: isEmote(message),
     quote: !deleted && quoteOf(message, context), body,
     more: !deleted && actionsElement(message, isOwn, context),
-    attributes: { 'data-doubtful': !isHeld || undefined, 'aria-posinset': message.seq },
+    attributes: {
+      // How many there are changes with each message; a feed may leave that open.
+      'data-doubtful': !isHeld || undefined, 'aria-posinset': message.seq, 'aria-setsize': -1,
+    },
   });
   speech.dataset.seq = String(message.seq);
   return speech;

@@ -105,6 +105,15 @@ test('6: news do not come into a list that was left for another place', async ()
   assert.equal(history.hasMore.after, true);
 });
 
+test('6: a page that was under way when the list was left is not taken', async () => {
+  const { history, places } = await opened(readLog(300, 300));
+  const older = history.scrolledToTop();
+  await history.moveTo('m100');
+  await older;
+  assert.deepEqual(places(), range(75, 125));
+  assert.deepEqual(history.loading, { top: false, bottom: false, center: false });
+});
+
 test('7: a last message below the last one seen is moved to by its time', async () => {
   const log = readLog(300, 400);
   const { history, moves, places } = await opened(log);
