@@ -153,8 +153,8 @@ private final class Service {
             at: driver.now())
     }
 
-    /// What the cache claims can't be believed any more. An empty one takes a new process, which the
-    /// clients come back to with what they hold; the code tells the supervisor to start it.
+    /// What the cache claims can't be believed any more. An empty one takes a new process, which
+    /// the clients come back to with what they hold; the code tells the supervisor to start it.
     private func cacheIsDamaged() {
         do {
             log.error(

@@ -46,6 +46,7 @@ enum House {
         "Sources/Upstream/Redis/RedisConnection.swift",
         // libwebsockets and libev: what owns their handles, and what they call.
         "Sources/WebSockets/Callbacks.swift",
+        "Sources/WebSockets/Certificate.swift",
         "Sources/WebSockets/EventLoop.swift",
         "Sources/WebSockets/LibrarySocket.swift",
         "Sources/WebSockets/SendBuffer.swift",

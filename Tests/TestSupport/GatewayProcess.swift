@@ -71,8 +71,8 @@ package final class GatewayProcess {
         }
     }
 
-    /// Whether gateways that don't name their upstream have a Redis of their own (`TEST_UPSTREAM` is
-    /// `redis`): the contract is the same, whoever keeps the log.
+    /// Whether gateways that don't name their upstream have a Redis of their own (`TEST_UPSTREAM`
+    /// is `redis`): the contract is the same, whoever keeps the log.
     package static let isOnRedis =
         ProcessInfo.processInfo.environment["TEST_UPSTREAM"] == "redis"
 
