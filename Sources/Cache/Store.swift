@@ -20,7 +20,7 @@ package final class Store: Sendable {
         /// kind is refused: a log would otherwise be trimmed as a cache.
         package var origin: String
         package var durability: Durability
-        /// Reads the whole file through for damage before it is used.
+        /// Reads the file through for damage before it is used, up to `Store.checkedBytes`.
         package var isChecked: Bool
         /// How long to wait for another process to let go of the file.
         package var wait: Duration
@@ -41,11 +41,23 @@ package final class Store: Sendable {
 
     package let options: Options
 
+    /// Puts a damaged cache aside, for the next process to begin with an empty one. What has the
+    /// file open goes on with it.
+    /// - Returns: where it is now.
+    /// - Throws: `CacheError`, if it can't be renamed.
+    package func quarantine() throws(CacheError) -> String {
+        precondition(!isOrigin, "a log is never put aside")
+        return try Store.putAside(options.path)
+    }
+
     /// Whether the file is the log itself. Otherwise it is the cache of another origin: it holds a
     /// part of the log, and says which.
     package var isOrigin: Bool { options.origin == "embedded" }
 
     private let lock: FileLock
+
+    /// Where a damaged file was put before this one took its place; nil if there was none.
+    package let putAside: String?
 
     /// Says that this process is about to end: a successor waits for the file.
     package func leave() { lock.leave() }
@@ -56,8 +68,21 @@ package final class Store: Sendable {
         self.options = options
         lock = try FileLock(
             guarding: options.path, wait: options.wait, succession: options.succession)
+        do throws(CacheError) {
+            try Store.prepare(options)
+            putAside = nil
+        } catch {
+            guard error.code == .damaged, options.origin != "embedded", Store.isOurs(options.path)
+            else { throw error }
+            putAside = try Store.putAside(options.path)
+            try Store.prepare(options)
+        }
+    }
+
+    /// Makes the file, or checks it and brings it up to date.
+    private static func prepare(_ options: Options) throws(CacheError) {
         let connection = try Store.connect(options)
-        if options.isChecked { try Store.check(connection, options.path) }
+        if options.isChecked, size(options.path) <= checkedBytes { try check(connection, options) }
         try Schema.migrate(connection, path: options.path)
         let mode = try connection.text("PRAGMA journal_mode = WAL")
         guard mode == "wal" else {
@@ -88,8 +113,10 @@ package final class Store: Sendable {
     }
 
     /// The size of the file and its write-ahead log.
-    package var bytes: Int {
-        [options.path, options.path + "-wal"].reduce(0) { total, path in
+    package var bytes: Int { Store.size(options.path) }
+
+    private static func size(_ path: String) -> Int {
+        [path, path + "-wal"].reduce(0) { total, path in
             var status = stat()
             return stat(path, &status) == 0 ? total + Int(status.st_size) : total
         }
@@ -114,12 +141,16 @@ package final class Store: Sendable {
         return connection
     }
 
-    private static func check(_ connection: Connection, _ path: String) throws(CacheError) {
+    private static func check(_ connection: Connection, _ options: Options) throws(CacheError) {
         let report = try connection.text("PRAGMA quick_check(1)")
         guard report == "ok" else {
             throw CacheError(
-                .damaged, doing: "check cache", on: path, seen: "its pages contradict each other",
-                detail: "quick_check")
+                .damaged, doing: "check cache", on: options.path,
+                seen: "its pages contradict each other",
+                detail: options.origin == "embedded"
+                    ? "it is the log itself, so it is left as it is: start from a copy made by"
+                        + " gapless backup, or from what sqlite3's .recover saves of it"
+                    : "quick_check")
         }
     }
 

@@ -41,6 +41,8 @@ final class Driver {
     var waiting: [UInt64: WaitingCall] = [:]
     var lastEvent: Timestamp?
     var isWritable = true
+    /// Called once, when the cache of another origin turns out to be broken.
+    var onDamage: (() -> Void)?
 
     init(
         configuration: Configuration, log: Log, loop: ServiceLoop, server: Server, store: Store,
@@ -157,6 +159,7 @@ final class Driver {
             measurements.committed(writes.count, since: began, isInFile: false)
             log.error("write of the cache failed", ["error": "\(error)"])
             if isWritable { wroteCache(false) }
+            note(error)
             return false
         }
     }
@@ -168,6 +171,7 @@ final class Driver {
             return .failure(error)
         } catch {
             log.error("read of the cache failed", ["error": "\(error)"])
+            note(error)
             return .failure(RequestError(.internal, "the cache can't be read", retry: .later))
         }
     }
@@ -213,6 +217,7 @@ final class Driver {
             }
         } catch {
             log.error("tidying of the cache failed", ["error": "\(error)"])
+            note(error)
         }
     }
 
@@ -288,6 +293,15 @@ final class Driver {
         } else {
             log.error("cache can't be written", ["path": configuration.cache.path])
         }
+    }
+
+    /// Looks whether the error says that the cache must be filled anew.
+    func note(_ error: any Error) {
+        guard mirror != nil, let error = error as? CacheError, error.code == .damaged else {
+            return
+        }
+        onDamage?()
+        onDamage = nil
     }
 
     /// Takes over what a reload may change: the keys that `configdoc` marks so.

@@ -34,6 +34,7 @@ private final class Service {
     private var supervisor = Supervisor.ofProcess()
     private var hasBegun = false
     private var isStopping = false
+    private var exitCode: Int32 = 0
     private var hasLeft = false
 
     init(
@@ -49,7 +50,11 @@ private final class Service {
             path: configuration.cache.path, origin: configuration.upstream.kind.rawValue)
         // A predecessor that drains is gone by then; the slots of its clients cover the wait.
         options.succession = .milliseconds(configuration.drain.deadline) + .seconds(10)
+        options.isChecked = true
         let store = try Store(options)
+        if let path = store.putAside {
+            log.error("cache was damaged and is filled anew", ["put_aside": path])
+        }
         // What stands around the messages of a reply takes some of its bytes.
         let bytes = Limits(configuration.limits).replyBytes
         let reader = try Reader(store, bytes: bytes)
@@ -78,6 +83,7 @@ private final class Service {
         server.delegate = driver
         loop.onTurnEnd = { [driver] in driver.endTurn() }
         loop.every(milliseconds: 100) { [unowned self] in tick() }
+        driver.onDamage = { [unowned self] in cacheIsDamaged() }
         loop.onSignal = { [unowned self] signal in received(signal) }
         upstream.start { [loop] outputs in
             let now = ContinuousClock.now
@@ -113,7 +119,7 @@ private final class Service {
         upstream.stop()
         mirror?.stop()
         log.info("stopped")
-        return 0
+        return exitCode
     }
 
     // MARK: - Signals
@@ -125,21 +131,39 @@ private final class Service {
         case _ where isStopping:
             log.info("stopping at once", ["signal": "\(signal)"])
             loop.stop()
-        default:
-            isStopping = true
-            supervisor?.stopping()
-            driver.store.leave()
-            log.info(
-                "draining",
-                [
-                    "signal": "\(signal)", "connections": "\(server.connectionCount)",
-                    "window_ms": "\(driver.configuration.drain.window)",
-                ])
-            driver.engine.beginDrain(
-                window: driver.configuration.drain.window,
-                deadline: driver.configuration.drain.deadline,
-                at: driver.now())
+        default: drain(because: "signal \(signal)")
         }
+    }
+
+    private func drain(because reason: String) {
+        guard !isStopping else { return }
+        isStopping = true
+        supervisor?.stopping()
+        driver.store.leave()
+        log.info(
+            "draining",
+            [
+                "reason": reason, "connections": "\(server.connectionCount)",
+                "window_ms": "\(driver.configuration.drain.window)",
+            ])
+        driver.engine.beginDrain(
+            window: driver.configuration.drain.window,
+            deadline: driver.configuration.drain.deadline,
+            at: driver.now())
+    }
+
+    /// What the cache claims can't be believed any more. An empty one takes a new process, which the
+    /// clients come back to with what they hold; the code tells the supervisor to start it.
+    private func cacheIsDamaged() {
+        do {
+            log.error(
+                "cache is damaged, stopping to begin with an empty one",
+                ["put_aside": try driver.store.quarantine()])
+        } catch {
+            log.error("cache is damaged, stopping", ["error": "\(error)"])
+        }
+        exitCode = 1
+        drain(because: "damage")
     }
 
     private func reload() {
@@ -150,10 +174,14 @@ private final class Service {
             let changes = driver.configuration.changes(to: new)
             let next = try driver.configuration.reloaded(with: new)
             let credentials = try Credentials(next.auth)
+            let isCertificateNew = try server.reloadCertificate()
             driver.adopt(credentials, next)
             warn(of: credentials)
             for change in changes { log.info("reloaded", ["change": change.description]) }
-            if changes.isEmpty { log.info("reloaded", ["change": "none but the files of auth"]) }
+            if isCertificateNew { log.info("reloaded", ["change": "the certificate"]) }
+            if changes.isEmpty, !isCertificateNew {
+                log.info("reloaded", ["change": "none but the files of auth"])
+            }
         } catch {
             log.error("reload failed, the old configuration stays", ["error": "\(error)"])
         }

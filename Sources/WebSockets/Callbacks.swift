@@ -8,13 +8,21 @@ func socketEvent(
     _ input: UnsafeMutableRawPointer?, _ count: Int
 ) -> Int32 {
     switch reason {
-    case LWS_CALLBACK_RAW_RX, LWS_CALLBACK_RAW_WRITEABLE, LWS_CALLBACK_WSI_DESTROY: break
+    case LWS_CALLBACK_RAW_RX, LWS_CALLBACK_RAW_WRITEABLE, LWS_CALLBACK_WSI_DESTROY,
+        LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
+        break
     default: return 0
     }
-    guard let socket, let opaque = lws_get_opaque_user_data(socket),
-        let host = lws_get_vhost(socket), let owner = lws_vhost_user(host)
-    else { return 0 }
+    guard let socket, let host = lws_get_vhost(socket), let owner = lws_vhost_user(host) else {
+        return 0
+    }
     let server = Unmanaged<Server>.fromOpaque(owner).takeUnretainedValue()
+    if reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS {
+        // While a host is made, and with no socket: `user` is its SSL_CTX.
+        server.madeTLSContext(user.map { OpaquePointer($0) })
+        return 0
+    }
+    guard let opaque = lws_get_opaque_user_data(socket) else { return 0 }
     let id = SocketID(rawValue: UInt64(UInt(bitPattern: opaque)))
     switch reason {
     case LWS_CALLBACK_RAW_RX:

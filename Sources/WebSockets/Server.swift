@@ -61,6 +61,9 @@ package final class Server: @unchecked Sendable {
     private var deadlines = Deadlines(now: Server.now())
     private var deadlineTimer: TimerWatcher?
     private var date = DateField()
+    private var secureHost: (files: TLSFiles, host: VirtualHost)?
+    /// Between the callback that names it and the host that it belongs to.
+    private var tlsContext: OpaquePointer?
 
     /// Binds every listener, and serves them once the loop runs.
     ///
@@ -89,6 +92,7 @@ package final class Server: @unchecked Sendable {
             } else {
                 host = try VirtualHost(loop: loop, server: self, tls: tls)
                 hosts[tls] = host
+                if let tls { secureHost = (tls, host) }
                 loop.retain(host)
             }
             acceptor.start(on: loop) { [unowned self, listener = acceptor.listener] in
@@ -112,6 +116,25 @@ package final class Server: @unchecked Sendable {
         acceptors[at].finish()
         acceptors.remove(at: at)
         return true
+    }
+
+    /// Reads the certificate and its key from their files again, for those who come from now on.
+    /// Nobody who is connected notices.
+    /// - Returns: whether it is another certificate than before; false without TLS.
+    /// - Throws: `WebSocketError` `certificate` if the files don't give one; the one in use stays.
+    package func reloadCertificate() throws(WebSocketError) -> Bool {
+        loop.preconditionOnLoop()
+        guard let secureHost else { return false }
+        return try secureHost.host.reload(secureHost.files)
+    }
+
+    func madeTLSContext(_ context: OpaquePointer?) {
+        tlsContext = context
+    }
+
+    func takeTLSContext() -> OpaquePointer? {
+        defer { tlsContext = nil }
+        return tlsContext
     }
 
     /// The port in use by a listener.

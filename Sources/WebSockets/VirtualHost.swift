@@ -19,10 +19,12 @@ final class VirtualHost {
 
     private let handle: OpaquePointer
     private let protocols: UnsafeMutablePointer<lws_protocols>
+    /// What handshakes are shown from now on; nil for a plain host.
+    private var certificate: Certificate?
 
     /// - Throws: `WebSocketError` `certificate` if OpenSSL does not take the files.
     init(loop: ServiceLoop, server: Server, tls: TLSFiles?) throws(WebSocketError) {
-        if let tls { try Self.checkReadable(tls) }
+        if let tls { certificate = try Certificate(tls) }
         protocols = Self.makeProtocols()
         var info = lws_context_creation_info()
         // "No listening" for a host that has TLS and one that has not. They must differ: a host is
@@ -42,6 +44,29 @@ final class VirtualHost {
                 } ?? "creating a virtual host: refused by libwebsockets")
         }
         handle = created
+        if let context = server.takeTLSContext() { presentCertificate(in: context) }
+    }
+
+    /// Reads the files again. Who is connected keeps the certificate that it was shown.
+    /// - Returns: whether it is another one.
+    /// - Throws: `WebSocketError` `certificate`; the one in use stays then.
+    func reload(_ tls: TLSFiles) throws(WebSocketError) -> Bool {
+        let next = try Certificate(tls)
+        guard let certificate, !(certificate == next) else { return false }
+        self.certificate = next
+        return true
+    }
+
+    /// Has OpenSSL ask this host for the certificate of each handshake. What the library itself
+    /// loaded can't be replaced: a key of another type would be kept beside it, and chosen.
+    private func presentCertificate(in context: OpaquePointer) {
+        let present: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = {
+            guard let handshake = $0, let host = $1 else { return 0 }
+            let certificate = Unmanaged<VirtualHost>.fromOpaque(host).takeUnretainedValue()
+                .certificate
+            return certificate?.present(to: handshake) == true ? 1 : 0
+        }
+        SSL_CTX_set_cert_cb(context, present, Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit {
@@ -91,12 +116,5 @@ final class VirtualHost {
 
     private static func cString(_ text: StaticString) -> UnsafePointer<CChar> {
         UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
-    }
-
-    private static func checkReadable(_ tls: TLSFiles) throws(WebSocketError) {
-        for path in [tls.certificate, tls.key] where access(path, R_OK) != 0 {
-            throw WebSocketError(
-                .certificate, "loading TLS from \(path): \(String(cString: strerror(errno)))")
-        }
     }
 }

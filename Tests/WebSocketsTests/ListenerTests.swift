@@ -41,7 +41,7 @@ import Testing
         ])
         #expect(error?.code == .certificate)
         #expect(error?.description.contains("/nonexistent/cert.pem: No such file") == true)
-        let files = try Certificate.write()
+        let files = try TestCertificate.write()
         let swapped = TLSFiles(certificate: files.key, key: files.certificate)
         let other = try failure(listeners: [
             Listener(name: "p", address: "127.0.0.1", port: 0, tls: swapped)

@@ -4,25 +4,33 @@ import Testing
 @testable import WebSockets
 
 /// A certificate for the tests, made by the `openssl` command.
-enum Certificate {
+enum TestCertificate {
     static func write() throws -> TLSFiles {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("gapless-tls-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true)
         let files = TLSFiles(certificate: directory + "/cert.pem", key: directory + "/key.pem")
+        try write(files, name: "localhost")
+        return files
+    }
+
+    /// Puts another certificate, with a key of its own, where `files` are.
+    /// - Parameter key: as `openssl req -newkey` takes it.
+    static func write(_ files: TLSFiles, name: String, key: String = "ec") throws {
+        let curve = key == "ec" ? ["-pkeyopt", "ec_paramgen_curve:prime256v1"] : []
         let openssl = Process()
         openssl.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        openssl.arguments = [
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-            "-subj", "/CN=localhost", "-days", "2", "-out", files.certificate, "-keyout",
-            files.key,
-        ]
+        openssl.arguments =
+            [
+                "req", "-x509", "-newkey", key, "-nodes", "-subj", "/CN=\(name)", "-days", "2",
+                "-out",
+                files.certificate, "-keyout", files.key,
+            ] + curve
         openssl.standardError = FileHandle.nullDevice
         try openssl.run()
         openssl.waitUntilExit()
         try #require(openssl.terminationStatus == 0)
-        return files
     }
 }
 
@@ -73,7 +81,7 @@ final class TLSClient {
 
 @Suite struct TLSTests {
     @Test func aMessageComesBackOverTLS() throws {
-        let server = try TestServer(tls: try Certificate.write())
+        let server = try TestServer(tls: try TestCertificate.write())
         let client = try TLSClient(port: server.port)
         try client.send(Array(RawClient.handshake().utf8))
         #expect(try client.receiveHead().hasPrefix("HTTP/1.1 101"))
@@ -90,7 +98,7 @@ final class TLSClient {
     }
 
     @Test func aLargeResponseArrivesWholeOverTLS() throws {
-        let server = try TestServer(tls: try Certificate.write())
+        let server = try TestServer(tls: try TestCertificate.write())
         let large = (0..<5_000_001).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
         server.onLoop { $0.echo.largeBody = large }
         let client = try TLSClient(port: server.port)
@@ -102,7 +110,7 @@ final class TLSClient {
     }
 
     @Test func aSlowReaderLosesNoByteOverTLS() throws {
-        let server = try TestServer(tls: try Certificate.write())
+        let server = try TestServer(tls: try TestCertificate.write())
         let client = try TLSClient(port: server.port)
         try client.send(Array(RawClient.handshake().utf8))
         _ = try client.receiveHead()
@@ -128,7 +136,7 @@ final class TLSClient {
     }
 
     @Test func onlyHTTP11IsNegotiated() throws {
-        let server = try TestServer(tls: try Certificate.write())
+        let server = try TestServer(tls: try TestCertificate.write())
         let client = try TLSClient(port: server.port, arguments: ["-alpn", "h2,http/1.1"])
         var said = ""
         while !said.contains("ALPN protocol: ") || said.last != "\n" {
@@ -137,10 +145,64 @@ final class TLSClient {
         #expect(said.contains("ALPN protocol: http/1.1\n"))
     }
 
+    /// Also one with another type of key, which OpenSSL would keep beside the first.
+    @Test(arguments: ["ec", "rsa:2048"])
+    func aNewCertificateIsShownAndNobodyIsDropped(key: String) throws {
+        let files = try TestCertificate.write()
+        let server = try TestServer(tls: files)
+        let held = try TLSClient(port: server.port)
+        try held.send(Array(RawClient.handshake().utf8))
+        _ = try held.receiveHead()
+        #expect(try server.onLoop { $0.reloaded() }.get() == false)
+        #expect(try name(shownBy: server) == "localhost")
+
+        try TestCertificate.write(files, name: "renewed", key: key)
+        #expect(try server.onLoop { $0.reloaded() }.get())
+        #expect(try name(shownBy: server) == "renewed")
+        try held.send(RawClient.masked(1, Array("still here".utf8)))
+        let frame = Frame.frame(.text, Array("still here".utf8))
+        #expect(try held.receive(frame.count) == frame)
+    }
+
+    @Test func aCertificateThatCannotBeUsedLeavesTheOneInUse() throws {
+        let files = try TestCertificate.write()
+        let server = try TestServer(tls: files)
+        let other = try TestCertificate.write()
+        let spoilt: [(String, () throws -> Void)] = [
+            (files.key, { try replace(files.key, by: other.key) }),
+            (files.certificate, { try Data("no PEM".utf8).write(to: url(files.certificate)) }),
+            (files.certificate, { try FileManager.default.removeItem(atPath: files.certificate) }),
+        ]
+        for (path, spoil) in spoilt {
+            try spoil()
+            let result = server.onLoop { $0.reloaded() }
+            let error = #expect(throws: WebSocketError.self) { try result.get() }
+            #expect(error?.code == .certificate)
+            #expect(error?.description.contains(path) == true)
+            #expect(try name(shownBy: server) == "localhost")
+        }
+    }
+
+    private func url(_ path: String) -> URL { URL(fileURLWithPath: path) }
+
+    private func replace(_ path: String, by other: String) throws {
+        try Data(contentsOf: url(other)).write(to: url(path))
+    }
+
+    /// The common name of the certificate that a newcomer is shown.
+    private func name(shownBy server: TestServer) throws -> Substring {
+        let client = try TLSClient(port: server.port, arguments: [])
+        var said = ""
+        while !said.contains("subject=") || said.last != "\n" {
+            said += String(decoding: try client.receive(1), as: UTF8.self)
+        }
+        return said.split(separator: "\n").last?.split(separator: " ").last ?? ""
+    }
+
     @Test func whoDoesNotFinishTheHandshakeIsDropped() throws {
         var limits = ServerLimits()
         limits.handshakeTimeout = .milliseconds(400)
-        let server = try TestServer(limits: limits, tls: try Certificate.write())
+        let server = try TestServer(limits: limits, tls: try TestCertificate.write())
         let silent = try RawClient(port: server.port)
         #expect(try silent.isEnded())
         let finished = try TLSClient(port: server.port)

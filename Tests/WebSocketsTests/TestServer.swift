@@ -54,6 +54,11 @@ final class TestServer: @unchecked Sendable {
         return value
     }
 
+    /// What `Server.reloadCertificate` says; to be called on the loop.
+    func reloaded() -> Result<Bool, WebSocketError> {
+        Result { () throws(WebSocketError) in try server.reloadCertificate() }
+    }
+
     /// Waits until something holds on the loop.
     ///
     /// - Returns: false if it does not within ten seconds.

@@ -21,10 +21,12 @@ extension ConfigurationKey {
                 + " header does not come from a page, and is not held to this."),
         .init(
             "listen.tls.certificate", \.listen.tls.certificate, .optional(.path),
-            "The certificate chain of the public listener, a PEM file."),
+            "The certificate chain of the public listener, a PEM file. A reload reads the file"
+                + " again; nobody who is connected is dropped."),
         .init(
             "listen.tls.key", \.listen.tls.key, .optional(.path),
-            "The private key of the certificate, a PEM file."),
+            "The private key of the certificate, a PEM file. A reload reads it with the"
+                + " certificate."),
     ]
 
     private static let auth: [ConfigurationKey] = [

@@ -1,0 +1,66 @@
+import CWebSockets
+import Glibc
+
+/// A certificate chain and the key that belongs to it, as OpenSSL read them from PEM files.
+/// Never changes; another one takes its place in `VirtualHost`.
+final class Certificate {
+    /// Owns what the pointers below point to.
+    private let context: OpaquePointer
+    private let leaf: OpaquePointer
+    private let key: OpaquePointer
+    private let chain: OpaquePointer?
+
+    /// - Throws: `WebSocketError` `certificate`, which names the file and what OpenSSL says of it.
+    init(_ files: TLSFiles) throws(WebSocketError) {
+        for path in [files.certificate, files.key] where access(path, R_OK) != 0 {
+            throw WebSocketError(
+                .certificate, "loading TLS from \(path): \(String(cString: strerror(errno)))")
+        }
+        ERR_clear_error()
+        guard let context = SSL_CTX_new(TLS_server_method()) else {
+            throw Self.refused("the library", "no memory for a certificate")
+        }
+        let failure: WebSocketError? =
+            if SSL_CTX_use_certificate_chain_file(context, files.certificate) != 1 {
+                Self.refused(files.certificate, "not a PEM chain")
+            } else if SSL_CTX_use_PrivateKey_file(context, files.key, SSL_FILETYPE_PEM) != 1 {
+                Self.refused(files.key, "not the PEM key of \(files.certificate)")
+            } else {
+                nil
+            }
+        guard failure == nil, let leaf = SSL_CTX_get0_certificate(context),
+            let key = SSL_CTX_get0_privatekey(context)
+        else {
+            SSL_CTX_free(context)
+            throw failure ?? Self.refused(files.certificate, "no certificate in it")
+        }
+        self.context = context
+        self.leaf = leaf
+        self.key = key
+        var chain: OpaquePointer?
+        SSL_CTX_ctrl(context, SSL_CTRL_GET_CHAIN_CERTS, 0, &chain)
+        self.chain = chain
+    }
+
+    deinit {
+        SSL_CTX_free(context)
+    }
+
+    /// Shows itself to the peer of a handshake, whatever certificate was loaded before.
+    /// - Returns: whether OpenSSL took it.
+    func present(to handshake: OpaquePointer) -> Bool {
+        SSL_certs_clear(handshake)
+        return SSL_use_cert_and_key(handshake, leaf, key, chain, 1) == 1
+    }
+
+    static func == (one: Certificate, other: Certificate) -> Bool {
+        X509_cmp(one.leaf, other.leaf) == 0
+    }
+
+    private static func refused(_ path: String, _ accepted: String) -> WebSocketError {
+        let code = ERR_peek_error()
+        ERR_clear_error()
+        let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "refused"
+        return WebSocketError(.certificate, "loading TLS from \(path): \(reason) (\(accepted))")
+    }
+}
