@@ -29,7 +29,10 @@ struct Listeners {
     }
 
     func tell(_ conversation: String, _ update: ConversationUpdate) {
-        for queue in (conversations[conversation.id] ?? [:]).values { queue.push(update) }
+        let weight = update.messageCount
+        for queue in (conversations[conversation.id] ?? [:]).values {
+            queue.push(update, weight: weight)
+        }
     }
 
     /// - Returns: the places of the conversation that anybody looks at.
@@ -74,5 +77,19 @@ struct Listeners {
         for queue in lists.values { queue.end() }
         for queue in states.values { queue.end() }
         self = Listeners()
+    }
+}
+
+extension ConversationUpdate {
+    /// How many messages it carries.
+    fileprivate var messageCount: Int {
+        switch self {
+        case .began(let snapshot): snapshot.messages.count + snapshot.shown.count
+        case .resumed(let frame), .changed(let frame), .page(_, .success(let frame)):
+            frame.messages.count
+        case .shown(let messages): messages.count
+        case .drafts(let drafts): drafts.count
+        default: 1
+        }
     }
 }

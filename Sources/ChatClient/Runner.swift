@@ -90,7 +90,7 @@ final class Runner: @unchecked Sendable {
         waiting.removeAll(keepingCapacity: true)
         isPerforming = false
         setAlarm(now)
-        if !isPaused, listeners.isFull { pause(true) }
+        if !isPaused, session.state.isLive, listeners.isFull { pause(true) }
     }
 
     private func setAlarm(_ now: Instant) {

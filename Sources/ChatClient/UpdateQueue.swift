@@ -4,13 +4,14 @@ import Synchronization
 /// that runs. It never drops anything; when too much waits, the client stops reading from its
 /// socket, and the gateway tells a reader that can't keep up what it missed.
 final class UpdateQueue<Element: Sendable>: Sendable {
-    /// So many may wait before the client stops reading, and so few before it goes on. One page of
-    /// history is one of them.
+    /// So many messages may wait before the client stops reading, and so few before it goes on.
     private static var limits: (full: Int, low: Int) { (full: 256, low: 64) }
 
     private struct State {
-        var items: [Element] = []
+        var items: [(element: Element, weight: Int)] = []
         var next = 0
+        /// Of all that waits.
+        var weight = 0
         var waiter: CheckedContinuation<Element?, Never>?
         var isEnded = false
         var isFull = false
@@ -20,11 +21,12 @@ final class UpdateQueue<Element: Sendable>: Sendable {
         mutating func take() -> Element {
             let item = items[next]
             next += 1
+            weight -= item.weight
             if next == items.count || next > 1024 {
                 items.removeFirst(next)
                 next = 0
             }
-            return item
+            return item.element
         }
     }
 
@@ -37,15 +39,17 @@ final class UpdateQueue<Element: Sendable>: Sendable {
     /// Whether so much waits that nothing more should come.
     var isFull: Bool { state.withLock { $0.isFull } }
 
-    func push(_ item: Element) {
+    /// - Parameter weight: how many messages it carries; nothing weighs less than one.
+    func push(_ item: Element, weight: Int = 1) {
         let waiter = state.withLock { state -> CheckedContinuation<Element?, Never>? in
             guard !state.isEnded else { return nil }
             if let waiter = state.waiter {
                 state.waiter = nil
                 return waiter
             }
-            state.items.append(item)
-            if state.count >= Self.limits.full { state.isFull = true }
+            state.items.append((item, max(1, weight)))
+            state.weight += max(1, weight)
+            if state.weight >= Self.limits.full { state.isFull = true }
             return nil
         }
         waiter?.resume(returning: item)
@@ -64,7 +68,7 @@ final class UpdateQueue<Element: Sendable>: Sendable {
         let (item, isReady, hasDrained) = state.withLock { state -> (Element?, Bool, Bool) in
             if state.count > 0 {
                 let item = state.take()
-                let hasDrained = state.isFull && state.count <= Self.limits.low
+                let hasDrained = state.isFull && state.weight <= Self.limits.low
                 if hasDrained { state.isFull = false }
                 return (item, true, hasDrained)
             }

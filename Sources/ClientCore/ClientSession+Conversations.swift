@@ -183,6 +183,8 @@ extension ClientSession {
     mutating func ended(_ id: ID, _ reason: UnsubscribeReason?) {
         guard conversations[id]?.phase == .live else { return }
         conversations[id]?.phase = .ended
+        // A page that is still under way is not of a subscription any more.
+        conversations[id]?.subscription += 1
         forget(id)
         let why = reason?.rawValue ?? "for a reason that this client does not know"
         tell(id, .failed(.refused(RequestError(.notFound, "conversation: \(why)"))))

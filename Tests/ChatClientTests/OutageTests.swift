@@ -155,10 +155,31 @@ extension LiveClient {
             try await expectWhole(follower, api, "ops")
         }
 
+        /// 3,000 messages of 2,000 bytes: more than the sockets between the two take.
+        private func pour(_ api: ServerAPI) throws {
+            let body = JSONValue.string(String(repeating: "0123456789", count: 200))
+            for _ in 0..<12 {
+                let messages = [JSONValue](repeating: ["author": "bob", "body": body], count: 250)
+                try api.post(messages, to: "ops")
+            }
+        }
+
+        /// Each place is held or in a gap: nothing was taken for silence.
+        private func expectAccounted(_ follower: Follower, _ count: Int) async throws {
+            let isAccounted = try await eventually {
+                var known = await follower.coverage
+                for gap in await follower.gaps {
+                    if let places = gap.places { known.insert(places.low, places.high) }
+                }
+                return known == [[1, count]]
+            }
+            #expect(isAccounted)
+        }
+
         /// A listener that takes nothing: the client stops reading, the gateway sheds, and what was
         /// shed is a gap.
         @Test func aListenerThatTakesNothingIsToldWhatItMissed() async throws {
-            let gateway = try GatewayProcess()
+            let gateway = try GatewayProcess(settings: ["limits.pong_timeout": "300s"])
             let api = gateway.api()
             try api.put("ops", ["participants": ["alice", "bob"]])
             let client = try client(gateway, "alice")
@@ -167,20 +188,37 @@ extension LiveClient {
             client.connect()
             try await expectWhole(follower, api, "ops")
             await follower.hold(true)
-            let body = JSONValue.string(String(repeating: "0123456789", count: 3000))
-            for _ in 0..<900 { try api.post(["author": "bob", "body": body], to: "ops") }
+            try pour(api)
             await follower.hold(false)
             #expect(try await eventually { await follower.slowGaps > 0 })
             #expect(await follower.interrupted == 0)
-            // Each place is held or in a gap: nothing was taken for silence.
+            try await expectAccounted(follower, 3000)
+        }
+
+        /// The same for so long that the gateway gives the client up.
+        @Test func aListenerThatTakesNothingForTooLongComesBack() async throws {
+            let gateway = try GatewayProcess(
+                settings: ["limits.ping_interval": "1s", "limits.pong_timeout": "1s"])
+            let api = gateway.api()
+            try api.put("ops", ["participants": ["alice", "bob"]])
+            let client = try client(gateway, "alice")
+            let follower = Follower("ops", reader: "alice")
+            await follower.follow(client.subscribeMessages(conversation: "ops"))
+            client.connect()
+            try await expectWhole(follower, api, "ops")
+            await follower.hold(true)
+            try pour(api)
+            let isGivenUp = try await eventually {
+                try gateway.health().json["clients"]["connections"] == 0
+            }
+            #expect(isGivenUp)
+            await follower.hold(false)
             #expect(
                 try await eventually {
-                    var known = await follower.coverage
-                    for gap in await follower.gaps {
-                        if let places = gap.places { known.insert(places.low, places.high) }
-                    }
-                    return known == [[1, 900]]
+                    client.wake()
+                    return await follower.resumed == 1
                 })
+            try await expectAccounted(follower, 3000)
         }
 
         @Test func aRecreatedConversationBeginsAnew() async throws {
