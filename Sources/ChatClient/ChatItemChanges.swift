@@ -1,8 +1,8 @@
 /// What a list view has to do to get from one array of items to another.
 ///
 /// An item is the same if uid and type are: one whose type changed is deleted and inserted. Where a
-/// uid stands twice, the last one counts. `moves` name every item whose index is another, also where
-/// only something before it came or went, as the views that this is for expect it.
+/// uid stands twice, the last one counts. `moves` name every item whose index is another, also
+/// where only something before it came or went, as the views that this is for expect it.
 public struct ChatItemChanges: Sendable, Hashable {
     /// An item that was there and is.
     public struct Move: Sendable, Hashable {

@@ -97,8 +97,10 @@ final class ClientStore {
     private func holder(_ id: String) throws -> Holder? {
         guard let connection else { return nil }
         let row = try connection.prepare(
-            "SELECT epoch, seq, rev, mark, floor, as_of, runs, record FROM conversation WHERE id = ?"
-        )
+            """
+            SELECT epoch, seq, rev, mark, floor, as_of, runs, record FROM conversation
+            WHERE id = ?
+            """)
         row.bind(1, id)
         guard try row.step() else { return nil }
         let head = Head(

@@ -12,8 +12,8 @@ public protocol HistoryDelegate: AnyObject {
 }
 
 /// The history of one conversation, opened and walked by scenarios: 1 with unread messages, 2
-/// without, 3 and 4 by scrolling to the top and the bottom, 5 coming back after an outage, 6 jumping
-/// to a message, 7 to a moment. It belongs to a view and lives on the main actor.
+/// without, 3 and 4 by scrolling to the top and the bottom, 5 coming back after an outage, 6
+/// jumping to a message, 7 to a moment. It belongs to a view and lives on the main actor.
 @MainActor
 public final class History {
     /// Where something is being loaded.
@@ -157,8 +157,8 @@ public final class History {
         }
     }
 
-    /// Scenario 5: the connection came back. What is new has a banner above it, and as much of it as
-    /// fits one page is loaded; the rest comes by scrolling.
+    /// Scenario 5: the connection came back. What is new has a banner above it, and as much of it
+    /// as fits one page is loaded; the rest comes by scrolling.
     private func cameBack() {
         guard let lastBefore, feed.window.timeline.followsEnd else { return }
         if newestPlaced != lastBefore || !feed.window.timeline.gaps.isEmpty {

@@ -1,7 +1,7 @@
 import Chat
 
-/// How a conversation is opened, by what its record says. The guards exclude each other: exactly one
-/// scenario fits. 3 and 4 (scrolling), 5 (coming back) and 6 (jumping) are not ways of opening.
+/// How a conversation is opened, by what its record says. The guards exclude each other: exactly
+/// one scenario fits. 3 and 4 (scrolling), 5 (coming back) and 6 (jumping) are not ways of opening.
 public enum HistoryScenario: Sendable, Hashable {
     /// 1: there are messages above the last one seen: show that place, with a banner below it.
     case unread(lastSeen: Int)

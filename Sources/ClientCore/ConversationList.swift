@@ -60,8 +60,8 @@ package struct ConversationList: Sendable {
 
     mutating func remove(_ id: String) { records[id.id] = nil }
 
-    /// An answer that is the top of the list only: what it does not name is unknown until a walk met
-    /// it or ended.
+    /// An answer that is the top of the list only: what it does not name is unknown until a walk
+    /// met it or ended.
     mutating func beginWalk() { unmet = Set(records.keys) }
 
     mutating func endWalk() {

@@ -33,8 +33,8 @@ struct GapLedger: Sendable {
         declared.removeAll { $0.places.isEmpty }
     }
 
-    /// The gaps of a holder, oldest first. What is older than everything held and was never declared
-    /// is not a gap: it is history that nobody asked for yet.
+    /// The gaps of a holder, oldest first. What is older than everything held and was never
+    /// declared is not a gap: it is history that nobody asked for yet.
     func list(runs: Coverage, head: Head?) -> [Gap] {
         guard let head else { return [] }
         let lows = declared.compactMap(\.places.first) + [runs.first].compactMap(\.self)

@@ -59,7 +59,7 @@ package struct Holder: Sendable {
     }
 
     /// What a subscription may be resumed with. Runs above the limit are dropped here and now, not
-    /// only left out: the answer speaks of what was named, and no change of another slot would come.
+    /// only left out: the answer speaks of what was named, and no other change would come.
     package mutating func resumable() -> Have? {
         if runs.runs.count > Self.runLimit {
             drop(Coverage(runs.runs.dropLast(Self.runLimit)))
@@ -94,8 +94,8 @@ package struct Holder: Sendable {
         if let record = frame.record, record.rev ?? 0 >= self.record?.rev ?? 0 { take(record) }
     }
 
-    /// Shows values that are not held. What is held already at the same change or a later one stays;
-    /// a covering frame replaces the rest.
+    /// Shows values that are not held. What is held already at the same change or a later one
+    /// stays; a covering frame replaces the rest.
     /// - Parameter head: the one that came with them; values of another epoch are not shown.
     /// - Returns: those that are shown now.
     @discardableResult
@@ -167,8 +167,8 @@ package struct Holder: Sendable {
         for seq in shown.keys where places.contains(seq) { shown[seq] = nil }
     }
 
-    /// Lets go of the oldest values where there are many more than `limit`, so that a walk through a
-    /// long history does not fill the memory.
+    /// Lets go of the oldest values where there are many more than `limit`, so that a walk through
+    /// a long history does not fill the memory.
     /// - Parameter kept: what somebody looks at.
     /// - Returns: the places that are held no more; whoever shows them must be told.
     package mutating func trim(to limit: Int, keeping kept: Coverage) -> Coverage {

@@ -71,8 +71,8 @@ extension Gap {
         after + 1 < before ? Coverage.Run(after + 1, before - 1) : nil
     }
 
-    /// Whether a client closes such a gap itself, by fetching. The others are healed by the gateway,
-    /// which pushes what was missing, or by nobody.
+    /// Whether a client closes such a gap itself, by fetching. The others are healed by the
+    /// gateway, which pushes what was missing, or by nobody.
     public var isFillable: Bool {
         switch cause {
         case .slow, .limit, .cold: true

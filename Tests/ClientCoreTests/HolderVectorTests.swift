@@ -7,8 +7,8 @@ import Wire
 
 @testable import ClientCore
 
-/// The holder against the vectors that the JavaScript client passes too: a case is a list of frames,
-/// and after each of them what is held.
+/// The holder against the vectors that the JavaScript client passes too: a case is a list of
+/// frames, and after each of them what is held.
 @Suite struct HolderVectorTests {
     struct Vector: Sendable, CustomTestStringConvertible {
         var value: JSONValue

@@ -159,8 +159,7 @@ final class Inhabitant {
         for id in SessionWorld.conversations {
             guard session.isLive(id), let holder = session.holder(of: id) else {
                 let phase = session.conversations[id.id]?.phase
-                return
-                    "\(id) is \(phase.map { "\($0)" } ?? "unknown"), \(refusal.map { "\($0)" } ?? "")"
+                return "\(id) is \(String(describing: phase)), \(String(describing: refusal))"
             }
             guard let log = world.origin.log(id), log.ended == nil, holder.head == log.head else {
                 return "\(id) is not at the head"

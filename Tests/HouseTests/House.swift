@@ -46,6 +46,7 @@ enum House {
         "Sources/Upstream/Redis/RedisConnection.swift",
         // libwebsockets and libev: what owns their handles, and what they call.
         "Sources/WebSockets/Callbacks.swift",
+        "Sources/WebSockets/Certificate.swift",
         "Sources/WebSockets/ClientCallbacks.swift",
         "Sources/WebSockets/ClientHost.swift",
         "Sources/WebSockets/EventLoop.swift",
