@@ -16,7 +16,8 @@ LINTED := Package.swift Sources Tests
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
 	@echo 'make test      lint, build, all tests; ends with the numbers passed and failed'
-	@echo 'make simulate  seeded worlds without end, until one breaks a promise; Ctrl-C stops it'
+	@echo 'make simulate  seeded worlds without end, until one breaks a promise; Ctrl-C stops it,'
+	@echo '               SEEDS=30000 or SECONDS=600 ends it, FIRST=1 says where it begins'
 	@echo 'make soak      the gateway tests twenty times as long, with other choices each time'
 	@echo 'make faults    each outage of Redis 20 times, kills, storms of 10,000; prints a table'
 	@echo 'make build     everything, for debugging'
@@ -49,8 +50,9 @@ faults: release build
 	    exit $$status
 
 simulate: dependencies
-	@SIMULATION_ENDLESS=1 SIMULATION_FIRST=$${FIRST:-$$(date +%s)} $(SWIFT) test -c release \
-	    $(STRICT) -Xswiftc -enable-testing --filter '^SimulationTests\.EndlessTests'
+	@SIMULATION_ENDLESS=1 SIMULATION_FIRST=$${FIRST:-$$(date +%s)} SIMULATION_SEEDS=$(SEEDS) \
+	    SIMULATION_SECONDS=$(SECONDS) $(SWIFT) test -c release $(STRICT) \
+	    -Xswiftc -enable-testing --filter '^SimulationTests\.EndlessTests'
 
 build: dependencies
 	@$(SWIFT) build --build-tests $(STRICT)

@@ -79,13 +79,15 @@ export class Connection {
    * @param {string} options.url  `ws:` or `wss:`
    * @param {Ask} options.credentials
    * @param {string} [options.client]  the name under which the gateway knows this program
+   * @param {string | null} [options.user]  who we are, where that is known before the gateway says
    * @param {{WebSocket: typeof WebSocket, now: () => number, setTimeout: typeof setTimeout,
    *   clearTimeout: typeof clearTimeout, random: () => number}} [options.environment]  for tests
    */
-  constructor({ url, credentials, client = 'gapless.js', environment }) {
+  constructor({ url, credentials, client = 'gapless.js', user = null, environment }) {
     this.#url = url;
     this.#ask = credentials;
     this.#client = client;
+    this.#user = user;
     this.#environment = environment ?? {
       WebSocket: globalThis.WebSocket,
       now: () => Date.now(),
@@ -105,7 +107,7 @@ export class Connection {
   /** Where the gateway stands with the chat's origin, `null` before the first session. */
   get upstream() { return this.#upstream; }
 
-  /** Who the gateway says that we are, `null` before the first session. */
+  /** Who the gateway says that we are; before the first session, who was expected, or `null`. */
   get user() { return this.#user; }
 
   /** Connects, and stays connected until `close`. */

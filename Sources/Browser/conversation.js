@@ -1,14 +1,18 @@
 import { Backoff } from './backoff.js';
-import { Holder } from './holder.js';
 import { listItems } from './items.js';
+import { MessageWindow } from './message-window.js';
 import { Outbox } from './outbox.js';
 import { Pages } from './pages.js';
 import { Participants } from './participants.js';
 import { RequestError } from './request-error.js';
+import { Saving } from './saving.js';
 import { Signal } from './signal.js';
 
 /** @import { Connection } from './connection.js' */
-/** @import { EventFrame, Gap, Message, PageResult, SubscribeResult } from './types.js' */
+/** @import { MessageStore } from './message-store.js' */
+/** @import { Anchor, PageRange } from './message-window.js' */
+/** @import { EventFrame, Gap, Heard, Message, PageResult, Reason } from './types.js' */
+/** @import { SubscribeResult } from './types.js' */
 
 /** How many messages a page holds: what a subscription starts with, and each step back. */
 const PAGE = 100;
@@ -19,13 +23,15 @@ const PAGE = 100;
  * has read up to where. `changed` tells that anything of it is new.
  *
  * It holds exactly what the protocol allows it to hold (`Holder`); everything else is shown only.
+ * What a view has left far behind is let go of, and fetched again when it comes back there.
  */
 export class Conversation {
-  /** Anything that can be read here changed. @type {Signal<void>} */
+  /** Anything that can be read here changed, and why. @type {Signal<Reason>} */
   changed = new Signal();
 
   #connection;
-  #holder = new Holder();
+  #window;
+  #limit;
   #backoff = new Backoff();
   #pages;
   #outbox;
@@ -43,26 +49,38 @@ export class Conversation {
   #listening = [];
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #retry;
+  #saving;
+  /** @type {Heard | null} */
+  #heard = null;
 
   /**
    * @param {Connection} connection
    * @param {string} id
+   * @param {object} [options]
+   * @param {MessageStore | null} [options.store]  keeps the newest messages over reloads
+   * @param {number} [options.limit]  how many messages it begins with, and a page holds
    */
-  constructor(connection, id) {
+  constructor(connection, id, { store = null, limit = PAGE } = {}) {
     this.#connection = connection;
+    this.#limit = limit;
     /** The conversation's id. */
     this.id = id;
+    this.#window = new MessageWindow(id);
+    this.#saving = new Saving(id, this.#window, store);
     this.#pages = new Pages({
+      window: this.#window,
       fetch: (range) => this.#fetchPage(range),
-      changed: () => this.changed.emit(),
+      changed: () => this.changed.emit(undefined),
     });
     this.#outbox = new Outbox({
-      send: async ({ id: draft, body }) => this.#act('sendMessage', { id: draft, body }),
-      changed: () => this.changed.emit(),
+      send: async ({ id: draft, body, metadata }) => (
+        this.#act('sendMessage', { id: draft, body, metadata })
+      ),
+      changed: () => this.changed.emit(undefined),
     });
     this.#participants = new Participants({
       request: (method, params, taking) => this.#request(method, params, taking),
-      changed: () => this.changed.emit(),
+      changed: () => this.changed.emit(undefined),
     });
   }
 
@@ -76,18 +94,18 @@ export class Conversation {
   get isOpen() { return this.#isOpen; }
 
   /** What is held: `head`, `asOf`, `runs`. */
-  get have() { return this.#holder.have; }
+  get have() { return this.#window.have; }
 
   /** The conversation's own record. */
-  get record() { return this.#holder.record; }
+  get record() { return this.#window.record; }
 
   /** The gaps between the oldest place held and the head, oldest first. */
-  get gaps() { return this.#holder.gaps; }
+  get gaps() { return this.#window.gaps; }
 
   /** Messages, gaps and what is being sent, oldest first. */
   get items() {
     return listItems({
-      values: this.#holder.values, gaps: this.gaps, drafts: this.#outbox.drafts,
+      values: this.#window.values, gaps: this.gaps, drafts: this.#outbox.drafts,
       user: this.#connection.user,
     });
   }
@@ -104,16 +122,23 @@ export class Conversation {
   get lastReadSeq() { return this.#participants.marker.seq; }
 
   /** Whether there is history before the oldest message shown. */
-  get hasOlder() {
-    const { head, oldest } = this.#holder;
-    return head !== null && oldest !== undefined && oldest > head.floor;
-  }
+  get hasOlder() { return this.#pages.hasOlder; }
 
   /** Whether older history is being fetched, or why that failed. */
-  get older() { return this.#pages.state('older'); }
+  get older() { return this.#pages.older; }
 
-  /** Subscribes, now and whenever a session begins. */
+  /** Whether there is more beyond the two ends of what is here. */
+  get hasMore() { return this.#window.hasMore; }
+
+  /** The last that was heard of it; `null` before the first. */
+  get heard() { return this.#heard; }
+
+  /**
+   * Subscribes, now and whenever a session begins. What the store kept is shown at once, and the
+   * subscription resumes from there.
+   */
   open() {
+    this.#saving.restore(() => this.changed.emit('restored'));
     this.#listening = [
       this.#connection.live.listen(() => this.#subscribe()),
       this.#connection.changed.listen(() => this.#connectionChanged()),
@@ -127,6 +152,7 @@ export class Conversation {
     for (const stop of this.#listening) stop();
     this.#listening = [];
     clearTimeout(this.#retry);
+    this.#saving.flush();
     this.#participants.report.finished();
     this.#subscription += 1;
     if (this.#phase === 'live' || this.#phase === 'opening') {
@@ -135,22 +161,30 @@ export class Conversation {
     if (this.#phase !== 'ended') this.#phase = 'idle';
   }
 
-  /** Fetches the page before the oldest message shown. */
-  async loadOlder() {
-    if (!this.hasOlder || this.#phase !== 'live') return;
-    await this.#pages.fetch('older', { before: this.#holder.oldest });
-  }
+  /**
+   * Fetches the page before the oldest message shown.
+   *
+   * @param {number} [limit]  of messages
+   */
+  async loadOlder(limit) { if (this.#phase === 'live') await this.#pages.loadOlder(limit); }
+
+  /**
+   * Fetches what is missing nearest to the newest end: the next page where the window was left, or
+   * the newer end of the newest gap.
+   *
+   * @param {number} [limit]  of messages
+   */
+  async loadNewer(limit) { if (this.#phase === 'live') await this.#pages.loadNewer(limit); }
 
   /**
    * Fetches one page of a gap; what remains of it stays a gap.
    *
    * @param {Gap} gap
    * @param {'newer' | 'older'} [end]  from which it closes
+   * @param {number} [limit]  of messages
    */
-  async fill({ after, before }, end = 'newer') {
-    if (this.#phase !== 'live') return;
-    const order = end === 'newer' ? 'desc' : 'asc';
-    await this.#pages.fetch(`gap ${after}`, { after, before, order });
+  async fill(gap, end = 'newer', limit = undefined) {
+    if (this.#phase === 'live') await this.#pages.fill(gap, end, limit);
   }
 
   /**
@@ -158,16 +192,61 @@ export class Conversation {
    *
    * @param {Gap} gap
    */
-  filling({ after }) { return this.#pages.state(`gap ${after}`); }
+  filling(gap) { return this.#pages.filling(gap); }
+
+  /**
+   * Fetches a place of the history with its neighbours, unless it is here.
+   *
+   * @param {Anchor} anchor
+   * @returns {Promise<boolean>}  whether what is asked for is here now; of a moment, whether the
+   *   page came
+   */
+  async loadAround(anchor) {
+    if (this.#window.holds(anchor)) return true;
+    if (this.#phase !== 'live') return false;
+    const hasCome = await this.#pages.loadAround(anchor);
+    return typeof anchor === 'object' ? hasCome : this.#window.holds(anchor);
+  }
+
+  /**
+   * The message at a place, if it is here.
+   *
+   * @param {number} seq
+   */
+  at(seq) { return this.#window.at(seq); }
+
+  /**
+   * Says which messages a view shows, so that what is far from them can be let go of.
+   *
+   * @param {string} first  an id
+   * @param {string} last
+   */
+  noteVisible(first, last) { this.#window.noteVisible(first, last); }
+
+  /** Lets go of all messages, to begin elsewhere in the history. */
+  clear() {
+    this.#window.clear();
+    this.changed.emit('began');
+  }
+
+  /**
+   * Lets go of as many messages as it takes to keep `count`, from both ends.
+   *
+   * @param {number} count
+   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest)
+   * @returns {boolean}  whether any went
+   */
+  trimTo(count, focus) { return this.#window.trimTo(count, focus); }
 
   /**
    * Sends a message; it is among the items at once.
    *
    * @param {string} body
+   * @param {Record<string, *>} [metadata]
    */
-  send(body) {
+  send(body, metadata) {
     this.#participants.report.finished();
-    this.#outbox.add(body);
+    this.#outbox.add(body, metadata);
   }
 
   /** @param {string} id  of a failed draft */
@@ -215,9 +294,9 @@ export class Conversation {
   #act(method, params) {
     return this.#request(method, params, {
       final: ({ message }) => {
-        this.#holder.show([message]);
+        this.#window.show([message]);
         this.#outbox.confirm([message], this.#connection.user);
-        this.changed.emit();
+        this.changed.emit(undefined);
       },
     });
   }
@@ -228,9 +307,13 @@ export class Conversation {
     const subscription = this.#subscription;
     const isCurrent = () => subscription === this.#subscription;
     this.#setPhase('opening');
-    const have = this.#holder.resumable();
+    if (this.#saving.restoring) {
+      await this.#saving.restoring;
+      if (!isCurrent()) return;
+    }
+    const have = this.#window.resumable();
     try {
-      await this.#request('subscribeMessages', { ...(have && { have }), limit: PAGE }, {
+      await this.#request('subscribeMessages', { ...(have && { have }), limit: this.#limit }, {
         final: (result) => { if (isCurrent()) this.#subscribed(result, have !== null); },
       });
     } catch (error) {
@@ -243,14 +326,16 @@ export class Conversation {
    * @param {boolean} resumed
    */
   #subscribed(result, resumed) {
-    this.#holder.subscribed(result, resumed);
+    const hasBegun = this.have === null || !resumed || result.reset === true;
+    this.#window.subscribed(result, resumed);
+    this.#note('subscribeMessages', result.deltas.length);
     this.#outbox.confirm(result.deltas.map((delta) => delta.message), this.#connection.user);
     this.#setOpen(result.open === true);
     if (result.reset) this.#participants.marker.forget();
     this.#participants.fetchMarker(result.conversation);
     this.#pages.clear();
     this.#backoff.reset();
-    this.#setPhase('live');
+    this.#setPhase('live', hasBegun ? 'began' : 'resumed');
     this.#participants.fetch(this.record);
     this.#outbox.resume();
     this.#participants.marker.resume();
@@ -268,21 +353,23 @@ export class Conversation {
     this.#retry = setTimeout(() => this.#subscribe(), error.after ?? this.#backoff.next());
   }
 
-  /** @param {object} range */
-  #fetchPage(range) {
+  /** @param {PageRange & {limit?: number}} range */
+  #fetchPage({ limit = this.#limit, ...range }) {
     const subscription = this.#subscription;
     const show = (/** @type {PageResult} */ { messages, head }) => {
-      this.#holder.show(messages, head);
-      this.changed.emit();
+      this.#window.show(messages, head);
+      this.changed.emit(undefined);
     };
-    return this.#request('fetchMessages', { ...range, limit: PAGE }, {
+    return this.#request('fetchMessages', { ...range, limit }, {
       cached: show,
       final: (/** @type {PageResult} */ result) => {
         // A page that was asked for before the subscription was renewed is not part of the `have`
         // that it was renewed with, so changes since then would be missed.
         if (subscription !== this.#subscription) return show(result);
-        this.#holder.fetched(result);
+        this.#window.fetched(result, range);
+        this.#note('fetchMessages', result.messages.length);
         this.#setOpen(result.open === true);
+        this.changed.emit('page');
       },
     });
   }
@@ -291,7 +378,7 @@ export class Conversation {
   #event(event) {
     if (event.event === 'upstream') {
       this.#isOpen = event.state !== 'online' || this.#wasOpen;
-      this.changed.emit();
+      this.changed.emit(undefined);
     }
     if (event.conversation !== this.id && event.conversation?.id !== this.id) return;
     if (this.#phase === 'live') this.#ownEvent(event);
@@ -299,14 +386,16 @@ export class Conversation {
 
   /** @param {EventFrame} event */
   #ownEvent(event) {
+    this.#note(event.event, event.deltas?.length ?? 0);
     switch (event.event) {
       case 'messages':
       case 'gap':
       case 'conversation':
-        this.#holder.event(event);
+        this.#window.event(event);
         this.#setOpen(event.open === true);
         this.#arrived((event.deltas ?? []).map((/** @type {*} */ delta) => delta.message));
-        break;
+        this.changed.emit('messages');
+        return;
       case 'reset':
         this.#forget();
         this.#subscribe();
@@ -325,7 +414,7 @@ export class Conversation {
       default:
         return;
     }
-    this.changed.emit();
+    this.changed.emit(undefined);
   }
 
   /** @param {Message[]} messages */
@@ -343,8 +432,20 @@ export class Conversation {
   }
 
   #forget() {
-    this.#holder.forget();
+    this.#window.forget();
     this.#participants.marker.forget();
+    this.#saving.forget();
+  }
+
+  /**
+   * Notes what was heard, and has it saved soon.
+   *
+   * @param {string} name
+   * @param {number} count
+   */
+  #note(name, count) {
+    this.#heard = { name, at: Date.now(), count };
+    this.#saving.schedule();
   }
 
   /** @param {string} reason */
@@ -360,9 +461,12 @@ export class Conversation {
     this.#isOpen = isOpen;
   }
 
-  /** @param {'opening' | 'live' | 'waiting' | 'ended'} phase */
-  #setPhase(phase) {
+  /**
+   * @param {'opening' | 'live' | 'waiting' | 'ended'} phase
+   * @param {Reason} [reason]
+   */
+  #setPhase(phase, reason) {
     this.#phase = phase;
-    this.changed.emit();
+    this.changed.emit(reason);
   }
 }

@@ -1,9 +1,17 @@
 import { Backoff } from './backoff.js';
+import { compareConversations } from './conversation-merge.js';
 import { RequestError } from './request-error.js';
 import { Signal } from './signal.js';
 
 /** @import { Connection } from './connection.js' */
+/** @import { MessageStore } from './message-store.js' */
 /** @import { ConversationRecord, EventFrame } from './types.js' */
+
+/**
+ * What a store keeps of the list, to show it before the gateway has answered.
+ *
+ * @typedef {{records: ConversationRecord[]}} SavedList
+ */
 
 /** How many conversations one answer holds. */
 const PAGE = 100;
@@ -11,6 +19,8 @@ const PAGE = 100;
 const WALK_LIMIT = 300;
 /** Several doubts about an unread count within this time are one question. */
 const RECOUNT_DELAY = 400;
+/** Changes within this time are saved at once, in milliseconds. */
+const SAVE_DELAY = 500;
 
 /**
  * The conversations of the user, live: latest activity first, with unread counts. It subscribes
@@ -44,8 +54,19 @@ export class ConversationList {
   /** @type {(() => void)[]} */
   #listening = [];
 
-  /** @param {Connection} connection */
-  constructor(connection) { this.#connection = connection; }
+  #store;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #saving;
+
+  /**
+   * @param {Connection} connection
+   * @param {object} [options]
+   * @param {MessageStore | null} [options.store]  keeps the list over reloads
+   */
+  constructor(connection, { store = null } = {}) {
+    this.#connection = connection;
+    this.#store = store;
+  }
 
   /** Whether an answer came, so that an empty list is an empty list. */
   get isLoaded() { return this.#isLoaded; }
@@ -58,11 +79,7 @@ export class ConversationList {
 
   /** The conversations, latest activity first. */
   get records() {
-    return [...this.#records.values()].sort((a, b) => {
-      const [before, after] = [activity(a), activity(b)];
-      if (before !== after) return before > after ? -1 : 1;
-      return a.id < b.id ? -1 : 1;
-    });
+    return [...this.#records.values()].sort(compareConversations);
   }
 
   /** All unread messages. */
@@ -79,9 +96,11 @@ export class ConversationList {
    */
   record(id) { return this.#records.get(id); }
 
-  /** Subscribes, now and whenever a session begins. */
+  /** Subscribes, now and whenever a session begins. What the store kept is shown at once. */
   open() {
+    this.#restore();
     this.#listening = [
+      this.changed.listen(() => this.#saveSoon()),
       this.#connection.live.listen(() => this.#subscribe()),
       this.#connection.events.listen((event) => this.#event(event)),
     ];
@@ -93,6 +112,8 @@ export class ConversationList {
     for (const stop of this.#listening) stop();
     this.#listening = [];
     clearTimeout(this.#retry);
+    clearTimeout(this.#saving);
+    this.#saving = undefined;
     this.#connection.request('unsubscribeConversations').catch(() => {});
   }
 
@@ -143,6 +164,21 @@ export class ConversationList {
     this.#records.set(id, { ...record, lastReadSeq: seq, unreadCount });
     if (!isAll) this.#recount(id);
     this.changed.emit();
+  }
+
+  async #restore() {
+    const saved = await this.#store?.loadList();
+    if (!saved || this.#isLoaded) return;
+    for (const record of saved.records) this.#put(record);
+    this.changed.emit();
+  }
+
+  #saveSoon() {
+    if (this.#store === null || !this.#isLoaded) return;
+    this.#saving ??= setTimeout(() => {
+      this.#saving = undefined;
+      this.#store?.saveList({ records: this.records.slice(0, WALK_LIMIT) });
+    }, SAVE_DELAY);
   }
 
   async #subscribe() {
@@ -259,14 +295,4 @@ export class ConversationList {
       this.#connection.request('fetchConversation', params, { final: take }).catch(() => {});
     }, RECOUNT_DELAY);
   }
-}
-
-/**
- * The moment of the latest activity, RFC 3339 in UTC, so that text order is time order.
- *
- * @param {ConversationRecord} record
- */
-function activity({ lastMessage, updatedAt, createdAt }) {
-  const [said, changed] = [lastMessage?.createdAt ?? '', updatedAt ?? createdAt ?? ''];
-  return said > changed ? said : changed;
 }

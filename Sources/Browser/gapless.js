@@ -11,13 +11,27 @@
  *     connection.open();
  */
 export { Backoff } from './backoff.js';
+export { ChatClient } from './chat-client.js';
+export { ChatDataSource } from './chat-data-source.js';
+export { chatItemChanges } from './chat-item-changes.js';
+export { decorateChatItems, indexOfChatItem } from './chat-items-decorator.js';
 export { CloseCode, closeReason, mayComeBack } from './closing.js';
 export { Connection } from './connection.js';
 export { Conversation } from './conversation.js';
 export { ConversationList } from './conversations.js';
 export { Coverage } from './coverage.js';
+export { findBoundaries } from './find-boundaries.js';
 export { isFillable } from './gaps.js';
+export { Grouping } from './grouping.js';
+export { History } from './history.js';
+export { historyScenario, scenarioOf } from './history-scenario.js';
 export { Holder } from './holder.js';
 export { newIdentifier } from './identifier.js';
+export { ManagedMessageList } from './managed-message-list.js';
+export { applyDelta, merge } from './merge.js';
+export { MessageStore } from './message-store.js';
+export { Pubsub } from './pubsub.js';
 export { RequestError } from './request-error.js';
+export { ScrollView } from './scroll-view.js';
 export { Signal } from './signal.js';
+export { Timeline } from './timeline.js';

@@ -167,6 +167,22 @@ export class Holder {
   }
 
   /**
+   * Lets go of everything outside of `runs`: a holder may always claim less.
+   *
+   * @param {Coverage} runs
+   */
+  retain(runs) {
+    const kept = this.#runs.intersection(runs);
+    const hasShown = this.#shown.size > 0;
+    if (kept.equals(this.#runs) && !hasShown) return;
+    this.#runs = kept;
+    this.#values = null;
+    for (const values of [this.#held, this.#shown]) {
+      for (const seq of values.keys()) if (!kept.contains(seq)) values.delete(seq);
+    }
+  }
+
+  /**
    * The value held at a place.
    *
    * @param {number} seq

@@ -10,6 +10,7 @@ import { RequestError } from './request-error.js';
  * @typedef {object} Draft
  * @property {string} id  chosen here and kept over every try, so that it is sent once
  * @property {string} body
+ * @property {Record<string, *>} [metadata]
  * @property {string} createdAt  RFC 3339, by this machine's clock
  * @property {'sending' | 'failed'} state
  * @property {string} [error]  why it failed, for a person to read
@@ -49,10 +50,11 @@ export class Outbox {
    * Writes a message: it is shown and sent at once.
    *
    * @param {string} body
+   * @param {Record<string, *>} [metadata]
    */
-  add(body) {
+  add(body, metadata) {
     const createdAt = new Date().toISOString();
-    this.#drafts.push({ id: newIdentifier(), body, createdAt, state: 'sending' });
+    this.#drafts.push({ id: newIdentifier(), body, metadata, createdAt, state: 'sending' });
     this.#changed();
     this.resume();
   }

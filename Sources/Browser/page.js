@@ -7,10 +7,14 @@ import { ConversationListView } from './components/conversation-list.js';
 import { ConversationView } from './components/conversation-view.js';
 import { newConversation, signIn } from './components/dialogs.js';
 import { element } from './components/dom.js';
-import { forgetToken, knownIdentity, rememberIdentity } from './components/identity.js';
+import {
+  expectedUser, forgetToken, knownIdentity, rememberIdentity, rememberUser,
+} from './components/identity.js';
 import { StatusBar } from './components/status.js';
 import { UnsentTexts } from './components/unsent.js';
-import { CloseCode, Connection, Conversation, ConversationList } from './gapless.js';
+import {
+  CloseCode, Connection, Conversation, ConversationList, MessageStore,
+} from './gapless.js';
 
 /** So many conversations keep what they hold, to be resumed instead of read again. */
 const KEPT = 12;
@@ -38,12 +42,16 @@ function credentials({ expired }) {
   return identity;
 }
 
+const user = expectedUser(identity);
+/** What was held when the page was left is shown before the gateway has answered. */
+const store = user === null ? null : await MessageStore.open(user);
 const connection = new Connection({
   url: gatewayAddress(),
   client: 'gapless-page',
+  user,
   credentials,
 });
-const list = new ConversationList(connection);
+const list = new ConversationList(connection, { store });
 const unsent = new UnsentTexts();
 
 /** What was open lately, newest last. @type {Map<string, Conversation>} */
@@ -82,7 +90,7 @@ function show(id) {
     main.replaceChildren(element('p', { class: 'nothing' }, 'Choose a conversation.'));
     return;
   }
-  const conversation = conversations.get(id) ?? new Conversation(connection, id);
+  const conversation = conversations.get(id) ?? new Conversation(connection, id, { store });
   keep(conversation);
   conversation.open();
   const view = new ConversationView({
@@ -112,6 +120,8 @@ async function changeUser() {
   const user = connection.user ?? undefined;
   const chosen = await signIn({ user, mayCancel: true });
   if (!chosen || ('user' in chosen && chosen.user === user)) return;
+  // What one user held is nobody else's to see.
+  if (user !== undefined) await MessageStore.erase(user);
   rememberIdentity(chosen);
   location.assign(location.pathname);
 }
@@ -125,6 +135,15 @@ async function askAgain() {
   identity = await signIn({ reason: `The gateway says: ${reason}.`, wantsToken: true });
   if (identity) rememberIdentity(identity);
   connection.open();
+}
+
+/** The gateway has said who we are. */
+async function welcome() {
+  rememberUser(identity, connection.user ?? '');
+  if (user === null || connection.user === user) return;
+  // Somebody else signed in after the first one was refused: what is shown is not theirs.
+  await MessageStore.erase(user);
+  location.reload();
 }
 
 function drawTitle() {
@@ -149,7 +168,12 @@ async function start() {
   document.addEventListener('visibilitychange', () => { if (!document.hidden) connection.wake(); });
   list.open();
   connection.open();
-  // Whose messages are one's own is the gateway's to say, so rows are drawn after it did.
+  connection.live.listen(() => welcome());
+  // Whose messages are one's own must be known before rows are drawn.
+  if (user !== null) {
+    show(named());
+    return;
+  }
   const stop = connection.live.listen(() => {
     stop();
     show(named());

@@ -1,45 +1,107 @@
+import { isFillable } from './gaps.js';
 import { RequestError } from './request-error.js';
 
-/** @import { PageResult } from './types.js' */
+/** @import { Anchor, MessageWindow, PageRange } from './message-window.js' */
+/** @import { Gap } from './types.js' */
 
 /**
- * The pages of history that one conversation is fetching, each under a key of its own, so that no
- * page is asked for twice at once, and a failure stays known until somebody asks again.
+ * The pages of history that one conversation fetches into its window, each under a key of its own,
+ * so that no page is asked for twice at once, and a failure stays known until somebody asks again.
  */
 export class Pages {
   /** @type {Map<string, 'busy' | string>} */
   #states = new Map();
+  #window;
   #fetch;
   #changed;
 
   /**
    * @param {object} options
-   * @param {(range: object) => Promise<*>} options.fetch
+   * @param {MessageWindow} options.window
+   * @param {(range: PageRange & {limit?: number}) => Promise<*>} options.fetch
    * @param {() => void} options.changed  called after each change of a state
    */
-  constructor({ fetch, changed }) {
+  constructor({ window, fetch, changed }) {
+    this.#window = window;
     this.#fetch = fetch;
     this.#changed = changed;
   }
 
+  /** Whether there is history before the oldest message shown. */
+  get hasOlder() {
+    const { head, oldest } = this.#window;
+    return head !== null && oldest !== undefined && oldest > head.floor;
+  }
+
+  /** `idle`, `busy`, or why the last page before the oldest message failed. */
+  get older() { return this.#state('older'); }
+
   /**
-   * `idle`, `busy`, or why the last try failed.
+   * `idle`, `busy`, or why a gap could not be filled.
    *
-   * @param {string} key
+   * @param {Gap} gap
    */
-  state(key) { return this.#states.get(key) ?? 'idle'; }
+  filling({ after }) { return this.#state(`gap ${after}`); }
 
   /** Forgets what failed: a new session may do better. */
   clear() { this.#states.clear(); }
 
   /**
+   * Fetches the page before the oldest message shown.
+   *
+   * @param {number} [limit]  of messages
+   */
+  async loadOlder(limit) {
+    if (this.hasOlder) await this.#load('older', { before: this.#window.oldest, limit });
+  }
+
+  /**
+   * Fetches what is missing nearest to the newest end.
+   *
+   * @param {number} [limit]  of messages
+   */
+  async loadNewer(limit) {
+    const gap = this.#window.gaps.at(-1);
+    if (!gap || !isFillable(gap)) return;
+    const isAtHead = gap.before > (this.#window.head?.seq ?? 0);
+    await this.fill(gap, isAtHead ? 'older' : 'newer', limit);
+  }
+
+  /**
+   * Fetches one page of a gap; what remains of it stays a gap.
+   *
+   * @param {Gap} gap
+   * @param {'newer' | 'older'} end  from which it closes
+   * @param {number} [limit]  of messages
+   */
+  async fill({ after, before }, end, limit) {
+    const order = end === 'newer' ? 'desc' : 'asc';
+    await this.#load(`gap ${after}`, { after, before, order, limit });
+  }
+
+  /**
+   * Fetches a place with its neighbours.
+   *
+   * @param {Anchor} anchor
+   * @returns {Promise<boolean>}  whether the page came
+   */
+  async loadAround(anchor) {
+    const key = `around ${JSON.stringify(anchor)}`;
+    await this.#load(key, { around: anchor });
+    return this.#state(key) === 'idle';
+  }
+
+  /** @param {string} key */
+  #state(key) { return this.#states.get(key) ?? 'idle'; }
+
+  /**
    * Fetches a page, unless one is under way for the key.
    *
    * @param {string} key
-   * @param {object} range  the anchors of `fetchMessages`
+   * @param {PageRange & {limit?: number}} range
    */
-  async fetch(key, range) {
-    if (this.state(key) === 'busy') return;
+  async #load(key, range) {
+    if (this.#state(key) === 'busy') return;
     this.#states.set(key, 'busy');
     this.#changed();
     try {

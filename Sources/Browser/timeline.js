@@ -126,6 +126,16 @@ export class Timeline {
   /** @param {number} index @returns {Entry} */
   at(index) { return this.#list.entries.at(index); }
 
+  /**
+   * The entry at a place of a numbered list, if there is one.
+   *
+   * @param {number} seq
+   */
+  entryAt(seq) {
+    const [from, to] = this.#list.between(seq, seq + 1);
+    return from < to ? this.#list.entries.at(from) : undefined;
+  }
+
   /** @param {string} id */
   indexOf(id) {
     const place = this.#list.place(id);

@@ -85,6 +85,14 @@
  * @typedef {object} UpstreamState
  * @property {'online' | 'syncing' | 'offline'} state
  * @property {string} since  RFC 3339
+ *
+ * @typedef {{name: string, at: number, count: number}} Heard  the last that was heard of a
+ *   conversation: an event's name or the method that was answered, when (milliseconds since 1970),
+ *   and the count of messages in it
+ *
+ * @typedef {'began' | 'resumed' | 'page' | 'messages' | 'restored' | undefined} Reason  why a
+ *   conversation changed, where that makes a difference to a view: it began (or began anew), came
+ *   back after an outage, a page came, messages came or changed, or a store brought it back
  */
 
 export {};

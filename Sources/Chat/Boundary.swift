@@ -7,13 +7,14 @@ import JSON
 public struct Boundary: Sendable, Hashable {
     /// A message at the end of a run.
     public struct End: Sendable, Hashable {
-        /// Which message it is.
-        public var id: String
+        /// Which message it is; nil from a gateway that has not seen it, for a run that only its
+        /// client holds.
+        public var id: String?
         /// Its place.
         public var seq: Int
 
         /// A message at the end of a run.
-        public init(id: String, seq: Int) {
+        public init(id: String?, seq: Int) {
             self.id = id
             self.seq = seq
         }
@@ -72,19 +73,19 @@ extension Boundary.End {
         for member in object.members {
             let field = RecordField(of: Self.record, member)
             switch member.key {
-            case "id": id = try field.id()
+            case "id": id = field.isNull ? nil : try field.id()
             case "seq": seq = try field.integer(from: 1)
             default: break
             }
         }
-        guard let id else { throw .missing("id", of: Self.record) }
         guard let seq else { throw .missing("seq", of: Self.record) }
         self.init(id: id, seq: seq)
     }
 
     fileprivate func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("id", string: id)
+        writer.key("id")
+        if let id { writer.string(id) } else { writer.null() }
         writer.member("seq", int: seq)
         writer.endObject()
     }

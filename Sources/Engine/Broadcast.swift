@@ -16,7 +16,8 @@ package final class Broadcast {
         case typing
         /// Of these only the latest of each key counts.
         case read(user: String)
-        case conversations
+        /// `head`: the newest change that it tells of, nil of a conversation that is gone.
+        case conversations(head: Head?)
         case upstream
         case ping
     }
@@ -42,6 +43,17 @@ package final class Broadcast {
         self.kind = kind
         conversation = stream.id.id
         ledger = stream.ledger
+    }
+
+    /// Whether it shows lists a conversation as it was at this head, or before.
+    func tellsNoMore(than shown: Head) -> Bool {
+        guard case .conversations(let head?) = kind else { return false }
+        return head.epoch == shown.epoch && head.rev <= shown.rev
+    }
+
+    /// Whether it shows lists a conversation as it was at this head.
+    func tells(_ shown: Head?) -> Bool {
+        if case .conversations(shown) = kind { true } else { false }
     }
 
     /// Deltas in it, for the books.

@@ -30,8 +30,8 @@ extension Engine {
             case .success(.ids(let ids)): concludeBoundaries(call, ids, askedAt: head)
             case .success: preconditionFailure("the store answered ids with something else")
             }
-        case .reload(let stream):
-            reloaded(stream, result)
+        case .reload(let stream, let beginning):
+            reloaded(stream, beginning, result)
         case .shown(let call):
             showed(call, result)
         case .place(let call, let id, let field):

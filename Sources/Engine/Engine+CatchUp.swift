@@ -169,7 +169,7 @@ extension Engine {
         // Just what is lacking, in as many intervals as it has: a place that was told live would
         // not be told again. Without a cache nobody knows what that is, and the stream is open.
         guard let mirror = stream.mirror, !mirror.isDetached else { return }
-        let hole = Coverage.closed(state.position.seq + 1, lowest - 1)
+        let hole = Coverage.closed(max(state.position.seq + 1, page.head.floor), lowest - 1)
         tellGap(hole.subtracting(mirror.held), .upstream, stream)
     }
 
@@ -182,6 +182,8 @@ extension Engine {
         raiseFloor(stream, to: changes.head.floor)
         note(changes.head, stream)
         expect(changes.head.rev, stream)
+        // Read before something that the cache does not have.
+        guard changes.head.rev >= mirror.changesFrom else { return deepen(stream) }
         for message in changes.messages
         where message.seq >= state.head.floor && message.seq <= state.head.seq {
             keep(message, mark: nil, asOf: changes.head.rev, of: stream)
@@ -202,7 +204,9 @@ extension Engine {
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
         raiseFloor(stream, to: page.head.floor)
         // Read before something that the cache does not have.
-        let least = mirror.isDetached ? state.position.rev : mirror.changesFrom
+        let least =
+            mirror.isDetached
+            ? state.position.rev : max(mirror.changesFrom, mirror.trimmedAt ?? 0)
         guard mirror.isConfirmed, page.head.rev >= least else { return }
         let messages = page.messages.filter { run.contains($0.seq) && $0.seq >= page.head.floor }
         guard let lowest = messages.map(\.seq).min() else {

@@ -68,7 +68,9 @@ extension Engine {
     /// Answers that stand at the stream's position.
     func conclude(_ call: Call, _ answer: Answer, _ stream: Stream, _ state: Stream.State) {
         switch (call.request, answer) {
-        case (.subscribeMessages, .page(let page)):
+        case (.subscribeMessages, .page(var page)):
+            // The log may have thrown some of it away meanwhile.
+            page.messages.removeAll { $0.seq < state.head.floor }
             let isReset = call.isConfirmed == false
             var standing = standing(stream, state)
             // What the cache was asked for may have been dropped meanwhile.

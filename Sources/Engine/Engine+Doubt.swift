@@ -43,6 +43,16 @@ extension Engine {
 
     /// The origin has no such conversation.
     func vanished(_ stream: Stream) {
+        let isAnother = stream.early.contains { event in
+            event.head.map { $0.epoch != stream.state?.head.epoch } ?? false
+        }
+        if isAnother {
+            // The feed has told of a log that has the name now. What it told was before the
+            // question that follows.
+            stream.early = []
+            stream.mirror?.next = stream.state == nil ? .conversation : .probe
+            return
+        }
         drop(stream)
         var people: [String] = []
         for user in listings.keys

@@ -74,14 +74,15 @@ extension Engine {
     /// Reads on for a holder whose `asOf` is older than what the cache knows.
     func deepen(_ stream: Stream) {
         guard let mirror = stream.mirror, let generation = mirror.feed.generation,
-            mirror.retryAt == nil, mirror.isConfirmed, let deepening = mirror.deepening,
+            mirror.retryAt == nil, mirror.isConfirmed, mirror.trimmedAt == nil,
+            let deepening = mirror.deepening,
             !mirror.underWay.contains(.deepening(since: deepening.upTo))
         else { return }
         run(.deepening(since: deepening.upTo), stream, generation)
     }
 
     /// Asks for the heads of many logs in a few questions, at the end of the turn.
-    func probe(_ streams: [Stream], isVerification: Bool = false) {
+    func probe(_ streams: [Stream]) {
         for stream in streams where stream.mirror?.underWay.contains(.probe) == false {
             stream.mirror?.underWay.insert(.probe)
             guard stream.mirror?.isToBeProbed == false else { continue }

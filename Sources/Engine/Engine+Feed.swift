@@ -9,6 +9,14 @@ extension FeedEvent {
     var isBeginning: Bool {
         if case .record(_, _, _, isNew: true) = self { true } else { false }
     }
+
+    /// Of the log right after the change; nil if it is none.
+    package var head: Head? {
+        switch self {
+        case .message(_, _, _, let head), .record(_, let head, _, _): head
+        case .deleted, .read, .listed, .typing: nil
+        }
+    }
 }
 
 extension Engine {
@@ -49,6 +57,14 @@ extension Engine {
     func takeEarly(_ stream: Stream) {
         let early = stream.early
         stream.early = []
+        if stream.mirror != nil, let epoch = stream.state?.head.epoch {
+            // One question answers all that speak of another log, or of the end of this one.
+            let own = early.filter { $0.head?.epoch == epoch }
+            guard own.count == early.count else {
+                stream.early = own
+                return doubt(stream)
+            }
+        }
         for event in early {
             if case .deleted(let conversation, let epoch, _) = event {
                 deleted(event, conversation, epoch)
@@ -343,10 +359,18 @@ extension Engine {
         let type: DeltaType = stream.isNewToLists ? .inserted : .updated
         stream.isNewToLists = false
         let receivers = watchers(among: state.members).filter { lists(stream, $0) }
+        send(type, stream, state, to: receivers)
+    }
+
+    /// Shows lists the conversation as it is.
+    func send(
+        _ type: DeltaType, _ stream: Stream, _ state: Stream.State, to receivers: [Session]
+    ) {
         guard !receivers.isEmpty else { return }
         let payload = ServerFrame.conversations(
             type, state.record, lastMessage: state.last, head: state.head)
-        let event = Broadcast(payload, .conversations, conversation: stream.id)
+        let event = Broadcast(
+            payload, .conversations(head: state.head), conversation: stream.id)
         for session in receivers { push(session, event) }
     }
 
@@ -361,8 +385,9 @@ extension Engine {
     func unlist(_ conversation: String, _ users: [String]) {
         guard !listWatchers.isEmpty, !users.isEmpty else { return }
         let event = Broadcast(
-            ServerFrame.conversationRemoved(conversation), .conversations,
+            ServerFrame.conversationRemoved(conversation), .conversations(head: nil),
             conversation: conversation)
+        for user in users { listings[user.id]?.noteTold(conversation.id) }
         for session in watchers(among: Set(users.map(\.id))) { push(session, event) }
     }
 }

@@ -37,9 +37,6 @@ extension Engine {
         if stream.mirror?.next == nil { join(stream) }
     }
 
-    /// Events that wait; beyond, their changes are read.
-    private static let earlyLimit = 1000
-
     private func apply(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
         switch event {
         case .message(_, let type, let message, _):

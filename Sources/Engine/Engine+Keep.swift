@@ -17,6 +17,8 @@ extension Engine {
         guard let mirror = stream.mirror, !mirror.isDetached, rev >= mirror.changesFrom else {
             return
         }
+        // A newer value may be what the cache drops, and this one would take its place.
+        if mirror.trimmedAt != nil, mirror.hasTold(message) { return }
         keep(.message(conversation: stream.id, message, mark: mark), of: stream)
         stream.mirror?.lastChange = nextToken
         hold(Coverage(message.seq, message.seq), of: stream)
@@ -61,14 +63,37 @@ extension Engine {
             .stand(
                 conversation: stream.id, head: state.position, seen: isAhead ? state.head : nil),
             of: stream)
-        guard keepsLess, mirror.written >= Engine.writtenBetweenTrims else { return }
+        trim(stream)
+    }
+
+    /// Has the cache drop what it need not keep; not while somebody waits for places that were
+    /// brought for it, which may be just those.
+    private func trim(_ stream: Stream) {
+        guard let trimAfter = sync?.trimAfter, let written = stream.mirror?.written,
+            written >= trimAfter,
+            written >= trimAfter + Engine.longestTrimDelay || !isToBeRead(stream)
+        else { return }
         stream.mirror?.written = 0
+        stream.mirror?.trimmedAt = stream.state?.head.rev
+        stream.mirror?.deepening = nil
         keep(.trim(conversation: stream.id), of: stream)
         toReload.append(stream)
     }
 
-    /// How many messages come to a conversation between two looks at what its cache may drop.
-    private static let writtenBetweenTrims = 500
+    /// How many messages more are written before a trim is put off no longer: two of the largest
+    /// pages.
+    private static let longestTrimDelay = 2_000
+
+    private func isToBeRead(_ stream: Stream) -> Bool {
+        !stream.waiting.isEmpty
+            || pending.values.contains {
+                switch $0 {
+                case .answer(let call), .shown(let call):
+                    call.request.conversation?.isSameID(stream.id) ?? false
+                default: false
+                }
+            }
+    }
 
     /// Has the shell write what was decided so far.
     func saveWrites() {
@@ -87,27 +112,34 @@ extension Engine {
 
     /// The cache has dropped what it need not keep, and is asked for what it holds now.
     func reload(_ stream: Stream) {
-        append(.read(token: token(for: .reload(stream)), .load(conversation: stream.id)))
+        guard let mirror = stream.mirror else { return }
+        append(
+            .read(
+                token: token(for: .reload(stream, beginning: mirror.beginnings)),
+                .load(conversation: stream.id)))
     }
 
-    func reloaded(_ stream: Stream, _ result: Result<Answer, RequestError>) {
+    /// - Parameter beginning: how often what is held had begun anew when the cache was asked.
+    func reloaded(
+        _ stream: Stream, _ beginning: Int, _ result: Result<Answer, RequestError>
+    ) {
         guard streams[stream.id.id] === stream, let state = stream.state,
-            case .success(.loaded(let loaded)) = result, let cached = loaded.cached,
-            loaded.head.epoch == state.head.epoch
+            let mirror = stream.mirror, !mirror.isDetached, mirror.beginnings == beginning
         else { return }
+        guard case .success(.loaded(let loaded)) = result, let cached = loaded.cached,
+            loaded.head.epoch == state.head.epoch
+        else { return detach(stream) }
+        defer { wake(stream) }
+        stream.mirror?.trimmedAt = nil
+        stream.mirror?.deepening = nil
         guard loaded.head.rev == state.position.rev, stream.mirror?.isUnsaved == false else {
             // Read before a change that the stream has taken since. What it says is gone is gone;
             // what came since is held too.
-            if let mirror = stream.mirror {
-                stream.mirror?.held = mirror.held.intersection(
-                    cached.standing.union(mirror.unsaved))
-                stream.mirror?.changesFrom = max(mirror.changesFrom, cached.changesFrom)
-                stream.mirror?.deepening = nil
-            }
+            stream.mirror?.held = mirror.held.intersection(cached.standing.union(mirror.unsaved))
+            stream.mirror?.changesFrom = max(mirror.changesFrom, cached.changesFrom)
             return toReload.append(stream)
         }
         stream.mirror?.adopt(cached)
-        stream.mirror?.deepening = nil
     }
 
     /// The cache has dropped something by itself.
@@ -115,8 +147,8 @@ extension Engine {
         _ conversation: String, _ result: Result<Answer, RequestError>, at now: Timestamp
     ) {
         self.now = now
-        guard let stream = streams[conversation.id], stream.mirror != nil else { return }
-        reloaded(stream, result)
+        guard let stream = streams[conversation.id], let mirror = stream.mirror else { return }
+        reloaded(stream, mirror.beginnings, result)
     }
 
     /// The file has taken what it was told, or has not.
@@ -141,9 +173,7 @@ extension Engine {
     private func detach(_ stream: Stream) {
         guard stream.mirror?.isDetached == false else { return }
         stream.mirror?.isDetached = true
-        stream.mirror?.deepening = nil
-        stream.mirror?.held = Coverage()
-        stream.mirror?.unsaved = Coverage()
+        stream.mirror?.holdNothing(asOf: stream.state?.head.rev ?? 0)
         stream.mirror?.isUnsaved = false
         stream.mirror?.awaySince = now
         nextAttachment = now.adding(1000)
@@ -163,27 +193,18 @@ extension Engine {
 
     /// The conversation begins in the cache with nothing held.
     func restart(_ stream: Stream, _ record: Record, at head: Head) {
-        stream.mirror?.held = Coverage()
-        stream.mirror?.unsaved = Coverage()
-        stream.mirror?.changesFrom = head.rev
-        stream.mirror?.runsAsOf = head.rev
-        stream.mirror?.deepening = nil
         keep(.begin(record, head: head), of: stream)
         // What was told on top of a hole, or read beyond it, is not in the file.
-        guard let newest = stream.state?.head.rev, newest > head.rev else { return }
-        stream.mirror?.changesFrom = newest
-        stream.mirror?.runsAsOf = newest
+        let newest = max(head.rev, stream.state?.head.rev ?? 0)
+        stream.mirror?.holdNothing(asOf: newest)
+        guard newest > head.rev else { return }
         keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
     }
 
     /// The stream leaves out what changed up to `head`. What the cache holds is outdated by it, and
     /// serves only to be shown until it is fetched again.
     func jump(_ stream: Stream, _ record: Record, to head: Head) {
-        stream.mirror?.held = Coverage()
-        stream.mirror?.unsaved = Coverage()
-        stream.mirror?.changesFrom = head.rev
-        stream.mirror?.runsAsOf = head.rev
-        stream.mirror?.deepening = nil
+        stream.mirror?.holdNothing(asOf: head.rev)
         keep(.jump(conversation: stream.id, record, head: head), of: stream)
     }
 }

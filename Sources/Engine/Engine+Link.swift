@@ -111,7 +111,7 @@ extension Engine {
             let live = streams.values.filter {
                 $0.mirror?.feed.isLive == true && (!$0.subscribers.isEmpty || $0.listed > 0)
             }
-            probe(inOrder(live), isVerification: true)
+            probe(inOrder(live))
         }
         readListsInTime()
         tellUpstream()

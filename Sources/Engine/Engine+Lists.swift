@@ -17,6 +17,13 @@ struct Listing {
     var isStale = false
     /// The origin did not answer, and is asked again then.
     var retryAt: Timestamp?
+    /// Those in it of which the log told already that the user is out, before the list did.
+    var left: Set<ID> = []
+
+    /// The watchers were told that the conversation is out of the list.
+    mutating func noteTold(_ conversation: ID) {
+        if conversations.contains(conversation) { left.insert(conversation) }
+    }
 }
 
 extension Engine {
@@ -32,11 +39,14 @@ extension Engine {
             act(.subscribeList(user: user))
         }
         listings[user.id]?.watchers += 1
+        // Not to this one.
+        listings[user.id]?.left = []
         readList(user.id)
     }
 
     func unwatchList(_ session: Session) {
         listWatchers[session.id] = nil
+        session.shown = [:]
         guard session.watchesConversations else { return }
         session.watchesConversations = false
         guard let user = session.user, var listing = listings[user.id] else { return }
@@ -115,19 +125,30 @@ extension Engine {
 
     private func sorted(_ ids: Set<ID>) -> [ID] { ids.sorted { $0.text < $1.text } }
 
-    private func join(_ conversation: ID, to user: ID) {
+    /// - Parameter isNew: it came into the list just now.
+    private func join(_ conversation: ID, to user: ID, isNew: Bool = false) {
         guard listings[user]?.conversations.insert(conversation).inserted == true else { return }
         let stream = stream(conversation.text)
         stream.listed += 1
+        stream.isNewToLists =
+            stream.isNewToLists || isNew && (stream.state == nil || stream.isListed)
         // The list that the user was given may be older than the stream: once it is known, it is
         // told.
-        if stream.state == nil { stream.isToBeAnnounced = true } else { list(stream) }
+        guard let state = stream.state else {
+            stream.isToBeAnnounced = true
+            return
+        }
+        guard !stream.isListed, !stream.needsLast else { return list(stream) }
+        let watchers = (sessionsByUser[user] ?? []).filter(\.watchesConversations)
+        send(isNew ? .inserted : .updated, stream, state, to: watchers)
     }
 
     private func leave(_ conversation: ID, from user: ID) {
         guard listings[user]?.conversations.remove(conversation) != nil else { return }
         streams[conversation]?.listed -= 1
-        unlist(conversation.text, [user.text])
+        if listings[user]?.left.remove(conversation) == nil {
+            unlist(conversation.text, [user.text])
+        }
     }
 
     /// A conversation came into a user's list, or left it.
@@ -136,7 +157,9 @@ extension Engine {
         // What is being read may be from before or after.
         if listing.found != nil { listings[user.id]?.isStale = true }
         if isIn {
-            join(conversation.id, to: user.id)
+            // Out and in again: the log may have told of the first, and not of the second.
+            listings[user.id]?.left.remove(conversation.id)
+            join(conversation.id, to: user.id, isNew: true)
         } else {
             leave(conversation.id, from: user.id)
         }
@@ -148,10 +171,25 @@ extension Engine {
         guard let session = sessions[call.session], session.watchesConversations,
             let user = session.user?.id, let listing = listings[user]
         else { return }
+        for view in views { note(view, session, listing) }
         let unknown = views.map(\.record.id.id).filter { !listing.conversations.contains($0) }
         guard !unknown.isEmpty else { return }
         for conversation in unknown { join(conversation, to: user) }
         readList(user)
+    }
+
+    /// What the session is shown now need not be told to it as an event again.
+    private func note(
+        _ view: ConversationView, _ session: Session, _ listing: Listing
+    ) {
+        let conversation = view.record.id.id
+        session.heldListEvents.removeAll {
+            $0.conversation == conversation && $0.tellsNoMore(than: view.head)
+        }
+        let isListed = listing.conversations.contains(conversation)
+        let isAnnounced = streams[conversation].map { $0.state != nil && !$0.isListed } ?? false
+        guard !isListed || !isAnnounced else { return }
+        session.shown[conversation] = view.head
     }
 
     /// Whether the conversation stands in the list that the session watches. The record of a stream

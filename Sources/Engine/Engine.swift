@@ -46,7 +46,7 @@ package final class Engine {
         /// The cache was told to keep something of these.
         case store([Stream])
         /// The cache has dropped something, and is asked for what it holds.
-        case reload(Stream)
+        case reload(Stream, beginning: Int)
         /// The first of two answers.
         case shown(Call)
         /// Where the message with the id of the call's anchor is.
@@ -108,8 +108,6 @@ package final class Engine {
     var listReadings = 0
     /// Begins differently in each process, and the same in each run of a simulation.
     var noise: UInt64
-    /// The cache drops what it need not keep.
-    var keepsLess: Bool { sync?.keepsLess ?? false }
 
     private(set) var nextToken: UInt64 = 0
     private var actions: [Action] = []
@@ -292,6 +290,11 @@ package final class Engine {
     /// For an event that is shared by its receivers.
     func push(_ session: Session, _ event: Broadcast) {
         guard !session.isClosing else { return }
+        if let shown = session.shown[event.conversation], case .conversations = event.kind {
+            let isOld = event.tellsNoMore(than: shown)
+            if !isOld || event.tells(shown) { session.shown[event.conversation] = nil }
+            if isOld { return }
+        }
         if session.listReads > 0, case .conversations = event.kind {
             session.heldListEvents.removeAll { $0.conversation == event.conversation }
             return session.heldListEvents.append(event)
@@ -322,6 +325,7 @@ package final class Engine {
         unwatchList(session)
         session.held.removeAll()
         session.heldListEvents.removeAll()
+        session.shown.removeAll()
         if let user = session.user {
             sessionsByUser[user.id]?.removeAll { $0 === session }
             if sessionsByUser[user.id]?.isEmpty == true { sessionsByUser[user.id] = nil }

@@ -103,6 +103,11 @@ struct Mirror {
     var isUnsaved = false
     /// Messages written since the cache was last trimmed.
     var written = 0
+    /// The newest change known when the cache was asked to drop what it need not keep, as long as
+    /// it has not said what is left: what it dropped may have changed as late as this.
+    var trimmedAt: Int?
+    /// How often the cache began with nothing held.
+    private(set) var beginnings = 0
     /// What the log said of claims. Bounded.
     var verdicts: [Claim: Bool] = [:]
     /// Claims that the cache, or the origin, is asked about.
@@ -155,6 +160,17 @@ struct Mirror {
         changesFrom = cached.changesFrom
         held = cached.standing
         runsAsOf = max(changesFrom, cached.runs.map(\.asOf).max() ?? 0)
+    }
+
+    /// Nothing is held any more; what changes above `rev` is kept from now on.
+    mutating func holdNothing(asOf rev: Int) {
+        beginnings += 1
+        trimmedAt = nil
+        held = Coverage()
+        unsaved = Coverage()
+        changesFrom = rev
+        runsAsOf = rev
+        deepening = nil
     }
 
     // MARK: - Live changes above the position

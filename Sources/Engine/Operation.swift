@@ -75,6 +75,14 @@ package struct ConversationView: Sendable, Hashable {
         self.head = head
         self.reader = reader
     }
+
+    /// About as many bytes as it takes in an answer: what may be long, and room for the rest.
+    package var size: Int {
+        let listed = record.participants.prefix(Record.listedParticipants) + record.admins
+        return 512 + (lastMessage?.json.count ?? 0) + record.metadata.bytes.count
+            + (record.title?.utf8.count ?? 0) + listed.reduce(0) { $0 + $1.utf8.count + 3 }
+            + record.unknown.reduce(0) { $0 + $1.key.utf8.count + $1.value.bytes.count + 4 }
+    }
 }
 
 /// What an operation that was done answers with.

@@ -38,9 +38,10 @@ extension JSONWriter {
     /// The result of `fetchMessages`.
     package mutating func page(_ page: Page, _ standing: Standing) {
         let covers = page.covers.intersection(standing.held ?? page.covers)
+        let ends = Set(covers.runs.flatMap { [$0.low, $0.high] })
         var ids: [Int: String] = [:]
-        for end in [page.messages.first, page.messages.last] {
-            if let end { ids[end.seq] = end.id }
+        for message in page.messages where ends.contains(message.seq) {
+            ids[message.seq] = message.id
         }
         beginObject()
         key("messages")
@@ -69,26 +70,15 @@ extension JSONWriter {
         endObject()
     }
 
-    /// The boundaries of a coverage, newest run first; a run whose ends have no message has none.
+    /// The boundaries of a coverage, newest run first.
+    /// - Parameter ids: of the messages at the ends, as far as they are known here.
     package mutating func boundaries(_ coverage: Coverage, _ ids: [Int: String]) {
-        beginArray()
-        for run in coverage.runs.reversed() {
-            guard let newest = ids[run.high], let oldest = ids[run.low] else { continue }
-            beginObject()
-            key("newest")
-            end(newest, run.high)
-            key("oldest")
-            end(oldest, run.low)
-            endObject()
-        }
-        endArray()
-    }
-
-    private mutating func end(_ id: String, _ seq: Int) {
-        beginObject()
-        member("id", string: id)
-        member("seq", int: seq)
-        endObject()
+        boundaries(
+            coverage.runs.reversed().map { run in
+                Boundary(
+                    newest: .init(id: ids[run.high], seq: run.high),
+                    oldest: .init(id: ids[run.low], seq: run.low))
+            })
     }
 
     /// The result of `fetchConversations`.

@@ -35,7 +35,7 @@ package struct Resume: Sendable, Hashable {
         // Up to the head: above the newest message read there is none, or what there is is lacking.
         let oldest =
             fitting > 0 ? tail[fitting - 1].seq : max(head.floor, head.seq - limit + 1)
-        let span = Coverage.closed(oldest, head.seq)
+        let span = Coverage.closed(max(oldest, head.floor), head.seq)
         covers = span.intersection(standing.held ?? span)
         owed = span.subtracting(covers).coarsened(to: Self.gapLimit)
         gaps = standing.gaps(owed, .upstream)

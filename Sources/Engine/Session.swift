@@ -24,6 +24,9 @@ final class Session {
     /// What the list's watcher is to be told after those answers, so that none of them is older
     /// than an event before it; the latest for each conversation.
     var heldListEvents: [Broadcast] = []
+    /// What a list showed of conversations that are still to be announced: an event that says no
+    /// more is not sent.
+    var shown: [ID: Head] = [:]
     /// Ids of requests that are not answered yet.
     var inFlight: Set<Int> = []
     /// Conversations with a subscription of this session under way, and the id of its request.

@@ -18,8 +18,9 @@ package struct SyncOptions: Sendable {
     /// How often the heads of watched conversations are compared with the origin's.
     package var verifyInterval: Int64 = 30_000
 
-    /// Whether the cache is to be asked now and then to drop what it need not keep.
-    package var keepsLess = false
+    /// How many messages come to a conversation between two times that its cache is asked to drop
+    /// what it need not keep; nil where it keeps everything.
+    package var trimAfter: Int?
 
     package init() {}
 

@@ -101,7 +101,7 @@ extension Driver {
             let token = wait(WaitingCall(responder: responder, kind: .write(shape)))
             upstream.perform(operation, by: .server, token: token)
         case .boundaries(let conversation):
-            responder.respond(boundaries(of: conversation))
+            answerBoundaries(of: conversation, responder)
         case .gaps:
             responder.respond(.json(200, OpenGaps.json(engine.openGaps())))
         case .disconnect(let user, let mayComeBack):
@@ -111,39 +111,29 @@ extension Driver {
     }
 
     /// What the cache holds of a conversation: all of it, where it is the origin.
-    private func boundaries(of conversation: String) -> HTTPResponse {
+    private func answerBoundaries(of conversation: String, _ responder: HTTPResponder) {
         do {
             guard case .loaded(let loaded) = try reader.answer(.load(conversation: conversation))
-            else { return .error(RequestError(.internal, "the cache can't be read")) }
-            let head = loaded.head
-            let all =
-                head.seq >= max(1, head.floor)
-                ? Coverage(max(1, head.floor), head.seq) : Coverage()
+            else { preconditionFailure("the cache answered a load with something else") }
+            let all = loaded.head.places
             let held = loaded.cached.map { $0.standing.intersection(all) } ?? all
+            let ends = held.runs.flatMap { [$0.low, $0.high] }
             guard
                 case .ids(let ids) = try reader.answer(
-                    .ids(
-                        conversation: conversation,
-                        places: held.runs.flatMap { [$0.low, $0.high] }))
-            else { return .error(RequestError(.internal, "the cache can't be read")) }
-            var json = JSONWriter()
-            json.beginObject()
-            json.key("boundaries")
-            json.boundaries(held, ids)
-            json.key("gaps")
-            json.gaps(
-                all.subtracting(held).runs.map {
-                    Gap(
-                        after: $0.low - 1, before: $0.high + 1, missing: $0.count, cause: .cold,
-                        since: now())
-                })
-            json.member("head", head: head)
-            json.endObject()
-            return .json(200, json.bytes)
+                    .ids(conversation: conversation, places: ends))
+            else { preconditionFailure("the cache answered ids with something else") }
+            responder.respond(
+                .json(200, BoundariesReport.json(loaded.head, held: held, ids: ids, at: now())))
+        } catch let error as RequestError where mirror != nil && error == .noConversation {
+            // Nobody has looked at it here yet, or there is none.
+            let token = wait(WaitingCall(responder: responder, kind: .boundaries(conversation)))
+            upstream.ask(.heads([conversation]), token: token)
         } catch let error as RequestError {
-            return .error(error)
+            responder.respond(.error(error))
         } catch {
-            return .error(RequestError(.internal, "the cache can't be read", retry: .later))
+            note(error)
+            responder.respond(
+                .error(RequestError(.internal, "the cache can't be read", retry: .later)))
         }
     }
 

@@ -65,7 +65,7 @@ final class Driver {
             authenticator: TokenAuthenticator(verifier: credentials.verifier),
             instance: Self.randomName(),
             sync: mirror.map { _ in
-                SyncOptions(configuration.sync, keepsLess: !configuration.cache.keepsAll)
+                SyncOptions(configuration.sync, keepsAll: configuration.cache.keepsAll)
             }, at: started)
     }
 
@@ -258,7 +258,7 @@ final class Driver {
             case .answered(let token, let generation, let result):
                 measurements.answered(token, result)
                 if let call = waiting.removeValue(forKey: token) {
-                    call.answered(result)
+                    call.answered(result, at: now)
                 } else {
                     engine.fetched(token, generation: generation, result, at: now)
                 }
@@ -315,7 +315,7 @@ final class Driver {
 
 extension SyncOptions {
     /// What the configuration sets.
-    init(_ sync: Configuration.Sync, keepsLess: Bool) {
+    init(_ sync: Configuration.Sync, keepsAll: Bool) {
         self.init()
         page = sync.page
         pages = sync.pages
@@ -326,8 +326,11 @@ extension SyncOptions {
         linger = sync.linger
         wait = sync.wait
         verifyInterval = sync.verifyInterval
-        self.keepsLess = keepsLess
+        trimAfter = keepsAll ? nil : Self.writtenBetweenTrims
     }
+
+    /// To look for what may go costs a search, and what stays for a while longer harms nobody.
+    private static let writtenBetweenTrims = 500
 }
 
 extension Limits {

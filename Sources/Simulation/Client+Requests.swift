@@ -49,6 +49,22 @@ extension Client {
         }
     }
 
+    /// Asks for what it knows to be missing of a conversation that it watches, newest first; nil if
+    /// nothing is.
+    func heal(_ conversation: String) -> [UInt8]? {
+        guard let holding = holdings[conversation], let position = holding.position else {
+            return nil
+        }
+        if holding.asOf < position || holding.runs.last ?? 0 < holding.head?.seq ?? 0 {
+            return subscribe(conversation, resuming: true, limit: 1000)
+        }
+        return holding.runs.holes.runs.last.map { hole in
+            let page = PageRequest(
+                before: .seq(hole.high + 1), after: .seq(hole.low - 1), limit: 1000)
+            return fetch(conversation, page)
+        }
+    }
+
     func findBoundaries(_ conversation: String, ofOwn: Bool) -> [UInt8] {
         let have = ofOwn ? holdings[conversation]?.have : nil
         return request("findBoundaries", .boundaries(conversation, have: have)) {

@@ -201,10 +201,8 @@ final class Client {
         if asked.have == nil || asked.holding.version == now.version {
             let runs = holdings[asked.conversation]?.runs ?? Coverage()
             let named = told.boundaries.map { Coverage.Run($0.oldest.seq, $0.newest.seq) }
-            // A cache need not know the ids of what only the client holds.
             try require(
-                oracle.isMirrored
-                    ? named.allSatisfy { runs.runs.contains($0) } : Coverage(named) == runs,
+                Coverage(named) == runs,
                 "boundaries \(Coverage(named)), the client holds \(runs)")
         }
     }
@@ -242,10 +240,11 @@ final class Client {
         let boundaries = try Told.boundaries(result)
         let named = boundaries.map { Coverage.Run($0.oldest.seq, $0.newest.seq) }
         try require(
-            oracle.isMirrored ? held.contains(Coverage(named)) : Coverage(named) == held,
+            have == nil && oracle.isMirrored
+                ? held.contains(Coverage(named)) : Coverage(named) == held,
             "boundaries \(Coverage(named)) of \(held)")
         for end in boundaries.flatMap({ [$0.newest, $0.oldest] }) {
-            try require(log.message(end.seq).id == end.id, "a boundary with another's id")
+            try oracle.checkID(of: end, log)
         }
     }
 }

@@ -57,6 +57,11 @@ final class Gateway {
     /// The turn in which something other than a look at the heads was last asked for.
     var lastDeed = 0
 
+    /// What catching up has cost, by conversation.
+    var costs: [String: CatchUpCost] = [:]
+    /// Of the newest question to the origin.
+    var lastToken: UInt64 = 0
+
     init(place: Int) { self.place = place }
 
     /// The process ends: what is in the file stays.
@@ -69,6 +74,8 @@ final class Gateway {
         writes = []
         outcomes = []
         losses = [:]
+        costs = [:]
+        lastToken = 0
         lastAction = nil
     }
 

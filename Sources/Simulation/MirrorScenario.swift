@@ -23,6 +23,8 @@ struct MirrorScenario {
     var clamp: Int
     /// How many messages of a conversation the origin and the cache keep.
     var kept: Int
+    /// How many messages the cache drops at once.
+    var trimmed: Int
     /// What a kernel buffer takes, in bytes.
     var socket: Int
 
@@ -35,7 +37,7 @@ struct MirrorScenario {
         self.sync = sync
         clients = users.count
         (feed, delay, requests, writes, rate, clamp, kept) = (0, 0, 0, 0, 0, 0, 0)
-        socket = 1 << 30
+        (socket, trimmed) = (1 << 30, 1_000)
     }
 
     init(_ random: inout SplitMix64, without left: Set<Fault>) {
@@ -63,7 +65,7 @@ struct MirrorScenario {
         sync.gapGrace = random.pick([50, 250, 1_000]) ?? 0
         sync.linger = random.pick([500, 5_000, 30_000]) ?? 0
         sync.wait = random.pick([100, 2_000, 2_000]) ?? 0
-        sync.verifyInterval = random.pick([2_000, 8_000]) ?? 0
+        sync.verifyInterval = random.pick([500, 2_000, 8_000]) ?? 0
         limits.outboxSoft = random.pick([300, 1_500, 6_000, 262_144]) ?? 0
         limits.outboxHard = random.pick([8_000, 40_000, 4_194_304, 4_194_304]) ?? 0
         limits.reply = random.pick([20_000, 1_048_576]) ?? 0
@@ -75,6 +77,11 @@ struct MirrorScenario {
             limits.outboxSoft = 262_144
             limits.outboxHard = 4_194_304
         }
-        sync.keepsLess = faults.contains(.trims)
+        if faults.contains(.trims) {
+            sync.trimAfter = random.pick([1, 4, 20])
+            // Who gets no answer in time, and asks again, finds what was brought meanwhile dropped.
+            sync.wait = 2_000
+        }
+        trimmed = random.pick([1, 3, 1_000]) ?? 0
     }
 }

@@ -29,6 +29,10 @@ package struct MirrorStore {
     var touched: Set<String> = []
     /// How many messages of a conversation a trim leaves, 0 for all.
     package var retained = 0
+    /// How many of them it takes at most.
+    var trimmedAtOnce = Int.max
+    /// How many messages trims have taken.
+    private(set) var dropped = 0
 
     package init() {}
 
@@ -48,14 +52,26 @@ package struct MirrorStore {
                 guard var entry = entries[write.conversation] else {
                     throw Violation("a write to a conversation that is not held")
                 }
-                try Self.perform(write, on: &entry, keeping: retained)
+                let count = entry.rows.count
+                if case .trim = write {
+                    entry.trim(to: retained, atOnce: trimmedAtOnce)
+                    dropped += count - entry.rows.count
+                } else {
+                    try Self.perform(write, on: &entry)
+                }
                 entries[write.conversation] = entry
             }
         }
     }
 
+    /// Conversations that hold more than a trim leaves.
+    var untrimmed: [String] {
+        guard retained > 0 else { return [] }
+        return entries.filter { $0.value.rows.count > retained }.keys.sorted()
+    }
+
     private static func perform(
-        _ write: StoreWrite, on entry: inout Entry, keeping retained: Int
+        _ write: StoreWrite, on entry: inout Entry
     ) throws(Violation) {
         switch write {
         case .message(_, let message, let mark):
@@ -77,9 +93,7 @@ package struct MirrorStore {
             entry.seen = nil
             entry.changesFrom = head.rev
             try entry.keep(record, record.rev == head.rev ? head.mark : nil)
-        case .trim:
-            entry.trim(to: retained)
-        case .begin, .drop:
+        case .begin, .drop, .trim:
             break
         }
     }
@@ -129,8 +143,8 @@ extension MirrorStore.Entry {
         }
     }
 
-    fileprivate mutating func trim(to retained: Int) {
-        let excess = rows.count - retained
+    fileprivate mutating func trim(to retained: Int, atOnce limit: Int) {
+        let excess = min(limit, rows.count - retained)
         guard retained > 0, excess > 0 else { return }
         let floor = rows.keys.sorted()[excess]
         lift()

@@ -34,8 +34,14 @@ extension MirrorWorld {
         for output in gateway.link.deliver(count) {
             say("gateway \(gateway.place) hears \(output.line)")
             switch output {
-            case .event(let event): engine.feed(CollectionOfOne(event), at: now)
+            case .event(let event):
+                if let id = output.conversation {
+                    gateway.costs[id]?.hear(event.head, after: gateway.lastToken)
+                }
+                engine.feed(CollectionOfOne(event), at: now)
             case .subscribed(let id, let generation):
+                gateway.costs[id, default: CatchUpCost()]
+                    .begin(after: gateway.lastToken, generation: generation)
                 engine.subscribed(id, generation: generation, at: now)
             case .lapsed(let generation): engine.lapsed(generation: generation, at: now)
             case .state(let state): engine.linked(state, at: now)
@@ -46,7 +52,7 @@ extension MirrorWorld {
     // MARK: - Answers
 
     func deliverReads(_ gateway: Gateway) {
-        guard let engine = gateway.engine else { return }
+        guard let engine = gateway.engine, !held.contains(.reads) else { return }
         var due: [Gateway.Read] = []
         for at in gateway.reads.indices where gateway.reads[at].readAt <= turn || isCalm {
             if gateway.reads[at].result == nil {
@@ -62,10 +68,10 @@ extension MirrorWorld {
         }
     }
 
-    func deliverFetches(_ gateway: Gateway) {
-        guard let engine = gateway.engine, !held.contains(.questions) else { return }
+    func deliverFetches(_ gateway: Gateway) throws(Violation) {
+        guard let engine = gateway.engine else { return }
         for at in gateway.fetches.indices
-        where gateway.fetches[at].read == nil
+        where gateway.fetches[at].read == nil && !held.contains(.questions)
             && (gateway.fetches[at].readAt <= turn || isCalm)
         {
             gateway.fetches[at].read = (turn, answer(gateway.fetches[at], gateway))
@@ -79,7 +85,10 @@ extension MirrorWorld {
             say(
                 "gateway \(gateway.place) is answered \(fetch.token) in \(generation):"
                     + " \(read.result.line)")
-            if generation > 0 { note(fetch, gateway) }
+            if generation > 0 {
+                note(fetch, gateway)
+                try charge(fetch, gateway)
+            }
             for _ in 0..<(strikes(.repeated) ? 2 : 1) {
                 engine.fetched(fetch.token, generation: generation, read.result, at: now)
             }
@@ -124,6 +133,25 @@ extension MirrorWorld {
         }
     }
 
+    /// What an answer brings is not to be asked for again.
+    private func charge(_ fetch: Gateway.Fetch, _ gateway: Gateway) throws(Violation) {
+        guard case .history(let query) = fetch.subject, let conversation = query.log,
+            let read = fetch.read
+        else { return }
+        var cost = gateway.costs[conversation] ?? CatchUpCost()
+        switch read.result {
+        case .success(let answer):
+            do throws(Violation) {
+                try cost.take(
+                    query, answer, token: fetch.token, generation: fetch.generation)
+            } catch {
+                throw Violation("gateway \(gateway.place), \(conversation): \(error)")
+            }
+        case .failure: cost.begin(after: gateway.lastToken)
+        }
+        gateway.costs[conversation] = cost
+    }
+
     // MARK: - Writes
 
     func write(_ gateway: Gateway) {
@@ -151,10 +179,11 @@ extension MirrorWorld {
     /// What goes wrong by itself.
     func goWrong() throws(Violation) {
         for gateway in gateways {
-            guard gateway.engine != nil else {
+            guard let engine = gateway.engine else {
                 if random.chance(30) { start(gateway) }
                 continue
             }
+            if random.chance(scenario.rate) { try tidy(gateway, engine) }
             if strikes(.restarts, 2) {
                 if random.chance(50) {
                     try stop(gateway)

@@ -143,18 +143,8 @@ extension MirrorWorld {
             let client = clients[place]
             guard client.isConnected else { continue }
             for conversation in scenario.conversations {
-                guard let holding = client.holdings[conversation], let position = holding.position
-                else { continue }
-                let highest = holding.head?.seq ?? 0
-                if holding.asOf < position || holding.runs.last ?? 0 < highest {
-                    send(place, client.subscribe(conversation, resuming: true, limit: 1000))
-                } else if let hole = holding.runs.holes.runs.last {
-                    let page = PageRequest(
-                        before: .seq(hole.high + 1), after: .seq(hole.low - 1), limit: 1000)
-                    send(place, client.fetch(conversation, page))
-                } else {
-                    continue
-                }
+                guard let request = client.heal(conversation) else { continue }
+                send(place, request)
                 isHealing = true
             }
         }

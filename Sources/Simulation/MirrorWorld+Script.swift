@@ -13,6 +13,8 @@ extension MirrorWorld {
         /// What acknowledges subscriptions.
         case acknowledgements
         case feed
+        /// Questions of the cache.
+        case reads
         /// Questions of the origin, before they are read.
         case questions
         /// Answers of the origin, which were read.
@@ -76,6 +78,11 @@ extension MirrorWorld {
 
     /// The origin keeps so many messages of each conversation.
     package func retain(_ count: Int) { origin.retained = count }
+
+    /// Caches keep so many messages of each conversation.
+    package func trim(to count: Int) {
+        for gateway in gateways { gateway.store.retained = count }
+    }
 
     /// Has the origin write.
     package func write(_ operations: Operation...) throws(Violation) {
@@ -149,6 +156,12 @@ extension MirrorWorld {
         _ client: Int, resuming: Bool = false, limit: Int = 100, to conversation: String = "c1"
     ) throws(Violation) {
         send(client, clients[client].subscribe(conversation, resuming: resuming, limit: limit))
+        try pass()
+    }
+
+    /// The client watches its list, which is to be right once everything has settled.
+    package func watch(_ client: Int) throws(Violation) {
+        send(client, clients[client].watch())
         try pass()
     }
 

@@ -7,6 +7,7 @@ import Wire
 extension MirrorWorld {
     func start(_ gateway: Gateway) {
         gateway.store.retained = scenario.faults.contains(.trims) ? scenario.kept : 0
+        gateway.store.trimmedAtOnce = scenario.trimmed
         gateway.engine = Engine(
             limits: scenario.limits, server: ServerIdentity(name: "gapless", version: "0"),
             authenticator: OpenDoor(), instance: "world\(gateway.place)", sync: scenario.sync,
@@ -106,12 +107,27 @@ extension MirrorWorld {
             return engine.stored(token, false, at: now)
         }
         say("gateway \(gateway.place) stores \(token): \(writes.map(\.line))")
+        try write(writes, gateway)
+        engine.stored(token, true, at: now)
+    }
+
+    private func write(_ writes: [StoreWrite], _ gateway: Gateway) throws(Violation) {
+        let dropped = gateway.store.dropped
         do throws(Violation) {
             try gateway.store.perform(writes)
         } catch {
             throw Violation("gateway \(gateway.place) stores what can't be: \(error)")
         }
-        engine.stored(token, true, at: now)
+        if gateway.store.dropped > dropped { injected[.trims, default: 0] += 1 }
+    }
+
+    /// The cache drops by itself what one trim has left.
+    func tidy(_ gateway: Gateway, _ engine: Engine) throws(Violation) {
+        guard let conversation = random.pick(gateway.store.untrimmed) else { return }
+        say("gateway \(gateway.place) trims \(conversation)")
+        try write([.trim(conversation: conversation)], gateway)
+        engine.trimmed(
+            conversation, gateway.store.answer(.load(conversation: conversation)), at: now)
     }
 
     private func ask(
@@ -119,6 +135,7 @@ extension MirrorWorld {
     ) throws(Violation) {
         say("gateway \(gateway.place) asks \(token): \(subject.line)")
         if case .history(let query) = subject { asked.append(query) }
+        gateway.lastToken = token
         if subject.isShared {
             let twin = gateway.fetches.first {
                 $0.subject == subject && $0.generation == gateway.link.generation
@@ -134,19 +151,7 @@ extension MirrorWorld {
 
     private func flush(_ session: SessionID, _ engine: Engine) {
         guard let place = place(of: session) else { return }
-        var more = true
-        while more, var connection = connections[place] {
-            var count = 0
-            more = engine.take(session, 65_536) {
-                connection.socket.send($0)
-                count += $0.count
-            }
-            let unsent = connection.socket.unsent
-            connection.socket.reported = unsent
-            connections[place] = connection
-            if count == 0 { return }
-            if unsent > 0 { return engine.blocked(session, unsent: unsent) }
-        }
+        connections[place]?.socket.fill(from: engine, session, 65_536)
     }
 
     private func place(of session: SessionID) -> Int? {
@@ -156,7 +161,10 @@ extension MirrorWorld {
     // MARK: - Connections
 
     func connect(_ place: Int) {
-        if let gateway = random.pick(gateways) { connect(place, to: gateway) }
+        guard let gateway = random.pick(gateways) else { return }
+        if let last = homes[place], last != gateway.place { injected[.gateways, default: 0] += 1 }
+        homes[place] = gateway.place
+        connect(place, to: gateway)
     }
 
     func connect(_ place: Int, to gateway: Gateway) {

@@ -25,6 +25,8 @@ package final class MirrorWorld: Inhabited {
     /// How often what went wrong.
     package var injected: [Fault: Int] = [:]
     var nextSession: SessionID = 0
+    /// The gateway that a client was connected to last.
+    var homes: [Int: Int] = [:]
     /// Deltas in frames that were lost with their connection.
     var lostDeltas = 0
     /// What a script holds back.
@@ -95,7 +97,7 @@ package final class MirrorWorld: Inhabited {
                 switch part {
                 case 0: deliverFeed(gateway)
                 case 1: deliverReads(gateway)
-                case 2: deliverFetches(gateway)
+                case 2: try deliverFetches(gateway)
                 default: write(gateway)
                 }
             }
@@ -132,7 +134,9 @@ package final class MirrorWorld: Inhabited {
             uniqueKeysWithValues: conversations.map { id in
                 (id, Set(origin.log(id)?.record().participants ?? []))
             })
+        let floors = floors
         let performed = origin.perform(operation, by: caller)
+        if self.floors > floors { injected[.floors, default: 0] += 1 }
         say("commit \(origin.commit): \(operation.line) \(performed.events.count) events")
         for event in performed.events {
             tell(event)
@@ -155,6 +159,8 @@ package final class MirrorWorld: Inhabited {
         }
         return performed.result
     }
+
+    private var floors: Int { conversations.reduce(0) { $0 + (origin.log($1)?.floor ?? 0) } }
 
     /// Hands an event to the links, which may lose it.
     func tell(_ event: FeedEvent) {

@@ -1,3 +1,4 @@
+import Engine
 import Wire
 
 /// A client's socket as the gateway sees it: a kernel buffer that takes so much, and behind it the
@@ -20,6 +21,22 @@ package struct Socket {
     /// Bytes that the kernel has not taken.
     var unsent: Int { max(0, bytes - capacity) }
     var isEmpty: Bool { frames.isEmpty }
+
+    /// Takes what waits for the session, in writes of about `limit` bytes, until nothing does or the
+    /// kernel takes no more.
+    mutating func fill(from engine: Engine, _ session: SessionID, _ limit: Int) {
+        var isMoreQueued = true
+        while isMoreQueued {
+            var count = 0
+            isMoreQueued = engine.take(session, limit) {
+                send($0)
+                count += $0.count
+            }
+            reported = unsent
+            if count == 0 { return }
+            if unsent > 0 { return engine.blocked(session, unsent: unsent) }
+        }
+    }
 
     mutating func send(_ frame: [UInt8]) {
         frames.append(frame)

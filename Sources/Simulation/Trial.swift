@@ -56,6 +56,7 @@ package struct Trial {
             case .embedded:
                 let world = World(seed: seed)
                 world.trace = trace
+                defer { note(world.injected) }
                 try world.run(steps: steps)
             case .mirrored:
                 let world = MirrorWorld(seed: seed, without: without)

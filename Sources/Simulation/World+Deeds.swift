@@ -16,6 +16,7 @@ extension World: Inhabited {
                 continue
             }
             if random.chance(scenario.stalls) {
+                count(.readers)
                 connections[place]?.pace = random.pick([0, 40, 700, .max]) ?? .max
             }
             guard clients[place].isConnected, random.chance(scenario.requests) else { continue }
@@ -26,7 +27,10 @@ extension World: Inhabited {
 
     /// Loses connections, at any moment.
     func lose() throws(Violation) {
-        for place in clients.indices where random.chance(scenario.losses) { try disconnect(place) }
+        for place in clients.indices where random.chance(scenario.losses) {
+            if connections[place] != nil { count(.readers) }
+            try disconnect(place)
+        }
     }
 
     private func ask(_ place: Int) {

@@ -60,6 +60,7 @@ extension World {
         let result = origin.answer(query, atCommit: commit, told: feed.position)
         say("read \(token): \(query.line) at commit \(commit)")
         if !isCalm, random.chance(scenario.late) {
+            count(.late)
             answers.append((turn + random.number(1...scenario.delay), token, result))
         } else {
             engine.answered(token, result, at: now)
@@ -68,19 +69,7 @@ extension World {
 
     private func flush(_ session: SessionID) {
         guard let place = place(of: session) else { return }
-        var more = true
-        while more, var connection = connections[place] {
-            var count = 0
-            more = engine.take(session, scenario.write) {
-                connection.socket.send($0)
-                count += $0.count
-            }
-            let unsent = connection.socket.unsent
-            connection.socket.reported = unsent
-            connections[place] = connection
-            if count == 0 { return }
-            if unsent > 0 { return engine.blocked(session, unsent: unsent) }
-        }
+        connections[place]?.socket.fill(from: engine, session, scenario.write)
     }
 
     private func place(of session: SessionID) -> Int? {

@@ -24,6 +24,9 @@ package final class World {
     /// Gets a line for whatever happens, if somebody listens.
     package var trace: ((String) -> Void)?
 
+    /// How often what went wrong.
+    package private(set) var injected: [Fault: Int] = [:]
+
     var nextSession: SessionID = 0
     /// Answers of the store on their way.
     var answers: [(due: Int, token: UInt64, result: Result<Answer, RequestError>)] = []
@@ -58,6 +61,8 @@ package final class World {
             Client(name: "client \(place)", user: scenario.users[place % scenario.users.count])
         }
     }
+
+    func count(_ fault: Fault) { injected[fault, default: 0] += 1 }
 
     func say(_ line: @autoclosure () -> String) {
         if let trace { trace("\(turn): \(line())") }

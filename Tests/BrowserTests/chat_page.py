@@ -1,9 +1,14 @@
 """What a person does with the page, and what they see on it."""
 
+import pathlib
+
 from playwright.sync_api import expect
 
 #: Starting again takes the page a backoff of some seconds.
 RETURN = 30_000
+#: One page of history may take so long to come, in milliseconds.
+PATIENCE = 60_000
+WALK = pathlib.Path(__file__).with_name("walk.js").read_text()
 
 
 class ChatPage:
@@ -18,7 +23,7 @@ class ChatPage:
         self.light = page.locator(".light")
         self.notice = page.locator(".notice")
         self.gaps = page.locator(".gap")
-        self.scroller = page.get_by_role("log")
+        self.scroller = page.get_by_role("feed")
         self.title = page.locator(".head h2")
         self.dialog = page.locator("dialog")
 
@@ -48,6 +53,21 @@ class ChatPage:
 
     def scroll_to(self, top):
         self.scroller.evaluate("(scroller, top) => { scroller.scrollTop = top; }", top)
+
+    def walk(self, direction, newest, step=500):
+        """Scrolls up (-1) or down (1) to the end; what was seen on the way, see `walk.js`."""
+        return self.page.evaluate(WALK, {
+            "direction": direction, "step": step, "newest": newest, "patience": PATIENCE})
+
+    def reveal(self, share):
+        """Goes to a place of the conversation by the bar that shows what is held."""
+        opener = self.page.get_by_role("button", name="What this page holds")
+        if opener.get_attribute("aria-expanded") == "false":
+            opener.click()
+        bar = self.page.locator(".coverage")
+        expect(bar.locator("span").first).to_be_attached()
+        box = bar.bounding_box()
+        bar.click(position={"x": box["width"] * share, "y": box["height"] / 2})
 
     # What is waited for.
 

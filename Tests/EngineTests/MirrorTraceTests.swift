@@ -53,6 +53,7 @@ import Wire
         #expect(world.held(by: 0).asOf == 4)
         #expect(world.held(by: 0).runs == [[1, 3], [5, 5]])
         #expect(world.held(by: 0).isOpen)
+        #expect(world.openGaps().map(\.gap.before) == [5])
         try world.release(.questions)
         try world.pass(10)
         #expect(world.held(by: 0) == .init(asOf: 6, runs: [[1, 5]]))

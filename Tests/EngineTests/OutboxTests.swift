@@ -108,10 +108,12 @@ import Wire
             Self.other(.read(user: "ann"), "ann in c1, old"),
             Self.other(.read(user: "ann"), "ann in c2", of: "c2"),
             Self.other(.read(user: "ben"), "ben in c1"),
-            Self.other(.conversations, "list of c1, old"), Self.other(.upstream, "offline", of: ""),
-            Self.other(.conversations, "list of c2", of: "c2"),
+            Self.other(.conversations(head: nil), "list of c1, old"),
+            Self.other(.upstream, "offline", of: ""),
+            Self.other(.conversations(head: nil), "list of c2", of: "c2"),
             Self.messages([[1, 1]], prev: 1), Self.other(.ping, "old ping", of: ""),
-            Self.other(.conversations, "list of c1"), Self.other(.upstream, "online", of: ""),
+            Self.other(.conversations(head: nil), "list of c1"),
+            Self.other(.upstream, "online", of: ""),
             Self.other(.read(user: "ann"), "ann in c1"), Self.other(.ping, "ping", of: ""))
         #expect(outbox.shed(to: outbox.bytes - 1, at: Self.now) == 0)
         #expect(
@@ -193,9 +195,10 @@ import Wire
 
     @Test func theLatestOfEachCountsBetweenTwoRepliesOnly() {
         var outbox = Self.outbox(
-            Self.other(.conversations, "before"), Self.other(.conversations, "right before"))
+            Self.other(.conversations(head: nil), "before"),
+            Self.other(.conversations(head: nil), "right before"))
         outbox.append(Self.reply)
-        outbox.append(.event(Self.other(.conversations, "behind")))
+        outbox.append(.event(Self.other(.conversations(head: nil), "behind")))
         _ = outbox.shed(to: outbox.bytes - 1, at: Self.now)
         #expect(Self.names(of: outbox) == ["right before", "reply", "behind"])
     }

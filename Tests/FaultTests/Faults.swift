@@ -8,7 +8,7 @@ import Testing
 /// `TEST_SCALE` makes a run longer: at 20, as `make faults` has it, each outage comes 20 times, a
 /// gateway is killed 100 times, and the storms have the clients that the issue names. `TEST_SEED`
 /// begins the random choices elsewhere; processes and sockets are not repeated by it. `TEST_OUTAGE`
-/// names the one kind of outage to look at.
+/// names the one kind of outage or failover to look at.
 @Suite(.serialized) enum Faults {
     static let scale = max(1, number("TEST_SCALE") ?? 1)
     static var isLong: Bool { scale > 1 }
@@ -18,9 +18,14 @@ import Testing
     }
 
     /// The outages of this run.
-    static var outages: [Outage] {
+    static var outages: [Outage] { named(Outage.allCases) }
+
+    /// The failovers of this run.
+    static var failovers: [Failover] { named(Failover.allCases) }
+
+    private static func named<Kind>(_ all: [Kind]) -> [Kind] {
         let name = ProcessInfo.processInfo.environment["TEST_OUTAGE"]
-        return Outage.allCases.filter { name == nil || "\($0)" == name }
+        return all.filter { name == nil || "\($0)" == name }
     }
 
     private static func number(_ name: String) -> Int? {

@@ -13,6 +13,8 @@ struct LineWriter {
     private let stop: Background<[String: Truth]>.Stop
     /// Whether it has people join: two who do would not learn each of the records between.
     private let admits: Bool
+    /// Whether the origin may lose what it acknowledged.
+    private let expectsLosses: Bool
     private var random: SplitMix64
     /// Own messages as they were sent.
     private var living: [(conversation: String, id: String)] = []
@@ -24,13 +26,15 @@ struct LineWriter {
     /// Starts one on a thread of its own.
     static func start(
         _ name: String, port: Int, lines: [ChatLog.Line], conversations: [String],
-        ledger: Ledger, seed: UInt64, admits: Bool
+        ledger: Ledger, seed: UInt64, admits: Bool, expectsLosses: Bool = false
     ) -> Background<[String: Truth]> {
         Background { stop in
             var writer = LineWriter(
-                api: ServerAPI(port: port, apiKey: GatewayProcess.apiKey), name: name,
-                ledger: ledger, lines: lines, conversations: conversations, stop: stop,
-                admits: admits, random: SplitMix64(seed: seed))
+                api: ServerAPI(
+                    port: port, apiKey: GatewayProcess.apiKey, learnsWrites: !expectsLosses),
+                name: name, ledger: ledger, lines: lines, conversations: conversations,
+                stop: stop, admits: admits, expectsLosses: expectsLosses,
+                random: SplitMix64(seed: seed))
             for conversation in conversations {
                 try writer.insist { _ = try $0.learnChanges(of: conversation) }
             }
@@ -73,17 +77,21 @@ struct LineWriter {
                 ? [try api.post(messages[0], to: conversation)]
                 : try api.post(messages, to: conversation)
         }
-        for message in stored { note(message, conversation) }
+        for message in stored { ledger.note(conversation, message) }
         living += messages.map { (conversation, $0["id"].string ?? "") }
     }
 
     private func change(_ id: String, in conversation: String, deletes: Bool) throws {
-        let stored = try insist { api in
-            deletes
-                ? try api.delete(id, in: conversation)
-                : try api.edit(id, in: conversation, ["body": .string("\(name) edits \(id)")])
+        do {
+            let stored = try insist { api in
+                deletes
+                    ? try api.delete(id, in: conversation)
+                    : try api.edit(id, in: conversation, ["body": .string("\(name) edits \(id)")])
+            }
+            ledger.note(conversation, stored)
+        } catch let error as ServerAPI.Refused where error.code == "not_found" && expectsLosses {
+            // The message was lost.
         }
-        note(stored, conversation)
     }
 
     /// Somebody new takes part: slot 0 changes.
@@ -91,11 +99,6 @@ struct LineWriter {
         count += 1
         let user = "\(name)-guest-\(count)"
         try insist { try $0.add(user, to: conversation) }
-    }
-
-    private func note(_ message: JSONValue, _ conversation: String) {
-        ledger.note(
-            conversation, seq: message["seq"].int ?? 0, rev: message["rev"].int ?? 0)
     }
 
     /// Makes the call until it is answered, also by a gateway that is not there for a while.

@@ -39,7 +39,8 @@ enum Outage: String, CaseIterable, Sendable {
     private static let pause = 3500
 
     /// - Throws: `TestFailure`.
-    func begin(_ redis: RedisProcess, _ proxy: TCPProxy) throws {
+    func begin(_ redis: LinkedRedis) throws {
+        let (redis, proxy) = (redis.server, redis.proxy)
         switch self {
         case .killed: redis.kill()
         case .cut: proxy.cut()
@@ -54,7 +55,8 @@ enum Outage: String, CaseIterable, Sendable {
     }
 
     /// - Throws: `TestFailure`.
-    func end(_ redis: RedisProcess, _ proxy: TCPProxy) throws {
+    func end(_ redis: LinkedRedis) throws {
+        let (redis, proxy) = (redis.server, redis.proxy)
         switch self {
         case .killed: try redis.restart()
         case .refused, .stalled, .flapping: proxy.set(.open)

@@ -5,64 +5,47 @@ extension Faults {
     /// Each way in which the link can die, under a stream of lines, edits and deletes: everybody is
     /// whole or told at every moment, nothing comes twice, and readiness says what is.
     @Suite struct Outages {
-        /// What the runs of one kind came to.
-        private struct Row {
-            var runs = 0
-            var detection = Duration.zero
-            var recovery = Duration.zero
-            var fetches: [String: Int] = [:]
-            var deltas = 0
-            var changes = 0
-            var refusals = 0
-            var violations = 0
-        }
-
         @Test(arguments: Faults.outages)
         func everybodyIsWholeOrToldThrough(_ outage: Outage) throws {
-            var row = Row()
+            var row = Figures()
             for run in 0..<Faults.scale {
                 try pass(outage, seed: Faults.seed(UInt64(100 + run)), &row)
             }
-            let kinds = ["range", "changes", "heads", "conversation", "participants"]
-            let fetches = kinds.map { "\($0) \(row.fetches[$0] ?? 0)" }.joined(separator: " ")
-            Faults.report(
-                "\(outage.rawValue) | runs \(row.runs) | detected \(row.detection.text) s"
-                    + " | recovered \(row.recovery.text) s | fetches \(fetches)"
-                    + " | changes \(row.changes) | deltas \(row.deltas)"
-                    + " | calls repeated \(row.refusals) | violations \(row.violations)")
+            row.report(outage.rawValue)
         }
 
-        private func pass(_ outage: Outage, seed: UInt64, _ row: inout Row) throws {
-            let world = try World(seed: seed)
+        private func pass(_ outage: Outage, seed: UInt64, _ row: inout Figures) throws {
+            let redis = try LinkedRedis()
+            let world = try World(
+                World.Plan(near: redis.linkedSettings, far: redis.directSettings), seed: seed)
             let place: Comment = "\(outage.rawValue), seed \(seed)"
             _ = try world.live(.milliseconds(800)) { false }
             let isBegun = try world.live(.seconds(20), until: world.present())
             #expect(isBegun, "\(place): not whole before it began")
             try world.whisper()
+            try world.changeLists()
             let before = try world.gateways.map { try $0.fetches() }
 
             let began = ContinuousClock.now
-            try outage.begin(world.redis, world.proxy)
-            if outage.isOfTheLink { try world.whisper() }
+            try outage.begin(redis)
+            if outage.isOfTheLink {
+                try world.whisper()
+                try world.changeLists()
+            }
             let noticed = try detect(outage, world, since: began, place)
             row.detection = max(row.detection, noticed)
             if !outage.isMomentary {
                 try world.moveSome()
                 _ = try world.live(world.pause())
             }
-            try outage.end(world.redis, world.proxy)
+            try outage.end(redis)
             let ended = ContinuousClock.now
             if outage.isMomentary { try world.moveSome() }
-            let present = world.present()
-            let isBack = try world.live(.seconds(30)) {
-                try present() && world.openGaps() == 0
-            }
+            let isBack = try world.live(.seconds(30), until: world.present())
             #expect(isBack, "\(place): not back")
             row.recovery = max(row.recovery, ContinuousClock.now - ended)
             for (gateway, earlier) in zip(world.gateways, before) {
-                for (kind, count) in try gateway.fetches() {
-                    row.fetches[kind, default: 0] += count - (earlier[kind] ?? 0)
-                }
+                try row.noteFetches(gateway, since: earlier)
             }
             try judge(world, after: outage, place, &row)
         }
@@ -94,7 +77,7 @@ extension Faults {
         }
 
         private func judge(
-            _ world: World, after outage: Outage, _ place: Comment, _ row: inout Row
+            _ world: World, after outage: Outage, _ place: Comment, _ row: inout Figures
         ) throws {
             let truths = try world.settle()
             for watcher in world.watchers + world.retired {
@@ -105,19 +88,9 @@ extension Faults {
             }
             var faults = world.watchers.flatMap { $0.judge(truths) }
             faults += world.retired.flatMap { $0.judgeOnTheWay(truths) }
+            faults += try world.judgeLists() + world.judgeGateways()
             #expect(faults.isEmpty, "\(place): \(faults.prefix(10).joined(separator: "\n"))")
-            #expect(world.unbalanced == 0, "\(place): the books")
-            for gateway in world.gateways {
-                let metrics = try gateway.metrics()
-                #expect(metrics["gapless_accounting_error"] == 0, "\(place)")
-                row.deltas += metrics["gapless_deltas_accepted_total"] ?? 0
-                let health = try gateway.health().json
-                #expect(health["status"] == "ok", "\(place): \(health)")
-            }
-            row.changes += truths.values.reduce(0) { $0 + ($1.log?.headRev ?? 0) }
-            row.refusals += world.ledger.refusalCount
-            row.violations += faults.count + world.unbalanced
-            row.runs += 1
+            try row.noteEnd(world, truths, faults)
         }
     }
 }

@@ -12,22 +12,28 @@ final class Watcher {
     /// Values that came a second time though nothing had taken them away.
     private(set) var repeats = 0
     private(set) var faults: [String] = []
+    /// Conversations that began anew, where the origin may lose something; elsewhere it is a fault.
+    private(set) var resets: [String] = []
+    private let expectsLosses: Bool
+    /// Whether it came when the old master counted no more.
+    var isLate = false
     /// Whether each value has to come once. What was told above a hole when the feed broke again is
     /// told anew with what fills the hole, which changes nothing at a client.
     var expectsOnce = true
     /// Changes that were found silent, each of which is one fault.
     private var silent: Set<String> = []
-    /// By conversation and place: the change that events of this subscription brought.
-    private var delivered: [String: [Int: Int]] = [:]
+    /// By conversation and place: what events of this subscription brought.
+    private var delivered: [String: [Int: JSONValue]] = [:]
     private var asked: [Int: String] = [:]
 
     /// - Parameter before: what it holds from another gateway or connection.
     /// - Throws: what the client throws.
     init(
         _ gateway: GatewayProcess, _ user: String, _ conversations: [String],
-        before: [String: Holder] = [:]
+        before: [String: Holder] = [:], expectsLosses: Bool = false
     ) throws {
         self.conversations = conversations
+        self.expectsLosses = expectsLosses
         self.before = before
         client = try ChatTestClient(port: gateway.port)
         client.records = true
@@ -42,10 +48,11 @@ final class Watcher {
     ///
     /// - Throws: what the client throws.
     func subscribe(limit: Int = 1000) throws {
-        for id in conversations {
-            let params = client.subscription(id, limit: limit)
-            asked[try client.send("subscribeMessages", params)] = id
-        }
+        for id in conversations { try subscribe(id, limit) }
+    }
+
+    private func subscribe(_ id: String, _ limit: Int) throws {
+        asked[try client.send("subscribeMessages", client.subscription(id, limit: limit))] = id
     }
 
     var isSubscribed: Bool { asked.isEmpty }
@@ -69,6 +76,10 @@ final class Watcher {
         switch frame["event"].string {
         case "upstream": told.append((frame["state"].string ?? "", .now))
         case "messages", "gap": noteDelivered(frame)
+        case "reset" where expectsLosses:
+            let conversation = frame["conversation"].string ?? ""
+            resets.append(conversation)
+            try subscribe(conversation, 1000)
         case "reset", "unsubscribed":
             faults.append("\(frame["event"]): \(frame["conversation"]) lost nothing")
         default: break
@@ -78,9 +89,10 @@ final class Watcher {
     private func noteDelivered(_ frame: JSONValue) {
         let conversation = frame["conversation"].string ?? ""
         for delta in frame["deltas"].array ?? [] {
-            let (seq, rev) = (delta["message"]["seq"].int ?? 0, delta["message"]["rev"].int ?? 0)
-            if delivered[conversation]?[seq] == rev { repeats += 1 }
-            delivered[conversation]?[seq] = rev
+            let message = delta["message"]
+            let seq = message["seq"].int ?? 0
+            if delivered[conversation]?[seq] == message { repeats += 1 }
+            delivered[conversation]?[seq] = message
         }
         for gap in frame["gaps"].array ?? [] {
             let inside = (gap["after"].int ?? 0) + 1..<(gap["before"].int ?? 0)
@@ -125,26 +137,38 @@ final class Watcher {
 
     /// What is wrong at the end, when nothing happens any more.
     func judge(_ truths: [String: Truth]) -> [String] {
-        var all = judgeOnTheWay(truths)
-        for conversation in conversations {
-            let messages = client.holder(conversation).messages
-            let log = truths[conversation]?.log?.messages ?? []
-            guard messages != log else { continue }
-            all.append(
-                "\(client.user): \(conversation): the list has \(messages.count) messages,"
-                    + " the log \(log.count), or they differ")
-        }
-        return all
+        judgeOnTheWay(truths) + judgeLists(truths)
     }
 
     /// What was wrong at any moment of its connection.
     func judgeOnTheWay(_ truths: [String: Truth]) -> [String] {
+        judge {
+            Oracle(truths[$0] ?? Truth()).judge(client.recording, $0, from: before[$0] ?? Holder())
+        }
+    }
+
+    /// The same where a failover lost the ends of logs.
+    func judgeOnTheWay(_ oracles: [String: ForkOracle]) -> [String] {
+        judge {
+            oracles[$0]?.judge(
+                client.recording, $0, from: before[$0] ?? Holder(), isLate: isLate) ?? []
+        }
+    }
+
+    private func judge(_ oracle: (String) -> [String]) -> [String] {
         var all = faults
         if repeats > 0, expectsOnce { all.append("\(repeats) values came twice") }
-        for conversation in conversations {
-            all += Oracle(truths[conversation] ?? Truth()).judge(
-                client.recording, conversation, from: before[conversation] ?? Holder())
+        return (all + conversations.flatMap(oracle)).map { "\(client.user): \($0)" }
+    }
+
+    /// Where what it shows at the end is not the log.
+    func judgeLists(_ truths: [String: Truth]) -> [String] {
+        conversations.compactMap { conversation in
+            let messages = client.holder(conversation).messages
+            let log = truths[conversation]?.log?.messages ?? []
+            guard messages != log else { return nil }
+            return "\(client.user): \(conversation): the list has \(messages.count) messages,"
+                + " the log \(log.count), or they differ"
         }
-        return all.map { "\(client.user): \($0)" }
     }
 }

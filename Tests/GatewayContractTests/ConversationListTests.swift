@@ -86,7 +86,9 @@ extension DefaultGateway {
             #expect(changes["conversations"] == [] && changes["total"] == 0)
         }
 
-        @Test func aTokenTellsWhatChangedSince() throws {
+        /// An origin elsewhere keeps no log of its lists: each is given anew.
+        @Test(.disabled(if: GatewayProcess.isOnRedis))
+        func aTokenTellsWhatChangedSince() throws {
             let gateway = try LiveGateway.get()
             let user = LiveGateway.name("user")
             let ids = try (0..<5).map { _ in try gateway.conversation(of: [user, "other"]) }

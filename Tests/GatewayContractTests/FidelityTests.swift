@@ -47,7 +47,7 @@ extension DefaultGateway {
             let id = try gateway.conversation(of: ["alice"], messages: 12)
             let exchange = try FrameExchange(connectedTo: gateway.port)
             for limit in ["10", "10.0", "1e1", "100E-1"] {
-                let params = #"{"conversation":"\#(id)","limit":\#(limit)}"#
+                let params = #"{"conversation":"\#(id)","limit":\#(limit),"cached":false}"#
                 let answer = try exchange.ask(
                     FrameExchange.request("fetchMessages", params, id: "5.0"))
                 #expect(

@@ -218,7 +218,7 @@ extension DefaultGateway {
                 ("", true, false), (#","before":101"#, true, false), (#","after":0"#, false, true),
                 (#","around":50"#, true, true), (#","before":90,"after":3"#, true, true),
             ] {
-                let params = #"{"conversation":"\#(id)"\#(anchor)}"#
+                let params = #"{"conversation":"\#(id)","cached":false\#(anchor)}"#
                 try exchange.connection.send(text: FrameExchange.request("fetchMessages", params))
                 guard case .text(let bytes)? = try exchange.connection.receive() else {
                     throw TestFailure("no reply")

@@ -11,7 +11,7 @@ extension DefaultGateway {
             "upstream": .array(
                 .shape(
                     Shape([
-                        "kind": .exactly("embedded"),
+                        "kind": .exactly(GatewayProcess.isOnRedis ? "redis" : "embedded"),
                         "state": .word(["online", "syncing", "offline"]), "since": .moment,
                         "lastEventAge": .orNull(.number),
                     ]))),

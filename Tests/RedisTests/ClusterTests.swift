@@ -70,7 +70,7 @@ import Wire
         try servers.waitForReplica(0)
         let generations = followers.map(\.generation)
         let before = other.outputs.count
-        servers.masters[0].process.kill()
+        servers.masters[0].kill()
         _ = try subject.outputs.wait("the lapse") { output in
             if case .lapsed(generations[0]) = output { true } else { nil }
         }
@@ -201,14 +201,14 @@ import Wire
     @Test func oneMasterWithoutTheOthersCountsNoMore() throws {
         let (subject, conversations, followers) = try following()
         let generations = followers.map(\.generation)
-        for server in servers.masters.dropFirst() { server.process.send(SIGSTOP) }
+        for server in servers.masters.dropFirst() { server.send(SIGSTOP) }
         _ = try subject.outputs.wait("the lapse") { output in
             if case .lapsed(generations[0]) = output { true } else { nil }
         }
         #expect(throws: RequestError.originUnavailable) {
             try subject.send("not written", to: conversations[0])
         }
-        for server in servers.masters.dropFirst() { server.process.send(SIGCONT) }
+        for server in servers.masters.dropFirst() { server.send(SIGCONT) }
         try subject.waitUntilOnline()
         for follower in followers { try follower.catchUp() }
     }

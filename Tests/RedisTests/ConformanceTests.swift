@@ -11,9 +11,9 @@ import Wire
 /// The embedded upstream is the model of every other: asked the same, Redis says the same, but for
 /// times and random names.
 @Suite struct ConformanceTests {
-    private let server: RedisServer
+    private let server: RedisProcess
 
-    init() throws { server = try RedisServer() }
+    init() throws { server = try RedisProcess(keeping: .nothing) }
 
     @Test(arguments: 1...20)
     func askedTheSameBothUpstreamsSayTheSame(seed: Int) throws {

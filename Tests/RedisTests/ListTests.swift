@@ -9,12 +9,12 @@ import Wire
 /// Who looks at a list is told of conversations that come into it and leave it, whichever gateway
 /// wrote.
 @Suite struct ListTests {
-    private let server: RedisServer
+    private let server: RedisProcess
     private let watcher: Subject
     private let writer: Subject
 
     init() throws {
-        server = try RedisServer()
+        server = try RedisProcess(keeping: .nothing)
         watcher = Subject(Redis(try server.options()))
         writer = Subject(Redis(try server.options()))
         for subject in [watcher, writer] { try subject.waitUntilOnline() }

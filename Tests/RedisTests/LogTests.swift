@@ -9,9 +9,9 @@ import Wire
 
 /// The log in Redis: trimmed, shared, forked.
 @Suite struct LogTests {
-    private let server: RedisServer
+    private let server: RedisProcess
 
-    init() throws { server = try RedisServer() }
+    init() throws { server = try RedisProcess(keeping: .nothing) }
 
     private func subject(_ change: (inout RedisOptions) -> Void = { _ in }) throws -> Subject {
         let subject = Subject(Redis(try server.options(change)))
@@ -139,13 +139,14 @@ import Wire
     }
 
     @Test func aForkWithEqualNumbersIsFoundAndDisownedOnce() throws {
-        let replica = try RedisServer(["--replicaof", "127.0.0.1 \(server.port)"])
+        let replica = try RedisProcess(
+            ["--replicaof", "127.0.0.1 \(server.port)"], keeping: .nothing)
         let before = try subject()
         try before.conversation()
         for number in 1...5 { try before.send("\(number)") }
         let common = try before.head()
         let isCopied = Deadline.standard.poll {
-            (try? replica.ask("HGET", "gapless:{c1}:meta", "seq")) == .text(Array("5".utf8))
+            (try? replica.ask("HGET", "gapless:{c1}:meta", "seq")) == .bytes(Array("5".utf8))
         }
         try #require(isCopied)
         try replica.ask("REPLICAOF", "NO", "ONE")

@@ -15,14 +15,14 @@ import Wire
         case killed, clientKilled, paused, stopped
     }
 
-    private let server: RedisServer
+    private let server: RedisProcess
     private let subject: Subject
     private let follower: Follower
     private let deadline = Duration.seconds(1)
 
     init() throws {
         // Written at once, so that what was acknowledged is there after a kill.
-        server = try RedisServer(["--appendonly", "yes", "--appendfsync", "always"])
+        server = try RedisProcess(keeping: .all)
         // Slower to come back than others, who write meanwhile.
         let options = try server.options {
             $0.deadline = .seconds(1)
@@ -37,12 +37,12 @@ import Wire
 
     private func begin(_ kind: Kind) throws {
         switch kind {
-        case .killed: server.process.kill()
+        case .killed: server.kill()
         case .clientKilled:
             try server.ask("CLIENT", "KILL", "TYPE", "pubsub")
             try server.ask("CLIENT", "KILL", "TYPE", "normal")
         case .paused: try server.ask("CLIENT", "PAUSE", "2500", "ALL")
-        case .stopped: server.process.send(SIGSTOP)
+        case .stopped: server.send(SIGSTOP)
         }
     }
 
@@ -50,7 +50,7 @@ import Wire
         switch kind {
         case .killed: try server.restart()
         case .clientKilled, .paused: break
-        case .stopped: server.process.send(SIGCONT)
+        case .stopped: server.send(SIGCONT)
         }
     }
 
@@ -78,9 +78,9 @@ import Wire
     }
 
     @Test func aWriteThatBrokeOnTheWayMayHaveBeenDoneAndIsSafeToRepeat() throws {
-        server.process.send(SIGSTOP)
+        server.send(SIGSTOP)
         #expect(throws: RequestError.fateUnknown) { try subject.send("once", id: "x") }
-        server.process.send(SIGCONT)
+        server.send(SIGCONT)
         try subject.waitUntilOnline()
         let sent = try subject.send("once", id: "x")
         #expect(try subject.send("once", id: "x") == sent)
@@ -88,7 +88,7 @@ import Wire
     }
 
     @Test func whileTheServerIsAwayWritesAreRefusedAndQuestionsTooInTime() throws {
-        server.process.kill()
+        server.kill()
         _ = try subject.outputs.wait("the lapse") { if case .lapsed = $0 { true } else { nil } }
         let began = ContinuousClock.now
         #expect(throws: RequestError.originUnavailable) { try subject.send("x") }

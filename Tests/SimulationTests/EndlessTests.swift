@@ -5,31 +5,51 @@ import Testing
 /// Worlds without end, for `make simulate`: says now and then how many there were and what went
 /// wrong in them, and stops at the first promise that is broken.
 @Suite struct EndlessTests {
+    /// What has run so far.
+    private struct Tally {
+        var seeds = 0
+        var worlds: [Trial.Kind: Int] = [:]
+        var steps = 0
+        var injected: [Fault: Int] = [:]
+
+        var line: String {
+            let worlds = worlds.sorted { $0.key.rawValue < $1.key.rawValue }
+                .map { "\($0.value) \($0.key.rawValue)" }
+            let faults = injected.sorted { $0.key.rawValue < $1.key.rawValue }
+                .map { "\($0.key.rawValue) \($0.value)" }
+            return "\(seeds) seeds (worlds: \(worlds.joined(separator: ", "))), \(steps) steps; "
+                + faults.joined(separator: ", ")
+        }
+    }
+
     @Test func noPromiseIsEverBroken() {
         guard Setting.isEndless else { return }
-        var injected: [Fault: Int] = [:]
-        var steps = 0
-        var said = ContinuousClock.now
-        for seed in Setting.first... {
+        let start = ContinuousClock.now
+        var tally = Tally()
+        var said = start
+        for seed in Setting.first...Setting.lastSeed {
             for kind in Trial.Kind.allCases {
                 let trial = Trial(kind, seed: UInt64(seed), steps: 40 + seed % 80)
-                steps += trial.steps
+                tally.steps += trial.steps
+                tally.worlds[kind, default: 0] += 1
                 let failure = trial.failure { counts in
-                    injected.merge(counts) { $0 + $1 }
+                    tally.injected.merge(counts) { $0 + $1 }
                 }
                 if let failure {
                     Issue.record("\(failure)")
                     return
                 }
             }
-            guard ContinuousClock.now - said > .seconds(10) else { continue }
+            tally.seeds += 1
+            if let duration = Setting.duration, .now - start > duration { break }
+            guard .now - said > .seconds(10) else { continue }
             said = .now
-            let faults = injected.sorted { $0.key.rawValue < $1.key.rawValue }
-                .map { "\($0.key.rawValue) \($0.value)" }
-            let line =
-                "\(seed - Setting.first + 1) seeds to \(seed), \(steps) steps; "
-                + faults.joined(separator: ", ") + "\n"
-            try? FileHandle.standardOutput.write(contentsOf: Data(line.utf8))
+            say("to seed \(seed): \(tally.line)")
         }
+        say("no promise was broken: \(tally.line)")
+    }
+
+    private func say(_ line: String) {
+        try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
     }
 }

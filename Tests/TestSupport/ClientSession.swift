@@ -70,34 +70,60 @@ package struct ClientSession: Sendable {
     }
 }
 
-extension Oracle {
-    /// Goes through what one client recorded and judges its holder of the conversation after every
-    /// frame.
+extension ClientSession {
+    /// Goes through what one client recorded.
     ///
-    /// - Parameter earlier: what the client held when the recording began.
+    /// - Parameters:
+    ///   - earlier: what the client held of the conversation when the recording began.
+    ///   - judge: called after every frame that the holder of the conversation took, and after
+    ///     every one that tells the state of the upstream; with what it was before, and with that
+    ///     state.
     /// - Returns: The faults, each with the number of its frame; at most 10.
-    package func judge(
-        _ recording: [ChatTestClient.Step], _ conversation: String, from earlier: Holder = Holder()
-    ) -> [String] {
+    static func replay(
+        _ recording: [ChatTestClient.Step], _ conversation: String, from earlier: Holder,
+        judge: (_ before: Oracle.Before, _ holder: Holder, _ state: String) -> [String]
+    ) -> (faults: [String], end: Holder) {
         var session = ClientSession()
         session.hold(earlier, of: conversation)
         var faults: [String] = []
-        for (index, step) in recording.enumerated() {
+        var state = ""
+        for (index, step) in recording.enumerated() where faults.count < 10 {
             switch step {
             case .sent(let id, let method, let params):
                 session.sent(id: id, method: method, params: params)
             case .disconnected: session.disconnected()
             case .received(let frame):
-                let before = Before(session.holders[conversation] ?? Holder())
+                let before = Oracle.Before(session.holders[conversation] ?? Holder())
                 do {
-                    guard try session.received(frame) == conversation else { continue }
-                } catch { return faults + ["frame \(index): \(error)"] }
+                    let told = frame["state"].string ?? frame["result"]["upstream"]["state"].string
+                    let isOfUpstream = frame["event"] != "typing" && told != nil
+                    if isOfUpstream { state = told ?? "" }
+                    guard try session.received(frame) == conversation || isOfUpstream else {
+                        continue
+                    }
+                } catch {
+                    return (faults + ["frame \(index): \(error)"], Holder())
+                }
                 let holder = session.holders[conversation] ?? Holder()
-                faults += checkStep(from: before, to: holder).map { "frame \(index): \($0)" }
-                if faults.count >= 10 { return faults }
+                faults += judge(before, holder, state).map { "frame \(index): \($0)" }
             }
         }
+        return (faults, session.holders[conversation] ?? Holder())
+    }
+}
+
+extension Oracle {
+    /// Judges a client's holder of the conversation after every frame that it recorded.
+    ///
+    /// - Parameter earlier: what the client held when the recording began.
+    /// - Returns: The faults, each with the number of its frame; at most 20.
+    package func judge(
+        _ recording: [ChatTestClient.Step], _ conversation: String, from earlier: Holder = Holder()
+    ) -> [String] {
+        let (faults, end) = ClientSession.replay(recording, conversation, from: earlier) {
+            before, holder, _ in checkStep(from: before, to: holder)
+        }
         // Once more the whole of it, in case the steps missed anything.
-        return faults + check(session.holders[conversation] ?? Holder()).prefix(10)
+        return faults.isEmpty ? Array(check(end).prefix(10)) : faults
     }
 }

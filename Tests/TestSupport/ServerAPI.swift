@@ -11,8 +11,12 @@ package final class ServerAPI {
     package let http: HTTPConnection
     /// By conversation.
     package private(set) var truths: [String: Truth] = [:]
+    /// Whether what is written enters `truths`. Where the origin may lose it, it does not: it is
+    /// only known afterwards which log it was in.
+    private let learnsWrites: Bool
 
-    package init(port: Int, apiKey: String) {
+    package init(port: Int, apiKey: String, learnsWrites: Bool = true) {
+        self.learnsWrites = learnsWrites
         http = HTTPConnection(port: port)
         http.standingHeaders["Authorization"] = "Bearer \(apiKey)"
     }
@@ -108,6 +112,7 @@ package final class ServerAPI {
 
     /// Adds what somebody else wrote, e.g. a client's own `sendMessage`.
     package func learn(_ messages: [JSONValue], of id: String) throws {
+        guard learnsWrites else { return }
         let epoch = try epoch(of: id)
         for message in messages {
             try truths[id, default: Truth()].learn(message: message, epoch: epoch)
@@ -136,12 +141,14 @@ package final class ServerAPI {
     }
 
     private func learn(record: JSONValue, of id: String) throws {
+        guard learnsWrites else { return }
         if !record["head"].isNull { try truths[id, default: Truth()].learn(head: record["head"]) }
         let epoch = try epoch(of: id)
         try truths[id, default: Truth()].learn(record: record, epoch: epoch)
     }
 
     private func learnRecord(of id: String) throws {
+        guard learnsWrites else { return }
         try learn(record: try conversation(id), of: id)
     }
 

@@ -14,6 +14,8 @@ package final class TCPProxy: Sendable {
         case stalled
         /// Everything is reset again and again, as soon as it has come up.
         case flapping
+        /// Only those pass who said the word in their first bytes; all others are reset.
+        case parted
     }
 
     private struct Orders {
@@ -26,13 +28,14 @@ package final class TCPProxy: Sendable {
     private let target: Int
     private let orders = Mutex(Orders())
 
+    /// - Parameter word: by which those are known who pass where it is `parted`.
     /// - Throws: `TestFailure` where no port is free.
-    package init(to target: Int) throws {
+    package init(to target: Int, letting word: String = "") throws {
         self.target = target
         port = try Port.free()
         let listener = try Self.listen(port)
         Thread.detachNewThread { [self] in
-            var carrier = Carrier(listener, port, target)
+            var carrier = Carrier(listener, port, target, Array(word.utf8))
             carrier.run(orders: take)
         }
     }
@@ -70,18 +73,28 @@ package final class TCPProxy: Sendable {
 
 /// What the proxy's thread owns: the listener, and the two sockets of each connection.
 private struct Carrier {
+    /// Who came and whom they are connected to.
+    private struct Side {
+        let near: Int32
+        let far: Int32
+        /// Whether they said the word, once they have said anything.
+        var isLet: Bool?
+    }
+
     private var listener: Int32
     private let port: Int
     private let target: Int
-    /// Who came and whom they are connected to, side by side.
-    private var sides: [(near: Int32, far: Int32)] = []
+    private let word: [UInt8]
+    private var sides: [Side] = []
+    private var isParted = false
     private var resetsDone = 0
     private var nextReset = ContinuousClock.now
 
-    init(_ listener: Int32, _ port: Int, _ target: Int) {
+    init(_ listener: Int32, _ port: Int, _ target: Int, _ word: [UInt8]) {
         self.listener = listener
         self.port = port
         self.target = target
+        self.word = word
     }
 
     /// Looks at its orders each few milliseconds, until there are no more.
@@ -89,16 +102,18 @@ private struct Carrier {
         while let (mode, resets) = orders() {
             if resets != resetsDone || mode == .refusing { resetAll() }
             resetsDone = resets
+            isParted = mode == .parted
             switch mode {
             case .refusing:
                 stopListening()
                 usleep(5000)
             case .stalled: usleep(5000)
-            case .open, .flapping:
+            case .open, .flapping, .parted:
                 if mode == .flapping, ContinuousClock.now >= nextReset {
                     resetAll()
                     nextReset = .now + .milliseconds(Int.random(in: 20...150))
                 }
+                if isParted { resetAll { $0.isLet == false } }
                 if listener < 0 { listener = (try? TCPProxy.listen(port)) ?? -1 }
                 carry()
             }
@@ -113,9 +128,9 @@ private struct Carrier {
         listener = -1
     }
 
-    private mutating func resetAll() {
-        for (near, far) in sides { [near, far].forEach(Self.reset) }
-        sides = []
+    private mutating func resetAll(where isMeant: (Side) -> Bool = { _ in true }) {
+        for side in sides where isMeant(side) { [side.near, side.far].forEach(Self.reset) }
+        sides.removeAll(where: isMeant)
     }
 
     private static func reset(_ descriptor: Int32) {
@@ -131,10 +146,10 @@ private struct Carrier {
         guard poll(&entries, nfds_t(entries.count), 5) > 0 else { return }
         var ended: Set<Int> = []
         for place in sides.indices {
-            let (near, far) = sides[place]
-            let ways = [(near, far, entries[1 + 2 * place]), (far, near, entries[2 + 2 * place])]
-            for (from, to, entry) in ways where entry.revents != 0 {
-                if !Self.pass(from, to) { ended.insert(place) }
+            if entries[1 + 2 * place].revents != 0, !forward(place) { ended.insert(place) }
+            if entries[2 + 2 * place].revents != 0 {
+                let bytes = Self.receive(sides[place].far)
+                if !Self.pass(bytes, to: sides[place].near) { ended.insert(place) }
             }
         }
         for place in ended.sorted(by: >) {
@@ -163,22 +178,40 @@ private struct Carrier {
                 descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one,
                 socklen_t(MemoryLayout<Int32>.size))
         }
-        sides.append((near, far))
+        sides.append(Side(near: near, far: far))
+    }
+
+    /// Carries what one who came has said, if that one may pass.
+    ///
+    /// - Returns: Whether both ends are still there.
+    private mutating func forward(_ place: Int) -> Bool {
+        let bytes = Self.receive(sides[place].near)
+        let isLet = sides[place].isLet ?? says(bytes)
+        sides[place].isLet = isLet
+        return (isLet || !isParted) && Self.pass(bytes, to: sides[place].far)
+    }
+
+    private func says(_ bytes: [UInt8]) -> Bool {
+        bytes.indices.contains { bytes[$0...].starts(with: word) }
+    }
+
+    /// - Returns: What has come; nothing where the end is gone.
+    private static func receive(_ descriptor: Int32) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
+            count = max(0, recv(descriptor, buffer.baseAddress, buffer.count, 0))
+        }
     }
 
     /// - Returns: Whether both ends are still there.
-    private static func pass(_ from: Int32, _ to: Int32) -> Bool {
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        let count = recv(from, &buffer, buffer.count, 0)
-        guard count > 0 else { return false }
+    private static func pass(_ bytes: [UInt8], to: Int32) -> Bool {
         var sent = 0
-        while sent < count {
-            let taken = buffer[sent..<count].withUnsafeBytes {
+        while sent < bytes.count {
+            let taken = bytes[sent...].withUnsafeBytes {
                 send(to, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
             guard taken > 0 else { return false }
             sent += taken
         }
-        return true
+        return !bytes.isEmpty
     }
 }

@@ -20,7 +20,8 @@ package struct Truth: Sendable {
             headSeq = max(headSeq, slot)
             if let known = changes[rev] {
                 guard known == (slot, value) else {
-                    throw TestFailure("change \(rev) of slot \(slot) has two values")
+                    throw TestFailure(
+                        "change \(rev) has two values: of slot \(slot), and of \(known.slot)")
                 }
                 return
             }

@@ -1,4 +1,5 @@
-import { element, icon, setAttribute } from './dom.js';
+import { element, icon, setAttribute, setText } from './dom.js';
+import { replyTo } from './quote.js';
 
 /** @import { Message } from '../types.js' */
 
@@ -7,7 +8,7 @@ const SEND = 'M4 10h11M10.5 5.5L15 10l-4.5 4.5';
 /**
  * The box to write in. Enter sends and Shift+Enter begins a new line; where there is no keyboard
  * Enter begins a new line and the button sends. Arrow up in an empty box edits one's last message,
- * Escape leaves the edit.
+ * Escape leaves the edit, or the reply.
  */
 export class Composer {
   #onSend;
@@ -16,12 +17,14 @@ export class Composer {
   #onRecall;
   /** @type {Message | null} */
   #editing = null;
+  /** @type {Message | null} */
+  #answered = null;
   /** What stood in the box before an edit took it. */
   #kept = '';
 
   /**
    * @param {object} options
-   * @param {(body: string) => void} options.onSend
+   * @param {(body: string, metadata?: Record<string, *>) => void} options.onSend
    * @param {(message: Message, body: string) => void} options.onEdit
    * @param {(hasText: boolean) => void} options.onTyped
    * @param {() => Message | undefined} options.onRecall  one's own last message
@@ -39,9 +42,10 @@ export class Composer {
     this.send = element('button', {
       type: 'submit', class: 'send', 'aria-label': 'Send', title: 'Send', disabled: true,
     }, icon(SEND));
-    const cancel = { type: 'button', class: 'link', onclick: () => this.#endEdit() };
+    this.noted = element('span', {});
+    const cancel = { type: 'button', class: 'link', onclick: () => this.#cancel() };
     this.note = element('div', { class: 'editing', hidden: true },
-      'Editing a message', element('button', cancel, 'Cancel'));
+      this.noted, element('button', cancel, 'Cancel'));
     /** What to put on the page. */
     this.element = element('form', {
       class: 'composer', onsubmit: (/** @type {Event} */ event) => this.#submit(event),
@@ -73,14 +77,44 @@ export class Composer {
   edit(message) {
     if (this.#editing === null) this.#kept = this.box.value;
     this.#editing = message;
-    this.note.hidden = false;
+    this.#answered = null;
+    this.#drawNote('Editing a message');
     this.#fill(message.body ?? '');
     this.box.focus();
   }
 
+  /**
+   * What is written next answers a message.
+   *
+   * @param {Message} message
+   * @param {string} name  of its author
+   */
+  reply(message, name) {
+    if (this.#editing !== null) this.#endEdit();
+    this.#answered = message;
+    this.#drawNote(`Reply to ${name}: ${replyTo(message).replyTo.text}`);
+    this.box.focus();
+  }
+
+  #cancel() {
+    if (this.#editing !== null) {
+      this.#endEdit();
+      return;
+    }
+    this.#answered = null;
+    this.#drawNote('');
+    this.focus();
+  }
+
+  /** @param {string} text  empty for none */
+  #drawNote(text) {
+    setText(this.noted, text);
+    this.note.hidden = text === '';
+  }
+
   #endEdit() {
     this.#editing = null;
-    this.note.hidden = true;
+    this.#drawNote('');
     this.#fill(this.#kept);
     this.#kept = '';
     this.focus();
@@ -93,8 +127,11 @@ export class Composer {
     if (body === '') return;
     const editing = this.#editing;
     if (editing === null) {
+      const metadata = this.#answered ? replyTo(this.#answered) : undefined;
+      this.#answered = null;
+      this.#drawNote('');
       this.#fill('');
-      this.#onSend(body);
+      this.#onSend(body, metadata);
     } else {
       this.#endEdit();
       if (body !== editing.body) this.#onEdit(editing, body);
@@ -108,8 +145,8 @@ export class Composer {
     const hasKeyboard = matchMedia('(hover: hover)').matches;
     if (event.key === 'Enter' && !event.shiftKey && hasKeyboard) {
       this.#submit(event);
-    } else if (event.key === 'Escape' && this.#editing !== null) {
-      this.#endEdit();
+    } else if (event.key === 'Escape' && !this.note.hidden) {
+      this.#cancel();
     } else if (event.key === 'ArrowUp' && this.box.value === '') {
       const last = this.#onRecall();
       if (last) {

@@ -3,6 +3,7 @@ import { confirmation } from './dialogs.js';
 import { element, icon, setText, soon } from './dom.js';
 import { MessageList } from './message-list.js';
 import { conversationName, listNames } from './people.js';
+import { TruthPanel } from './truth-panel.js';
 
 /** @import { Connection } from '../connection.js' */
 /** @import { Conversation } from '../conversation.js' */
@@ -11,6 +12,7 @@ import { conversationName, listNames } from './people.js';
 /** @import { UnsentTexts } from './unsent.js' */
 
 const BACK = 'M12.5 4.5L7 10l5.5 5.5';
+const STRETCHES = 'M3 7h14M3 13h5M12 13h5';
 
 /**
  * One open conversation: its name, what is in doubt about it, its messages, who is typing, and the
@@ -38,17 +40,27 @@ export class ConversationView {
     this.#conversation = conversation;
     this.#list = list;
     this.#unsent = unsent;
-    this.messages = new MessageList({
-      conversation, user: connection.user,
-      onEdit: (message) => this.composer.edit(message),
-      onDelete: (message) => this.#delete(message),
-    });
     this.composer = new Composer({
-      onSend: (body) => this.#send(body),
+      onSend: (body, metadata) => this.#send(body, metadata),
       onEdit: (message, body) => this.#attempt(conversation.edit(message.id, body), 'changed'),
       onTyped: (hasText) => conversation.typed(hasText),
       onRecall: () => this.#ownLast(),
     });
+    this.truth = new TruthPanel({
+      connection, conversation, onShow: (seq) => { this.messages.reveal(seq); },
+    });
+    this.messages = new MessageList({
+      conversation, user: connection.user,
+      onReply: (message) => this.composer.reply(message, this.#nameOf(message.author)),
+      onEdit: (message) => this.composer.edit(message),
+      onDelete: (message) => this.#delete(message),
+      onView: (first, last) => { this.truth.view = [first, last]; },
+    });
+    this.truthButton = element('button', {
+      type: 'button', class: 'round', 'aria-label': 'What this page holds',
+      title: 'What this page holds', 'aria-expanded': 'false', 'aria-controls': 'truth',
+      onclick: () => this.#toggleTruth(),
+    }, icon(STRETCHES));
     this.title = element('h2', {});
     this.subtitle = element('p', {});
     this.notice = element('div', { class: 'notice', role: 'status', hidden: true });
@@ -59,8 +71,8 @@ export class ConversationView {
         element('button', {
           type: 'button', class: 'round back', 'aria-label': 'All conversations', onclick: onBack,
         }, icon(BACK)),
-        element('div', { class: 'name' }, this.title, this.subtitle)),
-      this.notice, this.messages.element, this.typing, this.composer.element,
+        element('div', { class: 'name' }, this.title, this.subtitle), this.truthButton),
+      this.truth.element, this.notice, this.messages.element, this.typing, this.composer.element,
     ];
     this.#stops = [conversation, list, connection]
       .map(({ changed }) => changed.listen(this.#scheduleDraw));
@@ -78,7 +90,16 @@ export class ConversationView {
     this.#unsent.keep(this.#conversation.id, this.composer.text);
     for (const stop of this.#stops) stop();
     this.messages.dispose();
+    this.truth.dispose();
   }
+
+  #toggleTruth() {
+    this.truth.isShown = !this.truth.isShown;
+    this.truthButton.setAttribute('aria-expanded', String(this.truth.isShown));
+  }
+
+  /** @param {string} id */
+  #nameOf(id) { return this.#conversation.people.get(id)?.name ?? id; }
 
   #draw() {
     const conversation = this.#conversation;
@@ -110,9 +131,12 @@ export class ConversationView {
     return '';
   }
 
-  /** @param {string} body */
-  #send(body) {
-    this.#conversation.send(body);
+  /**
+   * @param {string} body
+   * @param {Record<string, *>} [metadata]
+   */
+  #send(body, metadata) {
+    this.#conversation.send(body, metadata);
     this.messages.clearUnread();
     this.messages.scrollToEnd();
   }

@@ -6,6 +6,7 @@
 
 const USER = 'gapless.user';
 const TOKEN = 'gapless.token';
+const TOKEN_USER = 'gapless.token.user';
 
 /**
  * @returns {{user: string} | {token: string} | null}
@@ -42,5 +43,31 @@ export function rememberIdentity(identity) {
   history.replaceState(history.state, '', address);
 }
 
+/**
+ * The user's name, where it is known before the gateway has said it.
+ *
+ * @param {{user: string} | {token: string} | null} identity
+ */
+export function expectedUser(identity) {
+  if (identity === null) return null;
+  if ('user' in identity) return identity.user;
+  const [token, user] = JSON.parse(sessionStorage.getItem(TOKEN_USER) ?? '[]');
+  return token === identity.token ? user : null;
+}
+
+/**
+ * Remembers whose the token is, for the next time that the page is loaded in this tab.
+ *
+ * @param {{user: string} | {token: string} | null} identity
+ * @param {string} user
+ */
+export function rememberUser(identity, user) {
+  if (identity === null || 'user' in identity) return;
+  sessionStorage.setItem(TOKEN_USER, JSON.stringify([identity.token, user]));
+}
+
 /** The token was refused or ran out. */
-export function forgetToken() { sessionStorage.removeItem(TOKEN); }
+export function forgetToken() {
+  sessionStorage.removeItem(TOKEN);
+  sessionStorage.removeItem(TOKEN_USER);
+}

@@ -1,4 +1,8 @@
-import { adopt, arrange, element, setAttribute, setText, soon } from './dom.js';
+import { nextLoad } from '../preload.js';
+import { ScrollView } from '../scroll-view.js';
+import { Announcer } from './announcer.js';
+import { beginningElement, beginningSignature } from './beginning.js';
+import { adopt, element, setAttribute, setText, soon } from './dom.js';
 import { rowElement, rowSignature } from './message-row.js';
 import { dayOf } from './moments.js';
 import { listRows } from './rows.js';
@@ -7,25 +11,30 @@ import { listRows } from './rows.js';
 /** @import { Item } from '../items.js' */
 /** @import { Gap, Message } from '../types.js' */
 /** @import { RowContext } from './message-row.js' */
-
-/** Older history is fetched when the view comes this near to the oldest row, in pixels. */
-const PRELOAD = 900;
-/** So near to the end counts as at the end, in pixels. */
-const END = 48;
-/** Who has read the newest message is named in conversations of at most this many people. */
-const SEEN_LIMIT = 20;
+/** @import { Row } from './rows.js' */
 
 /**
- * The messages of one conversation as rows that scroll. What a person looks at does not move when
- * rows come in above or below it: the list keeps an anchor, the first message in view and its
- * distance to the top, over each change. At the end it stays at the end.
+ * @typedef {{kind: 'beginning', key: string}} BeginningRow
+ * @typedef {{id: string, hash: string, isLoose: boolean, row: Row | BeginningRow}} ListRow
+ */
+
+/** Who has read the newest message is named in conversations of at most this many people. */
+const SEEN_LIMIT = 20;
+/** The line above what is unread stands this far below the top, in pixels. */
+const UNREAD_INSET = 80;
+/** A message that was jumped to is marked for so long, in milliseconds. */
+const FOUND_TIME = 2400;
+
+/**
+ * The messages of one conversation as rows that scroll. It opens where reading goes on, fetches
+ * what comes near the view, and says up to where was read.
  */
 export class MessageList {
   #conversation;
   #context;
-  /** @type {Map<string, {row: HTMLElement, signature: string}>} */
-  #rows = new Map();
-  #isAtEnd = true;
+  #onView;
+  #view;
+  #announcer = new Announcer();
   #isPlaced = false;
   #isUpward = true;
   #lastTop = 0;
@@ -34,7 +43,6 @@ export class MessageList {
   #newest = 0;
   #seenNewest = 0;
   #scheduleUpdate = soon(() => this.#update());
-  #scheduleScroll = soon(() => this.#scrolled());
   /** @type {(() => void)[]} */
   #stops = [];
 
@@ -42,47 +50,52 @@ export class MessageList {
    * @param {object} options
    * @param {Conversation} options.conversation
    * @param {string | null} options.user
+   * @param {(message: Message) => void} options.onReply
    * @param {(message: Message) => void} options.onEdit
    * @param {(message: Message) => void} options.onDelete
+   * @param {(first: number, last: number) => void} options.onView  these places are in view
    */
-  constructor({ conversation, user, onEdit, onDelete }) {
+  constructor({ conversation, user, onReply, onEdit, onDelete, onView }) {
     this.#conversation = conversation;
+    this.#onView = onView;
     /** @type {RowContext} */
     this.#context = {
       user,
       nameOf: (id) => conversation.people.get(id)?.name ?? id,
       filling: (gap) => conversation.filling(gap),
-      onFill: (gap) => this.#fill(gap),
+      onFill: (gap) => conversation.fill(gap, this.#isUpward ? 'newer' : 'older'),
       onResend: (id) => conversation.resend(id),
       onDiscard: (id) => conversation.discard(id),
+      onQuote: ({ seq }) => this.reveal(seq),
+      onReply,
       onEdit,
       onDelete,
     };
-    this.content = element('div', { class: 'rows' });
-    this.top = element('div', { class: 'beginning' });
     this.scroller = element('div', {
-      class: 'scroller', role: 'log', 'aria-label': 'Messages', tabindex: 0,
-    }, this.top, this.content);
+      class: 'scroller', role: 'feed', 'aria-label': 'Messages', tabindex: 0,
+      onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
+    });
+    /** @type {ScrollView<ListRow>} */
+    this.#view = new ScrollView({
+      element: this.scroller, draw: (item, known) => this.#draw(item, known),
+    });
     this.jump = element('button', {
-      type: 'button', class: 'jump', hidden: true, onclick: () => this.scrollToEnd(),
+      type: 'button', class: 'jump', hidden: true, onclick: () => this.#jumpToEnd(),
     });
     /** What to put on the page. */
-    this.element = element('div', { class: 'messages' }, this.scroller, this.jump);
+    this.element = element('div', { class: 'messages' },
+      this.scroller, this.jump, this.#announcer.element);
     this.#watch();
   }
 
   /** Stops following the conversation. */
   dispose() {
     for (const stop of this.#stops) stop();
+    this.#view.dispose();
   }
 
   /** Goes to the newest message and stays there. */
-  scrollToEnd() {
-    this.#isAtEnd = true;
-    this.scroller.scrollTop = this.scroller.scrollHeight;
-    this.#lastTop = this.scroller.scrollTop;
-    this.#scheduleScroll();
-  }
+  scrollToEnd() { this.#view.scrollToEnd(); }
 
   /** The line above what was unread has served: the user wrote something. */
   clearUnread() {
@@ -90,24 +103,38 @@ export class MessageList {
     this.#scheduleUpdate();
   }
 
+  /**
+   * Shows a message, fetching it with its neighbours if it is not here.
+   *
+   * @param {number} seq
+   * @returns {Promise<boolean>}  whether it could be shown
+   */
+  async reveal(seq) {
+    const wasHere = this.#conversation.at(seq) !== undefined;
+    const isHere = await this.#conversation.loadAround(seq);
+    if (!isHere) return false;
+    this.#update();
+    const id = this.#rowOf(seq)?.id;
+    if (id === undefined) return false;
+    this.#isPlaced = true;
+    if (wasHere) await this.#view.scrollToItemAnimated(id, 'center');
+    else this.#view.scrollToItem(id, 'center');
+    const row = this.#view.row(id);
+    if (row) {
+      row.dataset.found = 'true';
+      row.focus({ preventScroll: true });
+      setTimeout(() => { delete row.dataset.found; }, FOUND_TIME);
+    }
+    return true;
+  }
+
   #watch() {
-    const onScroll = () => {
-      const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-      if (scrollTop !== this.#lastTop) this.#isUpward = scrollTop < this.#lastTop;
-      this.#lastTop = scrollTop;
-      this.#isAtEnd = scrollHeight - scrollTop - clientHeight < END;
-      this.#scheduleScroll();
-    };
-    const onVisible = () => this.#scheduleScroll();
-    this.scroller.addEventListener('scroll', onScroll, { passive: true });
+    const onVisible = () => this.#moved();
     document.addEventListener('visibilitychange', onVisible);
-    // A keyboard that opens or a box to send that grows must not push the newest message away.
-    const sizes = new ResizeObserver(() => { if (this.#isAtEnd) this.scrollToEnd(); });
-    sizes.observe(this.scroller);
     this.#stops = [
       this.#conversation.changed.listen(this.#scheduleUpdate),
+      this.#view.laidOut.listen(() => this.#moved()),
       () => document.removeEventListener('visibilitychange', onVisible),
-      () => sizes.disconnect(),
     ];
     this.#scheduleUpdate();
   }
@@ -115,20 +142,57 @@ export class MessageList {
   #update() {
     const conversation = this.#conversation;
     const { items } = conversation;
-    const last = items.findLast((item) => item.kind === 'message');
-    this.#newest = last?.kind === 'message' ? last.message.seq : 0;
+    this.#noteNewest(items);
     if (!this.#isPlaced && this.#isReady) this.#markUnread();
     const rows = listRows(items, {
       dayOf, user: this.#context.user, unreadAfter: this.#unreadAfter,
       seenBy: this.#seenBy(items.at(-1)),
     });
-    const anchor = this.#isAtEnd ? null : this.#anchor();
     setAttribute(this.scroller, 'aria-busy', conversation.older === 'busy' || undefined);
-    this.#drawTop(items);
-    arrange(this.content, rows.map((row) => this.#rowElement(row)));
-    if (this.#rows.size > rows.length) this.#forgetRows(new Set(rows.map(({ key }) => key)));
-    this.#place(anchor);
-    this.#scrolled();
+    this.#view.updateItems([this.#beginning(items), ...rows.map((row) => this.#listRow(row))]);
+    if (!this.#isPlaced && this.#isReady && items.length > 0) this.#open();
+  }
+
+  /** @param {Item[]} items */
+  #noteNewest(items) {
+    const last = items.findLast((item) => item.kind === 'message');
+    const newest = last?.kind === 'message' ? last.message.seq : 0;
+    if (this.#isPlaced && newest > this.#newest) {
+      this.#announcer.announce(items, this.#newest, this.#context);
+    }
+    this.#newest = newest;
+  }
+
+  /**
+   * @param {Item[]} items
+   * @returns {ListRow}
+   */
+  #beginning(items) {
+    const hash = beginningSignature(this.#conversation, items);
+    return { id: 'beginning', hash, isLoose: true, row: { kind: 'beginning', key: 'beginning' } };
+  }
+
+  /**
+   * @param {Row} row
+   * @returns {ListRow}
+   */
+  #listRow(row) {
+    const isLoose = row.kind !== 'item' || row.item.kind === 'gap';
+    return { id: row.key, hash: rowSignature(row, this.#context), isLoose, row };
+  }
+
+  /**
+   * @param {ListRow} item
+   * @param {HTMLElement | null} known
+   */
+  #draw({ hash, row }, known) {
+    const drawn = row.kind === 'beginning'
+      ? beginningElement(hash, () => this.#conversation.loadOlder())
+      : rowElement(row, this.#context);
+    // The focus is kept by the element, so it takes the new content where it can.
+    if (known === null || known.className !== drawn.className) return drawn;
+    adopt(known, drawn);
+    return known;
   }
 
   /** Whether it is known what to show first: the messages, and up to where they were read. */
@@ -143,114 +207,121 @@ export class MessageList {
     this.#unreadAfter = read > 0 && read < this.#newest ? read : null;
   }
 
-  /**
-   * @param {{elements: {row: Element, offset: number}[]} | null} anchor
-   */
-  #place(anchor) {
-    if (!this.#isPlaced && this.#rows.size > 0) {
-      this.#isPlaced = this.#isReady;
-      this.scrollToEnd();
-      const unread = this.#rows.get('unread')?.row;
-      if (unread && this.scroller.scrollTop > unread.offsetTop - 80) {
-        this.scroller.scrollTop = unread.offsetTop - 80;
-        this.#isAtEnd = false;
-      }
-    } else if (anchor === null) {
-      this.scrollToEnd();
-    } else {
-      const kept = anchor.elements.find(({ row }) => row.isConnected);
-      if (kept) this.scroller.scrollTop += topOf(kept.row) - topOf(this.scroller) - kept.offset;
-    }
-    this.#lastTop = this.scroller.scrollTop;
-  }
-
-  /** The rows in view and their distance to the top, messages first: a gap row may go. */
-  #anchor() {
-    const top = topOf(this.scroller);
-    const bottom = top + this.scroller.clientHeight;
-    const elements = [];
-    for (const row of rowsFrom(this.content, top)) {
-      const offset = topOf(row);
-      if (offset > bottom) break;
-      elements.push({ row, offset: offset - top, isMessage: row.classList.contains('message') });
-    }
-    elements.sort((a, b) => Number(b.isMessage) - Number(a.isMessage));
-    return { elements };
-  }
-
-  /** @param {import('./rows.js').Row} row */
-  #rowElement(row) {
-    const signature = rowSignature(row, this.#context);
-    const known = this.#rows.get(row.key);
-    if (known?.signature === signature) return known.row;
-    const drawn = rowElement(row, this.#context);
-    // The anchor and the focus are kept by the element, so it takes the new content where it can.
-    if (known && known.row.className === drawn.className) {
-      adopt(known.row, drawn);
-      known.signature = signature;
-      return known.row;
-    }
-    this.#rows.set(row.key, { row: drawn, signature });
-    return drawn;
-  }
-
-  /** @param {Set<string>} kept */
-  #forgetRows(kept) {
-    for (const key of this.#rows.keys()) {
-      if (!kept.has(key)) this.#rows.delete(key);
-    }
-  }
-
-  /** @param {Item[]} items */
-  #drawTop(items) {
-    const { hasOlder, older, phase } = this.#conversation;
-    const hasFailed = older !== 'idle' && older !== 'busy';
-    const isTrimmed = items[0]?.kind === 'gap' && items[0].gap.cause === 'trimmed';
-    this.top.dataset.state = hasFailed ? 'failed' : hasOlder ? 'older' : 'start';
-    if (hasFailed && hasOlder) {
-      this.top.replaceChildren(`Older messages could not be loaded: ${older}. `, element('button', {
-        type: 'button', class: 'link', onclick: () => this.#conversation.loadOlder(),
-      }, 'Try again'));
+  /** Brings the view to where reading goes on; that may have to be fetched first. */
+  async #open() {
+    this.#isPlaced = true;
+    if (this.#unreadAfter === null) {
+      this.#view.scrollToEnd();
       return;
     }
-    let text = 'This is the beginning.';
-    if (hasOlder) text = 'Loading older messages…';
-    else if (phase === 'ended' || isTrimmed) text = '';
-    else if (items.length === 0 && phase === 'live') text = 'Nothing was said here yet.';
-    else if (items.length === 0) text = 'Loading…';
-    setText(this.top, text);
+    const isHere = await this.#conversation.loadAround(this.#unreadAfter + 1);
+    if (isHere) this.#update();
+    // A row below the line, so that what stands above it can be seen to have been read.
+    if (!this.#view.scrollToItem('unread', 'top', UNREAD_INSET)) this.#view.scrollToEnd();
   }
 
-  #scrolled() {
-    const conversation = this.#conversation;
-    if (this.#isAtEnd) this.#seenNewest = this.#newest;
-    const isAway = !this.#isAtEnd && this.#rows.size > 0;
+  /** The view moved, or what is in it changed. */
+  #moved() {
+    const { scrollTop } = this.scroller;
+    if (scrollTop !== this.#lastTop) this.#isUpward = scrollTop < this.#lastTop;
+    this.#lastTop = scrollTop;
+    if (this.#view.isAtEnd) this.#seenNewest = this.#newest;
+    const isAway = !this.#view.isAtEnd && this.#newest > 0;
     if (this.jump.hidden === isAway) this.jump.hidden = !isAway;
     const count = Math.max(0, this.#newest - this.#seenNewest);
     setText(this.jump, count > 0 ? `${count} new ↓` : 'Latest ↓');
-    if (!this.#isPlaced) return;
-    const isNearTop = this.scroller.scrollTop < PRELOAD;
-    if (isNearTop && conversation.older === 'idle') conversation.loadOlder();
+    if (!this.#isPlaced || this.#view.isScrolling) return;
+    this.#noteVisible();
+    this.#preload();
     if (!document.hidden) this.#markRead();
   }
 
+  #noteVisible() {
+    const messages = this.#visibleRows.map(({ row }) => messageOf(row)).filter(Boolean);
+    const [first, last] = [messages[0], messages.at(-1)];
+    if (!first || !last) return;
+    this.#conversation.noteVisible(first.id, last.id);
+    this.#onView(first.seq, last.seq);
+  }
+
+  get #visibleRows() {
+    const { visible, items } = this.#view;
+    return visible === null ? [] : items.slice(visible.first, visible.last + 1);
+  }
+
+  #preload() {
+    const { visible, items } = this.#view;
+    const conversation = this.#conversation;
+    if (visible === null) return;
+    const load = nextLoad({
+      count: items.length, gapAt: (index) => gapOf(items[index].row), ...visible,
+      isUpward: this.#isUpward,
+      hasOlder: conversation.hasOlder && conversation.older === 'idle',
+      mayFill: (gap) => conversation.filling(gap) === 'idle',
+    });
+    if (load === 'older') conversation.loadOlder();
+    else if (load !== null) conversation.fill(load.gap, load.end);
+  }
+
   #markRead() {
-    const bottom = topOf(this.scroller) + this.scroller.clientHeight;
-    let seq = this.#isAtEnd ? this.#newest : 0;
-    if (!this.#isAtEnd) {
-      for (const row of rowsFrom(this.content, topOf(this.scroller))) {
-        if (row.getBoundingClientRect().bottom > bottom) break;
-        seq = Math.max(seq, Number(/** @type {HTMLElement} */ (row).dataset.seq ?? 0));
-      }
+    let seq = this.#view.isAtEnd ? this.#newest : 0;
+    const last = this.#view.lastWhole;
+    if (seq === 0 && last !== null) {
+      const { items } = this.#view;
+      const whole = items.slice(0, (this.#view.indexOf(last.id) ?? -1) + 1);
+      seq = messageOf(whole.findLast(({ row }) => messageOf(row))?.row)?.seq ?? 0;
     }
     if (seq > (this.#conversation.lastReadSeq ?? 0)) this.#conversation.markRead(seq);
   }
 
-  /** @param {Gap} gap */
-  #fill(gap) {
-    // The rows that a reader came from stay: from below the gap closes upwards, from above down.
-    this.#conversation.fill(gap, this.#isUpward ? 'newer' : 'older');
+  #jumpToEnd() {
+    const last = this.#view.items.at(-1);
+    if (last) this.#view.scrollToItemAnimated(last.id, 'bottom');
   }
+
+  /**
+   * Arrow keys go from message to message; `r`, `e` and Delete act on the one that has the focus.
+   *
+   * @param {KeyboardEvent} event
+   */
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = /** @type {HTMLElement} */ (event.target);
+    const row = /** @type {HTMLElement | null} */ (target.closest('.message'));
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      const next = this.#neighbour(row, step);
+      if (next) {
+        event.preventDefault();
+        next.focus();
+      }
+      return;
+    }
+    const message = row && row === target && this.#conversation.at(Number(row.dataset.seq));
+    if (!message || message.deleted) return;
+    const isOwn = message.author === this.#context.user;
+    if (event.key === 'r') this.#context.onReply(message);
+    else if (event.key === 'e' && isOwn) this.#context.onEdit(message);
+    else if (event.key === 'Delete' && isOwn) this.#context.onDelete(message);
+    else return;
+    event.preventDefault();
+  }
+
+  /**
+   * The message above or below one; without one the last that is in view.
+   *
+   * @param {HTMLElement | null} row
+   * @param {number} step
+   */
+  #neighbour(row, step) {
+    const drawn = /** @type {HTMLElement[]} */ ([...this.scroller.querySelectorAll('.message')]);
+    if (row) return drawn[drawn.indexOf(row) + step];
+    const { bottom } = this.scroller.getBoundingClientRect();
+    return drawn.findLast((each) => each.getBoundingClientRect().bottom <= bottom + 1);
+  }
+
+  /** @param {number} seq */
+  #rowOf(seq) { return this.#view.items.find(({ row }) => messageOf(row)?.seq === seq); }
 
   /** @param {Item} [last] */
   #seenBy(last) {
@@ -265,25 +336,17 @@ export class MessageList {
 }
 
 /**
- * Where an element begins, in the window.
- *
- * @param {Element} of
+ * @param {Row | BeginningRow | undefined} row
+ * @returns {Message | undefined}
  */
-function topOf(of) { return of.getBoundingClientRect().top; }
+function messageOf(row) {
+  return row?.kind === 'item' && row.item.kind === 'message' ? row.item.message : undefined;
+}
 
 /**
- * The rows that end below `top`, the first one found by halving: there may be thousands.
- *
- * @param {Element} parent
- * @param {number} top
+ * @param {Row | BeginningRow} row
+ * @returns {Gap | undefined}
  */
-function* rowsFrom({ children }, top) {
-  let low = 0;
-  let high = children.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    const { bottom } = children[middle].getBoundingClientRect();
-    if (bottom <= top) low = middle + 1; else high = middle;
-  }
-  for (let at = low; at < children.length; at += 1) yield children[at];
+function gapOf(row) {
+  return row.kind === 'item' && row.item.kind === 'gap' ? row.item.gap : undefined;
 }

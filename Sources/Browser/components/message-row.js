@@ -2,13 +2,16 @@ import { isFillable } from '../gaps.js';
 import { element, icon } from './dom.js';
 import { clockTime, dayName, fullTime } from './moments.js';
 import { avatar, listNames, tone } from './people.js';
+import { quoteElement, quoteIn } from './quote.js';
 import { isEmote } from './rows.js';
 import { linkedText } from './text.js';
 
-/** @import { GapItem } from '../items.js' */
+/** @import { GapItem, MessageItem } from '../items.js' */
 /** @import { Draft } from '../outbox.js' */
 /** @import { Gap, Message } from '../types.js' */
 /** @import { Row } from './rows.js' */
+
+/** @typedef {{isContinued: boolean, goesOn: boolean}} Neighbours */
 
 /**
  * What rows need to know beside themselves, and what a person can do with them.
@@ -20,9 +23,13 @@ import { linkedText } from './text.js';
  * @property {(gap: Gap) => void} onFill
  * @property {(id: string) => void} onResend
  * @property {(id: string) => void} onDiscard
+ * @property {(message: Message) => void} onReply
  * @property {(message: Message) => void} onEdit
  * @property {(message: Message) => void} onDelete
+ * @property {(quote: import('./quote.js').Quote) => void} onQuote
  */
+
+const ARROW = 'M8 5L4 9l4 4M4.5 9h7.5a4 4 0 0 1 4 4v2';
 
 const PENCIL = 'M4 16l.8-3.4L13.4 4l2.6 2.6-8.6 8.6z';
 const BIN = 'M5 6.5h10M8.5 6.5V4.5h3v2M6.5 6.5l.6 9h5.8l.6-9';
@@ -40,13 +47,13 @@ export function rowSignature(row, context) {
     case 'seen': return row.by.join('\n');
     default:
   }
-  const { item, isContinued } = row;
+  const { item, isContinued, goesOn } = row;
   switch (item.kind) {
     case 'gap': return `${gapText(item)} ${context.filling(item.gap)}`;
-    case 'draft': return `${item.draft.state} ${item.draft.error} ${isContinued}`;
+    case 'draft': return `${item.draft.state} ${item.draft.error} ${isContinued} ${goesOn}`;
     default: {
       const { author, rev } = item.message;
-      return `${rev} ${item.isHeld} ${isContinued} ${context.nameOf(author)}`;
+      return `${rev} ${item.isHeld} ${isContinued} ${goesOn} ${context.nameOf(author)}`;
     }
   }
 }
@@ -68,11 +75,10 @@ export function rowElement(row, context) {
       return element('div', { class: 'row seen' }, `Seen by ${listNames(row.by, 4)}`);
     default:
   }
-  const { item, isContinued } = row;
-  switch (item.kind) {
-    case 'gap': return gapElement(item, context);
-    case 'draft': return draftElement(item.draft, isContinued, context);
-    default: return messageElement(item.message, item.isHeld, isContinued, context);
+  switch (row.item.kind) {
+    case 'gap': return gapElement(row.item, context);
+    case 'draft': return draftElement(row.item.draft, row, context);
+    default: return messageElement(row.item, row, context);
   }
 }
 
@@ -91,14 +97,16 @@ function dividerElement(text, attributes = {}) {
  * @param {string} of.name
  * @param {string} of.createdAt
  * @param {boolean} of.isOwn
- * @param {boolean} of.isContinued
+ * @param {Neighbours} of.neighbours
  * @param {boolean} [of.isAct]  the text goes on behind the author's name: an emote
+ * @param {HTMLElement | false} [of.quote]  what it answers
  * @param {HTMLElement} of.body
  * @param {HTMLElement | false} of.more  what stands below it
  * @param {Record<string, *>} [of.attributes]
  */
 function speechElement(of) {
-  const { author, name, createdAt, isOwn, isContinued, isAct, body, more, attributes } = of;
+  const { author, name, createdAt, isOwn, isAct, quote, body, more, attributes } = of;
+  const { isContinued, goesOn } = of.neighbours;
   const when = { datetime: createdAt, title: fullTime(createdAt) };
   const time = element('time', when, clockTime(createdAt));
   const who = element('span', { class: 'author', 'data-tone': tone(author) }, name);
@@ -108,22 +116,22 @@ function speechElement(of) {
     body.append(' ', time);
   }
   return element('div', {
-    class: 'row message', role: 'article', 'data-own': isOwn || undefined,
-    'data-continued': isContinued || undefined, 'data-emote': isAct || undefined, ...attributes,
+    class: 'row message', role: 'article', tabindex: -1, 'data-own': isOwn || undefined,
+    'data-continued': isContinued || undefined, 'data-goes-on': goesOn || undefined,
+    'data-emote': isAct || undefined, ...attributes,
   },
   element('div', { class: 'margin' }, isContinued ? time : avatar(name)),
   element('div', { class: 'speech' },
     !isAct && element('div', byline, who, !isContinued && time),
-    body, more));
+    quote, body, more));
 }
 
 /**
- * @param {Message} message
- * @param {boolean} isHeld
- * @param {boolean} isContinued
+ * @param {MessageItem} item
+ * @param {Neighbours} neighbours
  * @param {RowContext} context
  */
-function messageElement(message, isHeld, isContinued, context) {
+function messageElement({ message, isHeld }, neighbours, context) {
   const { author, createdAt, deleted, editedAt } = message;
   const isOwn = author === context.user;
   const body = deleted
@@ -131,9 +139,10 @@ function messageElement(message, isHeld, isContinued, context) {
     : element('p', { class: 'body' }, ...bodyOf(message), editedAt
       ? element('span', { class: 'edited', title: fullTime(editedAt) }, ' (edited)') : '');
   const speech = speechElement({
-    author, name: context.nameOf(author), createdAt, isOwn, isContinued, isAct: isEmote(message),
-    body, more: isOwn && !deleted && actionsElement(message, context),
-    attributes: { 'data-doubtful': !isHeld || undefined },
+    author, name: context.nameOf(author), createdAt, isOwn, neighbours, isAct: isEmote(message),
+    quote: !deleted && quoteOf(message, context), body,
+    more: !deleted && actionsElement(message, isOwn, context),
+    attributes: { 'data-doubtful': !isHeld || undefined, 'aria-posinset': message.seq },
   });
   speech.dataset.seq = String(message.seq);
   return speech;
@@ -149,27 +158,38 @@ function bodyOf({ body, attachment }) {
 }
 
 /**
- * @param {Message} message
+ * @param {{metadata?: Record<string, *>}} message
  * @param {RowContext} context
  */
-function actionsElement(message, context) {
+function quoteOf(message, context) {
+  const quote = quoteIn(message);
+  return quote !== null
+    && quoteElement(quote, context.nameOf(quote.author), () => context.onQuote(quote));
+}
+
+/**
+ * @param {Message} message
+ * @param {boolean} isOwn
+ * @param {RowContext} context
+ */
+function actionsElement(message, isOwn, context) {
+  const act = (/** @type {string} */ name, /** @type {string} */ path, action = () => {}) => (
+    element('button', {
+      type: 'button', title: name, 'aria-label': `${name} message`, onclick: action,
+    }, icon(path))
+  );
   return element('div', { class: 'actions' },
-    element('button', {
-      type: 'button', title: 'Edit', 'aria-label': 'Edit message',
-      onclick: () => context.onEdit(message),
-    }, icon(PENCIL)),
-    element('button', {
-      type: 'button', title: 'Delete', 'aria-label': 'Delete message',
-      onclick: () => context.onDelete(message),
-    }, icon(BIN)));
+    act('Reply to', ARROW, () => context.onReply(message)),
+    isOwn && act('Edit', PENCIL, () => context.onEdit(message)),
+    isOwn && act('Delete', BIN, () => context.onDelete(message)));
 }
 
 /**
  * @param {Draft} draft
- * @param {boolean} isContinued
+ * @param {Neighbours} neighbours
  * @param {RowContext} context
  */
-function draftElement({ id, body, createdAt, state, error }, isContinued, context) {
+function draftElement({ id, body, metadata, createdAt, state, error }, neighbours, context) {
   const failure = state === 'failed' && element('p', { class: 'failure', role: 'alert' },
     `Not sent: ${error}. `,
     linkButton('Try again', () => context.onResend(id)), ' · ',
@@ -177,7 +197,8 @@ function draftElement({ id, body, createdAt, state, error }, isContinued, contex
   const sending = state === 'sending' && element('span', { class: 'sending' }, ' sending…');
   const user = context.user ?? '';
   return speechElement({
-    author: user, name: context.nameOf(user), createdAt, isOwn: true, isContinued,
+    author: user, name: context.nameOf(user), createdAt, isOwn: true, neighbours,
+    quote: quoteOf({ metadata }, context),
     body: element('p', { class: 'body' }, ...linkedText(body), sending), more: failure,
     attributes: { 'data-state': state },
   });

@@ -7,7 +7,13 @@
  * @typedef {{kind: 'day', key: string, moment: string}} DayRow
  * @typedef {{kind: 'unread', key: string}} UnreadRow
  * @typedef {{kind: 'seen', key: string, by: string[]}} SeenRow
- * @typedef {{kind: 'item', key: string, item: Item, isContinued: boolean}} ItemRow
+ * @typedef {object} ItemRow
+ * @property {'item'} kind
+ * @property {string} key
+ * @property {Item} item
+ * @property {boolean} isContinued  its author spoke right before
+ * @property {boolean} goesOn  its author speaks right after
+ *
  * @typedef {DayRow | UnreadRow | SeenRow | ItemRow} Row
  */
 
@@ -40,7 +46,7 @@ export function listRows(items, { dayOf, user, unreadAfter, seenBy = [] }) {
   for (const item of items) {
     if (item.kind === 'gap') {
       previous = null;
-      rows.push({ kind: 'item', key: item.key, item, isContinued: false });
+      rows.push({ kind: 'item', key: item.key, item, isContinued: false, goesOn: false });
       continue;
     }
     const { createdAt } = item.kind === 'message' ? item.message : item.draft;
@@ -59,7 +65,9 @@ export function listRows(items, { dayOf, user, unreadAfter, seenBy = [] }) {
     const isAlone = item.kind === 'message' && isEmote(item.message);
     const isContinued = !isAlone && previous !== null && previous.author === author
       && Date.parse(createdAt) - Date.parse(previous.createdAt) < BLOCK;
-    rows.push({ kind: 'item', key: item.key, item, isContinued });
+    const before = rows.at(-1);
+    if (isContinued && before?.kind === 'item') before.goesOn = true;
+    rows.push({ kind: 'item', key: item.key, item, isContinued, goesOn: false });
     previous = isAlone ? null : { author, createdAt };
   }
   if (seenBy.length > 0) rows.push({ kind: 'seen', key: 'seen', by: seenBy });

@@ -1,3 +1,4 @@
+import Chat
 import Engine
 import JSON
 import WebSockets
@@ -9,6 +10,8 @@ struct WaitingCall {
     enum Kind {
         case answer(HistoryQuery)
         case write(ServerAPI.Shape)
+        /// What the cache holds of a conversation that it does not know: nothing, if there is one.
+        case boundaries(String)
     }
 
     let responder: HTTPResponder
@@ -52,11 +55,19 @@ struct WaitingCall {
     }
 
     /// The history answered.
-    func answered(_ result: Result<HistoryAnswer, RequestError>) {
-        guard case .answer(let query) = kind else { return }
-        switch result {
-        case .failure(let error): responder.respond(.error(error))
-        case .success(let answer): responder.respond(.json(200, Self.body(answer, to: query)))
+    func answered(_ result: Result<HistoryAnswer, RequestError>, at now: Timestamp) {
+        switch (kind, result) {
+        case (.write, _): return
+        case (_, .failure(let error)): responder.respond(.error(error))
+        case (.answer(let query), .success(let answer)):
+            responder.respond(.json(200, Self.body(answer, to: query)))
+        case (.boundaries(let conversation), .success(.heads(let heads))):
+            guard let head = heads[conversation] else {
+                return responder.respond(.error(.noConversation))
+            }
+            responder.respond(
+                .json(200, BoundariesReport.json(head, held: Coverage(), ids: [:], at: now)))
+        case (.boundaries, .success): return
         }
     }
 

@@ -131,6 +131,8 @@ extension Redis {
             then(
                 result.flatMap { replies in
                     var conversations: [ConversationView] = []
+                    var taken = 0
+                    var last: Entry?
                     for (entry, reply) in zip(page, replies) {
                         switch self.read(reply, .view, entry.id) {
                         case .success(let answer):
@@ -138,7 +140,18 @@ extension Redis {
                                 return .failure(.unreadable)
                             }
                             // The user may have left since the list was read.
-                            if view.reader != nil { conversations.append(view.shown) }
+                            if view.reader != nil {
+                                let shown = view.shown
+                                taken += shown.size
+                                if taken > self.options.bytes, let last, !conversations.isEmpty {
+                                    return .success(
+                                        ConversationList(
+                                            conversations: conversations, next: last.cursor,
+                                            total: entries.count))
+                                }
+                                conversations.append(shown)
+                            }
+                            last = entry
                         case .failure(.noConversation): continue
                         case .failure(let error): return .failure(error)
                         }

@@ -75,8 +75,10 @@ export class FakeSocket {
   }
 }
 
-/** A connection to a gateway that a test plays, on a clock that a test moves. */
-export function playedConnection(options = {}) {
+/**
+ * A connection to a gateway that a test plays, on a clock that a test moves; `connect` makes it.
+ */
+export function playedConnection(options = {}, connect = (all) => new Connection(all)) {
   const clock = new Clock();
   const sockets = [];
   const environment = {
@@ -90,7 +92,7 @@ export function playedConnection(options = {}) {
     clearTimeout: clock.clearTimeout,
     random: () => 0.5,
   };
-  const connection = new Connection({
+  const connection = connect({
     url: 'ws://gateway/v1/ws', credentials: () => ({ user: 'alice' }), environment, ...options,
   });
   const begin = async () => {

@@ -1,17 +1,15 @@
-import TestSupport
-
-@testable import Upstream
-
 /// Three masters with a replica each, on the loopback, killed with the test.
-final class RedisClusterServers {
-    static let size = 3
+package final class RedisClusterServers {
+    package static let size = 3
+    private static let slotCount = 16_384
 
-    let masters: [RedisServer]
-    let replicas: [RedisServer]
+    package let masters: [RedisProcess]
+    package let replicas: [RedisProcess]
     private let ids: [String]
 
-    init() throws {
-        let nodes = try (0..<2 * Self.size).map { _ in try RedisServer.node() }
+    /// - Throws: `TestFailure` where they don't find each other.
+    package init(keeping: RedisProcess.Keeping = .nothing) throws {
+        let nodes = try (0..<2 * Self.size).map { _ in try RedisProcess.node(keeping: keeping) }
         masters = Array(nodes.prefix(Self.size))
         replicas = Array(nodes.dropFirst(Self.size))
         ids = try nodes.map { try $0.ask("CLUSTER", "MYID").string ?? "" }
@@ -38,19 +36,18 @@ final class RedisClusterServers {
                     && lines.filter { $0.contains("slave") }.count == Self.size
             }
                 && replicas.allSatisfy { replica in
-                    let info = RedisInfo(try replica.ask("INFO", "replication"))
-                    return info["master_link_status"] == "up"
+                    try replica.info("replication")["master_link_status"] == "up"
                 }
         }
     }
 
     /// The slots of each master: of the first the lowest.
-    static func slots(_ place: Int) -> (first: Int, last: Int) {
-        let width = HashSlot.count / size + 1
-        return (place * width, min((place + 1) * width, HashSlot.count) - 1)
+    package static func slots(_ place: Int) -> (first: Int, last: Int) {
+        let width = slotCount / size + 1
+        return (place * width, min((place + 1) * width, slotCount) - 1)
     }
 
-    private static func lines(_ node: RedisServer) throws -> [Substring] {
+    private static func lines(_ node: RedisProcess) throws -> [Substring] {
         (try node.ask("CLUSTER", "NODES").string ?? "").split(whereSeparator: \.isNewline)
             .filter { !$0.contains("handshake") }
     }
@@ -61,33 +58,36 @@ final class RedisClusterServers {
         }
     }
 
-    func options(_ change: (inout RedisOptions) -> Void = { _ in }) throws -> RedisOptions {
-        try masters[0].options {
-            $0.isCluster = true
-            $0.deadline = .seconds(1)
-            change(&$0)
-        }
-    }
-
     /// Names of conversations that lie at a master.
-    func conversations(at place: Int, _ count: Int) throws -> [String] {
+    ///
+    /// - Throws: `TestFailure` where it does not answer.
+    package func conversations(at place: Int, _ count: Int) throws -> [String] {
         let (first, last) = Self.slots(place)
         return try conversations(in: first...last, count)
     }
 
     /// Names of conversations that lie in some slots.
-    func conversations(in slots: ClosedRange<Int>, _ count: Int) throws -> [String] {
-        let keys = RedisKeys(try options())
-        let named = (1...).lazy.map { "c\(slots.lowerBound)-\($0)" }
-            .filter { slots.contains(HashSlot.of(keys.channel(of: $0))) }
-        return Array(named.prefix(count))
+    ///
+    /// - Throws: as above.
+    package func conversations(in slots: ClosedRange<Int>, _ count: Int) throws -> [String] {
+        var named: [String] = []
+        var number = 0
+        while named.count < count {
+            number += 1
+            let name = "c\(slots.lowerBound)-\(number)"
+            let slot = try masters[0].ask("CLUSTER", "KEYSLOT", "{\(name)}").int ?? 0
+            if slots.contains(slot) { named.append(name) }
+        }
+        return named
     }
 
     /// Waits until a replica has all that its master was told.
-    func waitForReplica(_ place: Int) throws {
+    ///
+    /// - Throws: `TestFailure` where it does not come to that.
+    package func waitForReplica(_ place: Int) throws {
         try wait("the replica") {
-            let master = RedisInfo(try masters[place].ask("INFO", "replication"))
-            let replica = RedisInfo(try replicas[place].ask("INFO", "replication"))
+            let master = try masters[place].info("replication")
+            let replica = try replicas[place].info("replication")
             return master["master_repl_offset"] == replica["slave_repl_offset"]
         }
     }
@@ -95,7 +95,9 @@ final class RedisClusterServers {
     // MARK: moving a slot
 
     /// From here on the slot is between two masters.
-    func beginMoving(_ slot: Int, from: Int, to: Int) throws {
+    ///
+    /// - Throws: `TestFailure` where a master refuses it.
+    package func beginMoving(_ slot: Int, from: Int, to: Int) throws {
         let slot = "\(slot)"
         try masters[to].ask("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[from])
         try masters[from].ask("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[to])
@@ -103,13 +105,14 @@ final class RedisClusterServers {
             let keys = try masters[from].ask("CLUSTER", "GETKEYSINSLOT", slot, "10").elements
             if keys.isEmpty { return }
             let words = ["MIGRATE", "127.0.0.1", "\(masters[to].port)", "", "0", "5000", "KEYS"]
-            let reply = try masters[from].ask(words + keys.compactMap(\.string))
-            if let code = reply.errorCode { throw TestFailure("MIGRATE: \(code)") }
+            try masters[from].ask(words + keys.compactMap(\.string))
         }
     }
 
     /// Moves the lowest slots of a master to another one, as whoever looks after a cluster does.
-    func reshard(_ count: Int, from: Int, to: Int) throws {
+    ///
+    /// - Throws: `TestFailure` where they don't arrive.
+    package func reshard(_ count: Int, from: Int, to: Int) throws {
         let arguments = [
             "--cluster", "reshard", "127.0.0.1:\(masters[0].port)", "--cluster-from", ids[from],
             "--cluster-to", ids[to], "--cluster-slots", "\(count)", "--cluster-yes",
@@ -121,7 +124,9 @@ final class RedisClusterServers {
     }
 
     /// The slot has arrived.
-    func endMoving(_ slot: Int, from: Int, to: Int) throws {
+    ///
+    /// - Throws: `TestFailure` where a master refuses it.
+    package func endMoving(_ slot: Int, from: Int, to: Int) throws {
         for place in [to, from] {
             try masters[place].ask("CLUSTER", "SETSLOT", "\(slot)", "NODE", ids[to])
         }

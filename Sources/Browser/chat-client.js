@@ -1,0 +1,255 @@
+import { Connection } from './connection.js';
+import { Conversation } from './conversation.js';
+import { ConversationList } from './conversations.js';
+import { messageDeltas } from './message-deltas.js';
+import { phases } from './phases.js';
+import { Pubsub } from './pubsub.js';
+
+/** @import { Ask } from './connection.js' */
+/** @import { ConversationDelta, MessageDelta } from './merge.js' */
+/** @import { MessageStore } from './message-store.js' */
+/** @import { Anchor } from './message-window.js' */
+/** @import { ConversationRecord, Message, Participant } from './types.js' */
+
+/**
+ * Takes an answer: a first one with `cached`, if the gateway's cache had one, and the one that
+ * counts without. Pass the same function to `then` to get both.
+ *
+ * @template Value
+ * @typedef {(value: Value, cached?: boolean) => void} Callback
+ *
+ * @typedef {{before?: Anchor, after?: Anchor, around?: Anchor}} Place
+ *
+ * @typedef {object} ParticipantsOptions
+ * @property {number} [limit]  0 or less for all of them, and then `offset` is ignored
+ * @property {number} [offset]
+ * @property {'asc' | 'desc'} [order]  `desc`: who joined last comes first
+ * @property {'created_at'} [order_by]
+ *
+ * @typedef {{participants: Participant[], total: number, limit: number, offset: number}}
+ *   ParticipantsResponse
+ */
+
+/** How many conversations or messages are fetched where nothing is said. */
+const LIMIT = 100;
+
+/**
+ * Everything that a chat asks of a gateway, under the names of the design that Gapless came from.
+ * Requests fail with `RequestError` while there is no session; subscriptions wait for one, and
+ * begin again with each.
+ */
+export class ChatClient {
+  /**
+   * @param {object} options
+   * @param {string} options.url  `ws:` or `wss:`
+   * @param {Ask} options.credentials
+   * @param {string} [options.client]  the name under which the gateway knows this program
+   * @param {MessageStore | null} [options.store]  keeps what was held over reloads
+   * @param {*} [options.environment]  for tests, see `Connection`
+   */
+  constructor({ store = null, ...options }) {
+    /** The session, and the state of the gateway's upstream. */
+    this.connection = new Connection(options);
+    /** `isConnected`, `onConnect`, `onDisconnect`. */
+    this.pubsub = new Pubsub(this.connection);
+    this.store = store;
+  }
+
+  /** Connects, and stays connected until `close`. */
+  open() { this.connection.open(); }
+
+  /** Ends the connection for good. */
+  close() { this.connection.close(); }
+
+  /**
+   * The user's conversations, latest activity first.
+   *
+   * @param {Callback<ConversationRecord[]>} [cachedCallback]
+   * @param {{limit?: number, cursor?: string}} [page]
+   * @returns {Promise<ConversationRecord[]>}
+   */
+  fetchConversations(cachedCallback, page = {}) {
+    const params = { limit: LIMIT, ...page };
+    return this.#fetch('fetchConversations', params, (result) => result.conversations,
+      cachedCallback);
+  }
+
+  /**
+   * The same, each answer as it comes, with `next` and `total`.
+   *
+   * @param {{limit?: number, cursor?: string}} [page]
+   */
+  conversations(page = {}) {
+    return phases(this.connection, 'fetchConversations', { limit: LIMIT, ...page },
+      (result) => result);
+  }
+
+  /**
+   * @param {string} conversation
+   * @param {Callback<ConversationRecord>} [cachedCallback]
+   * @returns {Promise<ConversationRecord>}
+   */
+  fetchConversation(conversation, cachedCallback) {
+    return this.#fetch('fetchConversation', { conversation }, (result) => result.conversation,
+      cachedCallback);
+  }
+
+  /**
+   * A page of messages: the latest, those before a message, or where `place` says. With `after` it
+   * is the next ones, whatever the order.
+   *
+   * @param {{id: string} | string} conversation
+   * @param {{id: string} | Place | null} [place]  a message: what is before it
+   * @param {number} [limit]  1 to 1,000
+   * @param {'asc' | 'desc'} [order]  `desc`: the newest first
+   * @param {Callback<Message[]>} [cachedCallback]
+   * @returns {Promise<Message[]>}
+   */
+  fetchMessages(conversation, place = null, limit = LIMIT, order = 'desc', cachedCallback) {
+    return this.#fetch('fetchMessages', pageParams(conversation, place, limit, order),
+      (result) => result.messages, cachedCallback);
+  }
+
+  /**
+   * The same, each answer as it comes, with `hasMore`, `covers`, `gaps`, `head` and `asOf`.
+   *
+   * @param {{id: string} | string} conversation
+   * @param {{id: string} | Place | null} [place]
+   * @param {number} [limit]
+   * @param {'asc' | 'desc'} [order]
+   */
+  messages(conversation, place = null, limit = LIMIT, order = 'desc') {
+    return phases(this.connection, 'fetchMessages', pageParams(conversation, place, limit, order),
+      (result) => result);
+  }
+
+  /**
+   * Who takes part in a conversation. A promise gives one value, so the total is in the response.
+   *
+   * @param {string} conversation
+   * @param {ParticipantsOptions} [options]
+   * @param {Callback<ParticipantsResponse>} [cachedCallback]
+   * @returns {Promise<ParticipantsResponse>}
+   */
+  getParticipants(conversation, options = {}, cachedCallback) {
+    return this.#fetch('fetchParticipants', { conversation, ...options }, (result) => result,
+      cachedCallback);
+  }
+
+  /**
+   * The same, each answer as it comes.
+   *
+   * @param {string} conversation
+   * @param {ParticipantsOptions} [options]
+   */
+  participants(conversation, options = {}) {
+    return phases(this.connection, 'fetchParticipants', { conversation, ...options },
+      (result) => result);
+  }
+
+  /**
+   * Follows the messages of a conversation, over outages too: the handler gets what changed, first
+   * the latest messages as inserted. Apply it with `applyDelta`. Where `reset` is said, the log is
+   * another one, or the subscription began anew: begin a new list.
+   *
+   * @param {{id: string} | string} conversation
+   * @param {(deltas: MessageDelta[], news: {reset: boolean}) => void} handler
+   * @returns {() => void}  ends the subscription
+   */
+  subscribeMessages(conversation, handler) {
+    const live = new Conversation(this.connection, idOf(conversation), { store: this.store });
+    /** @type {Message[]} */
+    let known = [];
+    /** @type {string | undefined} */
+    let epoch;
+    const stop = live.changed.listen(() => {
+      const now = live.items.flatMap((item) => (item.kind === 'message' ? [item.message] : []));
+      const log = live.have?.head.epoch;
+      const reset = epoch !== undefined && epoch !== log;
+      const deltas = messageDeltas(reset ? [] : known, now);
+      known = now;
+      epoch = log;
+      if (deltas.length > 0 || reset) handler(deltas, { reset });
+    });
+    live.open();
+    return () => {
+      stop();
+      live.close();
+    };
+  }
+
+  /**
+   * Follows the user's list of conversations, over outages too: the handler gets what changed,
+   * first all of them as inserted. Apply it with `applyDelta`.
+   *
+   * @param {(deltas: ConversationDelta[]) => void} handler
+   * @returns {() => void}  ends the subscription
+   */
+  subscribeConversations(handler) {
+    const live = new ConversationList(this.connection, { store: this.store });
+    /** @type {Map<string, ConversationRecord>} */
+    let known = new Map();
+    const stop = live.changed.listen(() => {
+      const now = new Map(live.records.map((record) => [record.id, record]));
+      const deltas = conversationDeltas(known, now);
+      known = now;
+      if (deltas.length > 0) handler(deltas);
+    });
+    live.open();
+    return () => {
+      stop();
+      live.close();
+    };
+  }
+
+  /**
+   * @template Value
+   * @param {string} method
+   * @param {object} params
+   * @param {(result: *) => Value} read
+   * @param {Callback<Value>} [cachedCallback]
+   * @returns {Promise<Value>}
+   */
+  async #fetch(method, params, read, cachedCallback) {
+    const asked = cachedCallback ? params : { ...params, cached: false };
+    const result = await this.connection.request(method, asked, {
+      cached: (first) => cachedCallback?.(read(first), true),
+    });
+    return read(result);
+  }
+}
+
+/**
+ * @param {{id: string} | string} conversation
+ * @param {{id: string} | Place | null} place
+ * @param {number} limit
+ * @param {'asc' | 'desc'} order
+ */
+function pageParams(conversation, place, limit, order) {
+  const anchors = place === null ? {} : 'id' in place ? { before: place.id } : place;
+  return { conversation: idOf(conversation), ...anchors, limit, order };
+}
+
+/** @param {{id: string} | string} conversation */
+function idOf(conversation) {
+  return typeof conversation === 'string' ? conversation : conversation.id;
+}
+
+/**
+ * @param {Map<string, ConversationRecord>} old
+ * @param {Map<string, ConversationRecord>} now
+ * @returns {ConversationDelta[]}
+ */
+function conversationDeltas(old, now) {
+  /** @type {ConversationDelta[]} */
+  const deltas = [];
+  for (const [id, conversation] of old) {
+    if (!now.has(id)) deltas.push({ type: 'deleted', conversation });
+  }
+  for (const [id, conversation] of now) {
+    const known = old.get(id);
+    if (known === undefined) deltas.push({ type: 'inserted', conversation });
+    else if (known !== conversation) deltas.push({ type: 'updated', conversation });
+  }
+  return deltas;
+}

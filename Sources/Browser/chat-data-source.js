@@ -1,0 +1,134 @@
+import { Conversation } from './conversation.js';
+import { messagesOf } from './message-deltas.js';
+
+/** @import { ChatClient } from './chat-client.js' */
+/** @import { ListMessage } from './timeline.js' */
+/** @import { Reason } from './types.js' */
+
+/**
+ * A message as a row: its `type` is that of a message that is there, or of a tombstone.
+ *
+ * @typedef {object} ChatMessageItem
+ * @property {string} uid  the message's id, which an unsent one keeps when it arrives
+ * @property {'message' | 'deleted message'} type
+ * @property {ListMessage} message
+ * @property {boolean} isHeld  whether it is the present value; if not, it is from a cache or unsent
+ *
+ * How a view should take an update: `normal`, something changed, and can be animated; `firstLoad`,
+ * the first items; `firstSync`, the first answer after items that the client had kept;
+ * `pagination`, a page came, keep the position; `reload`, everything is another;
+ * `messageCountReduction`, items far from the view were taken out, keep the position.
+ *
+ * @typedef {'normal' | 'firstLoad' | 'firstSync' | 'pagination' | 'reload'
+ *   | 'messageCountReduction'} UpdateType
+ *
+ * @typedef {object} ChatDataSourceDelegate
+ * @property {(source: ChatDataSource, updateType: UpdateType) => void} chatDataSourceDidUpdate
+ */
+
+/** How many messages are loaded at once. */
+const PAGE = 50;
+
+/**
+ * The items of a chat view: a window of one conversation's messages that grows as the view asks,
+ * and at its newest end by itself, but only while it touches that end.
+ */
+export class ChatDataSource {
+  /** Who is told. @type {ChatDataSourceDelegate | null} */
+  delegate = null;
+
+  #client;
+  #conversation;
+  #stop;
+  #hasItems = false;
+  #isSynced = false;
+  /** @type {ChatMessageItem[]} */
+  #items = [];
+
+  /**
+   * A data source that begins to follow the conversation at once.
+   *
+   * @param {ChatClient} client
+   * @param {string} conversation
+   * @param {object} [options]
+   * @param {number} [options.pageSize]  how many messages are loaded at once, from 1 to 1,000
+   */
+  constructor(client, conversation, { pageSize = PAGE } = {}) {
+    this.#client = client;
+    this.#conversation = new Conversation(client.connection, conversation, {
+      store: client.store, limit: pageSize,
+    });
+    this.#stop = this.#conversation.changed.listen((reason) => this.#changed(reason));
+    this.#conversation.open();
+  }
+
+  /** Stops following the conversation. */
+  close() {
+    this.#stop();
+    this.#conversation.close();
+  }
+
+  /** The items, oldest first. */
+  get chatItems() { return this.#items; }
+
+  /** Whether there are older messages than the oldest loaded. */
+  get hasMorePrevious() { return this.#conversation.hasOlder; }
+
+  /** Whether there are newer messages than the newest loaded, or holes below it. */
+  get hasMoreNext() {
+    return this.#conversation.hasMore.after || this.#conversation.gaps.length > 0;
+  }
+
+  /** Loads older messages; an update of type `pagination` follows. */
+  loadPrevious() { this.#conversation.loadOlder(); }
+
+  /** Loads newer messages, or what is missing near the newest end. */
+  loadNext() { this.#conversation.loadNewer(); }
+
+  /**
+   * Takes items out that are far from the view, and tells the delegate.
+   *
+   * @param {object} to
+   * @param {number | null} [to.preferredMaxCount]  how many to keep; null to keep all
+   * @param {number} to.focusPosition  where the view stands, from 0 (the oldest item) to 1
+   * @param {(didAdjust: boolean) => void} [completion]  called before this returns
+   */
+  adjustNumberOfMessages({ preferredMaxCount = null, focusPosition }, completion = () => {}) {
+    const didAdjust = preferredMaxCount !== null
+      && this.#conversation.trimTo(preferredMaxCount, focusPosition);
+    if (didAdjust) this.#read();
+    completion(didAdjust);
+    if (didAdjust) this.#tell('messageCountReduction');
+  }
+
+  #read() {
+    const { items, id } = this.#conversation;
+    const shown = messagesOf(items, id, this.#client.connection.user);
+    this.#items = shown.map(({ message, isHeld }) => ({
+      uid: message.id, type: message.deleted ? 'deleted message' : 'message', message, isHeld,
+    }));
+  }
+
+  /** @param {Reason} reason */
+  #changed(reason) {
+    const old = this.#items;
+    this.#read();
+    const isOther = old.length !== this.#items.length || old.some(({ message, isHeld }, at) => (
+      message.id !== this.#items[at].message.id || isHeld !== this.#items[at].isHeld
+      || message.rev !== this.#items[at].message.rev
+    ));
+    const isAnswer = reason === 'began' || reason === 'resumed';
+    const isFirstSync = isAnswer && !this.#isSynced && this.#hasItems;
+    if (isAnswer) this.#isSynced = true;
+    if (!this.#hasItems && (isAnswer || reason === 'restored')) {
+      this.#hasItems = true;
+      this.#tell('firstLoad');
+    } else if (isFirstSync) this.#tell('firstSync');
+    else if (reason === 'began') this.#tell('reload');
+    else if (reason === 'page') this.#tell('pagination');
+    else if (isOther) this.#tell('normal');
+  }
+
+  /** @param {UpdateType} type */
+  #tell(type) { this.delegate?.chatDataSourceDidUpdate(this, type); }
+}

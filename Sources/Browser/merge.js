@@ -1,0 +1,81 @@
+import { compareConversations, mergedConversation } from './conversation-merge.js';
+import { comparePlaces, placeOf } from './place.js';
+import { mergedMessage } from './timeline-changes.js';
+
+/** @import { ListMessage } from './timeline.js' */
+/** @import { ConversationRecord } from './types.js' */
+
+/**
+ * What a client calls to keep a list. All are pure: a list goes in, and a list comes out in order,
+ * each id once. Messages stand ascending by `(seq, id)`, those without a place behind all others;
+ * conversations latest activity first.
+ *
+ * Where records carry `rev`, the newest wins, so neither the order in which pages and deltas come
+ * nor their repetition matters, within one epoch: when a log was reset, begin a new list.
+ *
+ * @typedef {ListMessage | ConversationRecord} ListRecord
+ * @typedef {'inserted' | 'updated' | 'deleted'} DeltaType
+ * @typedef {{type: DeltaType, message: ListMessage}} MessageDelta
+ * @typedef {{type: DeltaType, conversation: ConversationRecord}} ConversationDelta
+ * @typedef {'fetched' | DeltaType} Origin
+ */
+
+/**
+ * The list with newly fetched messages or conversations in it: one page, or several. A page says
+ * what is there, not what is gone: what it does not hold stays.
+ *
+ * @template {ListRecord} Item
+ * @param {readonly Item[]} list
+ * @param {readonly Item[]} fetched
+ * @returns {Item[]}
+ */
+export function merge(list, fetched) {
+  return merged(list, fetched.map((record) => ({ record, origin: 'fetched' })));
+}
+
+/**
+ * The list with changes applied. An update of something that is not there inserts it, since it may
+ * come before the insert. A deleted message stays as a tombstone, which keeps its place known; a
+ * deleted conversation goes.
+ *
+ * @template {ListRecord} Item
+ * @param {readonly (MessageDelta | ConversationDelta)[]} deltas
+ * @param {readonly Item[]} list
+ * @returns {Item[]}
+ */
+export function applyDelta(deltas, list) {
+  return merged(list, deltas.map((delta) => ({
+    record: /** @type {Item} */ ('message' in delta ? delta.message : delta.conversation),
+    origin: delta.type,
+  })));
+}
+
+/**
+ * @template {ListRecord} Item
+ * @param {readonly Item[]} list
+ * @param {{record: Item, origin: Origin}[]} arrivals
+ * @returns {Item[]}
+ */
+function merged(list, arrivals) {
+  /** @type {Map<string, *>} */
+  const records = new Map();
+  const all = [...list.map((record) => (
+    { record, origin: /** @type {Origin} */ ('fetched') }
+  )), ...arrivals];
+  for (const { record, origin } of all) {
+    const held = records.get(record.id);
+    const value = isMessage(record)
+      ? mergedMessage(record, held, origin)
+      : mergedConversation(/** @type {ConversationRecord} */ (record), held, origin);
+    if (value === null) records.delete(record.id); else records.set(record.id, value);
+  }
+  const result = [...records.values()];
+  return result.sort(result.length > 0 && isMessage(result[0])
+    ? (a, b) => comparePlaces(placeOf(a, 'ordered'), placeOf(b, 'ordered')) : compareConversations);
+}
+
+/**
+ * @param {ListRecord} record
+ * @returns {record is ListMessage}
+ */
+function isMessage(record) { return 'conversation' in record; }

@@ -1,0 +1,46 @@
+/** @import { MessageItem, Item } from './items.js' */
+/** @import { ListMessage } from './timeline.js' */
+/** @import { MessageDelta } from './merge.js' */
+
+/**
+ * The messages of a list of items, what is being sent among them: without `seq` and `rev`.
+ *
+ * @param {readonly Item[]} items
+ * @param {string} conversation
+ * @param {string | null} user  the author of what is being sent
+ * @returns {{message: ListMessage, isHeld: boolean}[]}
+ */
+export function messagesOf(items, conversation, user) {
+  return items.flatMap((item) => {
+    if (item.kind === 'message') return [{ message: item.message, isHeld: item.isHeld }];
+    if (item.kind === 'gap') return [];
+    const { id, body, metadata, createdAt } = item.draft;
+    const author = user ?? '';
+    const message = { id, conversation, author, body, metadata, createdAt, deleted: false };
+    return [{ message, isHeld: false }];
+  });
+}
+
+/**
+ * What a list that showed `old` has to be told to show `now`. A message that left the list is
+ * `deleted`; one that was deleted in its conversation is `updated`: it is a tombstone.
+ *
+ * @param {readonly ListMessage[]} old
+ * @param {readonly ListMessage[]} now
+ * @returns {MessageDelta[]}
+ */
+export function messageDeltas(old, now) {
+  const before = new Map(old.map((message) => [message.id, message]));
+  const after = new Set(now.map(({ id }) => id));
+  /** @type {MessageDelta[]} */
+  const deltas = old.filter(({ id }) => !after.has(id))
+    .map((message) => ({ type: 'deleted', message }));
+  for (const message of now) {
+    const known = before.get(message.id);
+    if (known === undefined) deltas.push({ type: 'inserted', message });
+    else if (known !== message && (known.seq !== message.seq || known.rev !== message.rev)) {
+      deltas.push({ type: 'updated', message });
+    }
+  }
+  return deltas;
+}

@@ -1,0 +1,427 @@
+import { RowCells } from './row-cells.js';
+import { RowHeights } from './row-heights.js';
+import { Signal } from './signal.js';
+
+/**
+ * One row of a scroll view.
+ *
+ * @typedef {object} ScrollItem
+ * @property {string} id  its own for as long as it is in the list
+ * @property {string} hash  what the row looks like: an equal one is not drawn again
+ * @property {boolean} [isLoose]  it may go or be moved by what it stands for (a gap, a line between
+ *   days): the view is held by other rows where there are any
+ */
+
+/** @typedef {'top' | 'center' | 'bottom'} Edge  where in the view an item is brought */
+
+/**
+ * A row of the list that stays where it is: which one, and how far below the view's top it begins,
+ * given its height.
+ *
+ * @typedef {{index: number, offset: (height: number) => number}} Anchor
+ */
+
+/** @typedef {{id: string, hash: string, offset: number, rank: number}} Hold */
+
+/** Taken for the height of a row until some have been measured, in pixels. */
+const FIRST_ESTIMATE = 30;
+/** A layout has settled after two or three rounds; a row that changes whenever it is drawn must not
+ * keep it from ending. */
+const ROUNDS = 200;
+/** So near to the end counts as at the end, in pixels. */
+const END = 48;
+/** Animated scrolling: heights of the view in a second, and how long it may take at most. */
+const SPEED = 12;
+const LONGEST = 700;
+/** What a person does to scroll: it ends the scrolling that a program began. */
+const INTERRUPTIONS = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
+
+/**
+ * A list of any length that scrolls, of which only the rows in view and some beyond are in the
+ * document. It knows nothing of what its rows are about.
+ *
+ * Rows keep their place: what is inserted, taken out or resized elsewhere does not move the row
+ * under the pointer, or without one the first row in view. It holds them by an anchor, a row and
+ * its distance to the view's top, never by the scroll position, which only follows. At the end it
+ * stays at the end. Heights are measured when rows are drawn and guessed by their mean before, so
+ * that there is a scroll bar of the whole list.
+ *
+ * @template {ScrollItem} Item
+ */
+export class ScrollView {
+  /** After each layout: what is visible, or where, may be another. @type {Signal<void>} */
+  laidOut = new Signal();
+
+  #overscan;
+  /** @type {readonly Item[]} */
+  #items = [];
+  /** @type {Map<string, number>} */
+  #indices = new Map();
+  #heights = new RowHeights([]);
+  /** Measured at the present width, of items in the list. @type {Map<string, number>} */
+  #measured = new Map();
+  #estimate = FIRST_ESTIMATE;
+  #top = 0;
+  #height = 0;
+  #width = 0;
+  #isAtEnd = true;
+  #isScrolling = false;
+  /** Where the mouse is, from the window's top. @type {number | null} */
+  #pointer = null;
+  #sizes;
+  /** What is in the document. @type {RowCells<Item>} */
+  #cells;
+
+  /**
+   * @param {object} options
+   * @param {(item: Item, known: HTMLElement | null) => HTMLElement} options.draw  the row of an
+   *   item; `known` is what was drawn for it before, and may be changed and given back
+   * @param {HTMLElement} [options.element]  the element that scrolls
+   * @param {number} [options.overscan]  so far beyond the view rows are drawn, in pixels
+   */
+  constructor({ draw, element = document.createElement('div'), overscan = 400 }) {
+    this.#overscan = overscan;
+    /** What to put on the page. It needs a height of its own. */
+    this.element = element;
+    this.#sizes = new ResizeObserver((entries) => this.#resized(entries));
+    this.#cells = new RowCells({
+      draw, sizes: this.#sizes, onFocusLost: () => element.focus({ preventScroll: true }),
+    });
+    // Few rows stand at the bottom. The browser's own anchoring would work against this one.
+    Object.assign(element.style, {
+      display: 'flex', flexDirection: 'column', overflowY: 'auto', overflowAnchor: 'none',
+    });
+    Object.assign(this.#cells.element.style, { flex: 'none', marginTop: 'auto' });
+    element.append(this.#cells.element);
+    this.#sizes.observe(element);
+    element.addEventListener('scroll', () => this.#scrolled(), { passive: true });
+    element.addEventListener('pointermove', (event) => {
+      this.#pointer = event.pointerType === 'mouse' ? event.clientY : null;
+    }, { passive: true });
+    element.addEventListener('pointerleave', () => { this.#pointer = null; });
+  }
+
+  /** Stops watching; the element may be thrown away then. */
+  dispose() { this.#sizes.disconnect(); }
+
+  /** The items, in their order. */
+  get items() { return this.#items; }
+
+  /** Whether the last row is in view; what is added at the end is then shown at once. */
+  get isAtEnd() { return this.#isAtEnd; }
+
+  /** Whether a program scrolls right now. */
+  get isScrolling() { return this.#isScrolling; }
+
+  /** Whether the rows are higher than the view. */
+  get itemsCanCoverScreen() { return this.#heights.total >= this.#height; }
+
+  /** The indices of the first and the last item of which something is in view; null without any. */
+  get visible() {
+    if (this.#height === 0 || this.#items.length === 0) return null;
+    return {
+      first: this.#heights.indexAt(this.#top),
+      last: this.#heights.indexAt(Math.max(this.#top, this.#top + this.#height - 1)),
+    };
+  }
+
+  /** The last item that is in view down to its end; null if none is. */
+  get lastWhole() {
+    const bottom = this.#top + this.#height;
+    const at = this.#heights.indexAt(bottom);
+    const isWhole = at >= 0 && this.#heights.before(at + 1) <= bottom + 1;
+    return this.#items[isWhole ? at : at - 1] ?? null;
+  }
+
+  /** @param {string} id */
+  indexOf(id) { return this.#indices.get(id); }
+
+  /**
+   * The row of an item, if it is in the document.
+   *
+   * @param {string} id
+   */
+  row(id) { return this.#cells.row(id); }
+
+  /**
+   * Shows these items from now on.
+   *
+   * @param {readonly Item[]} items  each id at most once
+   * @param {boolean} [forceReloadVisible]  draws what is visible anew, whatever its hash
+   */
+  updateItems(items, forceReloadVisible = false) {
+    // The browser may not have told yet how far a person has scrolled.
+    this.#scrolled();
+    const holds = this.#isAtEnd ? [] : this.#holds();
+    this.#items = items;
+    this.#indices = new Map(items.map(({ id }, index) => [id, index]));
+    for (const id of this.#measured.keys()) {
+      if (!this.#indices.has(id)) this.#measured.delete(id);
+    }
+    if (forceReloadVisible) this.#cells.forgetHashes();
+    this.#guess();
+    this.#layout(this.#anchorOf(holds));
+  }
+
+  /**
+   * Brings an item to an edge of the view, in one frame. Ignored if it is not in the list, or while
+   * a program scrolls.
+   *
+   * @param {string} id
+   * @param {Edge} [edge]
+   * @param {number} [inset]  its distance to that edge, in pixels
+   * @returns {boolean}  whether it was done
+   */
+  scrollToItem(id, edge = 'top', inset = 0) {
+    const index = this.#indices.get(id);
+    if (index === undefined || this.#isScrolling) return false;
+    this.#layout(this.#atEdge(index, edge, inset));
+    return true;
+  }
+
+  /** Goes to the end and stays there. */
+  scrollToEnd() { if (!this.#isScrolling) this.#layout(null); }
+
+  /**
+   * Scrolls until an item stands at an edge of the view. A person who scrolls meanwhile, or who
+   * asked for less motion, has their way.
+   *
+   * @param {string} id
+   * @param {Edge} [edge]
+   * @param {object} [how]
+   * @param {number} [how.inset]  its distance to that edge, in pixels
+   * @param {number} [how.speed]  heights of the view in a second
+   * @param {number} [how.longest]  milliseconds; what is farther away is scrolled to faster
+   * @returns {Promise<boolean>}  whether it got there
+   */
+  async scrollToItemAnimated(id, edge = 'top', how = {}) {
+    const { inset = 0, speed = SPEED, longest = LONGEST } = how;
+    const index = this.#indices.get(id);
+    if (index === undefined || this.#isScrolling || this.#height === 0) return false;
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
+      return this.scrollToItem(id, edge, inset);
+    }
+    const distance = Math.abs(this.#topAt(this.#atEdge(index, edge, inset)) - this.#top);
+    const duration = Math.min(longest, (distance / (speed * this.#height)) * 1000);
+    const interruption = new AbortController();
+    for (const kind of INTERRUPTIONS) {
+      const options = { signal: interruption.signal, passive: true };
+      this.element.addEventListener(kind, () => interruption.abort(), options);
+    }
+    this.#isScrolling = true;
+    try {
+      return await this.#animate({ id, edge, inset, duration, signal: interruption.signal });
+    } finally {
+      this.#isScrolling = false;
+      interruption.abort();
+      this.laidOut.emit();
+    }
+  }
+
+  /**
+   * @param {object} way
+   * @param {string} way.id
+   * @param {Edge} way.edge
+   * @param {number} way.inset
+   * @param {number} way.duration  milliseconds
+   * @param {AbortSignal} way.signal
+   */
+  async #animate({ id, edge, inset, duration, signal }) {
+    const began = performance.now();
+    let done = 0;
+    while (done < 1) {
+      const now = await new Promise((resolve) => { requestAnimationFrame(resolve); });
+      const index = this.#indices.get(id);
+      if (signal.aborted || index === undefined) return false;
+      const passed = Math.min(1, Math.max(0, now - began) / Math.max(1, duration));
+      const eased = 1 - (1 - passed) ** 3;
+      // Heights become known on the way, so each step goes by where the item seems to be now.
+      const target = this.#atEdge(index, edge, inset);
+      const left = this.#topAt(target) - this.#top;
+      const step = eased >= 1 ? left : left * ((eased - done) / (1 - done));
+      done = eased;
+      this.#layout(done >= 1 ? target : this.#anchorAt(this.#top + step));
+    }
+    return true;
+  }
+
+  /** Heights of all items: measured ones, and the mean of those for the others. */
+  #guess() {
+    const known = [...this.#measured.values()];
+    if (known.length > 0) {
+      this.#estimate = known.reduce((sum, height) => sum + height, 0) / known.length;
+    }
+    const heights = this.#items.map(({ id }) => this.#measured.get(id) ?? this.#estimate);
+    this.#heights = new RowHeights(heights);
+  }
+
+  /**
+   * The rows in view that may hold it, with their distance to its top: the nearest to the pointer
+   * comes first, or to the view's top.
+   *
+   * @returns {Hold[]}
+   */
+  #holds() {
+    const { visible } = this;
+    if (visible === null) return [];
+    const focus = this.#pointer === null ? 0
+      : this.#pointer - this.element.getBoundingClientRect().top;
+    const holds = [];
+    for (let at = visible.first; at <= visible.last; at += 1) {
+      const { id, hash, isLoose = false } = this.#items[at];
+      const offset = this.#heights.before(at) - this.#top;
+      const distance = Math.max(offset - focus, focus - offset - this.#heights.at(at), 0);
+      holds.push({ id, hash, offset, rank: distance + (isLoose ? Infinity : 0) });
+    }
+    return holds.sort((a, b) => (a.rank === b.rank ? 0 : a.rank - b.rank));
+  }
+
+  /**
+   * A row that looks as it did is the better anchor: one that is drawn anew may have another
+   * height, and what is next to it should not move.
+   *
+   * @param {Hold[]} holds
+   * @returns {Anchor | null}  null: the end
+   */
+  #anchorOf(holds) {
+    if (this.#isAtEnd) return null;
+    /** @type {Anchor | undefined} */
+    let second;
+    for (const { id, hash, rank, offset } of holds) {
+      const index = this.#indices.get(id);
+      if (index === undefined) continue;
+      const anchor = { index, offset: () => offset };
+      if (this.#items[index].hash === hash && rank < Infinity) return anchor;
+      second ??= anchor;
+    }
+    return second ?? this.#anchorAt(this.#top);
+  }
+
+  /**
+   * The row that stands at the view's top when this much lies above.
+   *
+   * @param {number} top
+   * @returns {Anchor}
+   */
+  #anchorAt(top) {
+    const index = this.#heights.indexAt(top);
+    const offset = index < 0 ? 0 : this.#heights.before(index) - top;
+    return { index, offset: () => offset };
+  }
+
+  /**
+   * @param {number} index
+   * @param {Edge} edge
+   * @param {number} inset
+   * @returns {Anchor}
+   */
+  #atEdge(index, edge, inset) {
+    const offset = {
+      top: () => inset,
+      center: (/** @type {number} */ height) => Math.max(0, (this.#height - height) / 2),
+      bottom: (/** @type {number} */ height) => this.#height - height - inset,
+    }[edge];
+    return { index, offset };
+  }
+
+  /**
+   * How much lies above the view when the anchor stands where it should.
+   *
+   * @param {Anchor | null} anchor  null: the end
+   */
+  #topAt(anchor) {
+    const end = Math.max(0, this.#heights.total - this.#height);
+    if (anchor === null || anchor.index < 0) return end;
+    const { index, offset } = anchor;
+    const top = this.#heights.before(index) - offset(this.#heights.at(index));
+    return Math.min(Math.max(0, top), end);
+  }
+
+  /**
+   * Puts the rows around the anchor into the document, measures those that are new, and goes on
+   * until nothing changes; only then the scroll position follows, so that a person sees one step.
+   *
+   * @param {Anchor | null} anchor  null: the end
+   */
+  #layout(anchor) {
+    this.#height = this.element.clientHeight;
+    if (this.#height === 0) return;
+    let [first, last] = [0, -1];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const top = this.#topAt(anchor);
+      first = Math.max(0, this.#heights.indexAt(top - this.#overscan));
+      last = this.#heights.indexAt(top + this.#height + this.#overscan);
+      const drawn = this.#cells.place(this.#items.slice(first, last + 1));
+      for (const id of drawn) this.#measured.delete(id);
+      if (!this.#measure(first, last)) break;
+    }
+    this.#top = this.#topAt(anchor);
+    Object.assign(this.#cells.element.style, {
+      paddingTop: `${this.#heights.before(first)}px`,
+      paddingBottom: `${this.#heights.total - this.#heights.before(last + 1)}px`,
+    });
+    this.#isAtEnd = this.#heights.total - this.#top - this.#height < END;
+    if (Math.abs(this.element.scrollTop - this.#top) >= 0.5) this.element.scrollTop = this.#top;
+    this.laidOut.emit();
+  }
+
+  /**
+   * Measures what was not measured yet.
+   *
+   * @param {number} first
+   * @param {number} last
+   * @returns {boolean}  whether a height is another than was thought
+   */
+  #measure(first, last) {
+    let hasChanged = false;
+    for (let at = first; at <= last; at += 1) {
+      const { id } = this.#items[at];
+      if (this.#measured.has(id)) continue;
+      const height = this.#cells.height(id);
+      this.#measured.set(id, height);
+      if (height === this.#heights.at(at)) continue;
+      this.#heights.set(at, height);
+      hasChanged = true;
+    }
+    return hasChanged;
+  }
+
+  /**
+   * Takes over how far a person has scrolled. Rows that stay in view hold the rest: what is drawn
+   * beyond them may turn out higher or lower than was thought.
+   */
+  #scrolled() {
+    const { scrollTop } = this.element;
+    const moved = scrollTop - this.#top;
+    // The browser rounds what it was told to whole pixels of the screen.
+    if (Math.abs(moved) < 1) return;
+    const kept = this.#holds().find(({ id, offset }) => {
+      const height = this.#measured.get(id) ?? 0;
+      return offset - moved > -height && offset - moved < this.#height;
+    });
+    const index = kept && this.#indices.get(kept.id);
+    this.#layout(index === undefined ? this.#anchorAt(scrollTop)
+      : { index, offset: () => kept.offset - moved });
+  }
+
+  /** @param {ResizeObserverEntry[]} entries */
+  #resized(entries) {
+    const { clientWidth, clientHeight } = this.element;
+    const isNewWidth = clientWidth !== this.#width;
+    const isNewHeight = clientHeight !== this.#height;
+    this.#width = clientWidth;
+    if (!isNewWidth) this.#scrolled();
+    const holds = this.#holds();
+    let hasChanged = isNewWidth || isNewHeight;
+    if (isNewWidth) this.#measured.clear();
+    for (const { target } of entries) {
+      const id = this.#cells.idOf(target);
+      if (id === undefined || this.#measured.get(id) === target.getBoundingClientRect().height) {
+        continue;
+      }
+      this.#measured.delete(id);
+      hasChanged = true;
+    }
+    if (hasChanged) this.#layout(this.#anchorOf(holds));
+  }
+}

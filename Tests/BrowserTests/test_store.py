@@ -1,0 +1,94 @@
+"""What a page keeps over a reload, and what it does not."""
+
+import json
+import unittest
+
+from browser import BrowserTestCase
+from playwright.sync_api import expect
+
+#: What the store has kept of the conversation of a test, or null.
+KEPT = """async ([user, conversation]) => {
+  const databases = await indexedDB.databases();
+  if (!databases.some(({ name }) => name === `gapless ${user}`)) return null;
+  const { MessageStore } = await import('/message-store.js');
+  const store = await MessageStore.open(user);
+  const kept = await store.load(conversation);
+  store.close();
+  return kept;
+}"""
+
+class StoreTests(BrowserTestCase):
+    def kept(self, page, count):
+        """Waits until so many messages of the conversation are kept."""
+        page.page.evaluate(f"""async (of) => {{
+          while ((await ({KEPT})(of))?.messages.length !== {count}) {{
+            await new Promise((resolve) => {{ setTimeout(resolve, 50); }});
+          }}
+        }}""", [page.user, self.room])
+
+    def test_a_reload_shows_what_was_held_before_the_gateway_answers(self):
+        self.gateway.converse(self.room, "alice", "bob")
+        self.gateway.say(self.room, "bob", "One", "Two", "Three")
+        alice = self.open("alice", self.room)
+        alice.expect_messages(["One", "Two", "Three"])
+        self.kept(alice, 3)
+        haves, silent = [], []
+
+        def socket_opened(socket):
+            if not silent:
+                silent.append(socket)
+                return
+            gateway = socket.connect_to_server()
+
+            def asked(text):
+                request = json.loads(text)
+                if request["method"] == "subscribeMessages":
+                    haves.append(request["params"].get("have"))
+                gateway.send(text)
+
+            socket.on_message(asked)
+
+        # The first socket is one that nobody answers.
+        alice.page.route_web_socket("**/v1/ws", socket_opened)
+        alice.page.reload()
+        alice.expect_messages(["One", "Two", "Three"])
+        expect(alice.entry(self.room)).to_contain_text("bob: Three")
+        expect(alice.light).to_contain_text("Connecting")
+        self.picture(alice, "shown-from-the-store")
+        self.gateway.say(self.room, "bob", "Four")
+        silent[0].close()
+        alice.expect_messages(["One", "Two", "Three", "Four"])
+        self.assertEqual([[1, 3]], haves[0]["runs"])
+
+    def test_what_was_missed_while_the_page_was_closed_is_there_with_it(self):
+        self.gateway.converse(self.room, "alice", "bob")
+        self.gateway.say(self.room, "bob", *(f"Before {n}" for n in range(20)))
+        alice = self.open("alice", self.room)
+        alice.expect_last("Before 19")
+        self.kept(alice, 20)
+        address = alice.page.url
+        alice.page.goto("about:blank")
+        self.gateway.say(self.room, "bob", *(f"Missed {n}" for n in range(400)))
+        alice.page.goto(address)
+        # Reading goes on where it was left; what did not fit the answer is a gap, and is filled.
+        expect(alice.page.locator(".divider[data-unread]")).to_be_in_viewport()
+        expect(alice.message("Before 19")).to_be_in_viewport()
+        alice.walk(1, 420)
+        alice.expect_last("Missed 399")
+        expect(alice.gaps).to_have_count(0)
+
+    def test_another_user_finds_nothing_of_the_first(self):
+        self.gateway.converse(self.room, "alice", "bob")
+        self.gateway.say(self.room, "bob", "For alice")
+        alice = self.open("alice", self.room)
+        alice.expect_messages(["For alice"])
+        self.kept(alice, 1)
+        alice.page.locator(".who").click()
+        alice.dialog.get_by_label("Name").fill("mallory")
+        alice.dialog.get_by_label("Name").press("Enter")
+        expect(alice.page.locator(".who")).to_have_text("mallory")
+        self.assertIsNone(alice.page.evaluate(KEPT, ["alice", self.room]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MessageWindow } from '../../../Sources/Browser/message-window.js';
+import { FakeLog } from './fake-log.mjs';
+
+/** A window on a log, and how it asks for pages. */
+function windowOn(log, limit = 100) {
+  const view = new MessageWindow('c1');
+  view.subscribed(log.answer({ method: 'subscribeMessages', params: { limit } }), false);
+  const fetch = (range) => {
+    const params = { limit: 100, ...range };
+    view.fetched(log.answer({ method: 'fetchMessages', params }), range);
+  };
+  return { view, fetch };
+}
+
+const places = (view) => view.values.map(({ message }) => message.seq);
+const held = (view) => view.have.runs;
+const idsOf = (low, high) => [`m${low}`, `m${high}`];
+
+test('what the view has left far behind is let go of, and is a gap then', () => {
+  const { view, fetch } = windowOn(new FakeLog(1000));
+  for (let low = 901; low > 1; low -= 100) {
+    view.noteVisible(...idsOf(low, low + 20));
+    fetch({ before: low });
+  }
+  assert.deepEqual(held(view), [[1, 321], [802, 1000]]);
+  assert.deepEqual(view.gaps.map(({ after, before, cause }) => [after, before, cause]),
+    [[321, 802, 'cold']]);
+  assert.ok(view.values.every(({ isHeld }) => isHeld));
+  for (let high = 321; high < 801; high += 100) {
+    view.noteVisible(...idsOf(high - 20, high));
+    fetch({ after: high, before: 802, order: 'asc' });
+  }
+  assert.deepEqual(view.gaps, []);
+  assert.equal(held(view)[0][1], 1000);
+  assert.ok(held(view)[0][0] > 400);
+});
+
+test('a window that follows the end does not grow for ever', () => {
+  const log = new FakeLog(50);
+  const { view } = windowOn(log);
+  for (let seq = 51; seq <= 1500; seq += 1) {
+    view.event(log.say());
+    view.noteVisible(...idsOf(seq - 20, seq));
+  }
+  assert.ok(places(view).length <= 1001);
+  assert.equal(held(view).at(-1)[1], 1500);
+});
+
+test('a gap that reaches the head or the beginning is filled from that end too', () => {
+  const log = new FakeLog(300);
+  const { view, fetch } = windowOn(log, 10);
+  const { head } = log;
+  const frame = { event: 'gap', conversation: 'c1', prev: head.rev, asOf: head.rev, head };
+  view.event({ ...frame, gaps: [{ after: 292, before: 301, missing: 8, cause: 'slow' }] });
+  fetch({ after: 292, before: 301, order: 'desc' });
+  assert.deepEqual(held(view), [[291, 300]]);
+  view.event({ ...frame, gaps: [{ after: 0, before: 291, missing: 290, cause: 'slow' }] });
+  fetch({ after: 0, before: 291, order: 'asc' });
+  assert.deepEqual(held(view), [[1, 100], [291, 300]]);
+});
+
+test('of more runs than may be named, the oldest are neither held nor shown as held', () => {
+  const log = new FakeLog(2402);
+  const { view } = windowOn(log, 2402);
+  const { head } = log;
+  const gaps = Array.from({ length: 1200 }, (_, at) => (
+    { after: at * 2 + 1, before: at * 2 + 3, missing: 1, cause: 'slow' }
+  ));
+  view.event({ event: 'gap', conversation: 'c1', gaps, prev: head.rev, asOf: head.rev, head });
+  assert.equal(held(view).length, 1201);
+  assert.equal(view.resumable().runs.length, 1000);
+  assert.deepEqual(
+    view.values.filter(({ isHeld }) => isHeld).map(({ message }) => message.seq),
+    held(view).flatMap(([low, high]) => (low === high ? [low] : [low, high])));
+});
+
+test('what a store kept is shown and resumed from', () => {
+  const log = new FakeLog(300);
+  const { view } = windowOn(log);
+  const saved = structuredClone(view.saved(40));
+  const restored = new MessageWindow('c1');
+  restored.restore(saved);
+  assert.deepEqual(held(restored), [[261, 300]]);
+  assert.equal(places(restored).length, 40);
+  log.say();
+  const have = restored.resumable();
+  restored.subscribed(log.answer({
+    method: 'subscribeMessages', params: { have, limit: 100 },
+  }), true);
+  assert.deepEqual(held(restored), [[261, 301]]);
+});
+
+test('a window that was cleared begins elsewhere and still hears of its log', () => {
+  const log = new FakeLog(300);
+  const { view, fetch } = windowOn(log);
+  view.clear();
+  assert.deepEqual([places(view), held(view)], [[], []]);
+  fetch({ around: 100 });
+  view.event(log.edit(100, 'changed'));
+  view.event(log.say());
+  assert.equal(view.at(100).body, 'changed');
+  assert.deepEqual(held(view), [[1, 200]]);
+  assert.equal(view.have.asOf, log.head.rev);
+});

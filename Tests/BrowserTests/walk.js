@@ -1,0 +1,58 @@
+/**
+ * Scrolls through a conversation, up or down, until it ends, and says what was seen on the way.
+ *
+ * `drift` is how far a row stood from where the step alone should have brought it, at most: rows
+ * that come, go or are measured elsewhere must not move it.
+ *
+ * @param {{direction: 1 | -1, step: number, newest: number, patience: number}} way  `newest`: the
+ *   seq at which a walk down ends; `patience` in milliseconds, for one page to come
+ */
+async ({ direction, step, newest, patience }) => {
+  const scroller = document.querySelector('.scroller');
+  const [seen, frames] = [new Set(), []];
+  let [mostRows, drift, last] = [0, 0, performance.now()];
+  let progressAt = last;
+  const rows = () => [...scroller.querySelectorAll('.message[data-seq]')];
+  const isOver = () => (direction < 0
+    ? scroller.scrollTop < 1 && scroller.querySelector('.beginning[data-state="start"]') !== null
+    : scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 2
+      && seen.has(newest) && rows().at(-1)?.dataset.seq === String(newest));
+  let followed = null;
+  for (;;) {
+    const now = await new Promise((resolve) => { requestAnimationFrame(resolve); });
+    frames.push(now - last);
+    last = now;
+    mostRows = Math.max(mostRows, scroller.querySelectorAll('.rows > *').length);
+    const known = seen.size;
+    for (const row of rows()) seen.add(Number(row.dataset.seq));
+    if (seen.size > known) progressAt = now;
+    if (followed?.row.isConnected) {
+      const moved = followed.row.getBoundingClientRect().top - followed.top;
+      drift = Math.max(drift, Math.abs(moved - followed.by));
+    }
+    if (isOver()) break;
+    if (now - progressAt > patience) throw new Error(`nothing came after ${seen.size} messages`);
+    const { top, bottom, height } = scroller.getBoundingClientRect();
+    // Whoever reads on waits for what is missing instead of scrolling over it.
+    const left = Math.min(step, ...[...scroller.querySelectorAll('.gap')].map((gap) => {
+      const bounds = gap.getBoundingClientRect();
+      return Math.max(0, direction > 0 ? bounds.bottom - bottom : top - bounds.top);
+    }));
+    const row = rows().find((each) => each.getBoundingClientRect().top > top + height / 2);
+    const before = scroller.scrollTop;
+    const rowTop = row?.getBoundingClientRect().top;
+    scroller.scrollTop = before + direction * left;
+    // At an end the browser goes less far than it is told.
+    followed = row ? { row, top: rowTop, by: before - scroller.scrollTop } : null;
+  }
+  const sorted = frames.slice(1).sort((a, b) => a - b);
+  const share = (part) => Math.round(sorted[Math.floor((sorted.length - 1) * part)] * 10) / 10;
+  const missing = [];
+  for (let seq = 1; seq <= newest && missing.length < 10; seq += 1) {
+    if (!seen.has(seq)) missing.push(seq);
+  }
+  return {
+    seen: seen.size, missing, mostRows, drift, frames: sorted.length,
+    milliseconds: { median: share(0.5), p95: share(0.95), p99: share(0.99), longest: share(1) },
+  };
+}
