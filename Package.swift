@@ -23,6 +23,7 @@ let package = Package(
     products: [
         .executable(name: "gapless", targets: ["gapless"]),
         .library(name: "Chat", targets: ["Chat"]),
+        .library(name: "ChatClient", targets: ["ChatClient"]),
     ],
     targets: [
         // MARK: C libraries, each a module map and a shim
@@ -43,6 +44,7 @@ let package = Package(
         core("Chat", ["JSON"]),
         core("Wire", ["Chat", "JSON"]),
         core("Engine", ["Wire", "Chat", "JSON"]),
+        core("ClientCore", ["Wire", "Chat", "JSON"]),
         core("Simulation", ["Engine", "Wire", "Chat", "JSON"]),
 
         // MARK: the shell: what owns threads, files and sockets
@@ -56,6 +58,14 @@ let package = Package(
                 "Upstream", "Cache", "WebSockets", "Crypto", "Engine", "Wire", "Chat", "JSON",
                 "Bench", "CCurl",
             ]),
+
+        // MARK: the client library
+        core(
+            "ChatClient",
+            ["ClientCore", "Cache", "WebSockets", "Wire", "Chat", "JSON"]),
+
+        .executableTarget(
+            name: "gapless-example", dependencies: ["ChatClient"], swiftSettings: house),
 
         // MARK: the program
         .executableTarget(name: "gapless", dependencies: ["Gateway"], swiftSettings: house),
@@ -82,6 +92,15 @@ let package = Package(
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("WireTests", ["Wire", "Chat", "JSON", "TestSupport"]),
         tests("ChatTests", ["Chat", "JSON", "TestSupport"]),
+        tests(
+            "ClientCoreTests",
+            ["ClientCore", "Simulation", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
+        tests(
+            "ChatClientTests",
+            [
+                "ChatClient", "ClientCore", "Wire", "Chat", "JSON", "TestSupport", "gapless",
+                "gapless-example",
+            ]),
         tests("GatewayContractTests", ["TestSupport", "gapless"]),
         tests("EngineTests", ["Simulation", "Engine", "Wire", "Chat", "JSON"]),
         tests("SimulationTests", ["Simulation", "Engine", "Wire", "Chat", "JSON"]),

@@ -30,8 +30,9 @@ package final class ServiceLoop: @unchecked Sendable {
     /// The thread in `run()`; 0 before and after.
     private let owner = Atomic<UInt>(0)
     private var participants: [any Participant] = []
-    private var virtualHosts: [VirtualHost] = []
+    private var virtualHosts: [AnyObject] = []
     private var watchers: [Watcher] = []
+    private var alarms: [Alarm] = []
     /// Also used by those who post, under the lock of the mailbox and until it is closed.
     private var wake: WakeWatcher?
     private var jobs: [Mailbox.Job] = []
@@ -90,6 +91,14 @@ package final class ServiceLoop: @unchecked Sendable {
         timer.start()
     }
 
+    /// An alarm that calls `handler` whenever the time that was set last is over.
+    package func alarm(_ handler: @escaping () -> Void) -> Alarm {
+        preconditionOnLoop()
+        let alarm = Alarm(loop: self, handler: handler)
+        alarms.append(alarm)
+        return alarm
+    }
+
     /// Traps when called on another thread than the loop's. Before `run()` everybody may pass.
     package func preconditionOnLoop() {
         let owner = owner.load(ordering: .relaxed)
@@ -105,7 +114,8 @@ package final class ServiceLoop: @unchecked Sendable {
         participants.append(participant)
     }
 
-    func retain(_ host: VirtualHost) {
+    /// Keeps what the library has pointers into until the context is gone.
+    func retain(_ host: AnyObject) {
         virtualHosts.append(host)
     }
 
@@ -144,6 +154,8 @@ package final class ServiceLoop: @unchecked Sendable {
         participants = []
         virtualHosts = []
         watchers = []
+        for alarm in alarms { alarm.end() }
+        alarms = []
         wake = nil
         onTurnEnd = nil
         onSignal = nil

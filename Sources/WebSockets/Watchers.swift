@@ -77,6 +77,12 @@ final class TimerWatcher: Watcher {
         ev_timer_again(events, watcher)
     }
 
+    /// Starts it anew with another width.
+    func start(milliseconds: Int) {
+        watcher.pointee.repeat = Double(milliseconds) / 1000
+        start()
+    }
+
     func stop() {
         ev_timer_stop(events, watcher)
     }

@@ -1,6 +1,6 @@
 /// Why the gateway closes a connection: the one table of `protocol.md` 2, used by the server, the
 /// clients and the metrics. 3000–3499 may come back, 3500–3999 may not.
-package enum CloseCode: UInt16, Sendable, Hashable, CaseIterable {
+public enum CloseCode: UInt16, Sendable, Hashable, CaseIterable {
     case protocolError = 1002
     case invalidUTF8 = 1007
     case frameTooLarge = 1009
@@ -14,7 +14,7 @@ package enum CloseCode: UInt16, Sendable, Hashable, CaseIterable {
     case disconnected = 3502
 
     /// The reason in the close frame, at most 123 bytes.
-    package var reason: String {
+    public var reason: String {
         switch self {
         case .protocolError: "broken frame"
         case .invalidUTF8: "invalid UTF-8"
@@ -31,5 +31,5 @@ package enum CloseCode: UInt16, Sendable, Hashable, CaseIterable {
     }
 
     /// Whether a client that was closed with this code may connect again.
-    package var mayComeBack: Bool { rawValue < 3500 }
+    public var mayComeBack: Bool { rawValue < 3500 }
 }

@@ -2,7 +2,7 @@ import Chat
 import JSON
 
 /// A place in a conversation that a page is asked from.
-package enum Anchor: Sendable, Hashable {
+public enum Anchor: Sendable, Hashable {
     case seq(Int)
     case id(String)
     /// The place just before the first message that is not older than the moment.
@@ -10,15 +10,22 @@ package enum Anchor: Sendable, Hashable {
 }
 
 /// Which page of messages is asked for: `protocol.md` 3.
-package struct PageRequest: Sendable, Hashable {
-    package enum Order: String, Sendable, Hashable, CaseIterable { case desc, asc }
-    package var before: Anchor?
-    package var after: Anchor?
-    package var around: Anchor?
-    package var limit: Int
-    package var order: Order
+public struct PageRequest: Sendable, Hashable {
+    /// Newest or oldest first.
+    public enum Order: String, Sendable, Hashable, CaseIterable { case desc, asc }
+    /// The page ends before this place.
+    public var before: Anchor?
+    /// The page begins behind this place.
+    public var after: Anchor?
+    /// The page has this place in its middle.
+    public var around: Anchor?
+    /// How many messages, from 1 to 1,000; `around`, so many on each side.
+    public var limit: Int
+    /// The order of the answer, whatever the direction.
+    public var order: Order
 
-    package init(
+    /// A page; without an anchor, the latest messages.
+    public init(
         before: Anchor? = nil, after: Anchor? = nil, around: Anchor? = nil, limit: Int = 100,
         order: Order = .desc
     ) {
@@ -97,7 +104,7 @@ package struct ParticipantsRequest: Sendable, Hashable {
 }
 
 /// The state of somebody's typing.
-package enum TypingState: String, Sendable, Hashable, CaseIterable { case begin, pause, finished }
+public enum TypingState: String, Sendable, Hashable, CaseIterable { case begin, pause, finished }
 
 /// One method call of a client, its params checked: `protocol.md` 3.
 package enum Request: Sendable, Hashable {

@@ -1,5 +1,5 @@
 /// The error codes of `protocol.md` 2.
-package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
+public enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case badRequest = "bad_request"
     case unknownMethod = "unknown_method"
     case unauthorized
@@ -28,20 +28,24 @@ package enum ErrorCode: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Whether the same request may succeed when it is made again.
-package enum Retry: String, Sendable, Hashable {
+public enum Retry: String, Sendable, Hashable {
     case never, later, now
 }
 
 /// The answer to a request that failed. The message names the field, the value's kind and what is
 /// accepted; it never carries what a user wrote, nor a token.
-package struct RequestError: Error, Sendable, Hashable {
-    package var code: ErrorCode
-    package var message: String
-    package var retry: Retry
+public struct RequestError: Error, Sendable, Hashable {
+    /// What went wrong.
+    public var code: ErrorCode
+    /// The same for a person.
+    public var message: String
+    /// Whether the same request may succeed when it is made again.
+    public var retry: Retry
     /// Milliseconds after which it may be tried again, where that is known.
-    package var after: Int?
+    public var after: Int?
 
-    package init(_ code: ErrorCode, _ message: String, retry: Retry = .never, after: Int? = nil) {
+    /// An error.
+    public init(_ code: ErrorCode, _ message: String, retry: Retry = .never, after: Int? = nil) {
         self.code = code
         self.message = message
         self.retry = retry

@@ -209,11 +209,11 @@ extension JSONWriter {
 }
 
 /// Why a subscription has ended without the client's asking.
-package enum UnsubscribeReason: String, Sendable, Hashable, CaseIterable {
+public enum UnsubscribeReason: String, Sendable, Hashable, CaseIterable {
     case removed, deleted, forbidden
 }
 
 /// The state of the gateway's connection to the backend.
-package enum UpstreamState: String, Sendable, Hashable, CaseIterable {
+public enum UpstreamState: String, Sendable, Hashable, CaseIterable {
     case online, syncing, offline
 }

@@ -1,5 +1,4 @@
 import Chat
-import Foundation
 import TestSupport
 import Testing
 
@@ -15,11 +14,7 @@ struct TimelineVector: Sendable, CustomTestStringConvertible {
 
     /// The cases of a file; none where it can't be read, which a test of their number tells.
     static func cases(of file: String) -> [TimelineVector] {
-        let url = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Vectors/\(file).json")
-        let text = (try? Data(contentsOf: url)) ?? Data("{}".utf8)
-        let cases = (try? JSONValue(parsing: Array(text)))?["cases"].array ?? []
-        return cases.map { TimelineVector(value: $0) }
+        Vectors.cases(of: file).map { TimelineVector(value: $0) }
     }
 
     /// Numbers, ranges and objects, one by one.

@@ -1,0 +1,72 @@
+import ClientCore
+import JSON
+import Wire
+
+/// How requests are made of the client's thread, and their answers read.
+extension ChatClient {
+    /// An answer in two phases: the first may be from the gateway's cache.
+    public struct Phase<Value: Sendable>: Sendable {
+        /// What was answered.
+        public var value: Value
+        /// Whether it is from a cache, and another will follow.
+        public var isCached: Bool
+    }
+
+    /// Makes a request and waits for its answer.
+    /// - Throws: `ClientError`.
+    @discardableResult
+    func call<Value: Sendable>(
+        _ method: String, _ params: RequestParams, _ cached: (@Sendable (Value) -> Void)?,
+        _ read: @escaping @Sendable (JSONObject) throws -> Value
+    ) async throws -> Value {
+        var params = params
+        if cached == nil { params.set("cached", false) }
+        let asked = params
+        let result: Result<Value, ClientError> = await withCheckedContinuation { continuation in
+            runner.post { runner in
+                runner.request(method, asked) { isCached, result in
+                    let value = Self.read(result, read)
+                    if !isCached {
+                        continuation.resume(returning: value)
+                    } else if case .success(let value) = value {
+                        cached?(value)
+                    }
+                }
+            }
+        }
+        return try result.get()
+    }
+
+    /// Makes a request, and gives each answer as it comes: one or two.
+    func phases<Value: Sendable>(
+        _ method: String, _ params: RequestParams,
+        _ read: @escaping @Sendable (JSONObject) throws -> Value
+    ) -> AsyncThrowingStream<Phase<Value>, any Error> {
+        AsyncThrowingStream { stream in
+            runner.post { runner in
+                runner.request(method, params) { isCached, result in
+                    switch Self.read(result, read) {
+                    case .success(let value):
+                        stream.yield(Phase(value: value, isCached: isCached))
+                        if !isCached { stream.finish() }
+                    case .failure(let error): stream.finish(throwing: error)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func read<Value>(
+        _ result: Result<JSONObject, ClientError>, _ read: (JSONObject) throws -> Value
+    ) -> Result<Value, ClientError> {
+        result.flatMap { object in
+            do {
+                return .success(try read(object))
+            } catch {
+                let why =
+                    (error as? FrameError)?.description ?? "the answer is not of this protocol"
+                return .failure(.unreadable(why))
+            }
+        }
+    }
+}

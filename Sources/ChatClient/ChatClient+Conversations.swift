@@ -1,0 +1,240 @@
+import ClientCore
+import JSON
+import Wire
+
+/// A page of the list of conversations.
+public struct ConversationsPage: Sendable {
+    /// The conversations, latest activity first.
+    public var conversations: [Conversation]
+    /// What the next page is asked for with; nil at the end.
+    public var next: String?
+    /// How many conversations the user has.
+    public var total: Int
+
+    init(_ object: JSONObject) throws {
+        conversations = try object.records("conversations", Conversation.init)
+        next = object["next"]?.string
+        total = try object.integer("total")
+    }
+}
+
+/// What is asked for by `fetchParticipants`.
+public struct ParticipantsOptions: Sendable, Hashable {
+    /// How many to leave out at the beginning; ignored where `limit` is not above 0.
+    public var offset = 0
+    /// How many at most; 0 or less for all.
+    public var limit = 0
+    /// `desc`: who joined last comes first.
+    public var order = PageRequest.Order.desc
+    /// Only `created_at`.
+    public var orderBy = "created_at"
+
+    /// All participants, who joined last first.
+    public init() {}
+}
+
+/// The answer of `fetchParticipants`.
+public struct ParticipantsResponse: Sendable {
+    /// The participants.
+    public var participants: [Participant]
+    /// How many there are in all.
+    public var total: Int
+    /// How many were asked for.
+    public var limit: Int
+    /// How many were left out at the beginning.
+    public var offset: Int
+
+    init(_ object: JSONObject) throws {
+        participants = try object.records("participants", Participant.init)
+        total = try object.integer("total")
+        limit = try object.integer("limit")
+        offset = try object.integer("offset")
+    }
+}
+
+/// Conversations: the list, one of them, who takes part, and changing them.
+extension ChatClient {
+    /// Subscribes to the list of the user's conversations, now and whenever a session begins, for
+    /// as long as somebody holds what this returns.
+    public func subscribeConversations() -> Updates<ConversationsUpdate> {
+        listen({ $0.listenToList($1) }, { $0.endListeningToList($1) })
+    }
+
+    /// Subscribes to the list, and has a handler called with its changes, one call after the other.
+    /// `list` is the whole list with them, latest activity first; where it was read as a whole,
+    /// there are no deltas.
+    /// - Returns: The subscription; cancel it to end it.
+    @discardableResult
+    public func subscribeConversations(
+        handler:
+            @escaping @Sendable (
+                _ conversationDeltas: [ConversationDelta], _ list: [Conversation]
+            ) -> Void
+    ) -> Task<Void, Never> {
+        let updates = subscribeConversations()
+        return Task {
+            for await update in updates {
+                switch update {
+                case .all(let list): handler([], list)
+                case .changed(let deltas, let list): handler(deltas, list)
+                case .open, .failed: break
+                }
+            }
+        }
+    }
+
+    /// Fetches a page of the list of conversations.
+    /// - Parameters:
+    ///   - cursor: `next` of the page before; nil for the first.
+    ///   - cached: Called before this returns, with what the gateway's cache has.
+    /// - Throws: `ClientError`.
+    public func fetchConversations(
+        limit: Int = 100, cursor: String? = nil,
+        cached: (@Sendable (ConversationsPage) -> Void)? = nil
+    ) async throws -> ConversationsPage {
+        let params = Self.listParams(limit, cursor)
+        return try await call("fetchConversations", params, cached) { try ConversationsPage($0) }
+    }
+
+    /// The same, each answer as it comes: perhaps one from the cache, then the one that counts.
+    public func conversations(
+        limit: Int = 100, cursor: String? = nil
+    ) -> AsyncThrowingStream<Phase<ConversationsPage>, any Error> {
+        phases("fetchConversations", Self.listParams(limit, cursor)) { try ConversationsPage($0) }
+    }
+
+    private static func listParams(_ limit: Int, _ cursor: String?) -> RequestParams {
+        var params = RequestParams()
+        params.set("limit", limit)
+        params.set("cursor", cursor)
+        return params
+    }
+
+    /// Fetches one conversation.
+    /// - Throws: `ClientError`.
+    public func fetchConversation(
+        _ conversation: String, cached: (@Sendable (Conversation) -> Void)? = nil
+    ) async throws -> Conversation {
+        try await call("fetchConversation", RequestParams(conversation: conversation), cached) {
+            try Self.conversation($0)
+        }
+    }
+
+    /// The same, each answer as it comes: perhaps one from the cache, then the one that counts.
+    public func conversation(
+        _ conversation: String
+    ) -> AsyncThrowingStream<Phase<Conversation>, any Error> {
+        phases("fetchConversation", RequestParams(conversation: conversation)) {
+            try Self.conversation($0)
+        }
+    }
+
+    /// Each answer to `fetchMessages` as it comes: perhaps one from the cache, then the one that
+    /// counts.
+    public func messages(
+        conversation: String, _ page: PageRequest = PageRequest()
+    ) -> AsyncThrowingStream<Phase<MessagesFrame>, any Error> {
+        phases("fetchMessages", RequestParams(page, of: conversation)) { try MessagesFrame($0) }
+    }
+
+    /// Fetches who takes part in a conversation.
+    /// - Throws: `ClientError`.
+    public func fetchParticipants(
+        conversationID: String, options: ParticipantsOptions = ParticipantsOptions(),
+        cached: (@Sendable (ParticipantsResponse) -> Void)? = nil
+    ) async throws -> ParticipantsResponse {
+        try await call("fetchParticipants", Self.params(conversationID, options), cached) {
+            try ParticipantsResponse($0)
+        }
+    }
+
+    /// The same, each answer as it comes: perhaps one from the cache, then the one that counts.
+    public func participants(
+        conversationID: String, options: ParticipantsOptions = ParticipantsOptions()
+    ) -> AsyncThrowingStream<Phase<ParticipantsResponse>, any Error> {
+        phases("fetchParticipants", Self.params(conversationID, options)) {
+            try ParticipantsResponse($0)
+        }
+    }
+
+    private static func params(
+        _ conversation: String, _ options: ParticipantsOptions
+    ) -> RequestParams {
+        var params = RequestParams(conversation: conversation)
+        params.set("limit", options.limit)
+        params.set("offset", options.offset)
+        params.set("order", options.order.rawValue)
+        params.set("order_by", options.orderBy)
+        return params
+    }
+
+    // MARK: Changing
+
+    /// Creates a conversation; the caller takes part and is admin.
+    /// - Parameter isDistinct: One of the same people that exists is given instead.
+    /// - Throws: `ClientError`.
+    public func createConversation(
+        id: String? = nil, title: String? = nil, participants: [String],
+        metadata: RawJSON? = nil, isDistinct: Bool = false
+    ) async throws -> Conversation {
+        var params = RequestParams()
+        params.set("id", id)
+        params.set("title", title)
+        params.set("participants", participants)
+        params.set("metadata", metadata)
+        params.set("distinct", isDistinct)
+        return try await call("createConversation", params, nil) { try Self.conversation($0) }
+    }
+
+    /// Changes the title or the metadata of a conversation; nil leaves it as it is.
+    /// - Throws: `ClientError`.
+    @discardableResult
+    public func updateConversation(
+        _ conversation: String, title: String? = nil, metadata: RawJSON? = nil
+    ) async throws -> Conversation {
+        var params = RequestParams(conversation: conversation)
+        params.set("title", title)
+        params.set("metadata", metadata)
+        return try await call("updateConversation", params, nil) { try Self.conversation($0) }
+    }
+
+    /// Who takes part in a conversation, or is admin of it, and how that is changed.
+    public enum MembersChange: String, Sendable {
+        /// Lets users take part.
+        case addParticipants
+        /// Lets users take part no more.
+        case removeParticipants
+        /// Makes users admins.
+        case addAdmins
+        /// Makes users admins no more.
+        case removeAdmins
+    }
+
+    /// Changes who takes part in a conversation, or is admin of it.
+    /// - Throws: `ClientError`.
+    @discardableResult
+    public func changeMembers(
+        of conversation: String, _ change: MembersChange, users: [String]
+    ) async throws -> Conversation {
+        var params = RequestParams(conversation: conversation)
+        params.set("users", users)
+        return try await call(change.rawValue, params, nil) { try Self.conversation($0) }
+    }
+
+    /// Takes part in a conversation no more.
+    /// - Throws: `ClientError`.
+    public func leaveConversation(_ conversation: String) async throws {
+        try await call("leaveConversation", RequestParams(conversation: conversation), nil) { _ in }
+    }
+
+    /// Deletes a conversation for all.
+    /// - Throws: `ClientError`.
+    public func deleteConversation(_ conversation: String) async throws {
+        try await call("deleteConversation", RequestParams(conversation: conversation), nil) { _ in
+        }
+    }
+
+    private static func conversation(_ answer: JSONObject) throws -> Conversation {
+        try JSONObject.record(answer.object("conversation"), Conversation.init)
+    }
+}

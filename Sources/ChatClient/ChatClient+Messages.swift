@@ -1,0 +1,220 @@
+import ClientCore
+import Glibc
+import Wire
+
+/// Messages: subscribing, reading, writing.
+extension ChatClient {
+    /// Subscribes to a conversation's messages, now and whenever a session begins, for as long as
+    /// somebody holds what this returns. The first element is what is held, if anything is.
+    public func subscribeMessages(conversation: String) -> Updates<ConversationUpdate> {
+        listen(
+            { $0.listen($1, to: conversation) }, { $0.endListening($1, to: conversation) })
+    }
+
+    /// Subscribes to a conversation's messages, and has a handler called with their changes, one
+    /// call after the other. What was there when the subscription began comes as inserted.
+    ///
+    /// A log that was recreated begins with a call whose `reset` is true: forget the list first.
+    /// - Returns: The subscription; cancel it to end it.
+    @discardableResult
+    public func subscribeMessages(
+        conversation: String,
+        handler: @escaping @Sendable (_ messageDeltas: [MessageDelta], _ reset: Bool) -> Void
+    ) -> Task<Void, Never> {
+        let updates = subscribeMessages(conversation: conversation)
+        return Task {
+            for await update in updates {
+                switch update {
+                case .began(let snapshot):
+                    handler(
+                        snapshot.messages.map { MessageDelta(type: .inserted, message: $0) }, true)
+                case .resumed(let frame), .changed(let frame):
+                    if !frame.deltas.isEmpty { handler(frame.deltas, false) }
+                case .forgotten: handler([], true)
+                default: break
+                }
+            }
+        }
+    }
+
+    /// Fetches a page of messages.
+    ///
+    /// - Parameters:
+    ///   - page: Where it lies; the latest messages if nothing is said.
+    ///   - cached: Called before this returns, with what the gateway's cache has, if that is not
+    ///     certain to be all. It is for display only.
+    /// - Throws: `ClientError`.
+    public func fetchMessages(
+        conversation: String, _ page: PageRequest = PageRequest(),
+        cached: (@Sendable (MessagesFrame) -> Void)? = nil
+    ) async throws -> MessagesFrame {
+        try await call("fetchMessages", RequestParams(page, of: conversation), cached) {
+            try MessagesFrame($0)
+        }
+    }
+
+    /// Fetches the messages before one, or the latest.
+    /// - Throws: `ClientError`.
+    public func fetchMessages(
+        conversation: String, beforeMessage: Message?, limit: Int = 100,
+        order: PageRequest.Order = .desc,
+        cached: (@Sendable ([Message]) -> Void)? = nil
+    ) async throws -> [Message] {
+        let page = PageRequest(
+            before: beforeMessage.map(Anchor.init), limit: limit, order: order)
+        return try await messages(conversation, page, cached)
+    }
+
+    /// Fetches the messages after one: the next ones, whatever the order.
+    /// - Throws: `ClientError`.
+    public func fetchMessages(
+        conversation: String, afterMessage: Message, limit: Int = 100,
+        order: PageRequest.Order = .desc,
+        cached: (@Sendable ([Message]) -> Void)? = nil
+    ) async throws -> [Message] {
+        let page = PageRequest(after: Anchor(afterMessage), limit: limit, order: order)
+        return try await messages(conversation, page, cached)
+    }
+
+    private func messages(
+        _ conversation: String, _ page: PageRequest, _ cached: (@Sendable ([Message]) -> Void)?
+    ) async throws -> [Message] {
+        let first = cached.map { cached in
+            { @Sendable (page: MessagesFrame) in cached(page.messages) }
+        }
+        return try await fetchMessages(conversation: conversation, page, cached: first).messages
+    }
+
+    /// The ends of the runs of what the gateway has of a conversation, newest first, and its gaps.
+    /// - Throws: `ClientError`.
+    public func findBoundaries(
+        conversation: String
+    ) async throws -> (boundaries: [Boundary], gaps: [Gap], head: Head) {
+        try await call("findBoundaries", RequestParams(conversation: conversation), nil) {
+            (
+                try $0.records("boundaries", Boundary.init), try $0.gaps("gaps"),
+                try $0.head("head")
+            )
+        }
+    }
+
+    // MARK: Writing
+
+    /// Sends a message, at once or as soon as there is a session: it is kept until it has arrived
+    /// or was refused. Whoever is subscribed sees it as a draft, then as the message, under one id.
+    ///
+    /// - Returns: The id under which it is sent.
+    @discardableResult
+    public func send(
+        _ body: String?, to conversation: String, attachment: RawJSON? = nil,
+        metadata: RawJSON? = nil
+    ) -> String {
+        let draft = Draft(
+            id: MessageID.make(), body: body, attachment: attachment, metadata: metadata,
+            createdAt: Clock.now().clock)
+        runner.post { runner in
+            runner.restore(conversation)
+            runner.perform { session, _ in session.send(draft, to: conversation) }
+        }
+        return draft.id
+    }
+
+    /// Tries a draft again that failed.
+    public func retry(_ draft: String, in conversation: String) {
+        runner.post { $0.perform { session, _ in session.retry(draft, of: conversation) } }
+    }
+
+    /// Gives a draft up. One that is under way may still arrive.
+    public func discard(_ draft: String, in conversation: String) {
+        runner.post { $0.perform { session, _ in session.discard(draft, of: conversation) } }
+    }
+
+    /// What is not sent yet, oldest first.
+    public func drafts(in conversation: String) async -> [Draft] {
+        await runner.run { runner in
+            runner.restore(conversation)
+            return runner.present.drafts(of: conversation)
+        }
+    }
+
+    /// Changes the text of one's own message; nil takes it away.
+    /// - Throws: `ClientError`.
+    @discardableResult
+    public func edit(
+        _ message: String, in conversation: String, body: String?, metadata: RawJSON? = nil
+    ) async throws -> Message {
+        var params = RequestParams(conversation: conversation)
+        params.set("id", message)
+        params.set("body", body.map(RawJSON.init(string:)) ?? .null)
+        params.set("metadata", metadata)
+        return try await change("editMessage", params, conversation)
+    }
+
+    /// Deletes a message: one's own, or as an admin any. It stays as a tombstone.
+    /// - Throws: `ClientError`.
+    @discardableResult
+    public func delete(_ message: String, in conversation: String) async throws -> Message {
+        var params = RequestParams(conversation: conversation)
+        params.set("id", message)
+        return try await change("deleteMessage", params, conversation)
+    }
+
+    private func change(
+        _ method: String, _ params: RequestParams, _ conversation: String
+    ) async throws -> Message {
+        let message = try await call(method, params, nil) { answer in
+            try JSONObject.record(answer.object("message"), Message.init)
+        }
+        runner.post { $0.perform { session, _ in session.show([message], in: conversation) } }
+        return message
+    }
+
+    /// Says that everything up to a place was read. The marker never moves back.
+    /// - Returns: Where the marker stands, and how many messages above it are unread.
+    /// - Throws: `ClientError`.
+    @discardableResult
+    public func markRead(
+        conversation: String, upTo seq: Int
+    ) async throws -> (lastReadSeq: Int, unreadCount: Int) {
+        var params = RequestParams(conversation: conversation)
+        params.set("seq", seq)
+        let read = try await call("markRead", params, nil) {
+            (try $0.integer("lastReadSeq"), try $0.integer("unreadCount"))
+        }
+        runner.post { runner in
+            runner.perform { session, _ in
+                session.marked(conversation, upTo: read.0, unread: read.1)
+            }
+        }
+        return read
+    }
+
+    /// Tells the others that one types, or has stopped. Say `begin` again every few seconds.
+    /// - Throws: `ClientError`.
+    public func typing(conversation: String, _ state: TypingState) async throws {
+        var params = RequestParams(conversation: conversation)
+        params.set("state", state.rawValue)
+        try await call("typing", params, nil) { _ in }
+    }
+}
+
+extension Anchor {
+    /// The place of a message, or where it has none, its id.
+    init(_ message: Message) { self = message.seq.map(Anchor.seq) ?? .id(message.id) }
+}
+
+/// Ids for messages: in the order of time, so that stores keep them well, and never the same.
+enum MessageID {
+    private static let digits = Array("0123456789abcdefghjkmnpqrstvwxyz")
+
+    /// 48 bits of milliseconds and 80 random ones, in 26 digits (a ULID).
+    static func make() -> String {
+        var text = ""
+        let time = UInt64(max(0, Clock.now().clock.milliseconds))
+        for shift in stride(from: 45, through: 0, by: -5) {
+            text.append(digits[Int(time >> UInt64(shift)) & 31])
+        }
+        for _ in 0..<16 { text.append(digits[Int.random(in: 0..<32)]) }
+        return text
+    }
+}

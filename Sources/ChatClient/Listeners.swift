@@ -1,0 +1,95 @@
+import ClientCore
+import Wire
+
+/// Who listens to what. Touched on the client's thread.
+struct Listeners {
+    private var conversations: [ID: [Int: UpdateQueue<ConversationUpdate>]] = [:]
+    private var lists: [Int: UpdateQueue<ConversationsUpdate>] = [:]
+    private var states: [Int: UpdateQueue<ConnectionState>] = [:]
+    /// The places that each listener of a conversation looks at.
+    private var windows: [ID: [Int: Coverage]] = [:]
+
+    // MARK: Conversations
+
+    mutating func add(
+        _ queue: UpdateQueue<ConversationUpdate>, _ number: Int, to conversation: String
+    ) {
+        conversations[conversation.id, default: [:]][number] = queue
+    }
+
+    /// - Returns: whether nobody listens to the conversation any more.
+    mutating func remove(_ number: Int, of conversation: String) -> Bool {
+        let id = conversation.id
+        conversations[id]?[number] = nil
+        windows[id]?[number] = nil
+        guard conversations[id]?.isEmpty ?? true else { return false }
+        conversations[id] = nil
+        windows[id] = nil
+        return true
+    }
+
+    func tell(_ conversation: String, _ update: ConversationUpdate) {
+        let weight = update.messageCount
+        for queue in (conversations[conversation.id] ?? [:]).values {
+            queue.push(update, weight: weight)
+        }
+    }
+
+    /// - Returns: the places of the conversation that anybody looks at.
+    mutating func watch(_ places: Coverage, _ number: Int, of conversation: String) -> Coverage {
+        let id = conversation.id
+        guard conversations[id]?[number] != nil else { return Coverage() }
+        windows[id, default: [:]][number] = places
+        return (windows[id] ?? [:]).values.reduce(Coverage()) { $0.union($1) }
+    }
+
+    // MARK: The list, and the state
+
+    mutating func add(_ queue: UpdateQueue<ConversationsUpdate>, _ number: Int) {
+        lists[number] = queue
+    }
+
+    mutating func add(_ queue: UpdateQueue<ConnectionState>, _ number: Int) {
+        states[number] = queue
+    }
+
+    /// - Returns: whether nobody listens to the list any more.
+    mutating func removeList(_ number: Int) -> Bool {
+        lists[number] = nil
+        return lists.isEmpty
+    }
+
+    mutating func removeState(_ number: Int) { states[number] = nil }
+
+    func tell(_ update: ConversationsUpdate) { for queue in lists.values { queue.push(update) } }
+    func tell(_ state: ConnectionState) { for queue in states.values { queue.push(state) } }
+
+    // MARK: All
+
+    /// Whether somebody is so far behind that nothing more should come.
+    var isFull: Bool {
+        conversations.values.contains { $0.values.contains(where: \.isFull) }
+            || lists.values.contains(where: \.isFull)
+    }
+
+    mutating func endAll() {
+        for queues in conversations.values { for queue in queues.values { queue.end() } }
+        for queue in lists.values { queue.end() }
+        for queue in states.values { queue.end() }
+        self = Listeners()
+    }
+}
+
+extension ConversationUpdate {
+    /// How many messages it carries.
+    fileprivate var messageCount: Int {
+        switch self {
+        case .began(let snapshot): snapshot.messages.count + snapshot.shown.count
+        case .resumed(let frame), .changed(let frame), .page(_, .success(let frame)):
+            frame.messages.count
+        case .shown(let messages): messages.count
+        case .drafts(let drafts): drafts.count
+        default: 1
+        }
+    }
+}

@@ -1,0 +1,259 @@
+import ClientCore
+import Dispatch
+import JSON
+import WebSockets
+import Wire
+
+/// The thread of one client, and everything that lives on it: the event loop with the socket, the
+/// session that decides, the store, and who listens. What others want of it is posted as a job.
+// Safety: every property is touched on the loop thread only; others come in by `post`. Before the
+// thread is started, `init` may.
+final class Runner: @unchecked Sendable {
+    typealias Answer = (_ isCached: Bool, Result<JSONObject, ClientError>) -> Void
+
+    private let loop: ServiceLoop
+    private let socket: Client
+    private let ask: @Sendable (_ isExpired: Bool) async throws -> Credentials?
+    private var session: ClientSession
+    private var store: ClientStore?
+    private var alarm: Alarm?
+    private var socketNumber: UInt = 0
+    private var isPaused = false
+    private var answers: [Int: Answer] = [:]
+    private var nextNumber = 1
+    private var listeners = Listeners()
+    private var unsaved: Set<ID> = []
+    private var isListUnsaved = false
+    private var waiting: [ClientSession.Action] = []
+    private var isPerforming = false
+
+    /// - Throws: `WebSocketError` if there is no event loop, or the trusted roots can't be read.
+    init(
+        endpoint: ClientEndpoint, options: ClientSession.Options, store: ClientStore?,
+        ask: @escaping @Sendable (_ isExpired: Bool) async throws -> Credentials?
+    ) throws {
+        loop = try ServiceLoop()
+        socket = try Client(loop: loop, endpoint: endpoint)
+        session = ClientSession(options)
+        self.store = store
+        self.ask = ask
+        if let list = store?.list() { session.restore(list) }
+        alarm = loop.alarm { [unowned self] in perform { $0.tick($1) } }
+        socket.delegate = self
+        loop.onTurnEnd = { [unowned self] in save() }
+    }
+
+    /// Begins to run; the thread ends with `stop`.
+    func start() {
+        DispatchQueue(label: "gapless.client").async { self.loop.run() }
+    }
+
+    /// Ends the session and the thread. May be called on any thread.
+    func stop() {
+        post { runner in
+            runner.perform { $0.close($1) }
+            runner.save()
+            runner.listeners.endAll()
+            runner.store = nil
+            runner.loop.stop()
+        }
+    }
+
+    /// Runs a job on the client's thread, after those that were posted before.
+    func post(_ job: @escaping @Sendable (Runner) -> Void) {
+        loop.post { job(self) }
+    }
+
+    /// Runs a job on the client's thread and gives back what it gives.
+    func run<Value: Sendable>(_ job: @escaping @Sendable (Runner) -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            post { continuation.resume(returning: job($0)) }
+        }
+    }
+
+    // MARK: The session
+
+    /// Lets the session take something in, and does what it wants done.
+    func perform(_ body: (inout ClientSession, Instant) -> Void) {
+        loop.preconditionOnLoop()
+        let now = Clock.now()
+        body(&session, now)
+        waiting.append(contentsOf: session.takeActions())
+        // What an action leads to comes behind the actions that were decided before it.
+        guard !isPerforming else { return }
+        isPerforming = true
+        var next = 0
+        while next < waiting.count {
+            perform(waiting[next])
+            next += 1
+        }
+        waiting.removeAll(keepingCapacity: true)
+        isPerforming = false
+        setAlarm(now)
+        if !isPaused, session.state.isLive, listeners.isFull { pause(true) }
+    }
+
+    private func setAlarm(_ now: Instant) {
+        let next = session.nextAlarm.map { Int(clamping: $0 - now.monotonic) }
+        alarm?.set(milliseconds: next)
+    }
+
+    private func perform(_ action: ClientSession.Action) {
+        switch action {
+        case .ask(let attempt, let isExpired): askCredentials(attempt, isExpired)
+        case .connect:
+            isPaused = false
+            socketNumber = socket.connect()
+        case .write(let text): socket.send(text)
+        case .disconnect: socket.abandon()
+        case .answer(let number, let isCached, let result):
+            let answer = isCached ? answers[number] : answers.removeValue(forKey: number)
+            answer?(isCached, result)
+        case .tell(let conversation, let update): listeners.tell(conversation, update)
+        case .tellList(let update): listeners.tell(update)
+        case .state(let state): listeners.tell(state)
+        case .save(let conversation): if store != nil { unsaved.insert(conversation.id) }
+        case .saveList: isListUnsaved = store != nil
+        }
+    }
+
+    private func askCredentials(_ attempt: Int, _ isExpired: Bool) {
+        Task { [ask] in
+            do {
+                let credentials = try await ask(isExpired)
+                post { $0.perform { $0.credentials(credentials, attempt: attempt, $1) } }
+            } catch {
+                post { $0.perform { $0.credentialsFailed(attempt: attempt, $1) } }
+            }
+        }
+    }
+
+    /// The state of the session, to be read.
+    var present: ClientSession { session }
+
+    /// Makes a request. `answer` is called once with the result, and before that perhaps with one
+    /// from the gateway's cache.
+    func request(
+        _ method: String, _ params: RequestParams, _ answer: @escaping Answer
+    ) {
+        let number = takeNumber()
+        answers[number] = answer
+        perform { session, _ in session.request(number, method, params) }
+    }
+
+    func takeNumber() -> Int {
+        defer { nextNumber += 1 }
+        return nextNumber
+    }
+
+    // MARK: Listening
+
+    /// Adds a listener of a conversation, which is told first what is held.
+    func listen(_ queue: UpdateQueue<ConversationUpdate>, to conversation: String) -> Int {
+        restore(conversation)
+        let number = takeNumber()
+        listeners.add(queue, number, to: conversation)
+        if let snapshot = session.snapshot(of: conversation) { queue.push(.began(snapshot)) }
+        let drafts = session.drafts(of: conversation)
+        if !drafts.isEmpty { queue.push(.drafts(drafts)) }
+        if session.isOpen(conversation) { queue.push(.open(true)) }
+        if session.isLive(conversation) { queue.push(.live(true)) }
+        perform { session, _ in session.subscribe(to: conversation) }
+        return number
+    }
+
+    func endListening(_ number: Int, to conversation: String) {
+        guard listeners.remove(number, of: conversation) else { return }
+        perform { session, _ in
+            session.watch([], of: conversation)
+            session.unsubscribe(from: conversation)
+        }
+    }
+
+    func watch(_ places: Coverage, _ number: Int, of conversation: String) {
+        let all = listeners.watch(places, number, of: conversation)
+        perform { session, _ in session.watch(all, of: conversation) }
+    }
+
+    func listenToList(_ queue: UpdateQueue<ConversationsUpdate>) -> Int {
+        let number = takeNumber()
+        listeners.add(queue, number)
+        if session.list.isLoaded { queue.push(.all(session.list.conversations)) }
+        if session.list.isOpen { queue.push(.open(true)) }
+        perform { session, now in session.watchList(now) }
+        return number
+    }
+
+    func endListeningToList(_ number: Int) {
+        guard listeners.removeList(number) else { return }
+        perform { session, _ in session.unwatchList() }
+    }
+
+    func listenToState(_ queue: UpdateQueue<ConnectionState>) -> Int {
+        let number = takeNumber()
+        listeners.add(queue, number)
+        queue.push(session.state)
+        return number
+    }
+
+    func endListeningToState(_ number: Int) { listeners.removeState(number) }
+
+    /// A listener that was behind has caught up.
+    func drained() {
+        if isPaused, !listeners.isFull { pause(false) }
+    }
+
+    private func pause(_ pause: Bool) {
+        isPaused = pause
+        socket.pauseReading(pause)
+        perform { $0.paused(pause, $1) }
+    }
+
+    // MARK: The store
+
+    /// Takes over what is stored of a conversation, before it is used.
+    func restore(_ conversation: String) {
+        guard let store, !session.isKnown(conversation) else { return }
+        let (holder, drafts) = store.conversation(conversation)
+        perform { session, _ in session.restore(conversation, holder, drafts) }
+    }
+
+    /// Writes what has changed in this turn, in one transaction.
+    private func save() {
+        guard let store, !unsaved.isEmpty || isListUnsaved else { return }
+        let changed = unsaved.map { id -> ClientStore.Change in
+            let conversation = id.text
+            return ClientStore.Change(
+                conversation: conversation, changes: session.takeChanges(of: conversation),
+                holder: session.holder(of: conversation) ?? Holder(),
+                drafts: session.drafts(of: conversation))
+        }
+        let list = isListUnsaved ? session.list : nil
+        unsaved = []
+        isListUnsaved = false
+        // A store that lacks a change would tell lies from then on, so it is given up for good.
+        if !store.write(changed, list) { self.store = nil }
+    }
+
+    /// Erases everything that is stored.
+    func erase() {
+        unsaved = []
+        isListUnsaved = false
+        store?.erase()
+        store = nil
+    }
+}
+
+extension Runner: ClientDelegate {
+    func opened(_ socket: UInt) {
+        if socket == socketNumber { perform { $0.opened($1) } }
+    }
+
+    func received(_ socket: UInt, _ text: [UInt8]) {
+        if socket == socketNumber { perform { $0.received(text, $1) } }
+    }
+
+    func closed(_ socket: UInt, code: UInt16?) {
+        if socket == socketNumber { perform { $0.closed(code: code, $1) } }
+    }
+}

@@ -1,0 +1,274 @@
+import Chat
+import JSON
+import Wire
+
+/// How a session subscribes to conversations, resumes them, and keeps what they hold.
+extension ClientSession {
+    /// What is held of a conversation; nil if nobody ever asked for it.
+    package func holder(of conversation: String) -> Holder? {
+        conversations[conversation.id]?.holder
+    }
+
+    /// What is held, for somebody who begins to listen; nil while nothing is known.
+    package func snapshot(of conversation: String) -> ConversationUpdate.Snapshot? {
+        guard let state = conversations[conversation.id],
+            state.phase == .live || state.holder.head != nil
+        else { return nil }
+        return ConversationUpdate.Snapshot(state.holder)
+    }
+
+    /// Whether the subscription is live.
+    package func isLive(_ conversation: String) -> Bool {
+        conversations[conversation.id]?.phase == .live
+    }
+
+    /// Whether there may be changes that the gateway does not know of.
+    package func isOpen(_ conversation: String) -> Bool {
+        conversations[conversation.id]?.isOpen ?? false
+    }
+
+    /// What is not sent yet, oldest first.
+    package func drafts(of conversation: String) -> [Draft] {
+        conversations[conversation.id]?.outbox.drafts ?? []
+    }
+
+    /// Whether the conversation is known, so that nothing has to be restored.
+    package func isKnown(_ conversation: String) -> Bool { conversations[conversation.id] != nil }
+
+    /// Takes over what a store has kept, before anything else is asked of the conversation.
+    package mutating func restore(_ conversation: String, _ holder: Holder?, _ drafts: [Draft]) {
+        var state = ConversationState(id: conversation)
+        if let holder { state.holder = holder }
+        state.outbox = Outbox(drafts)
+        conversations[conversation.id] = state
+    }
+
+    /// Gives what a store has to write since the last time.
+    package mutating func takeChanges(of conversation: String) -> HolderChanges {
+        let id = conversation.id
+        defer { conversations[id]?.holder.changes = HolderChanges() }
+        return conversations[id]?.holder.changes ?? HolderChanges()
+    }
+
+    // MARK: Subscribing
+
+    /// Subscribes, now and whenever a session begins.
+    package mutating func subscribe(to conversation: String) {
+        let id = conversation.id
+        var state = conversations[id] ?? ConversationState(id: conversation)
+        let begins = state.phase == .idle || state.phase == .ended
+        if begins { state.phase = .waiting }
+        conversations[id] = state
+        if begins, self.state.isLive { subscribe(id) }
+    }
+
+    /// Ends the subscription; what is held stays, and `subscribe` resumes it.
+    package mutating func unsubscribe(from conversation: String) {
+        let id = conversation.id
+        guard let state = conversations[id], state.phase != .idle else { return }
+        clear(.subscribe(id))
+        conversations[id]?.phase = .idle
+        conversations[id]?.subscription += 1
+        if self.state.isLive, state.phase == .live || state.phase == .opening {
+            send("unsubscribeMessages", RequestParams(conversation: state.id), .nothing)
+        }
+    }
+
+    mutating func subscribe(_ id: ID) {
+        guard state.isLive, var conversation = conversations[id] else { return }
+        clear(.subscribe(id))
+        conversation.phase = .opening
+        conversation.subscription += 1
+        let have = conversation.holder.resumable()
+        conversations[id] = conversation
+        var params = RequestParams(conversation: conversation.id)
+        params.set("have", have)
+        params.set("limit", options.page)
+        send(
+            "subscribeMessages", params,
+            .subscribe(
+                id, subscription: conversation.subscription, resumed: have != nil,
+                epoch: have?.head.epoch))
+    }
+
+    /// - Parameter epoch: of what it was resumed with; nil if it was with nothing.
+    mutating func subscribed(
+        _ id: ID, _ result: Result<JSONObject, RequestError>, _ epoch: String?, _ now: Instant
+    ) throws(FrameError) {
+        let frame: MessagesFrame
+        switch result {
+        case .success(let answer): frame = try MessagesFrame(answer)
+        case .failure(let error): return subscriptionFailed(id, error, now)
+        }
+        let continues = epoch == frame.head.epoch && !frame.isReset
+        conversations[id]?.holder.subscribed(frame, resumed: epoch != nil)
+        conversations[id]?.phase = .live
+        conversations[id]?.backoff.reset()
+        if continues { tell(id, .resumed(frame)) } else { begin(id) }
+        confirm(frame.messages, in: id)
+        conversations[id]?.wasOpen = frame.isOpen
+        setOpen(id, frame.isOpen)
+        tell(id, .live(true))
+        settle(id)
+        sendNext(id)
+    }
+
+    /// Tells what is held now, which replaces what was told before.
+    private mutating func begin(_ id: ID) {
+        guard let holder = conversations[id]?.holder else { return }
+        tell(id, .began(ConversationUpdate.Snapshot(holder)))
+    }
+
+    /// Whether a head is of another log than what is held: then the holder forgets, unasked.
+    private func isOtherLog(_ head: Head, than id: ID) -> Bool {
+        conversations[id]?.holder.head.map { $0.epoch != head.epoch } ?? false
+    }
+
+    private mutating func subscriptionFailed(_ id: ID, _ error: RequestError, _ now: Instant) {
+        if error.retry == .never {
+            conversations[id]?.phase = .ended
+            if error.code == .notFound || error.code == .forbidden { forget(id) }
+        } else {
+            conversations[id]?.phase = .waiting
+            let wait =
+                error.after.map(Int64.init) ?? conversations[id]?.backoff.next(options.random())
+            set(.subscribe(id), at: now.monotonic + (wait ?? 0))
+        }
+        tell(id, .failed(.refused(error)))
+    }
+
+    /// A session began: everything that is wanted is asked for again.
+    mutating func resumeAll(_ now: Instant) {
+        for id in conversations.keys.sorted(by: { $0.text < $1.text }) {
+            if conversations[id]?.phase == .waiting { subscribe(id) } else { sendNext(id) }
+        }
+        if list.isWanted { subscribeList(now) }
+    }
+
+    /// The session is over: nothing is live, and what was under way is not any more.
+    mutating func interruptAll() {
+        clear(.watch)
+        clear(.recount)
+        for id in conversations.keys.sorted(by: { $0.text < $1.text }) {
+            clear(.subscribe(id))
+            clear(.outbox(id))
+            conversations[id]?.outbox.interrupt()
+            guard let phase = conversations[id]?.phase, phase == .live || phase == .opening else {
+                continue
+            }
+            conversations[id]?.phase = .waiting
+            if phase == .live { tell(id, .live(false)) }
+        }
+    }
+
+    // MARK: Events
+
+    mutating func take(_ frame: MessagesFrame, of id: ID) {
+        guard conversations[id]?.phase == .live else { return }
+        let isOtherLog = isOtherLog(frame.head, than: id)
+        conversations[id]?.holder.event(frame)
+        conversations[id]?.wasOpen = frame.isOpen
+        if isOtherLog { begin(id) } else { tell(id, .changed(frame)) }
+        confirm(frame.messages, in: id)
+        setOpen(id, frame.isOpen)
+        settle(id)
+    }
+
+    mutating func reset(_ id: ID) {
+        guard conversations[id]?.phase == .live else { return }
+        forget(id)
+        subscribe(id)
+    }
+
+    mutating func ended(_ id: ID, _ reason: UnsubscribeReason?) {
+        guard conversations[id]?.phase == .live else { return }
+        conversations[id]?.phase = .ended
+        // A page that is still under way is not of a subscription any more.
+        conversations[id]?.subscription += 1
+        forget(id)
+        let why = reason?.rawValue ?? "for a reason that this client does not know"
+        tell(id, .failed(.refused(RequestError(.notFound, "conversation: \(why)"))))
+    }
+
+    private mutating func forget(_ id: ID) {
+        conversations[id]?.holder.forget()
+        tell(id, .forgotten)
+        act(.save(id.text))
+    }
+
+    mutating func setOpen(_ id: ID, _ isOpen: Bool) {
+        guard conversations[id]?.isOpen != isOpen else { return }
+        conversations[id]?.isOpen = isOpen
+        tell(id, .open(isOpen))
+    }
+
+    /// Has what changed stored, and lets go of what is too much.
+    private mutating func settle(_ id: ID) {
+        guard let kept = conversations[id]?.kept else { return }
+        let dropped = conversations[id]?.holder.trim(to: options.retained, keeping: kept)
+        if let dropped, !dropped.isEmpty { tell(id, .dropped(dropped)) }
+        act(.save(id.text))
+    }
+
+    /// Says which places somebody looks at: they are kept.
+    package mutating func watch(_ places: Coverage, of conversation: String) {
+        conversations[conversation.id]?.watched = places
+    }
+
+    // MARK: Pages
+
+    /// Asks for a page of a live subscription; it comes as `ConversationUpdate.page`.
+    package mutating func fetch(_ conversation: String, _ page: PageRequest, token: Int) {
+        let id = conversation.id
+        guard state.isLive, let known = conversations[id], known.phase == .live else {
+            return tell(id, .page(token, .failure(lost)))
+        }
+        send(
+            "fetchMessages", RequestParams(page, of: known.id),
+            .page(id, subscription: known.subscription, token: token))
+    }
+
+    mutating func takeCached(_ answer: JSONObject, _ about: Pending) throws(FrameError) {
+        guard case .page(let id, let subscription, let token) = about,
+            conversations[id]?.subscription == subscription
+        else { return }
+        var frame = try MessagesFrame(answer)
+        frame.isCached = true
+        frame.messages = conversations[id]?.holder.show(frame.messages, head: frame.head) ?? []
+        tell(id, .page(token, .success(frame)))
+    }
+
+    mutating func takePage(
+        _ id: ID, _ subscription: Int, _ token: Int, _ result: Result<JSONObject, RequestError>
+    ) throws(FrameError) {
+        // A page that was asked for before the subscription was renewed is not part of the `have`
+        // that it was renewed with, so changes since then would be missed.
+        guard conversations[id]?.subscription == subscription else {
+            return tell(id, .page(token, .failure(.disconnected)))
+        }
+        switch result {
+        case .failure(let error): tell(id, .page(token, .failure(.refused(error))))
+        case .success(let answer):
+            let frame = try MessagesFrame(answer)
+            let isOtherLog = isOtherLog(frame.head, than: id)
+            conversations[id]?.holder.fetched(frame)
+            conversations[id]?.noteRecent(frame.covers)
+            conversations[id]?.wasOpen = frame.isOpen
+            if isOtherLog { begin(id) } else { tell(id, .page(token, .success(frame))) }
+            setOpen(id, frame.isOpen)
+            settle(id)
+        }
+    }
+}
+
+extension RequestParams {
+    /// The params of `fetchMessages`.
+    package init(_ page: PageRequest, of conversation: String) {
+        self.init(conversation: conversation)
+        set("before", page.before)
+        set("after", page.after)
+        set("around", page.around)
+        set("limit", page.limit)
+        set("order", page.order.rawValue)
+    }
+}

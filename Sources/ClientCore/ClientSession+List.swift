@@ -1,0 +1,138 @@
+import Chat
+import JSON
+import Wire
+
+/// How a session keeps the list of the user's conversations.
+extension ClientSession {
+    /// Several doubts about an unread count within this time are one question, in milliseconds.
+    private static let recountDelay: Int64 = 400
+
+    /// Takes over what a store has kept.
+    package mutating func restore(_ list: ConversationList) {
+        let isWanted = self.list.isWanted
+        self.list = list
+        self.list.isWanted = isWanted
+    }
+
+    /// Subscribes to the list, now and whenever a session begins.
+    package mutating func watchList(_ now: Instant) {
+        guard !list.isWanted else { return }
+        list.isWanted = true
+        if state.isLive { subscribeList(now) }
+    }
+
+    /// Ends that; what is known stays.
+    package mutating func unwatchList() {
+        guard list.isWanted else { return }
+        list.isWanted = false
+        clear(.watch)
+        if state.isLive { send("unsubscribeConversations", RequestParams(), .nothing) }
+    }
+
+    mutating func subscribeList(_ now: Instant) {
+        clear(.watch)
+        guard state.isLive, list.isWanted else { return }
+        var params = RequestParams()
+        params.set("since", list.token)
+        params.set("limit", ConversationList.page)
+        send("subscribeConversations", params, .watch)
+    }
+
+    mutating func listSubscribed(
+        _ result: Result<JSONObject, RequestError>, _ now: Instant
+    ) throws(FrameError) {
+        switch result {
+        case .failure(let error):
+            act(.tellList(.failed(.refused(error))))
+            guard error.retry != .never else { return }
+            let wait = error.after.map(Int64.init) ?? list.backoff.next(options.random())
+            set(.watch, at: now.monotonic + wait)
+        case .success(let answer):
+            let conversations = try answer.records("conversations", Conversation.init)
+            let isComplete = answer["complete"]?.bool ?? false
+            let total = answer["total"]?.int ?? conversations.count
+            if !isComplete { list.beginWalk() }
+            for conversation in conversations { list.put(conversation) }
+            for id in try answer.elements("removed") { id.string.map { list.remove($0) } }
+            list.token = answer["token"]?.string
+            list.isLoaded = true
+            list.isOpen = answer["open"]?.bool ?? false
+            list.backoff.reset()
+            if !isComplete {
+                if conversations.count >= total { list.endWalk() } else { walk(from: nil) }
+            }
+            listChanged()
+            act(.tellList(.open(list.isOpen)))
+        }
+    }
+
+    private mutating func walk(from cursor: String?) {
+        var params = RequestParams()
+        params.set("cursor", cursor)
+        params.set("limit", ConversationList.page)
+        params.set("cached", false)
+        send("fetchConversations", params, .walk)
+    }
+
+    mutating func walked(_ result: Result<JSONObject, RequestError>) throws(FrameError) {
+        // What could not be walked stays as it was known, and the next session walks again.
+        guard case .success(let answer) = result else { return list.token = nil }
+        for conversation in try answer.records("conversations", Conversation.init) {
+            list.put(conversation)
+        }
+        if let next = answer["next"]?.string {
+            if list.records.count < ConversationList.walkLimit { walk(from: next) }
+        } else {
+            list.endWalk()
+        }
+        listChanged()
+    }
+
+    mutating func takeList(_ deltas: [ConversationDelta], _ now: Instant) {
+        guard list.isWanted else { return }
+        for delta in deltas { list.apply(delta, user: user) }
+        if !list.doubtful.isEmpty { set(.recount, at: now.monotonic + Self.recountDelay) }
+        act(.tellList(.changed(deltas, list.conversations)))
+        act(.saveList)
+    }
+
+    /// Asks for the user's own fields where they are not certain.
+    mutating func recount() {
+        let doubtful = list.doubtful.sorted { $0.text < $1.text }
+        list.doubtful = []
+        for id in doubtful {
+            var params = RequestParams(conversation: id.text)
+            params.set("cached", false)
+            send("fetchConversation", params, .recount(id.text))
+        }
+    }
+
+    mutating func recounted(
+        _ id: String, _ result: Result<JSONObject, RequestError>
+    ) throws(FrameError) {
+        guard case .success(let answer) = result,
+            let conversation = try answer.record("conversation", Conversation.init)
+        else { return }
+        guard list.records[id.id] != nil else { return }
+        list.put(conversation)
+        listChanged()
+    }
+
+    /// The user has read up to there, here or elsewhere.
+    mutating func listRead(_ conversation: String, upTo seq: Int) {
+        list.markRead(conversation, upTo: seq, unread: nil)
+        if !list.doubtful.isEmpty { recount() }
+        listChanged()
+    }
+
+    /// The answer to one's own `markRead`.
+    package mutating func marked(_ conversation: String, upTo seq: Int, unread: Int) {
+        list.markRead(conversation, upTo: seq, unread: unread)
+        listChanged()
+    }
+
+    private mutating func listChanged() {
+        act(.tellList(.all(list.conversations)))
+        act(.saveList)
+    }
+}

@@ -1,0 +1,87 @@
+import Chat
+import JSON
+import Wire
+
+/// How a session sends: at once if it can, again after an outage, each message once.
+extension ClientSession {
+    /// Sends a message, or keeps it until it can be sent.
+    package mutating func send(_ draft: Draft, to conversation: String) {
+        let id = conversation.id
+        var state = conversations[id] ?? ConversationState(id: conversation)
+        state.outbox.add(draft)
+        conversations[id] = state
+        draftsChanged(id)
+        sendNext(id)
+    }
+
+    /// Tries a failed draft again.
+    package mutating func retry(_ draft: String, of conversation: String) {
+        let id = conversation.id
+        conversations[id]?.outbox.retry(draft)
+        draftsChanged(id)
+        sendNext(id)
+    }
+
+    /// Gives a draft up. One that is under way may still arrive.
+    package mutating func discard(_ draft: String, of conversation: String) {
+        let id = conversation.id
+        conversations[id]?.outbox.discard(draft)
+        draftsChanged(id)
+    }
+
+    /// Sends what is next, if nothing is under way.
+    mutating func sendNext(_ id: ID) {
+        clear(.outbox(id))
+        guard state.isLive, let draft = conversations[id]?.outbox.next() else { return }
+        var params = RequestParams(conversation: id.text)
+        params.set("id", draft.id)
+        params.set("body", draft.body)
+        params.set("attachment", draft.attachment)
+        params.set("metadata", draft.metadata)
+        send("sendMessage", params, .send(id))
+    }
+
+    mutating func sent(
+        _ id: ID, _ result: Result<JSONObject, RequestError>, _ now: Instant
+    ) throws(FrameError) {
+        switch result {
+        case .success(let answer):
+            guard let message = try answer.record("message", Message.init) else {
+                throw FrameError("message", accepted: "an object")
+            }
+            conversations[id]?.outbox.succeed()
+            show([message], in: id)
+            sendNext(id)
+        case .failure(let error):
+            let wait = conversations[id]?.outbox.fail(error, random: options.random())
+            if let wait {
+                set(.outbox(id), at: now.monotonic + wait)
+            } else {
+                draftsChanged(id)
+                sendNext(id)
+            }
+        }
+    }
+
+    /// Shows the answer to one's own send, edit or delete, until its event comes.
+    package mutating func show(_ messages: [Message], in conversation: String) {
+        show(messages, in: conversation.id)
+    }
+
+    private mutating func show(_ messages: [Message], in id: ID) {
+        let shown = conversations[id]?.holder.show(messages) ?? []
+        if !shown.isEmpty { tell(id, .shown(shown)) }
+        confirm(messages, in: id)
+    }
+
+    /// Drops the drafts that have arrived.
+    mutating func confirm(_ messages: [Message], in id: ID) {
+        let own = messages.filter { message in user.map(message.author.isSameID) ?? false }
+        if conversations[id]?.outbox.confirm(own) == true { draftsChanged(id) }
+    }
+
+    private mutating func draftsChanged(_ id: ID) {
+        tell(id, .drafts(conversations[id]?.outbox.drafts ?? []))
+        act(.save(id.text))
+    }
+}

@@ -1,0 +1,124 @@
+import Chat
+import Wire
+
+/// Something that changed in the list of the user's conversations.
+public enum ConversationsUpdate: Sendable {
+    /// The whole list was read, latest activity first: it replaces what was there.
+    case all([Conversation])
+    /// These changes came; the list, latest activity first, has them already, with the reader's own
+    /// counts.
+    case changed([ConversationDelta], [Conversation])
+    /// Whether the gateway has doubts of its own about the list.
+    case open(Bool)
+    /// The list can't be had now.
+    case failed(ClientError)
+}
+
+/// The conversations of the user, as far as they are known. Events carry no field of the user's
+/// own, so unread messages are counted here from them; where an event can't tell (an edit, a
+/// deletion, several at once), the gateway is asked, and what it says counts.
+package struct ConversationList: Sendable {
+    /// How many conversations one answer holds.
+    static let page = 100
+    /// So many are walked without being asked.
+    static let walkLimit = 1_000
+
+    /// Somebody watches it.
+    var isWanted = false
+    /// Whether an answer came, so that an empty list is an empty list.
+    package internal(set) var isLoaded = false
+    /// Whether the gateway has doubts of its own about the list.
+    package internal(set) var isOpen = false
+    /// What the subscription is resumed with.
+    package internal(set) var token: String?
+    var backoff = Backoff()
+    private(set) var records: [ID: Conversation] = [:]
+    /// Known before a walk began, and not met on it yet.
+    private var unmet: Set<ID> = []
+    /// Those whose counts are to be asked for.
+    var doubtful: Set<ID> = []
+
+    package init() {}
+
+    /// What a store has kept.
+    package init(token: String?, _ conversations: [Conversation]) {
+        self.token = token
+        for conversation in conversations { records[conversation.id.id] = conversation }
+        isLoaded = token != nil
+    }
+
+    /// The list, latest activity first.
+    package var conversations: [Conversation] {
+        merge(conversations: Array(records.values), toList: [])
+    }
+
+    /// Takes an answer's word for a conversation.
+    mutating func put(_ conversation: Conversation) {
+        unmet.remove(conversation.id.id)
+        records[conversation.id.id] = conversation
+    }
+
+    mutating func remove(_ id: String) { records[id.id] = nil }
+
+    /// An answer that is the top of the list only: what it does not name is unknown until a walk
+    /// met it or ended.
+    mutating func beginWalk() { unmet = Set(records.keys) }
+
+    mutating func endWalk() {
+        for id in unmet { records[id] = nil }
+        unmet = []
+    }
+
+    mutating func markRead(_ conversation: String, upTo seq: Int, unread: Int?) {
+        let id = conversation.id
+        guard var record = records[id] else { return }
+        let known = record.lastReadSeq ?? 0
+        guard seq > known || unread != nil else { return }
+        record.lastReadSeq = max(seq, known)
+        if let unread {
+            record.unreadCount = unread
+        } else if let head = record.head, seq >= head.seq {
+            record.unreadCount = 0
+        } else {
+            doubtful.insert(id)
+        }
+        records[id] = record
+    }
+
+    /// Takes a change of an event, and counts what is new in it.
+    mutating func apply(_ delta: ConversationDelta, user: String?) {
+        var record = delta.conversation
+        let id = record.id.id
+        if delta.type == .deleted { return records[id] = nil }
+        let known = records[id]
+        if let known, known.head?.epoch == record.head?.epoch,
+            known.head?.rev ?? 0 > record.head?.rev ?? 0
+        {
+            return
+        }
+        let isNewLog = known?.head.map { $0.epoch != record.head?.epoch } ?? false
+        let arrived = (record.head?.seq ?? 0) - (known?.head?.seq ?? 0)
+        let changes = (record.head?.rev ?? 0) - (known?.head?.rev ?? 0)
+        var unread = known?.unreadCount ?? 0
+        var lastRead = known?.lastReadSeq ?? 0
+        if let last = record.lastMessage, let seq = last.seq, seq == record.head?.seq,
+            user.map(last.author.isSameID) ?? false
+        {
+            // To write is to have read.
+            unread = 0
+            lastRead = max(lastRead, seq)
+        } else if known != nil, !isNewLog, arrived == 1, changes == 1 {
+            unread += 1
+        } else if known == nil || isNewLog || changes > 0 {
+            unread = max(0, unread + arrived)
+            if arrived > 0 || unread > 0 { doubtful.insert(id) }
+        }
+        record.unreadCount = unread
+        record.lastReadSeq = lastRead
+        // Events never list the participants; the same record still has those that a reply gave.
+        if record.participants == nil, known?.rev == record.rev, !isNewLog {
+            record.participants = known?.participants
+        }
+        put(record)
+    }
+}

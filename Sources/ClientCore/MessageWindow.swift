@@ -1,0 +1,172 @@
+import Chat
+import Wire
+
+/// What one view shows of a conversation that is subscribed to: a `Timeline`, kept by the updates
+/// of the subscription, with what is still being sent at its end.
+///
+/// A plain value without clock or thread; whoever owns it (a list, a data source) asks for pages
+/// and carries out the steps that come out. It holds no more than the client does: what the client
+/// let go of is only shown from then on.
+public struct MessageWindow: Sendable {
+    /// What a view has to do.
+    public struct Effect: Sendable {
+        /// Everything is another: read the list anew, and forget the steps.
+        public var isReload = false
+        /// What changed, one step after the other.
+        public var steps: [Timeline.Changes] = []
+
+        /// Whether there is nothing to do.
+        public var isEmpty: Bool { !isReload && steps.allSatisfy(\.isEmpty) }
+
+        mutating func add(_ changes: Timeline.Changes) {
+            if !changes.isEmpty { steps.append(changes) }
+        }
+    }
+
+    /// The messages, their runs and gaps.
+    public private(set) var timeline: Timeline
+    /// What is not sent yet, oldest first; it stands in the timeline too, without a place.
+    public private(set) var drafts: [Draft] = []
+    /// The conversation's own record, as far as it is known.
+    public private(set) var record: Conversation?
+    /// Where the log stands; nil if nothing is known.
+    public private(set) var head: Head?
+    /// Whether events come at present.
+    public private(set) var isLive = false
+    /// Whether there may be changes that the gateway does not know of.
+    public private(set) var isOpen = false
+    /// The pages that were asked for.
+    private var asked: [Int: (kind: Timeline.Page.Kind, generation: Int)] = [:]
+    private let opening: Int
+
+    /// An empty window.
+    /// - Parameters:
+    ///   - reader: who looks at it; their own messages are never unread, and the drafts are theirs.
+    ///   - opening: how many messages it begins with at most.
+    public init(conversation: String, reader: String? = nil, opening: Int = 100) {
+        timeline = Timeline(conversation: conversation, reader: reader)
+        self.opening = opening
+    }
+
+    /// Notes that a page was asked for under a number, so that it is taken when it comes.
+    public mutating func ask(_ kind: Timeline.Page.Kind, as token: Int) {
+        asked[token] = (kind, timeline.generation)
+    }
+
+    /// Whether a page of this number is still to come.
+    public func awaits(_ token: Int) -> Bool { asked[token] != nil }
+
+    /// Takes an update of the subscription. Each must come here, in order.
+    /// - Parameter visible: the indices that the view shows, to trim what is far from them when a
+    ///   page comes; nil to keep everything.
+    public mutating func take(
+        _ update: ConversationUpdate, visible: Range<Int>? = nil
+    ) -> Effect {
+        var effect = Effect()
+        switch update {
+        case .began(let snapshot):
+            begin(with: snapshot)
+            effect.isReload = true
+        case .resumed(let frame), .changed(let frame):
+            head = frame.head
+            record = frame.record ?? record
+            effect.add(
+                timeline.apply(
+                    frame.deltas, covers: frame.covers, gaps: frame.missing, head: frame.head.seq,
+                    floor: frame.head.floor, asOf: frame.asOf))
+        case .page(let token, let result): take(token, result, visible, &effect)
+        case .shown(let messages): effect.add(timeline.show(messages))
+        case .dropped(let places): effect.add(timeline.apply([], gaps: places))
+        case .drafts(let drafts): take(drafts, &effect)
+        case .forgotten:
+            _ = timeline.reset()
+            asked = [:]
+            effect.isReload = true
+        case .live(let isLive): self.isLive = isLive
+        case .open(let isOpen): self.isOpen = isOpen
+        case .failed, .read, .typing: break
+        }
+        return effect
+    }
+
+    /// Begins again elsewhere: everything but the drafts is forgotten, and the next page that is
+    /// asked for as `initial` opens the window.
+    public mutating func clear() -> Effect {
+        _ = timeline.reset()
+        asked = [:]
+        return Effect(isReload: true)
+    }
+
+    /// Trims what is far from the view.
+    public mutating func trim(to count: Int, focus: Double) -> Timeline.Changes {
+        timeline.trim(to: count, focus: focus)
+    }
+
+    /// Says up to where the reader has read, and how many messages are unread then.
+    public mutating func setRead(upTo seq: Int, unread: Int? = nil) -> Timeline.Changes {
+        timeline.setRead(upTo: .seq(seq), unread: unread)
+    }
+
+    // MARK: Taking
+
+    /// The window opens on the newest messages that are held, and follows the end.
+    private mutating func begin(with snapshot: ConversationUpdate.Snapshot) {
+        _ = timeline.reset()
+        asked = [:]
+        head = snapshot.head
+        record = snapshot.record ?? record
+        guard let head = snapshot.head else { return }
+        var covers = Coverage()
+        var messages: [Message] = []
+        if let run = snapshot.covers.runs.last {
+            let inside = snapshot.messages.filter { run.contains($0.seq ?? 0) }
+            messages = inside.suffix(opening)
+            let low = inside.count > opening ? messages.first?.seq ?? run.low : run.low
+            covers = Coverage(low, run.high)
+        }
+        var page = Timeline.Page(
+            .initial, of: timeline.conversation, messages: messages,
+            hasMore: .init(before: (covers.first ?? head.seq + 1) > head.floor, after: false),
+            covers: covers)
+        page.head = head.seq
+        page.floor = head.floor
+        _ = timeline.apply(page)
+        _ = timeline.show(snapshot.shown.filter { $0.seq ?? 0 >= covers.first ?? .max })
+    }
+
+    private mutating func take(
+        _ token: Int, _ result: Result<MessagesFrame, ClientError>, _ visible: Range<Int>?,
+        _ effect: inout Effect
+    ) {
+        guard let (kind, generation) = asked[token] else { return }
+        guard case .success(let frame) = result else { return asked[token] = nil }
+        if !frame.isCached { asked[token] = nil }
+        var page = Timeline.Page(
+            kind, of: timeline.conversation, messages: frame.messages,
+            hasMore: frame.hasMore ?? .init(before: true, after: true), covers: frame.covers)
+        page.generation = generation
+        page.gaps = frame.missing
+        page.head = frame.head.seq
+        page.floor = frame.head.floor
+        page.isCached = frame.isCached
+        head = frame.head
+        let changes = timeline.apply(page, visible: visible)
+        if kind == .initial { effect.isReload = true } else { effect.add(changes) }
+    }
+
+    private mutating func take(_ drafts: [Draft], _ effect: inout Effect) {
+        let old = self.drafts
+        self.drafts = drafts
+        let author = timeline.reader ?? ""
+        let new = drafts.filter { draft in !old.contains { $0.id.isSameID(draft.id) } }
+        effect.add(
+            timeline.show(new.map { $0.message(of: author, in: timeline.conversation) }))
+        for draft in old where !drafts.contains(where: { $0.id.isSameID(draft.id) }) {
+            // One that has a place now is a message, and stays.
+            guard let index = timeline.index(of: draft.id), timeline[index].seq == nil else {
+                continue
+            }
+            effect.add(timeline.hide(draft.id))
+        }
+    }
+}

@@ -1,0 +1,209 @@
+/// What a client tells the one who runs it, on the loop thread and between the library's calls, so
+/// that it may be called back at once. Each socket is named by the number that `connect` gave it.
+package protocol ClientDelegate: AnyObject {
+    /// The handshake is done, and frames may be sent.
+    func opened(_ socket: UInt)
+
+    /// A whole text came.
+    func received(_ socket: UInt, _ text: [UInt8])
+
+    /// The connection is gone, or never came to be. Called once for each `connect`, unless
+    /// `abandon` was called before.
+    ///
+    /// - Parameter code: of the peer's close frame; nil where there was none.
+    func closed(_ socket: UInt, code: UInt16?)
+}
+
+/// The WebSocket client: one endpoint, and one connection at a time. Lives on a `ServiceLoop`,
+/// whose end ends it.
+// Safety: touched on the loop thread only, which each entry checks with `preconditionOnLoop`.
+package final class Client: @unchecked Sendable {
+    /// Above any frame of a gateway (`limits.reply` and what stands around it); a peer that sends
+    /// more is none.
+    static let inboundLimit = 64 << 20
+
+    private enum News {
+        case opened
+        case received([UInt8])
+    }
+
+    private let loop: ServiceLoop
+    private let endpoint: ClientEndpoint
+    private var host: ClientHost?
+    package weak var delegate: (any ClientDelegate)?
+
+    private var lastNumber: UInt = 0
+    /// Of the present connection; 0 for none.
+    private var current: UInt = 0
+    private var sockets: [UInt: ClientSocket] = [:]
+    private var isOpen = false
+    /// What came in during the library's calls, to be told between them.
+    private var news: [News] = []
+    private var hasEnded = false
+    private var peerCode: UInt16?
+    private var partial: [UInt8] = []
+    private var output: [[UInt8]] = []
+    private var closeCode: UInt16?
+    private var doomed: [UInt] = []
+    private var buffer = SendBuffer(capacity: 4096)
+    private var isReadingPaused = false
+
+    /// - Throws: `WebSocketError` `certificate` if the trusted roots can't be read.
+    package init(loop: ServiceLoop, endpoint: ClientEndpoint) throws(WebSocketError) {
+        self.loop = loop
+        self.endpoint = endpoint
+        let host = try ClientHost(loop: loop, client: self, trustedRoots: endpoint.trustedRoots)
+        self.host = host
+        loop.retain(host)
+        loop.add(self)
+    }
+
+    /// Begins to connect; what there was is abandoned.
+    ///
+    /// - Returns: the number of the new socket.
+    package func connect() -> UInt {
+        loop.preconditionOnLoop()
+        abandon()
+        lastNumber += 1
+        current = lastNumber
+        if let socket = host?.connect(to: endpoint, as: current), !hasEnded {
+            sockets[current] = socket
+        } else {
+            hasEnded = true
+        }
+        loop.noteWork()
+        return current
+    }
+
+    /// Sends a text, behind those that wait. Nothing happens without an open connection.
+    package func send(_ text: [UInt8]) {
+        loop.preconditionOnLoop()
+        guard isOpen, closeCode == nil, let socket = sockets[current] else { return }
+        output.append(text)
+        socket.askToWrite()
+    }
+
+    /// Sends what waits, then a close frame; `closed` follows.
+    package func close(code: UInt16) {
+        loop.preconditionOnLoop()
+        guard let socket = sockets[current], isOpen else { return abandon() }
+        closeCode = code
+        pauseReading(false)
+        socket.askToWrite()
+    }
+
+    /// Ends the connection without a word, here and there.
+    package func abandon() {
+        loop.preconditionOnLoop()
+        if sockets[current] != nil { doomed.append(current) }
+        current = 0
+        isOpen = false
+        hasEnded = false
+        peerCode = nil
+        closeCode = nil
+        isReadingPaused = false
+        news = []
+        partial = []
+        output = []
+    }
+
+    /// Stops or goes on reading; what is not read stays with the peer.
+    package func pauseReading(_ pause: Bool) {
+        loop.preconditionOnLoop()
+        guard pause != isReadingPaused, isOpen, let socket = sockets[current] else { return }
+        isReadingPaused = pause
+        socket.pauseReading(pause)
+    }
+
+    // MARK: From the library
+
+    func socketOpened(_ number: UInt) {
+        guard number == current else { return }
+        loop.noteWork()
+        isOpen = true
+        news.append(.opened)
+    }
+
+    /// - Returns: -1 to have the connection closed.
+    func socketReceived(
+        _ number: UInt, _ bytes: borrowing Span<UInt8>, isWhole: Bool, isText: Bool
+    ) -> Int32 {
+        guard number == current else { return -1 }
+        loop.noteWork()
+        guard partial.count + bytes.count <= Self.inboundLimit else { return -1 }
+        partial.reserveCapacity(partial.count + bytes.count)
+        for index in bytes.indices { partial.append(bytes[index]) }
+        if isWhole {
+            // The protocol has no binary frames.
+            if isText { news.append(.received(partial)) }
+            partial = []
+        }
+        return 0
+    }
+
+    /// - Returns: -1 to have the connection closed.
+    func socketWritable(_ number: UInt) -> Int32 {
+        guard number == current, let socket = sockets[number] else { return 0 }
+        if !output.isEmpty {
+            buffer.removeAll()
+            buffer.append(output.removeFirst())
+            guard socket.write(&buffer) else { return -1 }
+        }
+        if !output.isEmpty {
+            socket.askToWrite()
+        } else if let closeCode {
+            socket.setCloseReason(code: closeCode)
+            return -1
+        }
+        return 0
+    }
+
+    func socketClosing(_ number: UInt, code: UInt16?) {
+        if number == current { peerCode = code }
+    }
+
+    func socketDestroyed(_ number: UInt) {
+        sockets[number] = nil
+        guard number == current else { return }
+        loop.noteWork()
+        hasEnded = true
+    }
+
+    /// Tells what has happened; the delegate may begin another connection with each word.
+    private func tell() -> Bool {
+        guard !news.isEmpty || hasEnded else { return false }
+        let number = current
+        let batch = news
+        news = []
+        for item in batch where number == current {
+            switch item {
+            case .opened: delegate?.opened(number)
+            case .received(let text): delegate?.received(number, text)
+            }
+        }
+        if hasEnded, number == current {
+            let code = peerCode
+            abandon()
+            delegate?.closed(number, code: code)
+        }
+        return true
+    }
+}
+
+extension Client: ServiceLoop.Participant {
+    func settle() -> Bool {
+        let hadNews = tell()
+        let batch = doomed
+        doomed = []
+        for number in batch { sockets[number]?.close() }
+        return hadNews || !batch.isEmpty
+    }
+
+    func loopDidEnd() {
+        // The context takes the socket with it; nobody is told any more.
+        current = 0
+        delegate = nil
+        sockets = [:]
+        host = nil
+    }
+}

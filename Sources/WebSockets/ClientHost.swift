@@ -1,0 +1,116 @@
+import CWebSockets
+
+/// The libwebsockets virtual host of one client: its TLS settings and the way back from the
+/// library. Owns the C structures that the library keeps pointers to, and must live as long as the
+/// context: the loop holds it.
+///
+/// Unlike the server, a client uses the library's own WebSocket role: what it may say is one
+/// handshake and masked frames, and what the library is lenient about only concerns servers.
+final class ClientHost {
+    private let handle: OpaquePointer
+    private let context: OpaquePointer
+    private let protocols: UnsafeMutablePointer<lws_protocols>
+
+    /// - Throws: `WebSocketError`: `certificate` if the trusted roots can't be read.
+    init(loop: ServiceLoop, client: Client, trustedRoots: String?) throws(WebSocketError) {
+        // The list ends with an empty entry.
+        protocols = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
+        protocols.initialize(repeating: lws_protocols(), count: 2)
+        protocols[0].name = Self.cString("gapless.v1")
+        protocols[0].callback = clientSocketEvent
+        protocols[0].rx_buffer_size = VirtualHost.chunk
+        protocols[0].tx_packet_size = VirtualHost.chunk
+        var info = lws_context_creation_info()
+        info.port = CONTEXT_PORT_NO_LISTEN
+        info.protocols = UnsafePointer(protocols)
+        info.user = Unmanaged.passUnretained(client).toOpaque()
+        info.options = UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
+        info.vhost_name = Self.cString("client")
+        context = loop.eventLoop.context
+        let created: OpaquePointer?
+        if let trustedRoots {
+            created = trustedRoots.withCString { path in
+                info.client_ssl_ca_filepath = path
+                return lws_create_vhost(loop.eventLoop.context, &info)
+            }
+        } else {
+            created = lws_create_vhost(context, &info)
+        }
+        guard let created else {
+            protocols.deallocate()
+            throw WebSocketError(
+                .certificate,
+                "setting TLS up for a client: OpenSSL refused (trusted roots:"
+                    + " \(trustedRoots ?? "the system's"))")
+        }
+        handle = created
+    }
+
+    deinit { protocols.deallocate() }
+
+    /// Begins to connect. The name is looked up here and now, which may take as long as the
+    /// system's resolver does: a client has a loop of its own for it.
+    ///
+    /// - Parameter number: what the library says of the socket, it says under this number.
+    /// - Returns: nil where it failed at once; the library has then said so already.
+    func connect(to endpoint: ClientEndpoint, as number: UInt) -> ClientSocket? {
+        var info = lws_client_connect_info()
+        info.context = context
+        info.vhost = handle
+        info.port = Int32(endpoint.port)
+        info.ssl_connection = endpoint.isSecure ? Int32(LCCSCF_USE_SSL.rawValue) : 0
+        info.ietf_version_or_minus_one = -1
+        info.opaque_user_data = UnsafeMutableRawPointer(bitPattern: number)
+        info.alpn = Self.cString("http/1.1")
+        info.protocol = UnsafePointer(protocols[0].name)
+        let authority = endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host
+        let isDefault = endpoint.port == (endpoint.isSecure ? 443 : 80)
+        return endpoint.host.withCString { host in
+            endpoint.path.withCString { path in
+                (isDefault ? authority : "\(authority):\(endpoint.port)").withCString { name in
+                    info.address = host
+                    info.path = path
+                    // The library checks the certificate against this, without its port.
+                    info.host = name
+                    return lws_client_connect_via_info(&info).map { ClientSocket($0) }
+                }
+            }
+        }
+    }
+
+    private static func cString(_ text: StaticString) -> UnsafePointer<CChar> {
+        UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
+    }
+}
+
+/// A client's socket in the hands of libwebsockets. Valid from `connect` until
+/// `Client.socketDestroyed` is called for it.
+struct ClientSocket {
+    private let handle: OpaquePointer
+
+    init(_ handle: OpaquePointer) { self.handle = handle }
+
+    /// Asks for `Client.socketWritable`, soon.
+    func askToWrite() { lws_callback_on_writable(handle) }
+
+    /// Sends one text frame; the library masks it where it stands.
+    ///
+    /// - Returns: false if the connection is beyond use.
+    func write(_ text: inout SendBuffer) -> Bool {
+        let count = text.count
+        return text.withBytes(from: 0) { bytes in
+            lws_write(handle, bytes, count, LWS_WRITE_TEXT) >= 0
+        }
+    }
+
+    /// Sets what the close frame says that is sent when the present callback returns -1.
+    func setCloseReason(code: UInt16) {
+        lws_close_reason(handle, lws_close_status(UInt32(code)), nil, 0)
+    }
+
+    /// Stops or goes on reading; what is not read stays with the peer.
+    func pauseReading(_ pause: Bool) { lws_rx_flow_control(handle, pause ? 0 : 1) }
+
+    /// Closes and frees the socket, with its callback. Not to be called from a callback of its own.
+    func close() { lws_set_timeout(handle, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_SYNC) }
+}

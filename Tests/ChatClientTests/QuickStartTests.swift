@@ -1,0 +1,49 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension LiveClient {
+    /// The quick start of the README is the program that is built as `gapless-example`, and works.
+    @Suite struct QuickStart {
+        private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+
+        @Test func theREADMEShowsWhatIsBuilt() throws {
+            let readme = try String(
+                contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
+            let blocks = readme.components(separatedBy: "```swift\n").dropFirst()
+            let block = try #require(blocks.first?.components(separatedBy: "```").first)
+            let source = try String(
+                contentsOf: Self.root.appendingPathComponent("Sources/gapless-example/main.swift"),
+                encoding: .utf8)
+            let built = source.split(separator: "\n", omittingEmptySubsequences: false)
+                .filter { !$0.hasPrefix("///") }.joined(separator: "\n")
+            #expect(block == built)
+            let lines = block.split(separator: "\n")
+            #expect(lines.count <= 15)
+        }
+
+        @Test func itShowsAListThatIsLive() async throws {
+            let gateway = try GatewayProcess()
+            let api = gateway.api()
+            try api.put("ops", ["participants": ["alice", "bob"]])
+            try api.post(["author": "bob", "body": "disk is full"], to: "ops")
+            let binary = URL(fileURLWithPath: try GatewayProcess.binary())
+                .deletingLastPathComponent().appendingPathComponent("gapless-example")
+            let log = gateway.directory.appendingPathComponent("example.log")
+            // A line at a time: written to a file, the output would be kept back.
+            let child = try ChildProcess(
+                "/usr/bin/stdbuf", ["-oL", binary.path, "ws://127.0.0.1:\(gateway.port)/v1/ws"],
+                log: log.path)
+            defer { child.kill() }
+            func shows(_ text: String) -> Bool {
+                (try? String(contentsOf: log, encoding: .utf8))?.contains(text) ?? false
+            }
+            #expect(try await eventually { shows("bob disk is full") })
+            #expect(try await eventually { shows("alice hello from Swift") })
+            try api.post(["author": "bob", "body": "disk is empty"], to: "ops")
+            #expect(try await eventually { shows("3 messages, 0 gaps\n") })
+            #expect(try await eventually { shows("bob disk is empty") })
+        }
+    }
+}

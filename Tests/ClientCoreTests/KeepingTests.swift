@@ -1,0 +1,95 @@
+import Chat
+import JSON
+import Testing
+import Wire
+
+@testable import ClientCore
+
+/// What holders and outboxes do that no vector says.
+@Suite struct KeepingTests {
+    private func message(_ seq: Int) -> Message {
+        Message(
+            id: "m\(seq)", conversation: "c", seq: seq, rev: seq + 1, author: "a",
+            createdAt: Timestamp(milliseconds: Int64(seq)))
+    }
+
+    private func holder(_ run: ClosedRange<Int>) -> Holder {
+        let head = Head(epoch: "e", seq: run.upperBound, rev: run.upperBound + 1, mark: "x")
+        return Holder(
+            Have(
+                head: head, asOf: head.rev, runs: Coverage(run.lowerBound, run.upperBound)),
+            values: run.map(message), record: nil)
+    }
+
+    @Test func theOldestIsLetGoOfButNotWhatIsLookedAt() {
+        var holder = holder(1...100)
+        let none = holder.trim(to: 80, keeping: [])
+        #expect(none.isEmpty)
+        let dropped = holder.trim(to: 50, keeping: [[11, 20]])
+        #expect(dropped == [[0, 10], [21, 60]])
+        #expect(holder.runs == [[11, 20], [61, 100]])
+        #expect(holder.held.count == 50)
+        #expect(holder.gaps.map(\.places) == [Coverage.Run(21, 60)])
+        #expect(holder.changes.places == Set(1...10).union(21...60))
+    }
+
+    @Test func aThousandRunsAreResumedWith() throws {
+        var holder = holder(1...3001)
+        for seq in stride(from: 2, through: 3000, by: 2) { holder.drop([[seq, seq]]) }
+        #expect(holder.runs.runs.count == 1501)
+        let resumable = holder.resumable()
+        let have = try #require(resumable)
+        #expect(have.runs.runs.count == 1000)
+        #expect(have.runs.first == 1003)
+        // What is not named is not held: no change of it would be told.
+        #expect(holder.runs == have.runs && holder.held[1001] == nil)
+    }
+
+    @Test func draftsGoOneAfterTheOther() {
+        let start = Timestamp(milliseconds: 0)
+        var outbox = Outbox(["a", "b"].map { Draft(id: $0, body: $0, createdAt: start) })
+        func next() -> String? { outbox.next()?.id }
+        func fail(_ error: RequestError) -> Int64? { outbox.fail(error, random: 0) }
+        func confirm(_ id: String) -> Bool {
+            outbox.confirm([Message(id: id, conversation: "c", author: "x", createdAt: start)])
+        }
+        #expect(next() == "a")
+        #expect(next() == nil)
+        outbox.interrupt()
+        let later = RequestError(.rateLimited, "", retry: .later, after: 70)
+        for _ in 0..<4 {
+            #expect(next() == "a")
+            #expect(fail(later) == 70)
+        }
+        #expect(next() == "a")
+        #expect(fail(later) == nil)
+        #expect(outbox.drafts[0].state == .failed(later))
+        #expect(next() == "b")
+        outbox.succeed()
+        #expect(confirm("b"))
+        #expect(!confirm("b"))
+        #expect(next() == nil)
+        outbox.retry("a")
+        #expect(next() == "a")
+        #expect(fail(RequestError(.tooLarge, "")) == nil)
+    }
+
+    @Test func aDraftIsStoredWhole() throws {
+        var draft = Draft(
+            id: "a", body: "text", attachment: .init(string: "x"), metadata: .emptyObject,
+            createdAt: Timestamp(milliseconds: 1_700_000_000_123))
+        #expect(Draft(json: draft.json) == draft)
+        draft.state = .failed(RequestError(.tooLarge, "body: too large"))
+        #expect(Draft(json: draft.json) == draft)
+        #expect(Draft(json: Array("[]".utf8)) == nil)
+    }
+
+    @Test func codesDecideWhetherOneComesBack() {
+        for code: UInt16? in [nil, 1000, 1002, 1006, 1009, 3000, 3001, 3004, 3499, 4000] {
+            #expect(ClientSession.mayComeBack(code))
+        }
+        for code: UInt16 in [3500, 3501, 3502, 3777, 3999] {
+            #expect(!ClientSession.mayComeBack(code))
+        }
+    }
+}
