@@ -45,15 +45,9 @@ package final class Broadcast {
         ledger = stream.ledger
     }
 
-    /// Whether it shows lists a conversation as it was at this head, or before.
-    func tellsNoMore(than shown: Head) -> Bool {
-        guard case .conversations(let head?) = kind else { return false }
-        return head.epoch == shown.epoch && head.rev <= shown.rev
-    }
-
     /// Whether it shows lists a conversation as it was at this head.
-    func tells(_ shown: Head?) -> Bool {
-        if case .conversations(shown) = kind { true } else { false }
+    func shows(_ head: Head) -> Bool {
+        if case .conversations(head) = kind { true } else { false }
     }
 
     /// Deltas in it, for the books.

@@ -373,7 +373,10 @@ extension Engine {
             type, state.record, lastMessage: state.last, head: state.head)
         let event = Broadcast(
             payload, .conversations(head: state.head), conversation: stream.id)
-        for session in receivers { push(session, event) }
+        for session in receivers {
+            if let user = session.user?.id { listings[user]?.left.remove(stream.id.id) }
+            push(session, event)
+        }
     }
 
     /// Those of the users who watch their lists, found from the shorter side.

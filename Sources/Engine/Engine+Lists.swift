@@ -17,7 +17,8 @@ struct Listing {
     var isStale = false
     /// The origin did not answer, and is asked again then.
     var retryAt: Timestamp?
-    /// Those in it of which the log told already that the user is out, before the list did.
+    /// Those in it of which the watchers were told last that they are out: the log told so before
+    /// the list did.
     var left: Set<ID> = []
 
     /// The watchers were told that the conversation is out of the list.
@@ -184,8 +185,9 @@ extension Engine {
     ) {
         let conversation = view.record.id.id
         session.heldListEvents.removeAll {
-            $0.conversation == conversation && $0.tellsNoMore(than: view.head)
+            $0.conversation == conversation && $0.shows(view.head)
         }
+        listings[listing.user.id]?.left.remove(conversation)
         let isListed = listing.conversations.contains(conversation)
         let isAnnounced = streams[conversation].map { $0.state != nil && !$0.isListed } ?? false
         guard !isListed || !isAnnounced else { return }

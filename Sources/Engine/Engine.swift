@@ -289,14 +289,14 @@ package final class Engine {
     /// For an event that is shared by its receivers.
     func push(_ session: Session, _ event: Broadcast) {
         guard !session.isClosing else { return }
-        if let shown = session.shown[event.conversation], case .conversations = event.kind {
-            let isOld = event.tellsNoMore(than: shown)
-            if !isOld || event.tells(shown) { session.shown[event.conversation] = nil }
-            if isOld { return }
-        }
         if session.listReads > 0, case .conversations = event.kind {
             session.heldListEvents.removeAll { $0.conversation == event.conversation }
             return session.heldListEvents.append(event)
+        }
+        if case .conversations(let head) = event.kind,
+            let shown = session.shown.removeValue(forKey: event.conversation), shown == head
+        {
+            return
         }
         books.accepted += event.deltas
         event.ledger?.books.accepted += event.deltas

@@ -46,6 +46,8 @@ final class Gateway {
     var link = RemoteLink()
     var reads: [Read] = []
     var fetches: [Fetch] = []
+    /// The last question before each conversation's feed was joined.
+    var joinedAfter: [String: UInt64] = [:]
     var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
     var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []
     /// What the feed has lost since the link came up.

@@ -67,7 +67,7 @@ struct Holding {
         isOpen = frame.isOpen
         // Floors only rise, also where nothing else is newer.
         let floor = max(head?.floor ?? 1, frame.head.floor)
-        // A page that was asked for without a subscription may be of another branch of the log: what
+        // A page asked for without a subscription may be of another branch of the log: what
         // is held is of the one that was seen before, and that is what a resume has to say.
         let isOfSame = isSubscribed || frame.source != .page
         if head.map({ $0.rev < frame.head.rev && isOfSame }) ?? true { head = frame.head }

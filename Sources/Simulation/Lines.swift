@@ -108,12 +108,13 @@ extension Gateway.Fetch.Subject {
     }
 
     /// Whether everybody who needs it waits for one answer.
-    var isShared: Bool {
+    var shared: String? {
         switch self {
-        case .history(.changes(_, _, _, let limit)): limit > 1
-        case .history(.page(_, let request)):
-            if case .seq = request.before, case .seq = request.after { true } else { false }
-        case .history, .disowning: false
+        case .history(.changes(let conversation, _, _, let limit)):
+            limit > 1 ? conversation : nil
+        case .history(.page(let conversation, let request)):
+            if case .seq = request.before, case .seq = request.after { conversation } else { nil }
+        case .history, .disowning: nil
         }
     }
 }

@@ -40,6 +40,7 @@ extension MirrorWorld {
                 }
                 engine.feed(CollectionOfOne(event), at: now)
             case .subscribed(let id, let generation):
+                gateway.joinedAfter[id] = gateway.lastToken
                 gateway.costs[id, default: CatchUpCost()]
                     .begin(after: gateway.lastToken, generation: generation)
                 engine.subscribed(id, generation: generation, at: now)

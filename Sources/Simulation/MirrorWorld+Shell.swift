@@ -136,9 +136,12 @@ extension MirrorWorld {
         say("gateway \(gateway.place) asks \(token): \(subject.line)")
         if case .history(let query) = subject { asked.append(query) }
         gateway.lastToken = token
-        if subject.isShared {
+        if let conversation = subject.shared {
+            // What was asked before the feed was joined does not count, and is asked again.
+            let joined = gateway.joinedAfter[conversation] ?? 0
             let twin = gateway.fetches.first {
                 $0.subject == subject && $0.generation == gateway.link.generation
+                    && $0.token > joined
             }
             try require(twin == nil, "asks twice at once: \(subject.line)")
         }

@@ -22,8 +22,8 @@ package struct Socket {
     var unsent: Int { max(0, bytes - capacity) }
     var isEmpty: Bool { frames.isEmpty }
 
-    /// Takes what waits for the session, in writes of about `limit` bytes, until nothing does or the
-    /// kernel takes no more.
+    /// Takes what waits for the session, in writes of about `limit` bytes, until nothing does or
+    /// the kernel takes no more.
     mutating func fill(from engine: Engine, _ session: SessionID, _ limit: Int) {
         var isMoreQueued = true
         while isMoreQueued {

@@ -19,7 +19,7 @@ func socketEvent(
     let server = Unmanaged<Server>.fromOpaque(owner).takeUnretainedValue()
     if reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS {
         // While a host is made, and with no socket: `user` is its SSL_CTX.
-        server.madeTLSContext(user.map { OpaquePointer($0) })
+        if let user { server.madeTLSContext(TLSContext(OpaquePointer(user))) }
         return 0
     }
     guard let opaque = lws_get_opaque_user_data(socket) else { return 0 }

@@ -1,6 +1,13 @@
 import CWebSockets
 import Glibc
 
+/// What OpenSSL makes the handshakes of one host from; the host's, and gone with it.
+struct TLSContext {
+    let handle: OpaquePointer
+
+    init(_ handle: OpaquePointer) { self.handle = handle }
+}
+
 /// A certificate chain and the key that belongs to it, as OpenSSL read them from PEM files.
 /// Never changes; another one takes its place in `VirtualHost`.
 final class Certificate {

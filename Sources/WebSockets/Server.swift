@@ -65,7 +65,7 @@ package final class Server: @unchecked Sendable {
     private var date = DateField()
     private var secureHost: (files: TLSFiles, host: VirtualHost)?
     /// Between the callback that names it and the host that it belongs to.
-    private var tlsContext: OpaquePointer?
+    private var tlsContext: TLSContext?
 
     /// Binds every listener, and serves them once the loop runs.
     ///
@@ -130,11 +130,11 @@ package final class Server: @unchecked Sendable {
         return try secureHost.host.reload(secureHost.files)
     }
 
-    func madeTLSContext(_ context: OpaquePointer?) {
+    func madeTLSContext(_ context: TLSContext) {
         tlsContext = context
     }
 
-    func takeTLSContext() -> OpaquePointer? {
+    func takeTLSContext() -> TLSContext? {
         defer { tlsContext = nil }
         return tlsContext
     }

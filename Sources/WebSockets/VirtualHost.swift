@@ -47,7 +47,7 @@ final class VirtualHost {
                 } ?? "creating a virtual host: refused by libwebsockets")
         }
         handle = created
-        if let context = server.takeTLSContext() { presentCertificate(in: context) }
+        if let context = server.takeTLSContext() { presentCertificate(in: context.handle) }
     }
 
     /// Reads the files again. Who is connected keeps the certificate that it was shown.

@@ -41,6 +41,15 @@ import Testing
         Seed(
             seed: 203_888, steps: 48,
             found: "at the last sweep a conversation was missing from a list at rest"),
+        Seed(
+            seed: 98, steps: 58,
+            found: "a removal that was held back came behind the answer that showed the new log"),
+        Seed(
+            seed: 1_085, steps: 85,
+            found: "a list went on with a branch that was lost, since its answer was the newer"),
+        Seed(
+            seed: 200_625, steps: 105,
+            found: "a removal was not told, since one of the log before it had been"),
     ]
 
     @Test(arguments: seeds)

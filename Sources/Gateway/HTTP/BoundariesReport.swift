@@ -3,8 +3,8 @@ import Engine
 import JSON
 import Wire
 
-/// The answer to `GET /v1/conversations/{id}/boundaries`: what the cache holds of a log, and what it
-/// has never fetched.
+/// The answer to `GET /v1/conversations/{id}/boundaries`: what the cache holds of a log, and what
+/// it has never fetched.
 enum BoundariesReport {
     /// - Parameter ids: of the messages at the ends of what is held.
     static func json(
