@@ -1,16 +1,16 @@
-import { Backoff } from './backoff.js';
 import { listItems } from './items.js';
 import { MessageWindow } from './message-window.js';
 import { Outbox } from './outbox.js';
 import { Pages } from './pages.js';
 import { Participants } from './participants.js';
-import { RequestError } from './request-error.js';
 import { Saving } from './saving.js';
 import { Signal } from './signal.js';
+import { Subscription } from './subscription.js';
 
 /** @import { Connection } from './connection.js' */
 /** @import { MessageStore } from './message-store.js' */
-/** @import { Anchor, PageRange } from './message-window.js' */
+/** @import { Anchor } from './message-window.js' */
+/** @import { RequestError } from './request-error.js' */
 /** @import { EventFrame, Gap, Heard, Message, PageResult, Reason } from './types.js' */
 /** @import { SubscribeResult } from './types.js' */
 
@@ -32,25 +32,10 @@ export class Conversation {
   #connection;
   #window;
   #limit;
-  #backoff = new Backoff();
+  #subscription;
   #pages;
   #outbox;
   #participants;
-  /** @type {'idle' | 'opening' | 'live' | 'waiting' | 'ended'} */
-  #phase = 'idle';
-  /** @type {string | null} */
-  #ending = null;
-  #isOpen = false;
-  /** What the last frame said: `online` closes what it does not contradict. */
-  #wasOpen = false;
-  /** Counts the subscriptions: what was asked during an earlier one is only shown. */
-  #subscription = 0;
-  /** Counts the places at which the window began anew: what was asked at another is not taken. */
-  #beginnings = 0;
-  /** @type {(() => void)[]} */
-  #listening = [];
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #retry;
   #saving;
   /** @type {Heard | null} */
   #heard = null;
@@ -69,9 +54,24 @@ export class Conversation {
     this.id = id;
     this.#window = new MessageWindow(id);
     this.#saving = new Saving(id, this.#window, store);
+    this.#subscription = new Subscription(connection, id, {
+      ready: () => this.#saving.restoring,
+      subscribe: (isCurrent) => this.#subscribe(isCurrent),
+      unsubscribe: () => this.#request('unsubscribeMessages', {}),
+      event: (event) => this.#event(event),
+      lost: () => this.#participants.typists.clear(),
+      closing: () => {
+        this.#saving.flush();
+        this.#participants.report.finished();
+      },
+      changed: (reason) => this.changed.emit(reason),
+    });
     this.#pages = new Pages({
       window: this.#window,
-      fetch: (range) => this.#fetchPage(range),
+      limit,
+      subscription: () => this.#subscription.number,
+      request: (method, params, taking) => this.#request(method, params, taking),
+      taken: (page) => this.#pageTaken(page),
       changed: () => this.changed.emit(undefined),
     });
     this.#outbox = new Outbox({
@@ -87,13 +87,13 @@ export class Conversation {
   }
 
   /** Where the subscription stands; `ended` is for good. */
-  get phase() { return this.#phase; }
+  get phase() { return this.#subscription.phase; }
 
   /** Why it ended, for a person to read. */
-  get ending() { return this.#ending; }
+  get ending() { return this.#subscription.ending; }
 
   /** Whether there may be changes that nobody here knows yet. */
-  get isOpen() { return this.#isOpen; }
+  get isOpen() { return this.#subscription.isOpen; }
 
   /** What is held: `head`, `asOf`, `runs`. */
   get have() { return this.#window.have; }
@@ -141,34 +141,18 @@ export class Conversation {
    */
   open() {
     this.#saving.restore(() => this.changed.emit('restored'));
-    this.#listening = [
-      this.#connection.live.listen(() => this.#subscribe()),
-      this.#connection.changed.listen(() => this.#connectionChanged()),
-      this.#connection.events.listen((event) => this.#event(event)),
-    ];
-    if (this.#connection.isLive) this.#subscribe();
+    this.#subscription.open();
   }
 
   /** Ends the subscription; what is held stays, and `open` resumes it. */
-  close() {
-    for (const stop of this.#listening) stop();
-    this.#listening = [];
-    clearTimeout(this.#retry);
-    this.#saving.flush();
-    this.#participants.report.finished();
-    this.#subscription += 1;
-    if (this.#phase === 'live' || this.#phase === 'opening') {
-      this.#request('unsubscribeMessages', {}).catch(() => {});
-    }
-    if (this.#phase !== 'ended') this.#phase = 'idle';
-  }
+  close() { this.#subscription.close(); }
 
   /**
    * Fetches the page before the oldest message shown.
    *
    * @param {number} [limit]  of messages
    */
-  async loadOlder(limit) { if (this.#phase === 'live') await this.#pages.loadOlder(limit); }
+  async loadOlder(limit) { if (this.phase === 'live') await this.#pages.loadOlder(limit); }
 
   /**
    * Fetches what is missing nearest to the newest end: the next page where the window was left, or
@@ -176,7 +160,7 @@ export class Conversation {
    *
    * @param {number} [limit]  of messages
    */
-  async loadNewer(limit) { if (this.#phase === 'live') await this.#pages.loadNewer(limit); }
+  async loadNewer(limit) { if (this.phase === 'live') await this.#pages.loadNewer(limit); }
 
   /**
    * Fetches one page of a gap; what remains of it stays a gap.
@@ -186,7 +170,7 @@ export class Conversation {
    * @param {number} [limit]  of messages
    */
   async fill(gap, end = 'newer', limit = undefined) {
-    if (this.#phase === 'live') await this.#pages.fill(gap, end, limit);
+    if (this.phase === 'live') await this.#pages.fill(gap, end, limit);
   }
 
   /**
@@ -205,7 +189,7 @@ export class Conversation {
    */
   async loadAround(anchor) {
     if (this.#window.holds(anchor)) return true;
-    if (this.#phase !== 'live') return false;
+    if (this.phase !== 'live') return false;
     const hasCome = await this.#pages.loadAround(anchor);
     return typeof anchor === 'object' ? hasCome : this.#window.holds(anchor);
   }
@@ -227,7 +211,7 @@ export class Conversation {
 
   /** Lets go of all messages, to begin elsewhere in the history. */
   clear() {
-    this.#beginnings += 1;
+    this.#pages.beginAnew();
     this.#window.clear();
     this.changed.emit('began');
   }
@@ -272,7 +256,7 @@ export class Conversation {
   async delete(id) { await this.#act('deleteMessage', { id }); }
 
   /** @param {number} seq  everything up to here was read */
-  markRead(seq) { if (this.#phase === 'live') this.#participants.marker.move(seq); }
+  markRead(seq) { if (this.phase === 'live') this.#participants.marker.move(seq); }
 
   /** A key was hit in the box to send; `hasText` is whether something stands in it. */
   typed(hasText = true) {
@@ -304,24 +288,12 @@ export class Conversation {
     });
   }
 
-  async #subscribe() {
-    clearTimeout(this.#retry);
-    this.#subscription += 1;
-    const subscription = this.#subscription;
-    const isCurrent = () => subscription === this.#subscription;
-    this.#setPhase('opening');
-    if (this.#saving.restoring) {
-      await this.#saving.restoring;
-      if (!isCurrent()) return;
-    }
+  /** @param {() => boolean} isCurrent */
+  #subscribe(isCurrent) {
     const have = this.#window.resumable();
-    try {
-      await this.#request('subscribeMessages', { ...(have && { have }), limit: this.#limit }, {
-        final: (result) => { if (isCurrent()) this.#subscribed(result, have !== null); },
-      });
-    } catch (error) {
-      if (isCurrent()) this.#subscribeFailed(/** @type {RequestError} */ (error));
-    }
+    return this.#request('subscribeMessages', { ...(have && { have }), limit: this.#limit }, {
+      final: (result) => { if (isCurrent()) this.#subscribed(result, have !== null); },
+    });
   }
 
   /**
@@ -333,83 +305,42 @@ export class Conversation {
     this.#window.subscribed(result, resumed);
     this.#note('subscribeMessages', result.deltas.length);
     this.#outbox.confirm(result.deltas.map((delta) => delta.message), this.#connection.user);
-    this.#setOpen(result.open === true);
+    this.#subscription.noteOpen(result.open);
     if (result.reset) this.#participants.marker.forget();
     this.#participants.fetchMarker(result.conversation);
     this.#pages.clear();
-    this.#backoff.reset();
-    this.#setPhase('live', hasBegun ? 'began' : 'resumed');
+    this.#subscription.begun(hasBegun ? 'began' : 'resumed');
     this.#participants.fetch(this.record);
     this.#outbox.resume();
     this.#participants.marker.resume();
   }
 
-  /** @param {RequestError} error */
-  #subscribeFailed(error) {
-    if (error.code === 'disconnected') return;
-    if (error.retry === 'never') {
-      this.#end(error.code === 'not_found'
-        ? 'This conversation does not exist, or you take no part in it.' : error.message);
-      return;
-    }
-    this.#setPhase('waiting');
-    this.#retry = setTimeout(() => this.#subscribe(), error.after ?? this.#backoff.next());
-  }
-
-  /** @param {PageRange & {limit?: number}} range */
-  #fetchPage({ limit = this.#limit, ...range }) {
-    const [subscription, beginnings] = [this.#subscription, this.#beginnings];
-    const show = (/** @type {PageResult} */ { messages, head }) => {
-      if (beginnings !== this.#beginnings) return;
-      this.#window.show(messages, head);
-      this.changed.emit(undefined);
-    };
-    return this.#request('fetchMessages', { ...range, limit }, {
-      cached: show,
-      final: (/** @type {PageResult} */ result) => {
-        // A page that was asked for before the subscription was renewed is not part of the `have`
-        // that it was renewed with, so changes since then would be missed.
-        if (subscription !== this.#subscription || beginnings !== this.#beginnings) {
-          show(result);
-          return;
-        }
-        this.#window.fetched(result, range);
-        this.#note('fetchMessages', result.messages.length);
-        this.#setOpen(result.open === true);
-        this.changed.emit('page');
-      },
-    });
+  /** @param {PageResult} page */
+  #pageTaken({ messages, open }) {
+    this.#note('fetchMessages', messages.length);
+    this.#subscription.noteOpen(open);
+    this.changed.emit('page');
   }
 
   /** @param {EventFrame} event */
   #event(event) {
-    if (event.event === 'upstream') {
-      this.#isOpen = event.state !== 'online' || this.#wasOpen;
-      this.changed.emit(undefined);
-    }
-    if (event.conversation !== this.id && event.conversation?.id !== this.id) return;
-    if (this.#phase === 'live') this.#ownEvent(event);
-  }
-
-  /** @param {EventFrame} event */
-  #ownEvent(event) {
     this.#note(event.event, event.deltas?.length ?? 0);
     switch (event.event) {
       case 'messages':
       case 'gap':
       case 'conversation':
         this.#window.event(event);
-        this.#setOpen(event.open === true);
+        this.#subscription.noteOpen(event.open);
         this.#arrived((event.deltas ?? []).map((/** @type {*} */ delta) => delta.message));
         this.changed.emit('messages');
         return;
       case 'reset':
         this.#forget();
-        this.#subscribe();
+        this.#subscription.begin();
         break;
       case 'unsubscribed':
         this.#forget();
-        this.#end(event.reason === 'deleted'
+        this.#subscription.end(event.reason === 'deleted'
           ? 'This conversation was deleted.' : 'You take no part in this conversation any more.');
         break;
       case 'typing':
@@ -430,14 +361,6 @@ export class Conversation {
     for (const { author } of messages) this.#participants.typists.finish(author);
   }
 
-  #connectionChanged() {
-    if (!this.#connection.isLive && this.#phase !== 'ended' && this.#phase !== 'idle') {
-      clearTimeout(this.#retry);
-      this.#participants.typists.clear();
-      this.#setPhase('waiting');
-    }
-  }
-
   #forget() {
     this.#window.forget();
     this.#participants.marker.forget();
@@ -453,27 +376,5 @@ export class Conversation {
   #note(name, count) {
     this.#heard = { name, at: Date.now(), count };
     this.#saving.schedule();
-  }
-
-  /** @param {string} reason */
-  #end(reason) {
-    this.#ending = reason;
-    this.#setPhase('ended');
-    this.close();
-  }
-
-  /** @param {boolean} isOpen */
-  #setOpen(isOpen) {
-    this.#wasOpen = isOpen;
-    this.#isOpen = isOpen;
-  }
-
-  /**
-   * @param {'opening' | 'live' | 'waiting' | 'ended'} phase
-   * @param {Reason} [reason]
-   */
-  #setPhase(phase, reason) {
-    this.#phase = phase;
-    this.changed.emit(reason);
   }
 }

@@ -2,7 +2,7 @@ import { isFillable } from './gaps.js';
 import { RequestError } from './request-error.js';
 
 /** @import { Anchor, MessageWindow, PageRange } from './message-window.js' */
-/** @import { Gap } from './types.js' */
+/** @import { Gap, PageResult } from './types.js' */
 
 /**
  * The pages of history that one conversation fetches into its window, each under a key of its own,
@@ -11,19 +11,31 @@ import { RequestError } from './request-error.js';
 export class Pages {
   /** @type {Map<string, 'busy' | string>} */
   #states = new Map();
+  /** Counts the places at which the window began anew: what was asked at another is not taken. */
+  #beginnings = 0;
   #window;
-  #fetch;
+  #limit;
+  #subscription;
+  #request;
+  #taken;
   #changed;
 
   /**
    * @param {object} options
    * @param {MessageWindow} options.window
-   * @param {(range: PageRange & {limit?: number}) => Promise<*>} options.fetch
-   * @param {() => void} options.changed  called after each change of a state
+   * @param {number} options.limit  how many messages a page holds, unless it is asked for another
+   * @param {() => number} options.subscription  the number of the present one
+   * @param {(method: string, params: object,
+   *   taking?: import('./pending.js').Taking) => Promise<*>} options.request  of the conversation
+   * @param {(page: PageResult) => void} options.taken  called when the window holds a page
+   * @param {() => void} options.changed  called after each change of a state, and of what is shown
    */
-  constructor({ window, fetch, changed }) {
+  constructor({ window, limit, subscription, request, taken, changed }) {
     this.#window = window;
-    this.#fetch = fetch;
+    this.#limit = limit;
+    this.#subscription = subscription;
+    this.#request = request;
+    this.#taken = taken;
     this.#changed = changed;
   }
 
@@ -45,6 +57,9 @@ export class Pages {
 
   /** Forgets what failed: a new session may do better. */
   clear() { this.#states.clear(); }
+
+  /** The window begins at another place: pages that are under way are not taken. */
+  beginAnew() { this.#beginnings += 1; }
 
   /**
    * Fetches the page before the oldest message shown.
@@ -112,5 +127,28 @@ export class Pages {
       else this.#states.set(key, /** @type {Error} */ (error).message);
     }
     this.#changed();
+  }
+
+  /** @param {PageRange & {limit?: number}} range */
+  #fetch({ limit = this.#limit, ...range }) {
+    const [subscription, beginnings] = [this.#subscription(), this.#beginnings];
+    const show = (/** @type {PageResult} */ { messages, head }) => {
+      if (beginnings !== this.#beginnings) return;
+      this.#window.show(messages, head);
+      this.#changed();
+    };
+    return this.#request('fetchMessages', { ...range, limit }, {
+      cached: show,
+      final: (/** @type {PageResult} */ result) => {
+        // A page that was asked for before the subscription was renewed is not part of the `have`
+        // that it was renewed with, so changes since then would be missed.
+        if (subscription !== this.#subscription() || beginnings !== this.#beginnings) {
+          show(result);
+          return;
+        }
+        this.#window.fetched(result, range);
+        this.#taken(result);
+      },
+    });
   }
 }

@@ -1,6 +1,10 @@
 import { RowCells } from './row-cells.js';
 import { RowHeights } from './row-heights.js';
+import { anchorAt, anchorAtEdge, topOf } from './scroll-anchor.js';
+import { animateScroll, prefersReducedMotion, scrollDuration } from './scroll-animation.js';
 import { Signal } from './signal.js';
+
+/** @import { Anchor, Edge } from './scroll-anchor.js' */
 
 /**
  * One row of a scroll view.
@@ -12,15 +16,6 @@ import { Signal } from './signal.js';
  *   days): the view is held by other rows where there are any
  */
 
-/** @typedef {'top' | 'center' | 'bottom'} Edge  where in the view an item is brought */
-
-/**
- * A row of the list that stays where it is: which one, and how far below the view's top it begins,
- * given its height.
- *
- * @typedef {{index: number, offset: (height: number) => number}} Anchor
- */
-
 /** @typedef {{id: string, hash: string, offset: number, rank: number}} Hold */
 
 /** Taken for the height of a row until some have been measured, in pixels. */
@@ -30,11 +25,6 @@ const FIRST_ESTIMATE = 30;
 const ROUNDS = 200;
 /** So near to the end counts as at the end, in pixels. */
 const END = 48;
-/** Animated scrolling: heights of the view in a second, and how long it may take at most. */
-const SPEED = 12;
-const LONGEST = 700;
-/** What a person does to scroll: it ends the scrolling that a program began. */
-const INTERRUPTIONS = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
 
 /**
  * A list of any length that scrolls, of which only the rows in view and some beyond are in the
@@ -175,7 +165,7 @@ export class ScrollView {
   scrollToItem(id, edge = 'top', inset = 0) {
     const index = this.#indices.get(id);
     if (index === undefined || this.#isScrolling) return false;
-    this.#layout(this.#atEdge(index, edge, inset));
+    this.#layout(anchorAtEdge(index, edge, inset));
     return true;
   }
 
@@ -195,53 +185,37 @@ export class ScrollView {
    * @returns {Promise<boolean>}  whether it got there
    */
   async scrollToItemAnimated(id, edge = 'top', how = {}) {
-    const { inset = 0, speed = SPEED, longest = LONGEST } = how;
+    const { inset = 0 } = how;
     const index = this.#indices.get(id);
     if (index === undefined || this.#isScrolling || this.#height === 0) return false;
-    if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
-      return this.scrollToItem(id, edge, inset);
-    }
-    const distance = Math.abs(this.#topAt(this.#atEdge(index, edge, inset)) - this.#top);
-    const duration = Math.min(longest, (distance / (speed * this.#height)) * 1000);
-    const interruption = new AbortController();
-    for (const kind of INTERRUPTIONS) {
-      const options = { signal: interruption.signal, passive: true };
-      this.element.addEventListener(kind, () => interruption.abort(), options);
-    }
+    if (prefersReducedMotion()) return this.scrollToItem(id, edge, inset);
+    const distance = Math.abs(this.#topAt(anchorAtEdge(index, edge, inset)) - this.#top);
+    const duration = scrollDuration(distance, this.#height, how);
     this.#isScrolling = true;
     try {
-      return await this.#animate({ id, edge, inset, duration, signal: interruption.signal });
+      return await animateScroll(this.element, duration, (share) => (
+        this.#stepTo({ id, edge, inset }, share)
+      ));
     } finally {
       this.#isScrolling = false;
-      interruption.abort();
       this.laidOut.emit();
     }
   }
 
   /**
-   * @param {object} way
-   * @param {string} way.id
-   * @param {Edge} way.edge
-   * @param {number} way.inset
-   * @param {number} way.duration  milliseconds
-   * @param {AbortSignal} way.signal
+   * Goes a share of what is left of the way to an item. Heights become known on the way, so each
+   * step goes by where the item seems to be now.
+   *
+   * @param {{id: string, edge: Edge, inset: number}} aim
+   * @param {number} share  1: all of it
+   * @returns {boolean}  false if the item is not in the list any more
    */
-  async #animate({ id, edge, inset, duration, signal }) {
-    const began = performance.now();
-    let done = 0;
-    while (done < 1) {
-      const now = await new Promise((resolve) => { requestAnimationFrame(resolve); });
-      const index = this.#indices.get(id);
-      if (signal.aborted || index === undefined) return false;
-      const passed = Math.min(1, Math.max(0, now - began) / Math.max(1, duration));
-      const eased = 1 - (1 - passed) ** 3;
-      // Heights become known on the way, so each step goes by where the item seems to be now.
-      const target = this.#atEdge(index, edge, inset);
-      const left = this.#topAt(target) - this.#top;
-      const step = eased >= 1 ? left : left * ((eased - done) / (1 - done));
-      done = eased;
-      this.#layout(done >= 1 ? target : this.#anchorAt(this.#top + step));
-    }
+  #stepTo({ id, edge, inset }, share) {
+    const index = this.#indices.get(id);
+    if (index === undefined) return false;
+    const target = anchorAtEdge(index, edge, inset);
+    const left = this.#topAt(target) - this.#top;
+    this.#layout(share >= 1 ? target : anchorAt(this.#heights, this.#top + left * share));
     return true;
   }
 
@@ -294,34 +268,7 @@ export class ScrollView {
       if (this.#items[index].hash === hash && rank < Infinity) return anchor;
       second ??= anchor;
     }
-    return second ?? this.#anchorAt(this.#top);
-  }
-
-  /**
-   * The row that stands at the view's top when this much lies above.
-   *
-   * @param {number} top
-   * @returns {Anchor}
-   */
-  #anchorAt(top) {
-    const index = this.#heights.indexAt(top);
-    const offset = index < 0 ? 0 : this.#heights.before(index) - top;
-    return { index, offset: () => offset };
-  }
-
-  /**
-   * @param {number} index
-   * @param {Edge} edge
-   * @param {number} inset
-   * @returns {Anchor}
-   */
-  #atEdge(index, edge, inset) {
-    const offset = {
-      top: () => inset,
-      center: (/** @type {number} */ height) => Math.max(0, (this.#height - height) / 2),
-      bottom: (/** @type {number} */ height) => this.#height - height - inset,
-    }[edge];
-    return { index, offset };
+    return second ?? anchorAt(this.#heights, this.#top);
   }
 
   /**
@@ -329,13 +276,7 @@ export class ScrollView {
    *
    * @param {Anchor | null} anchor  null: the end
    */
-  #topAt(anchor) {
-    const end = Math.max(0, this.#heights.total - this.#height);
-    if (anchor === null || anchor.index < 0) return end;
-    const { index, offset } = anchor;
-    const top = this.#heights.before(index) - offset(this.#heights.at(index));
-    return Math.min(Math.max(0, top), end);
-  }
+  #topAt(anchor) { return topOf(anchor, this.#heights, this.#height); }
 
   /**
    * Puts the rows around the anchor into the document, measures those that are new, and goes on
@@ -400,7 +341,7 @@ export class ScrollView {
       return offset - moved > -height && offset - moved < this.#height;
     });
     const index = kept && this.#indices.get(kept.id);
-    this.#layout(index === undefined ? this.#anchorAt(scrollTop)
+    this.#layout(index === undefined ? anchorAt(this.#heights, scrollTop)
       : { index, offset: () => kept.offset - moved });
   }
 

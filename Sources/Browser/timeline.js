@@ -1,8 +1,9 @@
 import { HeldList } from './held-list.js';
-import { compareCuts, comparePlaces, cutBehind, laterCut } from './place.js';
+import { compareCuts, laterCut } from './place.js';
 import { Spans } from './spans.js';
 import { noChanges } from './timeline-changes.js';
 import { anchorPlace, provenByDeltas, provenByPage } from './timeline-proof.js';
+import { moveReadMarker } from './timeline-read.js';
 
 /** @import { Cut, Place } from './place.js' */
 /** @import { Changes } from './timeline-changes.js' */
@@ -300,32 +301,7 @@ export class Timeline {
    * @returns {Changes}  the messages that are unread no more, or were not before, as updates
    */
   setRead(marker, count) {
-    const { entries, unread } = this.#list;
-    /** @type {Place} */
-    const place = typeof marker === 'number'
-      // Behind every id that may stand at this number.
-      ? [marker, '', '\u{10ffff}'] : [Infinity, marker.createdAt, marker.id];
-    const old = unread.lastRead;
-    unread.lastRead = old !== undefined && comparePlaces(old, place) > 0 ? old : place;
-    const behind = (/** @type {Place} */ of) => (
-      entries.indexWhere((entry) => comparePlaces(entry.place, of) > 0)
-    );
-    const changes = noChanges();
-    const last = old === undefined ? entries.length : behind(place);
-    for (let at = old === undefined ? 0 : behind(old); at < last; at += 1) {
-      const entry = entries.at(at);
-      const isUnread = unread.isUnread(entry.message, entry.place);
-      if (entry.isUnread === isUnread) continue;
-      entries.replaceAt(at, { ...entry, isUnread });
-      unread.count(entry.place, isUnread ? 1 : -1);
-      changes.updated.push({ id: entry.message.id, index: at });
-    }
-    if (count !== undefined) unread.total = count;
-    const { newest, end } = this.#list;
-    const isPast = newest === undefined || comparePlaces(place, newest) >= 0;
-    if (isPast && compareCuts(cutBehind(place), end) >= 0) unread.clear();
-    this.#list.settle();
-    return changes;
+    return moveReadMarker(this.#list, marker, count);
   }
 
   /**

@@ -219,14 +219,18 @@ public struct Coverage: Sendable, Hashable {
 
     /// A superset of at most `limit` runs. The runs that lie closest together are joined first, so
     /// that as few places as possible are held beyond what was.
+    /// - Parameter places: not to be joined over as long as there is another way.
     /// - Precondition: `limit >= 1`
-    public func coarsened(to limit: Int) -> Coverage {
+    public func coarsened(to limit: Int, sparing places: Coverage = Coverage()) -> Coverage {
         precondition(limit >= 1, "coverage can't be coarsened to no run at all")
         guard runs.count > limit else { return self }
         let distances = (1..<runs.count).map { at in
-            (at: at, distance: runs[at].low - runs[at - 1].high)
+            let hole = places.clipped(runs[at - 1].high + 1, runs[at].low - 1)
+            return (
+                isSpared: hole.isEmpty ? 0 : 1, distance: runs[at].low - runs[at - 1].high, at: at
+            )
         }
-        let joins = distances.sorted { ($0.distance, $0.at) < ($1.distance, $1.at) }
+        let joins = distances.sorted { $0 < $1 }
             .prefix(runs.count - limit)
         let joined = Set(joins.map(\.at))
         var result = Coverage()

@@ -172,7 +172,7 @@ extension Engine {
         guard let session = sessions[call.session], session.watchesConversations,
             let user = session.user?.id, let listing = listings[user]
         else { return }
-        for view in views { note(view, session, listing) }
+        for view in views { note(view, session, listing, beginsList: call.beginsList) }
         let unknown = views.map(\.record.id.id).filter { !listing.conversations.contains($0) }
         guard !unknown.isEmpty else { return }
         for conversation in unknown { join(conversation, to: user) }
@@ -181,13 +181,16 @@ extension Engine {
 
     /// What the session is shown now need not be told to it as an event again.
     private func note(
-        _ view: ConversationView, _ session: Session, _ listing: Listing
+        _ view: ConversationView, _ session: Session, _ listing: Listing, beginsList: Bool
     ) {
         let conversation = view.record.id.id
+        listings[listing.user.id]?.left.remove(conversation)
+        // Whoever watches already may have been told more than this answer by a branch of the log
+        // that is lost, and takes the event for the truth.
+        guard beginsList else { return }
         session.heldListEvents.removeAll {
             $0.conversation == conversation && $0.shows(view.head)
         }
-        listings[listing.user.id]?.left.remove(conversation)
         let isListed = listing.conversations.contains(conversation)
         let isAnnounced = streams[conversation].map { $0.state != nil && !$0.isListed } ?? false
         guard !isListed || !isAnnounced else { return }

@@ -80,11 +80,15 @@ package struct Resume: Sendable, Hashable {
         let lacking = new.subtracting(standing.held ?? new).coarsened(to: Self.gapLimit / 2)
         owed = lacking
         missing = missing.union(new).subtracting(lacking)
-            .coarsened(to: standing.held == nil ? Self.gapLimit : Self.gapLimit / 2)
+            .coarsened(
+                to: standing.held == nil ? Self.gapLimit : Self.gapLimit / 2, sparing: covers)
         owed = owed.subtracting(missing)
 
         // Holes that it had stay as they are, but for what a joined gap already names.
         let told = missing.union(owed)
+        // What a joined gap takes out again need not be brought.
+        deltas.removeAll { told.contains($0.message.seq) }
+        covers = covers.subtracting(told)
         let cold = runs.holes.subtracting(covers).subtracting(told)
         gaps =
             standing.gaps(missing, .limit) + standing.gaps(owed, .upstream)

@@ -50,6 +50,12 @@ import Testing
         Seed(
             seed: 200_625, steps: 105,
             found: "a removal was not told, since one of the log before it had been"),
+        Seed(
+            seed: 3_193, steps: 113,
+            found: "a gap that was joined to be short took out again what the answer had brought"),
+        Seed(
+            seed: 4_550, steps: 110,
+            found: "a list that had heard more of a lost branch was not told what counts"),
     ]
 
     @Test(arguments: seeds)
