@@ -112,10 +112,21 @@ class Gateway:
             connection.close()
 
     def health(self):
+        return json.loads(self.operation("/health"))
+
+    def metric(self, name):
+        """The value of a metric without labels."""
+        for line in self.operation("/metrics").splitlines():
+            if line.startswith(f"{name} "):
+                return float(line.split(" ")[1])
+        raise AssertionError(f"there is no metric {name}")
+
+    def operation(self, path):
+        """A page of the internal listener."""
         connection = http.client.HTTPConnection(self.internal, timeout=PATIENCE)
         try:
-            connection.request("GET", "/health")
-            return json.load(connection.getresponse())
+            connection.request("GET", path)
+            return connection.getresponse().read().decode()
         finally:
             connection.close()
 

@@ -4,83 +4,16 @@ import os
 import random
 import unittest
 
-from browser import BrowserTestCase, chromium
-from gateway import path
+from following import STATE, FollowingTestCase
 
 STEPS = 40
 SEED = int(os.environ.get("TEST_SEED", "1"))
-#: A client without a page around it, and what it holds.
-BEGIN = """async ([address, room]) => {
-  const { ChatClient, Conversation } = await import('/gapless.js');
-  const url = `ws://${address}/v1/ws`;
-  const client = new ChatClient({ url, credentials: () => ({ user: 'alice' }) });
-  const conversation = new Conversation(client.connection, room);
-  window.followed = { client, conversation };
-  addEventListener('online', () => client.connection.wake());
-  conversation.open();
-  client.open();
-}"""
-STATE = """() => {
-  const { have, items, isOpen, phase, gaps } = window.followed.conversation;
-  const held = items.filter((item) => item.kind === 'message' && item.isHeld);
-  return {
-    have, isOpen, phase, gaps,
-    held: held.map(({ message: { id, seq, rev, body, deleted } }) => (
-      { id, seq, rev, body: body ?? null, deleted }
-    )),
-  };
-}"""
-#: Live, and nothing left that a page of history could bring.
-SETTLE = """async (rev) => {
-  const { client, conversation } = window.followed;
-  for (;;) {
-    client.connection.wake();
-    const { have, gaps, phase } = conversation;
-    if (phase === 'live' && have?.asOf === rev) {
-      if (gaps.length === 0) return;
-      await conversation.loadNewer();
-    }
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
-  }
-}"""
 
 
-class FaultTests(BrowserTestCase):
+class FaultTests(FollowingTestCase):
     def setUp(self):
         super().setUp()
-        self.gateway.converse(self.room, "alice", "bob")
-        context = chromium().new_context()
-        self.addCleanup(context.close)
-        self.page = context.new_page()
-        self.page.goto(f"http://{self.gateway.address}/icon.svg")
-        self.page.evaluate(BEGIN, [self.gateway.address, self.room])
-        self.messages = path(self.room, "messages")
-
-    def truth(self):
-        """The log as the gateway has it: its head, and the value of each place."""
-        head, values, after = None, {}, 0
-        while True:
-            page = self.gateway.call(
-                "GET", f"{self.messages}?limit=1000&order=asc&after={after}")
-            head = page["head"]
-            for message in page["messages"]:
-                values[message["seq"]] = {
-                    "id": message["id"], "seq": message["seq"], "rev": message["rev"],
-                    "body": message.get("body"), "deleted": message.get("deleted", False)}
-                after = message["seq"]
-            if not page["hasMore"]["after"]:
-                return head, values
-
-    def assert_true(self, state, head, values):
-        """No held place is without its value, and none has one older than `asOf` says."""
-        if state["have"] is None:
-            return
-        held = {message["seq"]: message for message in state["held"]}
-        for low, high in state["have"]["runs"]:
-            for seq in range(low, high + 1):
-                self.assertIn(seq, held)
-                if values[seq]["rev"] <= state["have"]["asOf"]:
-                    self.assertEqual(values[seq], held[seq])
+        self.follow(self.gateway.address)
 
     def change(self, choice, names):
         """One thing that happens; `names` are the ids of the messages so far."""
@@ -115,9 +48,7 @@ class FaultTests(BrowserTestCase):
             with self.subTest(seed=SEED, step=step):
                 self.change(choice, names)
                 self.assert_true(self.page.evaluate(STATE), *self.truth())
-        head, values = self.truth()
-        self.page.evaluate(SETTLE, head["rev"])
-        state = self.page.evaluate(STATE)
+        state, head, values = self.settle()
         self.assert_true(state, head, values)
         self.assertEqual(head["seq"], state["have"]["runs"][-1][1])
         self.assertFalse(state["isOpen"])
