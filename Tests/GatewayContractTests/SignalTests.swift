@@ -103,7 +103,9 @@ import Testing
             try $0.nextEvent("goaway")["reconnectIn"].int ?? -1
         }
         // The file is free after twelve seconds at the latest, and a second later they may come.
-        #expect(Set(slots).count == 2 && slots.allSatisfy { (13_000...73_000).contains($0) })
+        // Beside a successor that serves already, or behind the end of this process.
+        let range = GatewayProcess.isOnRedis ? 0...60_000 : 13_000...73_000
+        #expect(Set(slots).count == 2 && slots.allSatisfy { range.contains($0) })
         // Whoever is still connected is still answered.
         #expect(try last.code("sendMessage", ["conversation": .string(id), "body": "b"]) == "ok")
         #expect(try gateway.waitForExit() == 0)
