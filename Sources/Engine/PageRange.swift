@@ -26,8 +26,9 @@ extension PageRequest {
         if case .seq(let seq) = after { low = max(low, seq + 1) }
         switch around {
         case .seq(let seq):
-            low = max(low, seq - limit)
-            high = min(high, seq + limit)
+            // Up to so many on each side, also of an anchor that lies beyond the log.
+            low = max(low, min(seq, high + 1) - limit)
+            high = min(high, max(seq, floor - 1) + limit)
         case .time:
             low = max(low, (place ?? 0) - limit + 1)
             high = min(high, (place ?? 0) + limit)

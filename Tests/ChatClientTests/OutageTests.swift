@@ -164,8 +164,8 @@ extension LiveClient {
             }
         }
 
-        /// Each place that the client keeps is held or in a gap: nothing was taken for silence. What
-        /// is older than the newest 2,000 it may have let go of, if little enough was shed.
+        /// Each place that the client keeps is held or in a gap: nothing was taken for silence.
+        /// What is older than the newest 2,000 it may have let go of, if little enough was shed.
         private func expectAccounted(_ follower: Follower, _ count: Int) async throws {
             let isAccounted = try await eventually {
                 var known = await follower.coverage

@@ -134,6 +134,21 @@ extension DefaultGateway {
             }
         }
 
+        @Test func anAnchorBeyondTheLogHasItsSides() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["alice"], messages: 9)
+            let client = try gateway.client("alice")
+            for (anchor, seqs) in [(12, [7, 8, 9]), (10, [7, 8, 9]), (0, [1, 2, 3])] {
+                let page = try client.request(
+                    "fetchMessages",
+                    [
+                        "conversation": .string(id), "around": .int(anchor), "limit": 3,
+                        "order": "asc",
+                    ])
+                #expect(page["messages"].seqs == seqs, "around \(anchor)")
+            }
+        }
+
         @Test func aMomentIsAnAnchor() throws {
             let gateway = try LiveGateway.get()
             let id = try gateway.conversation(of: ["alice"], messages: 5)
