@@ -8,10 +8,7 @@ extension Engine {
     /// - Parameter bearer: a token from the header or the query of the upgrade.
     package func connected(_ id: SessionID, bearer: String? = nil, at now: Timestamp) {
         self.now = now
-        let session = Session(
-            id: id, at: now,
-            bucket: TokenBucket(
-                rate: limits.requestsPerSecond, burst: limits.requestsPerSecond * 2, at: now))
+        let session = Session(id: id, at: now, rate: limits.requestsPerSecond)
         session.bearer = bearer
         sessions[id] = session
         if sessions.count > limits.connections {
@@ -36,6 +33,7 @@ extension Engine {
     func take(_ frame: RequestFrame, _ session: Session) {
         figures.requests += 1
         if let wait = session.bucket.take(frame.cost, at: now) {
+            throttle(session, frame.cost)
             return refuse(
                 session, frame.id,
                 RequestError(
@@ -64,6 +62,18 @@ extension Engine {
         guard session.user != nil else { return close(session, .protocolViolation) }
         if request.showsConversations { session.listReads += 1 }
         perform(call)
+    }
+
+    /// To refuse costs little, but not nothing: whoever goes on asking at full speed is not read for
+    /// a moment, so that what it asks for waits at its own end.
+    private func throttle(_ session: Session, _ cost: Int) {
+        guard session.throttledUntil == nil, let wait = session.refusals.take(cost, at: now) else {
+            return
+        }
+        let end = now.adding(Int64(min(wait, 1000)))
+        session.throttledUntil = end
+        timers.schedule(session.id, at: end)
+        throttles.append((session.id, true))
     }
 
     private func refuse(_ session: Session, _ id: Int, _ error: RequestError) {
@@ -177,10 +187,12 @@ extension Engine {
     /// together; nobody else is to wait for all of them.
     func lookAround() {
         for id in timers.take(Self.looksPerTurn) {
-            guard let session = sessions[id], !session.isClosing, session.nextLook <= now else {
-                continue
+            guard let session = sessions[id], !session.isClosing else { continue }
+            if let end = session.throttledUntil, end <= now {
+                session.throttledUntil = nil
+                throttles.append((id, false))
             }
-            look(at: session)
+            if session.nextLook <= now { look(at: session) }
         }
     }
 

@@ -8,7 +8,8 @@ import Wire
 /// runs it as the gateway does. Owned by the loop; not thread-safe.
 ///
 /// The order of a turn: any number of calls, `endTurn`, then `takeActions` until there is none, and
-/// last the outboxes of `takeDirtySessions` and the closes of `takeCloses`.
+/// last the outboxes of `takeDirtySessions`, the closes of `takeCloses` and whom to read no further
+/// of `takeThrottles`.
 package final class Engine {
     /// What the shell is asked to do.
     package enum Action: Sendable {
@@ -116,6 +117,8 @@ package final class Engine {
     private var dirty: [Session] = []
     private var closes: [(SessionID, CloseCode)] = []
     private var pressed: [SessionID] = []
+    /// Sessions that are not to be read any more, or again.
+    var throttles: [(SessionID, Bool)] = []
     /// Sessions that wait with requests, and have taken some of what they were sent.
     var resumable: [Session] = []
     /// Streams with something that waits for the end of the turn.
@@ -148,6 +151,7 @@ package final class Engine {
         self.now = now
         upstreamSince = now
         nextEviction = now
+        timers.advance(to: now)
     }
 
     // MARK: - What goes out
@@ -207,6 +211,14 @@ package final class Engine {
     package func takeCloses() -> [(SessionID, CloseCode)] {
         defer { closes.removeAll(keepingCapacity: true) }
         return closes
+    }
+
+    /// Sessions that ask for too much, whose sockets are not to be read from now on (true), or again
+    /// (false).
+    package func takeThrottles() -> [(SessionID, Bool)] {
+        guard !throttles.isEmpty else { return [] }
+        defer { throttles.removeAll(keepingCapacity: true) }
+        return throttles
     }
 
     /// Hands the session's oldest frames to `write`, about `limit` bytes, as one write of its

@@ -40,6 +40,10 @@ final class Session {
     /// It stands in the engine's list of sessions whose requests go on.
     var isResumable = false
     var bucket: TokenBucket
+    /// How many requests beyond that it may have refused, before it is not read for a while.
+    var refusals: TokenBucket
+    /// Until then it is not read.
+    var throttledUntil: Timestamp?
     /// Its socket did not take all that it was given.
     var isBlocked = false
     /// It stands in the engine's list of sessions that have something to send.
@@ -58,15 +62,20 @@ final class Session {
     /// When it is looked at next; earlier entries of the timers are stale.
     var nextLook: Timestamp
 
-    init(id: SessionID, at now: Timestamp, bucket: TokenBucket) {
+    /// - Parameter rate: `limits.requests_per_second`.
+    init(id: SessionID, at now: Timestamp, rate: Int) {
         self.id = id
-        self.bucket = bucket
+        bucket = TokenBucket(rate: rate, burst: rate * 2, at: now)
+        refusals = TokenBucket(rate: Self.refusals, burst: Self.refusals * 5, at: now)
         since = now
         lastSent = now
         lastProgress = now
         lastPing = now
         nextLook = now
     }
+
+    /// How many a second are still answered. What that costs does not depend on what is allowed.
+    private static let refusals = 200
 
     func subscription(to stream: Stream) -> Int? {
         subscriptions.firstIndex { $0.stream === stream }

@@ -92,6 +92,9 @@ final class Driver {
             server.close(
                 SocketID(rawValue: session), code: code.rawValue, reason: code.reason)
         }
+        for (session, isThrottled) in engine.takeThrottles() {
+            server.throttle(SocketID(rawValue: session), isThrottled)
+        }
         measurements.ended(began, done: actions.taken, at: .now)
     }
 

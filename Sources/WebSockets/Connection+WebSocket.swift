@@ -31,6 +31,8 @@ extension Connection {
     func close(code: UInt16, reason: String) {
         guard phase == .open else { return }
         phase = .closing
+        // The peer's close frame is to be read.
+        throttle(false)
         send(Frame.close(code: code, reason: reason))
         setDeadline(server.limits.closeTimeout)
     }

@@ -47,6 +47,8 @@ final class Connection {
     /// The length of the write that the kernel took in part.
     private var stalledBytes = 0
     private var isReadingPaused = false
+    /// Its peer asks for too much, and is not read for a while.
+    private var isThrottled = false
     private var deadline: Deadlines.Tick?
     private var entry: Deadlines.Tick?
 
@@ -72,7 +74,14 @@ final class Connection {
     func pauseReading(_ pause: Bool) {
         guard pause != isReadingPaused, let socket else { return }
         isReadingPaused = pause
-        socket.pauseReading(pause)
+        if !isThrottled { socket.pauseReading(pause) }
+    }
+
+    /// The same for another reason: it is read only where both allow it.
+    func throttle(_ isThrottled: Bool) {
+        guard isThrottled != self.isThrottled, let socket else { return }
+        self.isThrottled = isThrottled
+        if !isReadingPaused { socket.pauseReading(isThrottled) }
     }
 
     // MARK: Out
@@ -196,6 +205,7 @@ final class Connection {
         guard phase == .lingering else { return }
         input = []
         pauseReading(false)
+        throttle(false)
         socket?.endWriting()
     }
 

@@ -175,6 +175,14 @@ package final class Server: @unchecked Sendable {
         return connections[socket]?.socket?.acknowledgedBytes ?? 0
     }
 
+    /// Leaves what the peer sends with the peer, or takes it again; a close ends that. What has been
+    /// read already (16 KiB at most) is still handed over.
+    package func throttle(_ socket: SocketID, _ isThrottled: Bool) {
+        loop.preconditionOnLoop()
+        guard let connection = connections[socket], connection.phase == .open else { return }
+        connection.throttle(isThrottled)
+    }
+
     /// Sends what is buffered, then a close frame, and ends the connection when the peer has
     /// answered, or after `ServerLimits.closeTimeout`. From now on only `closed` is called for it.
     package func close(_ socket: SocketID, code: UInt16, reason: String) {

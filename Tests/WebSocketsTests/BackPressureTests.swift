@@ -51,6 +51,37 @@ import Testing
         #expect(client.descriptor >= 0 && expected > 3)
     }
 
+    @Test func aThrottledPeerIsReadLaterAndLosesNothing() throws {
+        let server = try TestServer()
+        let client = try RawClient(port: server.port)
+        try client.upgrade()
+        #expect(server.eventually { $0.echo.open.count == 1 })
+        server.onLoop { $0.server.throttle($0.echo.open[0], true) }
+        try client.sendText("one")
+        try client.sendText("two")
+        // Another connection is served meanwhile, and what was sent before it would have been read.
+        let other = try RawClient(port: server.port)
+        try other.upgrade()
+        try other.sendText("other")
+        #expect(try other.receiveFrame().payload == Array("other".utf8))
+        #expect(server.onLoop { $0.echo.messages } == [Array("other".utf8)])
+        server.onLoop { $0.server.throttle($0.echo.open[0], false) }
+        #expect(try client.receiveFrame().payload == Array("one".utf8))
+        #expect(try client.receiveFrame().payload == Array("two".utf8))
+    }
+
+    @Test func aThrottledPeerIsClosedAsAnother() throws {
+        let server = try TestServer()
+        let client = try RawClient(port: server.port)
+        try client.upgrade()
+        #expect(server.eventually { $0.echo.open.count == 1 })
+        server.onLoop { $0.server.throttle($0.echo.open[0], true) }
+        server.onLoop { $0.server.close($0.echo.open[0], code: 3000, reason: "") }
+        #expect(try client.receiveFrame().opcode == 0x8)
+        try client.sendFrame(0x8, [0x0b, 0xb8])
+        #expect(server.eventually { $0.echo.open.isEmpty })
+    }
+
     @Test func theCountOfAcknowledgedBytesRisesOnlyWhileSomebodyReads() throws {
         let server = try TestServer()
         let client = try RawClient(port: server.port, receiveBuffer: 16_384)
