@@ -46,7 +46,7 @@ final class Gateway {
     var link = RemoteLink()
     var reads: [Read] = []
     var fetches: [Fetch] = []
-    /// The last question before each conversation's feed was joined.
+    /// The last question before each conversation's feed was joined, or told that a log had ended.
     var joinedAfter: [String: UInt64] = [:]
     var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
     var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []

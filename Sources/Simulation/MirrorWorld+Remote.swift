@@ -35,9 +35,7 @@ extension MirrorWorld {
             say("gateway \(gateway.place) hears \(output.line)")
             switch output {
             case .event(let event):
-                if let id = output.conversation {
-                    gateway.costs[id]?.hear(event.head, after: gateway.lastToken)
-                }
+                note(event, gateway)
                 engine.feed(CollectionOfOne(event), at: now)
             case .subscribed(let id, let generation):
                 gateway.joinedAfter[id] = gateway.lastToken
@@ -47,6 +45,21 @@ extension MirrorWorld {
             case .lapsed(let generation): engine.lapsed(generation: generation, at: now)
             case .state(let state): engine.linked(state, at: now)
             }
+        }
+    }
+
+    /// What the feed tells, the gateway need not ask for; and that a log has ended makes all that it
+    /// asked before uncertain.
+    private func note(_ event: FeedEvent, _ gateway: Gateway) {
+        switch event {
+        case .message(let id, _, _, let head):
+            gateway.costs[id]?.hear(head, after: gateway.lastToken)
+        case .record(let record, let head, _, _):
+            gateway.costs[record.id]?.hear(head, after: gateway.lastToken)
+        case .deleted(let id, _, _):
+            gateway.joinedAfter[id] = gateway.lastToken
+            gateway.costs[id]?.hear(nil, after: gateway.lastToken)
+        case .read, .listed, .typing: break
         }
     }
 

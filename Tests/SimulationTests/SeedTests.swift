@@ -56,6 +56,12 @@ import Testing
         Seed(
             seed: 4_550, steps: 110,
             found: "a list that had heard more of a lost branch was not told what counts"),
+        Seed(
+            seed: 10_916, steps: 76,
+            found: "a late jump threw away what the chain had read beyond it"),
+        Seed(
+            seed: 8_827, steps: 67,
+            found: "what was asked before a log ended was taken for under way"),
     ]
 
     @Test(arguments: seeds)
