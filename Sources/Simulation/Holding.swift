@@ -50,7 +50,7 @@ struct Holding {
             revs[value.slot] = max(revs[value.slot] ?? 0, value.rev)
         }
         let missing = frame.missing
-        let skipped = skipped(by: frame.covers.union(missing))
+        let skipped = skipped(by: frame.covers.union(missing), floor: frame.head.floor)
         let trimmed = Coverage(0, frame.head.floor - 1)
         runs = runs.union(frame.covers).subtracting(missing).subtracting(trimmed)
         told = told.union(skipped).subtracting(frame.covers).union(missing)
@@ -77,13 +77,16 @@ struct Holding {
 
     /// What lies between a place below all that is accounted for and the rest: a page from far back
     /// or the edit of an old message tells of the place alone, and the holder sees the hole itself.
-    /// So does one without a subscription that fetches above what it holds.
-    private func skipped(by places: Coverage) -> Coverage {
-        guard let low = accounted.first, let high = accounted.last, let first = places.first,
-            let last = places.last
-        else { return Coverage() }
+    /// So does one without a subscription that fetches above what it holds. What the log has thrown
+    /// away is no bound of what is accounted for.
+    private func skipped(by places: Coverage, floor: Int) -> Coverage {
+        guard let high = accounted.last, let first = places.first, let last = places.last else {
+            return Coverage()
+        }
         var skipped = Coverage()
-        skipped.insert(first, low - 1)
+        if let low = accounted.subtracting(Coverage(0, floor - 1)).first {
+            skipped.insert(max(first, floor), low - 1)
+        }
         if !isSubscribed { skipped.insert(high + 1, last) }
         return skipped
     }

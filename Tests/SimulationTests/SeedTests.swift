@@ -62,6 +62,9 @@ import Testing
         Seed(
             seed: 8_827, steps: 67,
             found: "what was asked before a log ended was taken for under way"),
+        Seed(
+            seed: 2_259, steps: 59,
+            found: "a page at the floor, far below the window, hid the hole between from the worlds"),
     ]
 
     @Test(arguments: seeds)
