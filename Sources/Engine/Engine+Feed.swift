@@ -4,21 +4,6 @@ import Wire
 
 /// What the feed tells: it moves the streams and goes to those who watch. Message changes of a turn
 /// are gathered per conversation and encoded once, whoever gets them.
-extension FeedEvent {
-    /// Whether a log begins with it.
-    var isBeginning: Bool {
-        if case .record(_, _, _, isNew: true) = self { true } else { false }
-    }
-
-    /// Of the log right after the change; nil if it is none.
-    package var head: Head? {
-        switch self {
-        case .message(_, _, _, let head), .record(_, let head, _, _): head
-        case .deleted, .read, .listed, .typing: nil
-        }
-    }
-}
-
 extension Engine {
     /// A batch of the feed, in the order of the logs.
     package func feed(_ events: some Sequence<FeedEvent>, at now: Timestamp) {

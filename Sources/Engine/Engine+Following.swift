@@ -20,6 +20,7 @@ extension Engine {
         // What is told of messages stands before the record in the log.
         if case .record = event { flush(stream) }
         if mirror.feed.isLive, head.rev == state.position.rev + 1 {
+            remember(event.message, from: state.position, to: head, stream)
             stand(stream, at: head)
             if mirror.holeSince != nil, mirror.known <= head.rev {
                 stream.mirror?.holeSince = nil

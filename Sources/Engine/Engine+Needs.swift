@@ -109,6 +109,7 @@ extension Engine {
         guard head.epoch == state.position.epoch, have.asOf <= head.rev else { return false }
         if head.rev == 0 { return head.mark.isEmpty }
         if head.rev == state.position.rev { return head.mark == state.position.mark }
+        if let verdict = stream.tail.confirms(head) { return verdict }
         return stream.mirror?.verdicts[Mirror.Claim(rev: head.rev, mark: head.mark)]
     }
 

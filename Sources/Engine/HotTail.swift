@@ -80,8 +80,7 @@ package struct HotTail {
     /// - Complexity: O(changes)
     package func catchUp(_ have: Have, limit: Int, bytes: Int, at head: Head) -> CatchUp? {
         guard let base, position == head, base.rev <= have.asOf, have.asOf <= have.head.rev,
-            self.head(at: have.head.rev).map({ $0.epoch == have.head.epoch }) == true,
-            self.head(at: have.head.rev)?.mark == have.head.mark
+            confirms(have.head) == true
         else { return nil }
         let runs = have.runs.clipped(1, head.seq)
         let top = runs.last ?? 0
@@ -119,6 +118,11 @@ package struct HotTail {
         return read
     }
 
+    /// Whether the log had what the holder saw of it last; nil where only others can tell.
+    func confirms(_ head: Head) -> Bool? {
+        self.head(at: head.rev).map { $0.epoch == head.epoch && $0.mark == head.mark }
+    }
+
     /// The log's head at a rev, as far as that is here.
     private func head(at rev: Int) -> Head? {
         guard let base, rev >= base.rev, rev - base.rev <= changes.count else { return nil }
@@ -145,7 +149,8 @@ extension Engine {
     /// - Returns: whether it could.
     func recall(_ call: Call) -> Bool {
         guard case .subscribeMessages(let conversation, let have?, let limit) = call.request,
-            let stream = streams[conversation.id], let state = stream.state, !mirrors,
+            let stream = streams[conversation.id], let state = stream.state,
+            isWhole(stream, state, since: have.asOf),
             let read = stream.tail.catchUp(
                 have, limit: limit, bytes: limits.replyBytes, at: state.position)
         else { return false }
@@ -156,7 +161,14 @@ extension Engine {
         return true
     }
 
-    /// A log that is here has moved by one change. It is kept at hand from the first subscriber on,
+    /// What the feed has told above the change is all that the log has above it.
+    private func isWhole(_ stream: Stream, _ state: Stream.State, since rev: Int) -> Bool {
+        guard let mirror = stream.mirror else { return true }
+        return mirror.feed.isLive && state.head.rev == state.position.rev
+            && mirror.changesFrom <= rev
+    }
+
+    /// The log has moved by one change, right behind the one before. It is kept at hand from the first subscriber on,
     /// also while nobody watches: those who lost their connections together come back together.
     func remember(_ message: EncodedMessage?, from: Head, to head: Head, _ stream: Stream) {
         guard !stream.subscribers.isEmpty || stream.tail.bytes > 0 else { return }

@@ -111,3 +111,23 @@ package enum FeedEvent: Sendable, Hashable {
     /// Somebody types; not stored anywhere.
     case typing(conversation: String, user: String, TypingState, at: Timestamp)
 }
+
+extension FeedEvent {
+    /// Whether a log begins with it.
+    var isBeginning: Bool {
+        if case .record(_, _, _, isNew: true) = self { true } else { false }
+    }
+
+    /// The value of the place that changed; nil if that is slot 0, or nothing changed.
+    var message: EncodedMessage? {
+        if case .message(_, _, let message, _) = self { message } else { nil }
+    }
+
+    /// Of the log right after the change; nil if it is none.
+    package var head: Head? {
+        switch self {
+        case .message(_, _, _, let head), .record(_, let head, _, _): head
+        case .deleted, .read, .listed, .typing: nil
+        }
+    }
+}

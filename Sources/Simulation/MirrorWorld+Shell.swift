@@ -69,6 +69,7 @@ extension MirrorWorld {
         if !action.isVerification { gateway.lastDeed = turn }
         switch action {
         case .read(let token, let query):
+            guard engine.waits(for: token) else { return }
             say("gateway \(gateway.place) reads \(token): \(query.line)")
             gateway.reads.append(
                 Gateway.Read(token: token, query: query, readAt: delay(), due: delay()))

@@ -66,6 +66,9 @@ package final class MirrorWorld: Inhabited {
         for gateway in gateways { start(gateway) }
     }
 
+    /// What the gateways that run have counted since they began.
+    package var figures: [Figures] { gateways.compactMap { $0.engine?.figures } }
+
     func say(_ line: @autoclosure () -> String) {
         if let trace { trace("\(turn): \(line())") }
     }

@@ -31,6 +31,19 @@ import Testing
         #expect(remembered > 20 && remembered < resumes, "\(remembered) of \(resumes)")
     }
 
+    @Test func someResumesOfAMirrorAreAnsweredFromMemory() throws {
+        var (remembered, resumes) = (0, 0)
+        for seed in 1...60 as ClosedRange<UInt64> {
+            let world = MirrorWorld(seed: seed)
+            try world.run(steps: 60)
+            for figures in world.figures {
+                remembered += figures.remembered
+                resumes += figures.resumes
+            }
+        }
+        #expect(remembered > 20 && remembered < resumes, "\(remembered) of \(resumes)")
+    }
+
     @Test func oneSeedIsShown() {
         guard let seed = Setting.seed else { return }
         let trial = Trial(
