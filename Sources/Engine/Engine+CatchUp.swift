@@ -53,8 +53,8 @@ extension Engine {
         guard stream.mirror?.next == .conversation else { return }
         if let state = stream.state {
             guard state.head.epoch == view.head.epoch else { return replaced(stream, view.head) }
-            // Who has come to watch meanwhile would miss what is left out, and what the chain has read
-            // need not be read again.
+            // Who has come to watch meanwhile would miss what is left out, and what the chain has
+            // read need not be read again.
             let reached = stream.mirror?.readTo ?? state.position
             guard view.head.rev > reached.rev, stream.subscribers.isEmpty else {
                 stream.mirror?.next = view.head.rev > state.position.rev ? .chain : .probe

@@ -64,8 +64,8 @@ extension Engine {
         perform(call)
     }
 
-    /// To refuse costs little, but not nothing: whoever goes on asking at full speed is not read for
-    /// a moment, so that what it asks for waits at its own end.
+    /// To refuse costs little, but not nothing: whoever goes on asking at full speed is not read
+    /// for a moment, so that what it asks for waits at its own end.
     private func throttle(_ session: Session, _ cost: Int) {
         guard session.throttledUntil == nil, let wait = session.refusals.take(cost, at: now) else {
             return

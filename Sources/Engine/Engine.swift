@@ -213,8 +213,8 @@ package final class Engine {
         return closes
     }
 
-    /// Sessions that ask for too much, whose sockets are not to be read from now on (true), or again
-    /// (false).
+    /// Sessions that ask for too much, whose sockets are not to be read from now on (true), or
+    /// again (false).
     package func takeThrottles() -> [(SessionID, Bool)] {
         guard !throttles.isEmpty else { return [] }
         defer { throttles.removeAll(keepingCapacity: true) }

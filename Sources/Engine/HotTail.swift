@@ -168,8 +168,9 @@ extension Engine {
             && mirror.changesFrom <= rev
     }
 
-    /// The log has moved by one change, right behind the one before. It is kept at hand from the first subscriber on,
-    /// also while nobody watches: those who lost their connections together come back together.
+    /// The log has moved by one change, right behind the one before. It is kept at hand from the
+    /// first subscriber on, also while nobody watches: those who lost their connections together
+    /// come back together.
     func remember(_ message: EncodedMessage?, from: Head, to head: Head, _ stream: Stream) {
         guard !stream.subscribers.isEmpty || stream.tail.bytes > 0 else { return }
         let before = stream.tail.bytes

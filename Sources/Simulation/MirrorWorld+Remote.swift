@@ -48,8 +48,8 @@ extension MirrorWorld {
         }
     }
 
-    /// What the feed tells, the gateway need not ask for; and that a log has ended makes all that it
-    /// asked before uncertain.
+    /// What the feed tells, the gateway need not ask for; and that a log has ended makes all that
+    /// it asked before uncertain.
     private func note(_ event: FeedEvent, _ gateway: Gateway) {
         switch event {
         case .message(let id, _, _, let head):

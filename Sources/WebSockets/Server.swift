@@ -175,8 +175,8 @@ package final class Server: @unchecked Sendable {
         return connections[socket]?.socket?.acknowledgedBytes ?? 0
     }
 
-    /// Leaves what the peer sends with the peer, or takes it again; a close ends that. What has been
-    /// read already (16 KiB at most) is still handed over.
+    /// Leaves what the peer sends with the peer, or takes it again; a close ends that. What has
+    /// been read already (16 KiB at most) is still handed over.
     package func throttle(_ socket: SocketID, _ isThrottled: Bool) {
         loop.preconditionOnLoop()
         guard let connection = connections[socket], connection.phase == .open else { return }

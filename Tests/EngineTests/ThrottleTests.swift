@@ -1,0 +1,33 @@
+import Chat
+import Engine
+import JSON
+import Simulation
+import Testing
+
+/// A client that goes on asking when it is refused.
+@Suite struct ThrottleTests {
+    @Test func whoGoesOnAskingIsNotReadForAMoment() {
+        let rig = Rig()
+        let session = rig.connect("ann")
+        let other = rig.connect("ben")
+        // 400 at once, one of which was `connect`, and 1,000 that are refused.
+        for id in 1..<1400 { rig.receive(session, #"{"id":\#(id),"method":"ping"}"#) }
+        rig.turn()
+        #expect(rig.engine.takeThrottles().isEmpty)
+        for id in 1400..<1410 { rig.receive(session, #"{"id":\#(id),"method":"ping"}"#) }
+        rig.turn()
+        // What had been read before is answered all the same.
+        #expect(rig.take(session).map(\.id) == Array(1..<1410))
+        let throttled = rig.engine.takeThrottles()
+        #expect(throttled.map(\.0) == [session] && throttled.map(\.1) == [true])
+        rig.send(other, 2, "unsubscribeConversations")
+        #expect(rig.take(other).map(\.errorCode) == [nil])
+        rig.now.milliseconds += 200
+        rig.engine.tick(at: rig.now)
+        rig.turn()
+        let released = rig.engine.takeThrottles()
+        #expect(released.map(\.0) == [session] && released.map(\.1) == [false])
+        rig.send(session, 1410, "unsubscribeConversations")
+        #expect(rig.take(session).map(\.errorCode) == [nil])
+    }
+}
