@@ -59,8 +59,12 @@ export class Conversation {
       subscribe: (isCurrent) => this.#subscribe(isCurrent),
       unsubscribe: () => this.#request('unsubscribeMessages', {}),
       event: (event) => this.#event(event),
-      lost: () => this.#participants.typists.clear(),
+      lost: () => {
+        this.#window.unsubscribed();
+        this.#participants.typists.clear();
+      },
       closing: () => {
+        this.#window.unsubscribed();
         this.#saving.flush();
         this.#participants.report.finished();
       },

@@ -120,6 +120,9 @@ export class MessageWindow {
     this.#visible = null;
   }
 
+  /** The subscription is over, or its connection; what is held stays. */
+  unsubscribed() { this.#holder.unsubscribed(); }
+
   /** What a subscription may be resumed with, as `Holder.resumable` says. */
   resumable() {
     const have = this.#holder.resumable();
@@ -151,7 +154,7 @@ export class MessageWindow {
    * @param {PageRange} range  what was asked for
    */
   fetched(result, range) {
-    if (this.#isForeign(result.head)) this.forget();
+    this.#resetIfForeign(result.head);
     this.#holder.fetched(result);
     this.#timeline.apply({
       ...this.#placeOf(range), ...this.#proofOfPage(result.messages, result),
@@ -170,7 +173,7 @@ export class MessageWindow {
       this.forget();
       return;
     }
-    if (this.#isForeign(event.head)) this.forget();
+    this.#resetIfForeign(event.head);
     this.#holder.event(event);
     this.#timeline.applyDeltas(event.deltas ?? [], proofOf(/** @type {*} */ (event)));
     const visible = this.#visibleRange;
@@ -217,6 +220,7 @@ export class MessageWindow {
     ));
     const conversation = record ?? undefined;
     this.subscribed({ deltas, covers: runs, gaps: [], asOf, head, conversation }, false);
+    this.unsubscribed();
   }
 
   /**
@@ -266,6 +270,17 @@ export class MessageWindow {
 
   /** @param {Head} head */
   #isForeign(head) { return this.head !== null && head.epoch !== this.head.epoch; }
+
+  /**
+   * Shows nothing of another log than `head`; the holder forgets by itself, and stays subscribed.
+   *
+   * @param {Head} head
+   */
+  #resetIfForeign(head) {
+    if (!this.#isForeign(head)) return;
+    this.#timeline.reset();
+    this.#visible = null;
+  }
 
   /** Makes both hold what both hold. */
   #reconcile() {
