@@ -116,6 +116,9 @@ export class Conversation {
     });
   }
 
+  /** The messages in rows: see `MessageWindow.grouping`. @type {MessageWindow['grouping']} */
+  grouping(category, revealed) { return this.#window.grouping(category, revealed); }
+
   /** Who else is typing. */
   get typists() {
     return this.#participants.typists.users.filter((user) => user !== this.#connection.user);

@@ -1,7 +1,9 @@
 import { Coverage } from './coverage.js';
+import { Grouping } from './grouping.js';
 import { Holder } from './holder.js';
 import { Timeline } from './timeline.js';
 
+/** @import { Category } from './grouping.js' */
 /** @import { Page } from './timeline-page.js' */
 /** @import { Range } from './timeline.js' */
 /** @import { EventFrame, Gap, Have, Head, Message } from './types.js' */
@@ -192,6 +194,14 @@ export class MessageWindow {
     const floor = this.head?.floor ?? 1;
     this.#timeline.show(messages.filter(({ seq }) => seq >= floor));
   }
+
+  /**
+   * The messages as the rows of a view, in which neighbours of one category are one.
+   *
+   * @param {Category} category
+   * @param {Iterable<string>} [revealed]  the ids of messages that are rows of their own
+   */
+  grouping(category, revealed) { return new Grouping(this.#timeline, category, revealed); }
 
   /**
    * What a store should keep: the newest messages held, and what they prove.
