@@ -16,7 +16,8 @@ final class OpsRoom {
     ///   - messages: How many are there before the client comes.
     ///   - isCuttable: There is a network in between that a test can break, by `set`.
     init(
-        settings: [String: String] = [:], messages: Int = 0, isCuttable: Bool = false
+        settings: [String: String] = [:], messages: Int = 0, isCuttable: Bool = false,
+        isolation: isolated (any Actor)? = #isolation
     ) async throws {
         gateway = try GatewayProcess(settings: settings)
         api = gateway.api()
@@ -49,14 +50,19 @@ final class OpsRoom {
     }
 
     /// Breaks the network and waits until the client has noticed.
-    func cut(_ mode: TCPProxy.Mode = .refusing) async throws {
+    func cut(
+        _ mode: TCPProxy.Mode = .refusing, isolation: isolated (any Actor)? = #isolation
+    ) async throws {
         let before = await follower.interrupted
         try set(mode)
         #expect(try await LiveClient.eventually { await follower.interrupted == before + 1 })
     }
 
     /// The client holds the same, message for message, as the log has it.
-    func expectWhole(at location: SourceLocation = #_sourceLocation) async throws {
+    func expectWhole(
+        at location: SourceLocation = #_sourceLocation,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws {
         let truth = try #require(try api.learnChanges(of: "ops").log)
         let isWhole = try await LiveClient.eventually {
             let (isLive, revs) = (await follower.isLive, await follower.revs)
