@@ -37,6 +37,16 @@ class TalkingTests(BrowserTestCase):
         expect(alice.page.locator('.message[data-seq="3"]')).to_be_focused()
         expect(alice.messages).to_have_count(6)
 
+    def test_the_list_shows_the_conversation_that_is_open(self):
+        self.gateway.converse(self.room, "zoe")
+        self.gateway.say(self.room, "zoe", "Said before all the others")
+        for number in range(20):
+            self.gateway.converse(f"Later {number}", "zoe")
+            self.gateway.say(f"Later {number}", "zoe", "Said later")
+        zoe = self.open("zoe", self.room)
+        expect(zoe.entry(self.room)).to_be_in_viewport(ratio=0.9)
+        expect(zoe.entry("Later 19")).not_to_be_in_viewport()
+
     def test_what_one_page_sends_the_other_shows_once(self):
         alice, bob = self.open_room("alice", "bob")
         alice.say("Hello Bob")
