@@ -4,6 +4,7 @@ import { ConversationList } from './conversations.js';
 import { messageDeltas } from './message-deltas.js';
 import { phases } from './phases.js';
 import { Pubsub } from './pubsub.js';
+import { Questions } from './questions.js';
 
 /** @import { Ask } from './connection.js' */
 /** @import { ConversationDelta, MessageDelta } from './merge.js' */
@@ -12,8 +13,9 @@ import { Pubsub } from './pubsub.js';
 /** @import { ConversationRecord, Message, Participant } from './types.js' */
 
 /**
- * Takes an answer: a first one with `cached`, if the gateway's cache had one, and the one that
- * counts without. Pass the same function to `then` to get both.
+ * Takes an answer: first those with `cached`, if the store knew one (without a connection too) or
+ * the gateway's cache had one, each in place of the one before, and the one that counts without.
+ * Pass the same function to `then` to get all.
  *
  * @template Value
  * @typedef {(value: Value, cached?: boolean) => void} Callback
@@ -36,9 +38,12 @@ const LIMIT = 100;
 /**
  * Everything that a chat asks of a gateway, under the names of the design that Gapless came from.
  * Requests fail with `RequestError` while there is no session; subscriptions wait for one, and
- * begin again with each.
+ * begin again with each. With a store, what is asked for is shown from there while it is waited
+ * for.
  */
 export class ChatClient {
+  #questions;
+
   /**
    * @param {object} options
    * @param {string} options.url  `ws:` or `wss:`
@@ -53,6 +58,7 @@ export class ChatClient {
     /** `isConnected`, `onConnect`, `onDisconnect`. */
     this.pubsub = new Pubsub(this.connection);
     this.store = store;
+    this.#questions = new Questions(this.connection, store);
   }
 
   /** Connects, and stays connected until `close`. */
@@ -80,8 +86,7 @@ export class ChatClient {
    * @param {{limit?: number, cursor?: string}} [page]
    */
   conversations(page = {}) {
-    return phases(this.connection, 'fetchConversations', { limit: LIMIT, ...page },
-      (result) => result);
+    return this.#phases('fetchConversations', { limit: LIMIT, ...page }, (result) => result);
   }
 
   /**
@@ -92,6 +97,16 @@ export class ChatClient {
   fetchConversation(conversation, cachedCallback) {
     return this.#fetch('fetchConversation', { conversation }, (result) => result.conversation,
       cachedCallback);
+  }
+
+  /**
+   * The same, each answer as it comes.
+   *
+   * @param {string} conversation
+   * @returns {AsyncGenerator<{value: ConversationRecord, isCached: boolean}>}
+   */
+  conversation(conversation) {
+    return this.#phases('fetchConversation', { conversation }, (result) => result.conversation);
   }
 
   /**
@@ -119,8 +134,8 @@ export class ChatClient {
    * @param {'asc' | 'desc'} [order]
    */
   messages(conversation, place = null, limit = LIMIT, order = 'desc') {
-    return phases(this.connection, 'fetchMessages', pageParams(conversation, place, limit, order),
-      (result) => result);
+    const params = pageParams(conversation, place, limit, order);
+    return this.#phases('fetchMessages', params, (result) => result);
   }
 
   /**
@@ -143,8 +158,7 @@ export class ChatClient {
    * @param {ParticipantsOptions} [options]
    */
   participants(conversation, options = {}) {
-    return phases(this.connection, 'fetchParticipants', { conversation, ...options },
-      (result) => result);
+    return this.#phases('fetchParticipants', { conversation, ...options }, (result) => result);
   }
 
   /**
@@ -211,11 +225,18 @@ export class ChatClient {
    * @returns {Promise<Value>}
    */
   async #fetch(method, params, read, cachedCallback) {
-    const asked = cachedCallback ? params : { ...params, cached: false };
-    const result = await this.connection.request(method, asked, {
-      cached: (first) => cachedCallback?.(read(first), true),
-    });
-    return read(result);
+    return read(await this.#questions.ask(method, params, cachedCallback
+      && ((/** @type {*} */ first) => cachedCallback(read(first), true))));
+  }
+
+  /**
+   * @template Value
+   * @param {string} method
+   * @param {object} params
+   * @param {(result: *) => Value} read
+   */
+  #phases(method, params, read) {
+    return phases((cached) => this.#questions.ask(method, params, cached), read);
   }
 }
 

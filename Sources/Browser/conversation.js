@@ -59,8 +59,12 @@ export class Conversation {
       subscribe: (isCurrent) => this.#subscribe(isCurrent),
       unsubscribe: () => this.#request('unsubscribeMessages', {}),
       event: (event) => this.#event(event),
-      lost: () => this.#participants.typists.clear(),
+      lost: () => {
+        this.#window.unsubscribed();
+        this.#participants.typists.clear();
+      },
       closing: () => {
+        this.#window.unsubscribed();
         this.#saving.flush();
         this.#participants.report.finished();
       },
@@ -111,6 +115,9 @@ export class Conversation {
       user: this.#connection.user,
     });
   }
+
+  /** The messages in rows: see `MessageWindow.grouping`. @type {MessageWindow['grouping']} */
+  grouping(category, revealed) { return this.#window.grouping(category, revealed); }
 
   /** Who else is typing. */
   get typists() {

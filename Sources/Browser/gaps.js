@@ -54,12 +54,14 @@ export class GapLedger {
     if (head === null) return [];
     const lows = this.#declared.map(({ places }) => places.first ?? Infinity);
     const bottom = Math.min(runs.first ?? Infinity, ...lows);
-    if (bottom > head.seq) return [];
-    let cold = Coverage.interval(bottom, head.seq).subtracting(runs);
+    // Pages read without a subscription may lie above the head, which they do not move.
+    const top = Math.max(head.seq, runs.last ?? 0);
+    if (bottom > top) return [];
+    let cold = Coverage.interval(bottom, top).subtracting(runs);
     const gaps = [];
     for (const { places, cause, since } of this.#declared) {
       cold = cold.subtracting(places);
-      for (const run of places.clipped(bottom, head.seq).runs) {
+      for (const run of places.clipped(bottom, top).runs) {
         gaps.push(this.#gap(run, cause, since));
       }
     }

@@ -85,6 +85,9 @@ export class Grouping {
   /** How many rows there are. */
   get length() { return this.#items.total.rows; }
 
+  /** The ids of the messages that are revealed: what another grouping goes on with. */
+  get revealed() { return new Set(this.#revealed); }
+
   /** All rows, newest first. */
   get rows() {
     /** @type {Row[]} */

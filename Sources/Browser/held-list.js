@@ -114,6 +114,9 @@ export class HeldList {
    */
   take(message, origin, isProven, edits) {
     const known = this.entry(message.id, edits);
+    // Messages keep their place: a late answer of another log can't move what is held.
+    const isMoved = known?.isHeld && comparePlaces(known.place, this.placeOf(message)) !== 0;
+    if (isMoved && !isProven) return;
     const base = isProven && !known?.isHeld ? undefined : known?.message;
     const value = mergedMessage(message, base, origin);
     const place = this.placeOf(value);

@@ -30,6 +30,8 @@ export class Holder {
   /** @type {ConversationRecord | null} */
   #record = null;
   #gaps = new GapLedger();
+  /** Whether a subscription tells of each change: then a page is of the same log as the rest. */
+  #isSubscribed = false;
   /** The answer of `values` until the next change. @type {readonly Value[] | null} */
   #values = null;
 
@@ -78,8 +80,12 @@ export class Holder {
     return this.#values;
   }
 
-  /** Forgets everything. */
+  /** The subscription is over, or its connection; what is held stays. */
+  unsubscribed() { this.#isSubscribed = false; }
+
+  /** Forgets everything, and the subscription with it. */
   forget() {
+    this.#isSubscribed = false;
     this.#values = null;
     this.#gaps.forget();
     this.#head = null;
@@ -112,6 +118,7 @@ export class Holder {
    */
   subscribed(result, resumed) {
     if (!resumed || result.reset || this.#isForeign(result.head)) this.forget();
+    this.#isSubscribed = true;
     this.#take(result.deltas.map((delta) => delta.message), result);
     this.#asOf = result.asOf;
     if (result.conversation) this.#record = result.conversation;
@@ -123,10 +130,10 @@ export class Holder {
    * @param {PageResult} result
    */
   fetched(result) {
-    if (this.#isForeign(result.head)) this.forget();
+    this.#forgetIfForeign(result.head);
     // Where nothing is held there is only one `asOf`, and it is the smaller.
     const asOf = this.#head === null ? result.asOf : Math.min(this.#asOf, result.asOf);
-    this.#take(result.messages, result);
+    this.#take(result.messages, result, !this.#isSubscribed);
     this.#asOf = asOf;
   }
 
@@ -141,7 +148,7 @@ export class Holder {
       return;
     }
     // In a new epoch nothing is held yet, so `asOf` is 0 and only a chain from 0 can raise it.
-    if (this.#isForeign(event.head)) this.forget();
+    this.#forgetIfForeign(event.head);
     const deltas = /** @type {{message: Message}[]} */ (event.deltas ?? []);
     this.#take(deltas.map((delta) => delta.message), /** @type {*} */ (event));
     if (event.prev <= this.#asOf) this.#asOf = event.asOf;
@@ -204,12 +211,26 @@ export class Holder {
   #isForeign(head) { return this.#head !== null && head.epoch !== this.#head.epoch; }
 
   /**
+   * Forgets what is of another log than `head`; a subscription goes on.
+   *
+   * @param {Head} head
+   */
+  #forgetIfForeign(head) {
+    if (!this.#isForeign(head)) return;
+    const wasSubscribed = this.#isSubscribed;
+    this.forget();
+    this.#isSubscribed = wasSubscribed;
+  }
+
+  /**
    * Applies a covering frame: values, then `((runs ∪ covers) \ gaps) \ [1, floor − 1]`.
    *
    * @param {Message[]} messages
    * @param {{covers?: [number, number][], gaps?: Gap[], head: Head}} frame
+   * @param {boolean} [keepsHead]  the frame may be of another branch of the log, one that was lost
+   *   in part: a resume has to say of which branch the values are that came before it
    */
-  #take(messages, { covers = [], gaps = [], head }) {
+  #take(messages, { covers = [], gaps = [], head }, keepsHead = false) {
     this.#values = null;
     const covered = new Coverage(covers);
     for (const seq of [...this.#shown.keys()]) {
@@ -220,10 +241,13 @@ export class Holder {
       const held = this.#held.get(message.seq);
       if (!held || message.rev >= held.rev) this.#held.set(message.seq, message);
     }
-    if (this.#head === null || head.rev >= this.#head.rev) this.#head = head;
+    // Floors only rise, also where nothing else is newer.
+    const floor = Math.max(this.#head?.floor ?? 1, head.floor);
+    const isNewest = this.#head === null || (!keepsHead && head.rev >= this.#head.rev);
+    this.#head = { .../** @type {Head} */ (isNewest ? head : this.#head), floor };
     const lost = new Coverage(gaps.filter((gap) => gap.before - gap.after > 1)
       .map((gap) => [gap.after + 1, gap.before - 1]));
-    const below = Coverage.interval(0, this.#head.floor - 1);
+    const below = Coverage.interval(0, floor - 1);
     this.#gaps.note(gaps);
     this.#runs = this.#runs.union(covered).subtracting(lost).subtracting(below);
     if (!lost.isEmpty || !below.isEmpty || messages.some(({ seq }) => !this.#runs.contains(seq))) {

@@ -10,6 +10,7 @@
  * @property {string} key
  * @property {Message} message
  * @property {boolean} isHeld  false: only shown, it may be outdated
+ * @property {boolean} [canFold]  a view may show it and its neighbours as one row again
  *
  * @typedef {{kind: 'draft', key: string, draft: Draft}} DraftItem
  *

@@ -1,7 +1,9 @@
 import { Coverage } from './coverage.js';
+import { Grouping } from './grouping.js';
 import { Holder } from './holder.js';
 import { Timeline } from './timeline.js';
 
+/** @import { Category } from './grouping.js' */
 /** @import { Page } from './timeline-page.js' */
 /** @import { Range } from './timeline.js' */
 /** @import { EventFrame, Gap, Have, Head, Message } from './types.js' */
@@ -120,6 +122,9 @@ export class MessageWindow {
     this.#visible = null;
   }
 
+  /** The subscription is over, or its connection; what is held stays. */
+  unsubscribed() { this.#holder.unsubscribed(); }
+
   /** What a subscription may be resumed with, as `Holder.resumable` says. */
   resumable() {
     const have = this.#holder.resumable();
@@ -151,7 +156,7 @@ export class MessageWindow {
    * @param {PageRange} range  what was asked for
    */
   fetched(result, range) {
-    if (this.#isForeign(result.head)) this.forget();
+    this.#resetIfForeign(result.head);
     this.#holder.fetched(result);
     this.#timeline.apply({
       ...this.#placeOf(range), ...this.#proofOfPage(result.messages, result),
@@ -170,7 +175,7 @@ export class MessageWindow {
       this.forget();
       return;
     }
-    if (this.#isForeign(event.head)) this.forget();
+    this.#resetIfForeign(event.head);
     this.#holder.event(event);
     this.#timeline.applyDeltas(event.deltas ?? [], proofOf(/** @type {*} */ (event)));
     const visible = this.#visibleRange;
@@ -189,6 +194,14 @@ export class MessageWindow {
     const floor = this.head?.floor ?? 1;
     this.#timeline.show(messages.filter(({ seq }) => seq >= floor));
   }
+
+  /**
+   * The messages as the rows of a view, in which neighbours of one category are one.
+   *
+   * @param {Category} category
+   * @param {Iterable<string>} [revealed]  the ids of messages that are rows of their own
+   */
+  grouping(category, revealed) { return new Grouping(this.#timeline, category, revealed); }
 
   /**
    * What a store should keep: the newest messages held, and what they prove.
@@ -217,6 +230,7 @@ export class MessageWindow {
     ));
     const conversation = record ?? undefined;
     this.subscribed({ deltas, covers: runs, gaps: [], asOf, head, conversation }, false);
+    this.unsubscribed();
   }
 
   /**
@@ -266,6 +280,17 @@ export class MessageWindow {
 
   /** @param {Head} head */
   #isForeign(head) { return this.head !== null && head.epoch !== this.head.epoch; }
+
+  /**
+   * Shows nothing of another log than `head`; the holder forgets by itself, and stays subscribed.
+   *
+   * @param {Head} head
+   */
+  #resetIfForeign(head) {
+    if (!this.#isForeign(head)) return;
+    this.#timeline.reset();
+    this.#visible = null;
+  }
 
   /** Makes both hold what both hold. */
   #reconcile() {

@@ -1,17 +1,13 @@
-/** @import { Connection } from './connection.js' */
-
 /**
- * The answers to a request as they come: perhaps one from the gateway's cache, then the one that
- * counts. Throws what the request fails with.
+ * The answers to a question as they come: perhaps some from caches, then the one that counts.
+ * Throws what the question fails with.
  *
  * @template Value
- * @param {Connection} connection
- * @param {string} method
- * @param {object} params
+ * @param {(cached: (result: *) => void) => Promise<*>} ask
  * @param {(result: *) => Value} read
  * @returns {AsyncGenerator<{value: Value, isCached: boolean}>}
  */
-export async function* phases(connection, method, params, read) {
+export async function* phases(ask, read) {
   /** @type {{value: Value, isCached: boolean}[]} */
   const come = [];
   let wake = () => {};
@@ -19,8 +15,8 @@ export async function* phases(connection, method, params, read) {
     come.push({ value: read(result), isCached });
     wake();
   };
-  const reply = connection.request(method, params, { cached: take(true), final: take(false) });
-  // Whoever stops after the cached answer does not wait for the other, nor for its failure.
+  const reply = ask(take(true)).then(take(false));
+  // Whoever stops after a cached answer does not wait for the other, nor for its failure.
   reply.catch(() => {});
   for (;;) {
     const news = new Promise((resolve) => { wake = () => resolve(undefined); });

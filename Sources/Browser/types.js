@@ -79,6 +79,8 @@
  * @property {Rev} asOf
  * @property {Head} head
  * @property {boolean} [open]
+ * @property {{newest: {id: string | null, seq: Seq}, oldest: {id: string | null, seq: Seq}}[]}
+ *   [boundaries]  the ends of the runs in it, newest run first
  *
  * @typedef {{event: string} & Record<string, *>} EventFrame
  *

@@ -140,6 +140,8 @@ extension Timeline {
         _ message: Message, _ origin: Arrival<Message>.Origin, isProven: Bool, _ edits: inout Edits
     ) {
         let known = entry(of: message.id, edits)
+        // Messages keep their place: a late answer of another log can't move what is held.
+        if !isProven, let known, known.isHeld, known.place != place(of: message) { return }
         let base = isProven && known?.isHeld != true ? nil : known?.message
         let arrival = Arrival(message, origin)
         guard let value = Message.merged(arrival, onto: base) else { return }

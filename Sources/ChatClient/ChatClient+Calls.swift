@@ -16,15 +16,29 @@ extension ChatClient {
     /// - Throws: `ClientError`.
     @discardableResult
     func call<Value: Sendable>(
-        _ method: String, _ params: RequestParams, _ cached: (@Sendable (Value) -> Void)?,
+        _ method: String, _ params: RequestParams,
         _ read: @escaping @Sendable (JSONObject) throws -> Value
     ) async throws -> Value {
-        var params = params
-        if cached == nil { params.set("cached", false) }
-        let asked = params
         let result: Result<Value, ClientError> = await withCheckedContinuation { continuation in
             runner.post { runner in
-                runner.request(method, asked) { isCached, result in
+                runner.request(method, params) { _, result in
+                    continuation.resume(returning: Self.read(result, read))
+                }
+            }
+        }
+        return try result.get()
+    }
+
+    /// Asks, and waits for the answer that counts.
+    /// - Parameter cached: Called before that with each answer that is known earlier.
+    /// - Throws: `ClientError`.
+    func fetch<Value: Sendable>(
+        _ question: Question, _ cached: (@Sendable (Value) -> Void)?,
+        _ read: @escaping @Sendable (JSONObject) throws -> Value
+    ) async throws -> Value {
+        let result: Result<Value, ClientError> = await withCheckedContinuation { continuation in
+            runner.post { runner in
+                runner.request(question, wantsCached: cached != nil) { isCached, result in
                     let value = Self.read(result, read)
                     if !isCached {
                         continuation.resume(returning: value)
@@ -37,14 +51,14 @@ extension ChatClient {
         return try result.get()
     }
 
-    /// Makes a request, and gives each answer as it comes: one or two.
+    /// Asks, and gives each answer as it comes: the last is the one that counts.
     func phases<Value: Sendable>(
-        _ method: String, _ params: RequestParams,
+        _ question: Question,
         _ read: @escaping @Sendable (JSONObject) throws -> Value
     ) -> AsyncThrowingStream<Phase<Value>, any Error> {
         AsyncThrowingStream { stream in
             runner.post { runner in
-                runner.request(method, params) { isCached, result in
+                runner.request(question, wantsCached: true) { isCached, result in
                     switch Self.read(result, read) {
                     case .success(let value):
                         stream.yield(Phase(value: value, isCached: isCached))

@@ -86,28 +86,23 @@ extension ChatClient {
     /// Fetches a page of the list of conversations.
     /// - Parameters:
     ///   - cursor: `next` of the page before; nil for the first.
-    ///   - cached: Called before this returns, with what the gateway's cache has.
-    /// - Throws: `ClientError`.
+    ///   - cached: Called before this returns, with what the store knows (without a connection
+    ///     too) and with what the gateway's cache has.
+    /// - Throws: `ClientError`; `disconnected` while there is no session.
     public func fetchConversations(
         limit: Int = 100, cursor: String? = nil,
         cached: (@Sendable (ConversationsPage) -> Void)? = nil
     ) async throws -> ConversationsPage {
-        let params = Self.listParams(limit, cursor)
-        return try await call("fetchConversations", params, cached) { try ConversationsPage($0) }
+        try await fetch(.conversations(limit: limit, cursor: cursor), cached) {
+            try ConversationsPage($0)
+        }
     }
 
-    /// The same, each answer as it comes: perhaps one from the cache, then the one that counts.
+    /// The same, each answer as it comes: perhaps some from caches, then the one that counts.
     public func conversations(
         limit: Int = 100, cursor: String? = nil
     ) -> AsyncThrowingStream<Phase<ConversationsPage>, any Error> {
-        phases("fetchConversations", Self.listParams(limit, cursor)) { try ConversationsPage($0) }
-    }
-
-    private static func listParams(_ limit: Int, _ cursor: String?) -> RequestParams {
-        var params = RequestParams()
-        params.set("limit", limit)
-        params.set("cursor", cursor)
-        return params
+        phases(.conversations(limit: limit, cursor: cursor)) { try ConversationsPage($0) }
     }
 
     /// Fetches one conversation.
@@ -115,18 +110,14 @@ extension ChatClient {
     public func fetchConversation(
         _ conversation: String, cached: (@Sendable (Conversation) -> Void)? = nil
     ) async throws -> Conversation {
-        try await call("fetchConversation", RequestParams(conversation: conversation), cached) {
-            try Self.conversation($0)
-        }
+        try await fetch(.conversation(conversation), cached) { try Self.conversation($0) }
     }
 
-    /// The same, each answer as it comes: perhaps one from the cache, then the one that counts.
+    /// The same, each answer as it comes: perhaps some from caches, then the one that counts.
     public func conversation(
         _ conversation: String
     ) -> AsyncThrowingStream<Phase<Conversation>, any Error> {
-        phases("fetchConversation", RequestParams(conversation: conversation)) {
-            try Self.conversation($0)
-        }
+        phases(.conversation(conversation)) { try Self.conversation($0) }
     }
 
     /// Each answer to `fetchMessages` as it comes: perhaps one from the cache, then the one that
@@ -134,7 +125,7 @@ extension ChatClient {
     public func messages(
         conversation: String, _ page: PageRequest = PageRequest()
     ) -> AsyncThrowingStream<Phase<MessagesFrame>, any Error> {
-        phases("fetchMessages", RequestParams(page, of: conversation)) { try MessagesFrame($0) }
+        phases(.messages(conversation, page)) { try MessagesFrame($0) }
     }
 
     /// Fetches who takes part in a conversation.
@@ -143,29 +134,16 @@ extension ChatClient {
         conversationID: String, options: ParticipantsOptions = ParticipantsOptions(),
         cached: (@Sendable (ParticipantsResponse) -> Void)? = nil
     ) async throws -> ParticipantsResponse {
-        try await call("fetchParticipants", Self.params(conversationID, options), cached) {
+        try await fetch(.participants(conversationID, options), cached) {
             try ParticipantsResponse($0)
         }
     }
 
-    /// The same, each answer as it comes: perhaps one from the cache, then the one that counts.
+    /// The same, each answer as it comes: perhaps some from caches, then the one that counts.
     public func participants(
         conversationID: String, options: ParticipantsOptions = ParticipantsOptions()
     ) -> AsyncThrowingStream<Phase<ParticipantsResponse>, any Error> {
-        phases("fetchParticipants", Self.params(conversationID, options)) {
-            try ParticipantsResponse($0)
-        }
-    }
-
-    private static func params(
-        _ conversation: String, _ options: ParticipantsOptions
-    ) -> RequestParams {
-        var params = RequestParams(conversation: conversation)
-        params.set("limit", options.limit)
-        params.set("offset", options.offset)
-        params.set("order", options.order.rawValue)
-        params.set("order_by", options.orderBy)
-        return params
+        phases(.participants(conversationID, options)) { try ParticipantsResponse($0) }
     }
 
     // MARK: Changing
@@ -183,7 +161,7 @@ extension ChatClient {
         params.set("participants", participants)
         params.set("metadata", metadata)
         params.set("distinct", isDistinct)
-        return try await call("createConversation", params, nil) { try Self.conversation($0) }
+        return try await call("createConversation", params) { try Self.conversation($0) }
     }
 
     /// Changes the title or the metadata of a conversation; nil leaves it as it is.
@@ -195,7 +173,7 @@ extension ChatClient {
         var params = RequestParams(conversation: conversation)
         params.set("title", title)
         params.set("metadata", metadata)
-        return try await call("updateConversation", params, nil) { try Self.conversation($0) }
+        return try await call("updateConversation", params) { try Self.conversation($0) }
     }
 
     /// Who takes part in a conversation, or is admin of it, and how that is changed.
@@ -218,20 +196,19 @@ extension ChatClient {
     ) async throws -> Conversation {
         var params = RequestParams(conversation: conversation)
         params.set("users", users)
-        return try await call(change.rawValue, params, nil) { try Self.conversation($0) }
+        return try await call(change.rawValue, params) { try Self.conversation($0) }
     }
 
     /// Takes part in a conversation no more.
     /// - Throws: `ClientError`.
     public func leaveConversation(_ conversation: String) async throws {
-        try await call("leaveConversation", RequestParams(conversation: conversation), nil) { _ in }
+        try await call("leaveConversation", RequestParams(conversation: conversation)) { _ in }
     }
 
     /// Deletes a conversation for all.
     /// - Throws: `ClientError`.
     public func deleteConversation(_ conversation: String) async throws {
-        try await call("deleteConversation", RequestParams(conversation: conversation), nil) { _ in
-        }
+        try await call("deleteConversation", RequestParams(conversation: conversation)) { _ in }
     }
 
     private static func conversation(_ answer: JSONObject) throws -> Conversation {

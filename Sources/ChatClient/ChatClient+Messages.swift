@@ -41,16 +41,15 @@ extension ChatClient {
     ///
     /// - Parameters:
     ///   - page: Where it lies; the latest messages if nothing is said.
-    ///   - cached: Called before this returns, with what the gateway's cache has, if that is not
-    ///     certain to be all. It is for display only.
-    /// - Throws: `ClientError`.
+    ///   - cached: Called before this returns, with what the store knows (without a connection
+    ///     too), and with what the gateway's cache has, if that is not certain to be all. Each
+    ///     replaces the one before, and is for display only.
+    /// - Throws: `ClientError`; `disconnected` while there is no session.
     public func fetchMessages(
         conversation: String, _ page: PageRequest = PageRequest(),
         cached: (@Sendable (MessagesFrame) -> Void)? = nil
     ) async throws -> MessagesFrame {
-        try await call("fetchMessages", RequestParams(page, of: conversation), cached) {
-            try MessagesFrame($0)
-        }
+        try await fetch(.messages(conversation, page), cached) { try MessagesFrame($0) }
     }
 
     /// Fetches the messages before one, or the latest.
@@ -90,7 +89,7 @@ extension ChatClient {
     public func findBoundaries(
         conversation: String
     ) async throws -> (boundaries: [Boundary], gaps: [Gap], head: Head) {
-        try await call("findBoundaries", RequestParams(conversation: conversation), nil) {
+        try await call("findBoundaries", RequestParams(conversation: conversation)) {
             (
                 try $0.records("boundaries", Boundary.init), try $0.gaps("gaps"),
                 try $0.head("head")
@@ -162,7 +161,7 @@ extension ChatClient {
     private func change(
         _ method: String, _ params: RequestParams, _ conversation: String
     ) async throws -> Message {
-        let message = try await call(method, params, nil) { answer in
+        let message = try await call(method, params) { answer in
             try JSONObject.record(answer.object("message"), Message.init)
         }
         runner.post { $0.perform { session, _ in session.show([message], in: conversation) } }
@@ -178,7 +177,7 @@ extension ChatClient {
     ) async throws -> (lastReadSeq: Int, unreadCount: Int) {
         var params = RequestParams(conversation: conversation)
         params.set("seq", seq)
-        let read = try await call("markRead", params, nil) {
+        let read = try await call("markRead", params) {
             (try $0.integer("lastReadSeq"), try $0.integer("unreadCount"))
         }
         runner.post { runner in
@@ -194,7 +193,7 @@ extension ChatClient {
     public func typing(conversation: String, _ state: TypingState) async throws {
         var params = RequestParams(conversation: conversation)
         params.set("state", state.rawValue)
-        try await call("typing", params, nil) { _ in }
+        try await call("typing", params) { _ in }
     }
 }
 

@@ -95,6 +95,7 @@ public final class ChatDataSource: ChatDataSourceProtocol {
     private let feed: ConversationFeed
     private var hasItems = false
     private var isSynced = false
+    private var isPreviousWanted = false
 
     /// A data source that begins to follow the conversation at once.
     public init(_ client: ChatClient, conversation: String, reader: String? = nil) {
@@ -121,8 +122,11 @@ public final class ChatDataSource: ChatDataSourceProtocol {
         if !feed.fetchNewer(limit: pageSize) { feed.fillGap(near: end..<end, limit: pageSize) }
     }
 
-    /// Loads older messages.
-    public func loadPrevious() { feed.fetchOlder(limit: pageSize) }
+    /// Loads older messages, as soon as there is a session to ask.
+    public func loadPrevious() {
+        isPreviousWanted = !feed.window.isLive
+        feed.fetchOlder(limit: pageSize)
+    }
 
     /// Takes messages out that are far from the view, and tells the delegate.
     public func adjustNumberOfMessages(
@@ -149,7 +153,10 @@ public final class ChatDataSource: ChatDataSourceProtocol {
         case .resumed where !isSynced: tell(.firstSync)
         default: if !effect.isEmpty { tell(.normal) }
         }
-        if case .live(true) = update { isSynced = true }
+        if case .live(true) = update {
+            isSynced = true
+            if isPreviousWanted { loadPrevious() }
+        }
     }
 
     private func tell(_ type: UpdateType) {

@@ -4,8 +4,9 @@ import Glibc
 import JSON
 
 /// What one user's client keeps on disk: what it holds of each conversation, what is not sent yet,
-/// and the list. Owns one SQLite file; belongs to the client's thread. Rows and the coverage that
-/// they prove are written in one transaction, so that after a crash `have` is as true as before.
+/// the list, and what it was answered last. Owns one SQLite file; belongs to the client's thread.
+/// Rows and the coverage that they prove are written in one transaction, so that after a crash
+/// `have` is as true as before.
 final class ClientStore {
     /// What changed of one conversation.
     struct Change {
@@ -17,7 +18,7 @@ final class ClientStore {
 
     /// "GPLC": marks the file as a client's.
     private static let applicationID = 0x4750_4C43
-    private static let version = 1
+    private static let version = 2
 
     private static let schema = """
         CREATE TABLE conversation (
@@ -34,12 +35,16 @@ final class ClientStore {
             PRIMARY KEY (conversation, place)
         ) WITHOUT ROWID;
         CREATE TABLE list (id TEXT PRIMARY KEY, json BLOB NOT NULL) WITHOUT ROWID;
+        CREATE TABLE answer (
+            key TEXT PRIMARY KEY, conversation TEXT, epoch TEXT, number INTEGER NOT NULL,
+            json BLOB NOT NULL
+        ) WITHOUT ROWID;
         CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 0), token TEXT);
         INSERT INTO state VALUES (0, NULL);
         """
 
     private let path: String
-    private var connection: Connection?
+    private(set) var connection: Connection?
 
     /// Opens the file, or makes it. One that can't be used, or that another version wrote, is
     /// replaced: it holds nothing that the gateway does not have, but for what was not sent.
@@ -138,11 +143,19 @@ final class ClientStore {
     /// Writes everything in one transaction.
     /// - Returns: false if that failed; then the store is erased.
     func write(_ changes: [Change], _ list: ConversationList?) -> Bool {
+        writing { connection in
+            for change in changes { try write(change, connection) }
+            if let list { try write(list, connection) }
+        }
+    }
+
+    /// Does all of it in one transaction.
+    /// - Returns: false if that failed; then the store is erased.
+    func writing(_ body: (Connection) throws -> Void) -> Bool {
         guard let connection else { return false }
         do {
             try connection.execute("BEGIN IMMEDIATE")
-            for change in changes { try write(change, connection) }
-            if let list { try write(list, connection) }
+            try body(connection)
             try connection.execute("COMMIT")
             return true
         } catch {
@@ -155,6 +168,7 @@ final class ClientStore {
         let id = change.conversation
         if change.changes.isForgotten {
             try run("DELETE FROM message WHERE conversation = ?", connection) { $0.bind(1, id) }
+            try forgetAnswers(of: id, exceptEpoch: change.holder.head?.epoch, connection)
         }
         try writeMessages(of: change, connection)
         if let have = change.holder.have {
@@ -184,6 +198,17 @@ final class ClientStore {
         }
     }
 
+    /// Of a log that is gone nothing is shown again; of one that ended, nothing at all.
+    private func forgetAnswers(
+        of id: String, exceptEpoch epoch: String?, _ connection: Connection
+    ) throws {
+        let other = epoch == nil ? "" : "AND epoch IS NOT NULL AND epoch <> ?"
+        try run("DELETE FROM answer WHERE conversation = ? \(other)", connection) {
+            $0.bind(1, id)
+            if let epoch { $0.bind(2, epoch) }
+        }
+    }
+
     private func writeMessages(of change: Change, _ connection: Connection) throws {
         guard !change.changes.places.isEmpty else { return }
         let insert = try connection.prepare("INSERT OR REPLACE INTO message VALUES (?, ?, ?)")
@@ -204,7 +229,8 @@ final class ClientStore {
     }
 
     private func write(_ list: ConversationList, _ connection: Connection) throws {
-        try connection.execute("DELETE FROM list")
+        try connection.execute(
+            "DELETE FROM list; DELETE FROM answer WHERE conversation IS NULL")
         for conversation in list.conversations {
             try run("INSERT INTO list VALUES (?, ?)", connection) {
                 $0.bind(1, conversation.id)
@@ -214,7 +240,7 @@ final class ClientStore {
         try run("UPDATE state SET token = ?", connection) { $0.bind(1, list.token) }
     }
 
-    private func run(
+    func run(
         _ sql: String, _ connection: Connection, _ bind: (borrowing Statement) -> Void
     ) throws {
         let statement = try connection.prepare(sql)

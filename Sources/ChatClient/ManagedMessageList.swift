@@ -73,6 +73,10 @@ public final class ManagedMessageList {
     /// Whether there are older or newer messages beyond the ends of the list.
     public var hasMore: Timeline.HasMore { feed.window.timeline.hasMore }
 
+    /// Whether the list follows the conversation now; before that, and in an outage, it only shows
+    /// what is held, and fetches nothing.
+    public var isLive: Bool { feed.window.isLive }
+
     /// Whether a page is being fetched.
     public var isFetching: Bool { !feed.underWay.isEmpty }
 
@@ -131,7 +135,13 @@ public final class ManagedMessageList {
             }
         }
         if case .resumed = update, syncOnReconnect, isAtEnd { scrollViewDidReachBottom() }
-        if case .live(true) = update, syncOnReconnect, isAtEnd { scrollViewDidReachBottom() }
+        if case .live(true) = update {
+            if syncOnReconnect, isAtEnd { scrollViewDidReachBottom() }
+            // Where the view was scrolled to meanwhile, nothing could be fetched.
+            if let first = feed.visible?.first, let last = feed.visible?.last {
+                scrollViewDidScroll(firstVisible: first, lastVisible: last)
+            }
+        }
         guard isShown, isReload || !effect.isEmpty else { return }
         let deltas =
             isReload

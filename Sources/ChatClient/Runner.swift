@@ -141,6 +141,22 @@ final class Runner: @unchecked Sendable {
         perform { session, _ in session.request(number, method, params) }
     }
 
+    /// Asks what a store may know too. `answer` is called once with the gateway's result; before
+    /// that, if the cached answers are wanted, with what the store knows and with what the
+    /// gateway's cache has.
+    func request(_ question: Question, wantsCached: Bool, _ answer: @escaping Answer) {
+        var params = question.params
+        if wantsCached {
+            if let known = known(question) { answer(true, .success(known)) }
+        } else {
+            params.set("cached", false)
+        }
+        request(question.method, params) { [unowned self] isCached, result in
+            if !isCached { keep(result, of: question) }
+            answer(isCached, result)
+        }
+    }
+
     func takeNumber() -> Int {
         defer { nextNumber += 1 }
         return nextNumber
@@ -216,6 +232,26 @@ final class Runner: @unchecked Sendable {
         guard let store, !session.isKnown(conversation) else { return }
         let (holder, drafts) = store.conversation(conversation)
         perform { session, _ in session.restore(conversation, holder, drafts) }
+    }
+
+    private func known(_ question: Question) -> JSONObject? {
+        if let conversation = question.conversation { restore(conversation) }
+        let holder = question.conversation.flatMap { session.holder(of: $0) }
+        return store?.answer(question, holder: holder, list: session.list)
+    }
+
+    private func keep(_ result: Result<JSONObject, ClientError>, of question: Question) {
+        guard let store else { return }
+        let isWhole: Bool
+        switch result {
+        case .success(let answer): isWhole = store.keep(answer, to: question)
+        case .failure(.refused(let error)):
+            let isGone = error.code == .notFound || error.code == .forbidden
+            guard isGone, let conversation = question.conversation else { return }
+            isWhole = store.forgetAnswers(of: conversation)
+        case .failure: return
+        }
+        if !isWhole { self.store = nil }
     }
 
     /// Writes what has changed in this turn, in one transaction.

@@ -69,6 +69,7 @@ extension ClientSession {
         clear(.subscribe(id))
         conversations[id]?.phase = .idle
         conversations[id]?.subscription += 1
+        conversations[id]?.holder.unsubscribed()
         if self.state.isLive, state.phase == .live || state.phase == .opening {
             send("unsubscribeMessages", RequestParams(conversation: state.id), .nothing)
         }
@@ -157,6 +158,7 @@ extension ClientSession {
                 continue
             }
             conversations[id]?.phase = .waiting
+            conversations[id]?.holder.unsubscribed()
             if phase == .live { tell(id, .live(false)) }
         }
     }

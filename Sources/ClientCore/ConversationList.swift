@@ -52,6 +52,9 @@ package struct ConversationList: Sendable {
         merge(conversations: Array(records.values), toList: [])
     }
 
+    /// What is known of a conversation.
+    package func record(_ conversation: String) -> Conversation? { records[conversation.id] }
+
     /// Takes an answer's word for a conversation.
     mutating func put(_ conversation: Conversation) {
         unmet.remove(conversation.id.id)

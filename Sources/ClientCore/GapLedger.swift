@@ -38,12 +38,14 @@ struct GapLedger: Sendable {
     func list(runs: Coverage, head: Head?) -> [Gap] {
         guard let head else { return [] }
         let lows = declared.compactMap(\.places.first) + [runs.first].compactMap(\.self)
-        guard let bottom = lows.min(), bottom <= head.seq else { return [] }
-        var cold = Coverage(bottom, head.seq).subtracting(runs)
+        // Pages read without a subscription may lie above the head, which they do not move.
+        let top = max(head.seq, runs.last ?? 0)
+        guard let bottom = lows.min(), bottom <= top else { return [] }
+        var cold = Coverage(bottom, top).subtracting(runs)
         var gaps: [Gap] = []
         for entry in declared {
             cold = cold.subtracting(entry.places)
-            for run in entry.places.clipped(bottom, head.seq).runs {
+            for run in entry.places.clipped(bottom, top).runs {
                 gaps.append(gap(run, entry.cause, entry.since))
             }
         }

@@ -24,6 +24,8 @@ package struct Holder: Sendable {
     package private(set) var shown: [Int: Message] = [:]
     /// The conversation's own record: slot 0.
     package private(set) var record: Conversation?
+    /// Whether a subscription tells of each change: then a page is of the same log as the rest.
+    private var isSubscribed = false
     /// What a store has to write.
     package internal(set) var changes = HolderChanges()
     private var ledger = GapLedger()
@@ -50,7 +52,10 @@ package struct Holder: Sendable {
     /// The value at a place, shown or held.
     package func value(at seq: Int) -> Message? { shown[seq] ?? held[seq] }
 
-    /// Forgets everything.
+    /// The subscription is over, or its connection; what is held stays.
+    package mutating func unsubscribed() { isSubscribed = false }
+
+    /// Forgets everything, and the subscription with it.
     package mutating func forget() {
         changes.forget()
         let changes = changes
@@ -73,6 +78,7 @@ package struct Holder: Sendable {
     /// - Parameter resumed: whether the request named a `have`.
     package mutating func subscribed(_ frame: MessagesFrame, resumed: Bool) {
         if !resumed || frame.isReset { forget() }
+        isSubscribed = true
         take(frame)
         asOf = frame.asOf
         if let record = frame.record { take(record) }
@@ -82,7 +88,7 @@ package struct Holder: Sendable {
     package mutating func fetched(_ frame: MessagesFrame) {
         // Where nothing is held there is only one `asOf`, and it is the smaller.
         let before = head == nil || isForeign(frame.head) ? frame.asOf : asOf
-        take(frame)
+        take(frame, keepsHead: !isSubscribed)
         asOf = min(before, frame.asOf)
     }
 
@@ -121,8 +127,14 @@ package struct Holder: Sendable {
     }
 
     /// Rules 1 and 2: values, then `((runs ∪ covers) \ gaps) \ [1, floor − 1]`.
-    private mutating func take(_ frame: MessagesFrame) {
-        if isForeign(frame.head) { forget() }
+    /// - Parameter keepsHead: The frame may be of another branch of the log, one that was lost in
+    ///   part: a resume has to say of which branch the values are that came before it.
+    private mutating func take(_ frame: MessagesFrame, keepsHead: Bool = false) {
+        if isForeign(frame.head) {
+            let wasSubscribed = isSubscribed
+            forget()
+            isSubscribed = wasSubscribed
+        }
         for seq in shown.keys where frame.covers.contains(seq) { shown[seq] = nil }
         for message in frame.messages {
             guard let seq = message.seq else { continue }
@@ -131,7 +143,10 @@ package struct Holder: Sendable {
             held[seq] = message
             changes.note(seq)
         }
-        let newest = head.map { $0.rev > frame.head.rev ? $0 : frame.head } ?? frame.head
+        var newest = frame.head
+        if let head, keepsHead || head.rev > newest.rev { newest = head }
+        // Floors only rise, also where nothing else is newer.
+        newest.floor = max(head?.floor ?? 1, frame.head.floor)
         head = newest
         ledger.note(frame.gaps)
         var lost = frame.missing

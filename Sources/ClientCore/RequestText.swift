@@ -66,16 +66,22 @@ package struct RequestParams: Sendable {
         members.append(JSONMember(key: name, value: RawJSON(unchecked: json.bytes)))
     }
 
+    /// The params as an object.
+    package var json: [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        for member in members { json.member(member) }
+        json.endObject()
+        return json.bytes
+    }
+
     /// The frame of a request.
     func frame(id: Int, method: String) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
         json.member("id", int: id)
         json.member("method", string: method)
-        json.key("params")
-        json.beginObject()
-        for member in members { json.member(member) }
-        json.endObject()
+        json.member("params", raw: self.json)
         json.endObject()
         return json.bytes
     }

@@ -2,8 +2,9 @@
 
 import unittest
 
-from browser import UNREACHABLE, BrowserTestCase
+from browser import UNREACHABLE
 from gateway import path
+from long_conversation import LongConversationTestCase
 from playwright.sync_api import expect
 
 LENGTH = 350
@@ -17,20 +18,11 @@ FIRST_IN_VIEW = """scroller => {
 TOP_OF = "row => row.getBoundingClientRect().top"
 
 
-class HistoryTests(BrowserTestCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.gateway.converse("long", "alice", "bob", "carol", title="Long")
-        cls.gateway.say("long", "bob", *(f"Message {n}" for n in range(1, LENGTH + 1)))
+class HistoryTests(LongConversationTestCase):
+    length = LENGTH
 
     def first_in_view(self, page):
         return page.scroller.evaluate_handle(FIRST_IN_VIEW).as_element()
-
-    def open_long(self):
-        alice = self.open("alice", "long")
-        expect(alice.message(f"Message {LENGTH}")).to_be_in_viewport()
-        return alice
 
     def test_scrolling_up_and_down_shows_all_of_it_in_order(self):
         alice = self.open_long()

@@ -3,7 +3,8 @@
 import json
 import unittest
 
-from browser import SCREENSHOTS, BrowserTestCase
+from browser import SCREENSHOTS
+from long_conversation import LongConversationTestCase
 from playwright.sync_api import expect
 
 LENGTH = 100_000
@@ -13,19 +14,15 @@ STEP = 1_000
 LARGEST_WINDOW = 1_000
 
 
-class LongConversationTests(BrowserTestCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.gateway.converse("years", "alice", "bob", "carol", title="Years")
-        cls.gateway.say("years", "bob", *(f"Message {n}" for n in range(1, LENGTH + 1)))
+class LongConversationTests(LongConversationTestCase):
+    conversation = "years"
+    length = LENGTH
 
     def held(self, page):
         return page.page.locator(".truth dd").first.inner_text()
 
     def test_all_of_it_is_scrolled_through_with_few_rows_and_without_a_jump(self):
-        alice = self.open("alice", "years")
-        expect(alice.message(f"Message {LENGTH}")).to_be_in_viewport()
+        alice = self.open_long()
         report = {}
         for name, direction in (("up", -1), ("down", 1)):
             seen = alice.walk(direction, LENGTH, STEP)

@@ -4,6 +4,7 @@ import json
 import unittest
 
 from browser import BrowserTestCase
+from gateway import path
 from playwright.sync_api import expect
 
 #: What the store has kept of the conversation of a test, or null.
@@ -16,6 +17,45 @@ KEPT = """async ([user, conversation]) => {
   store.close();
   return kept;
 }"""
+
+#: What fetching gives in a library of its own on a page: each cached answer, the answer, the error.
+FETCH = """async ([user, conversation, isConnected]) => {
+  const { ChatClient, MessageStore } = await import('/gapless.js');
+  const store = await MessageStore.open(user);
+  const credentials = () => ({ user });
+  const url = `ws://${location.host}/v1/ws`;
+  const client = new ChatClient({ url, credentials, store });
+  if (isConnected) {
+    await new Promise((resolve) => { client.pubsub.onConnect(resolve); client.open(); });
+  }
+  const fetched = {};
+  const ask = async (name, fetch) => {
+    const came = { cached: [] };
+    try {
+      came.answer = await fetch((value) => came.cached.push(value));
+    } catch (error) {
+      came.error = error.code;
+    }
+    fetched[name] = came;
+  };
+  await ask('list', (cached) => client.fetchConversations(cached));
+  await ask('one', (cached) => client.fetchConversation(conversation, cached));
+  await ask('page', (cached) => (
+    client.fetchMessages(conversation, { before: 3 }, 5, 'asc', cached)));
+  await ask('people', (cached) => client.getParticipants(conversation, { limit: 1 }, cached));
+  const phases = [];
+  try {
+    for await (const { isCached } of client.conversation(conversation)) phases.push(isCached);
+  } catch (error) {
+    phases.push(error.code);
+  }
+  client.close();
+  // What was answered is written by now: another transaction is behind it.
+  await store.loadAnswer('');
+  store.close();
+  return { ...fetched, phases };
+}"""
+
 
 class StoreTests(BrowserTestCase):
     def kept(self, page, count):
@@ -88,6 +128,35 @@ class StoreTests(BrowserTestCase):
         alice.dialog.get_by_label("Name").press("Enter")
         expect(alice.page.locator(".who")).to_have_text("mallory")
         self.assertIsNone(alice.page.evaluate(KEPT, ["alice", self.room]))
+
+    def test_what_was_fetched_is_shown_offline(self):
+        self.gateway.converse(self.room, "carol", "bob")
+        self.gateway.say(self.room, "bob", "One", "Two", "Three")
+        alice = self.open("alice")
+        online = alice.page.evaluate(FETCH, ["carol", self.room, True])
+        for name in ("list", "one", "page", "people"):
+            self.assertEqual([], online[name]["cached"], name)
+            self.assertIn("answer", online[name], name)
+        self.assertIs(False, online["phases"][-1])
+        offline = alice.page.evaluate(FETCH, ["carol", self.room, False])
+        for name in ("list", "one", "page", "people"):
+            self.assertEqual([online[name]["answer"]], offline[name]["cached"], name)
+            self.assertEqual("disconnected", offline[name]["error"], name)
+        self.assertEqual(["One", "Two"], [each["body"] for each in offline["page"]["cached"][0]])
+        self.assertEqual(2, offline["people"]["cached"][0]["total"])
+        self.assertEqual([True, "disconnected"], offline["phases"])
+
+    def test_what_is_no_longer_ones_own_is_not_shown_offline(self):
+        self.gateway.converse(self.room, "dave", "bob")
+        alice = self.open("alice")
+        alice.page.evaluate(FETCH, ["dave", self.room, True])
+        self.gateway.call("DELETE", path(self.room, "participants", "dave"))
+        gone = alice.page.evaluate(FETCH, ["dave", self.room, True])
+        self.assertEqual("not_found", gone["one"]["error"])
+        offline = alice.page.evaluate(FETCH, ["dave", self.room, False])
+        for name in ("one", "page", "people"):
+            self.assertEqual([], offline[name]["cached"], name)
+        self.assertEqual([[]], offline["list"]["cached"])
 
 
 if __name__ == "__main__":

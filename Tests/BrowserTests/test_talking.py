@@ -10,6 +10,43 @@ from playwright.sync_api import expect
 class TalkingTests(BrowserTestCase):
     settings = {"limits__message": "2KiB"}
 
+    def test_deleted_messages_that_stand_together_are_one_row_that_opens(self):
+        self.gateway.converse(self.room, "alice", "bob")
+        self.gateway.say(self.room, "bob", "One", "Two", "Three", "Four", "Five")
+        messages = path(self.room, "messages")
+        said = self.gateway.call("GET", f"{messages}?order=asc")["messages"]
+        third = said[2]
+        quote = {key: third[key] for key in ("id", "seq", "author")} | {"text": "Three"}
+        self.gateway.say(self.room, "bob", "Six", metadata={"replyTo": quote})
+        for message in said[1:4]:
+            self.gateway.call("DELETE", f"{messages}/{message['id']}")
+        alice = self.open("alice", self.room)
+        fold = alice.page.locator(".fold")
+        expect(fold).to_contain_text("3 messages were deleted")
+        expect(alice.messages).to_have_count(3)
+        self.picture(alice, "deleted-together")
+        fold.get_by_role("button", name="Show").press("Enter")
+        expect(fold).to_have_count(0)
+        expect(alice.messages).to_have_count(6)
+        expect(alice.page.locator('.message[data-seq="2"]')).to_be_focused()
+        alice.page.get_by_role("button", name="Hide").press("Enter")
+        expect(alice.messages).to_have_count(3)
+        expect(fold.get_by_role("button", name="Show")).to_be_focused()
+        # Whoever goes to one of them by a quote sees it.
+        alice.page.locator("button.quote").click()
+        expect(alice.page.locator('.message[data-seq="3"]')).to_be_focused()
+        expect(alice.messages).to_have_count(6)
+
+    def test_the_list_shows_the_conversation_that_is_open(self):
+        self.gateway.converse(self.room, "zoe")
+        self.gateway.say(self.room, "zoe", "Said before all the others")
+        for number in range(20):
+            self.gateway.converse(f"Later {number}", "zoe")
+            self.gateway.say(f"Later {number}", "zoe", "Said later")
+        zoe = self.open("zoe", self.room)
+        expect(zoe.entry(self.room)).to_be_in_viewport(ratio=0.9)
+        expect(zoe.entry("Later 19")).not_to_be_in_viewport()
+
     def test_what_one_page_sends_the_other_shows_once(self):
         alice, bob = self.open_room("alice", "bob")
         alice.say("Hello Bob")

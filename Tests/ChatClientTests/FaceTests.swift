@@ -45,12 +45,26 @@ extension LiveClient {
             let list = ManagedMessageList(
                 client, conversation: conversation, reader: "alice", delegate: table)
             list.online()
-            #expect(try await eventually { list.messageCount() > 0 })
+            #expect(try await eventually { list.messageCount() > 0 && list.isLive })
             return list
         }
 
         private func seqs(_ list: ManagedMessageList) -> [Int] {
             (0..<list.messageCount()).compactMap { list.messageAt($0).seq }
+        }
+
+        @Test func whereItWasScrolledToBeforeItWasLiveIsFetchedThen() async throws {
+            let (gateway, _) = try gateway(450)
+            let client = try client(gateway, "alice")
+            client.connect()
+            #expect(try await eventually { client.pubsub.isConnected })
+            let conversation = try await client.fetchConversation("ops")
+            let list = ManagedMessageList(
+                client, conversation: conversation, reader: "alice", delegate: nil)
+            list.online()
+            list.scrollViewDidScroll(firstVisible: 0, lastVisible: 20)
+            #expect(!list.isFetching)
+            #expect(try await eventually { list.messageCount() == 200 })
         }
 
         @Test func aManagedListFollowsAndFetchesAsItIsScrolled() async throws {

@@ -6,6 +6,16 @@ import Testing
 extension LiveClient {
     /// Pages, conversations and participants, with their answers from the cache first.
     @Suite struct Reading {
+        /// The answer that counts, of all that come.
+        private func last<Value: Sendable>(
+            _ phases: AsyncThrowingStream<ChatClient.Phase<Value>, any Error>
+        ) async throws -> Value {
+            var answers: [ChatClient.Phase<Value>] = []
+            for try await phase in phases { answers.append(phase) }
+            #expect(answers.last?.isCached == false)
+            return try #require(answers.last).value
+        }
+
         @Test func pagesComeByTheNamesOfTheDocuments() async throws {
             let gateway = try GatewayProcess()
             let api = gateway.api()
@@ -85,6 +95,11 @@ extension LiveClient {
             proxy.set(.open)
             client.wake()
             #expect(try await eventually { Set(list.ids) == ["a", "c"] && list.unread["a"] == 2 })
+            let titles = try await last(client.conversations()).conversations.map(\.id)
+            #expect(titles == list.ids)
+            #expect(try await last(client.conversation("a")).participantCount == 2)
+            let people = try await last(client.participants(conversationID: "a"))
+            #expect(Set(people.participants.map(\.id)) == ["alice", "bob"])
             let page = try await client.fetchConversations()
             #expect(page.conversations.map(\.id) == list.ids && page.total == 2)
             let created = try await client.createConversation(

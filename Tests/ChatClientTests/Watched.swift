@@ -12,6 +12,7 @@ final class Watched: Sendable {
     private let state = Mutex(State())
 
     var ids: [String] { state.withLock { $0.conversations.map(\.id) } }
+    var titles: [String?] { state.withLock { $0.conversations.map(\.title) } }
     var notes: [String] { state.withLock { $0.notes } }
     var bodies: [String] { state.withLock { $0.messages.compactMap(\.body) } }
 

@@ -33,6 +33,7 @@ import Wire
     }
 
     private func take(_ step: JSONValue, _ holder: inout Holder) throws {
+        if step["lost"] == true { return holder.unsubscribed() }
         let frame = step["frame"]
         let request = step["request"]
         // Whose holder a frame is for is decided by the session.
@@ -59,6 +60,7 @@ import Wire
                 } else {
                     holder.fetched(page)
                 }
+            case "unsubscribeMessages": holder.unsubscribed()
             case "sendMessage", "editMessage", "deleteMessage":
                 let message = try Message(JSONObject(result["message"].bytes))
                 holder.show([message])

@@ -33,6 +33,17 @@ import Wire
         #expect(holder.changes.places == Set(1...10).union(21...60))
     }
 
+    @Test func aHoleBelowAPageThatLiesAboveTheHeadIsAGap() {
+        var holder = holder(1...5)
+        var page = MessagesFrame(
+            asOf: 10, head: Head(epoch: "e", seq: 9, rev: 10, mark: "y"))
+        page.covers = [[8, 9]]
+        page.messages = [8, 9].map(message)
+        holder.fetched(page)
+        #expect(holder.head?.seq == 5)
+        #expect(holder.gaps.map(\.places) == [Coverage.Run(6, 7)])
+    }
+
     @Test func aThousandRunsAreResumedWith() throws {
         var holder = holder(1...3001)
         for seq in stride(from: 2, through: 3000, by: 2) { holder.drop([[seq, seq]]) }

@@ -12,6 +12,11 @@ import Testing
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
     }
 
+    /// A late answer of a log that was deleted moved a message of the one after it.
+    @Test(arguments: [3_777_071 as UInt64]) func whatWasFoundOnce(_ seed: UInt64) throws {
+        try SessionWorld(seed: seed).run(steps: 250)
+    }
+
     @Test(arguments: 0..<8) func everyFrameLeavesTheClientsRight(_ part: Int) throws {
         var judged = 0
         for place in 0..<(3 * Self.scale) {

@@ -15,7 +15,7 @@ export function beginningSignature({ hasOlder, older, phase }, items) {
   const isTrimmed = items[0]?.kind === 'gap' && items[0].gap.cause === 'trimmed';
   if (phase === 'ended' || isTrimmed) return 'start ';
   if (items.length > 0) return 'start This is the beginning.';
-  return phase === 'live' ? 'start Nothing was said here yet.' : 'start Loading…';
+  return phase === 'live' ? 'empty Nothing was said here yet.' : 'start Loading…';
 }
 
 /**
@@ -28,6 +28,7 @@ export function beginningElement(signature, onRetry) {
   const content = state === 'failed'
     ? [`Older messages could not be loaded: ${text}. `, element('button', {
       type: 'button', class: 'link', onclick: onRetry,
-    }, 'Try again')] : [text];
+    }, 'Try again')] : state === 'empty'
+      ? [element('strong', {}, text), 'What you write below is the first.'] : [text];
   return element('div', { class: 'row beginning', 'data-state': state }, ...content);
 }

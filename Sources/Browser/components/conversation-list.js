@@ -23,6 +23,8 @@ export class ConversationListView {
   #onSelect;
   /** @type {string | null} */
   #selected = null;
+  /** Whether the selected one was scrolled to since it was selected. */
+  #isInView = false;
   /** @type {Map<string, Entry>} */
   #entries = new Map();
   #scheduleDraw = soon(() => this.#draw());
@@ -69,6 +71,7 @@ export class ConversationListView {
    */
   select(id) {
     this.#selected = id;
+    this.#isInView = false;
     this.#draw();
   }
 
@@ -79,6 +82,12 @@ export class ConversationListView {
       if (!kept.has(id)) this.#entries.delete(id);
     }
     arrange(this.items, records.map((record) => this.#entry(record).element));
+    const selected = this.#entries.get(this.#selected ?? '');
+    if (selected && !this.#isInView) {
+      // Once: from there on the list is the reader's to scroll.
+      this.#isInView = true;
+      selected.link.scrollIntoView({ block: 'nearest' });
+    }
     this.empty.hidden = records.length > 0;
     const isOver = this.#connection.state.phase === 'closed';
     setText(this.empty, isLoaded ? 'No conversations yet. Begin one with the plus above.'

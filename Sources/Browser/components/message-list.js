@@ -3,9 +3,10 @@ import { ScrollView } from '../scroll-view.js';
 import { Announcer } from './announcer.js';
 import { beginningElement, beginningSignature } from './beginning.js';
 import { adopt, element, setAttribute, setText, soon } from './dom.js';
+import { Folding } from './folding.js';
 import { rowElement, rowSignature } from './message-row.js';
 import { dayOf } from './moments.js';
-import { listRows } from './rows.js';
+import { listRows, newestMessage } from './rows.js';
 
 /** @import { Conversation } from '../conversation.js' */
 /** @import { Item } from '../items.js' */
@@ -36,6 +37,7 @@ export class MessageList {
   #onLost;
   #view;
   #announcer = new Announcer();
+  #folding;
   #isPlaced = false;
   #isUpward = true;
   #lastTop = 0;
@@ -61,6 +63,7 @@ export class MessageList {
     this.#conversation = conversation;
     this.#onView = onView;
     this.#onLost = onLost;
+    this.#folding = new Folding(user);
     /** @type {RowContext} */
     this.#context = {
       user,
@@ -70,6 +73,14 @@ export class MessageList {
       onResend: (id) => conversation.resend(id),
       onDiscard: (id) => conversation.discard(id),
       onQuote: ({ seq }) => this.reveal(seq),
+      onReveal: (id) => {
+        this.#folding.reveal(id);
+        this.#unfolded(id);
+      },
+      onHide: (id) => {
+        this.#folding.hide(id);
+        this.#unfolded(id);
+      },
       onReply,
       onEdit,
       onDelete,
@@ -119,6 +130,8 @@ export class MessageList {
       this.#onLost();
       return false;
     }
+    const message = this.#conversation.at(seq);
+    if (message?.deleted) this.#folding.reveal(message.id);
     this.#update();
     const id = this.#rowOf(seq)?.id;
     if (id === undefined) return false;
@@ -150,13 +163,26 @@ export class MessageList {
     const { items } = conversation;
     this.#noteNewest(items);
     if (!this.#isPlaced && this.#isReady) this.#markUnread();
-    const rows = listRows(items, {
+    const rows = listRows(this.#folding.fold(items, conversation), {
       dayOf, user: this.#context.user, unreadAfter: this.#unreadAfter,
       seenBy: this.#seenBy(items.at(-1)),
     });
     setAttribute(this.scroller, 'aria-busy', conversation.older === 'busy' || undefined);
     this.#view.updateItems([this.#beginning(items), ...rows.map((row) => this.#listRow(row))]);
     if (!this.#isPlaced && this.#isReady && items.length > 0) this.#open();
+  }
+
+  /**
+   * A group was unfolded or folded: the focus goes to where it was.
+   *
+   * @param {string} id  of one of its messages
+   */
+  #unfolded(id) {
+    this.#update();
+    const row = this.#view.items.find((item) => holds(item.row, id));
+    const drawn = row && this.#view.row(row.id);
+    const target = drawn?.matches('.fold') ? drawn.querySelector('button') : drawn;
+    target?.focus({ preventScroll: true });
   }
 
   /** @param {Item[]} items */
@@ -346,7 +372,21 @@ export class MessageList {
  * @returns {Message | undefined}
  */
 function messageOf(row) {
-  return row?.kind === 'item' && row.item.kind === 'message' ? row.item.message : undefined;
+  const item = row?.kind === 'item' ? row.item : undefined;
+  return item?.kind === 'message' || item?.kind === 'fold' ? newestMessage(item) : undefined;
+}
+
+/**
+ * Whether a row shows a message, by itself or with others.
+ *
+ * @param {Row | BeginningRow} row
+ * @param {string} id
+ */
+function holds(row, id) {
+  if (row.kind !== 'item') return false;
+  const { item } = row;
+  return item.kind === 'fold' ? item.messages.some((message) => message.id === id)
+    : item.kind === 'message' && item.message.id === id;
 }
 
 /**

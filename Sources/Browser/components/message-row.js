@@ -4,10 +4,11 @@ import { clockTime, dayName, fullTime } from './moments.js';
 import { avatar, listNames, tone } from './people.js';
 import { quoteElement, quoteIn } from './quote.js';
 import { isEmote } from './rows.js';
-import { linkedText } from './text.js';
+import { isEmoji, linkedText } from './text.js';
 
 /** @import { GapItem, MessageItem } from '../items.js' */
 /** @import { Draft } from '../outbox.js' */
+/** @import { FoldItem } from './folding.js' */
 /** @import { Gap, Message } from '../types.js' */
 /** @import { Row } from './rows.js' */
 
@@ -27,6 +28,8 @@ import { linkedText } from './text.js';
  * @property {(message: Message) => void} onEdit
  * @property {(message: Message) => void} onDelete
  * @property {(quote: import('./quote.js').Quote) => void} onQuote
+ * @property {(id: string) => void} onReveal  of a message in a fold
+ * @property {(id: string) => void} onHide  of a message that was in a fold
  */
 
 const ARROW = 'M8 5L4 9l4 4M4.5 9h7.5a4 4 0 0 1 4 4v2';
@@ -50,10 +53,12 @@ export function rowSignature(row, context) {
   const { item, isContinued, goesOn } = row;
   switch (item.kind) {
     case 'gap': return `${gapText(item)} ${context.filling(item.gap)}`;
+    case 'fold': return foldText(item, context);
     case 'draft': return `${item.draft.state} ${item.draft.error} ${isContinued} ${goesOn}`;
     default: {
       const { author, rev } = item.message;
-      return `${rev} ${item.isHeld} ${isContinued} ${goesOn} ${context.nameOf(author)}`;
+      const state = `${rev} ${item.isHeld} ${item.canFold}`;
+      return `${state} ${isContinued} ${goesOn} ${context.nameOf(author)}`;
     }
   }
 }
@@ -77,6 +82,7 @@ export function rowElement(row, context) {
   }
   switch (row.item.kind) {
     case 'gap': return gapElement(row.item, context);
+    case 'fold': return foldElement(row.item, context);
     case 'draft': return draftElement(row.item.draft, row, context);
     default: return messageElement(row.item, row, context);
   }
@@ -131,12 +137,13 @@ function speechElement(of) {
  * @param {Neighbours} neighbours
  * @param {RowContext} context
  */
-function messageElement({ message, isHeld }, neighbours, context) {
+function messageElement({ message, isHeld, canFold }, neighbours, context) {
   const { author, createdAt, deleted, editedAt } = message;
   const isOwn = author === context.user;
   const body = deleted
-    ? element('p', { class: 'body', 'data-deleted': true }, 'This message was deleted')
-    : element('p', { class: 'body' }, ...bodyOf(message), editedAt
+    ? element('p', { class: 'body', 'data-deleted': true }, 'This message was deleted',
+      ...(canFold ? [' · ', linkButton('Hide', () => context.onHide(message.id))] : []))
+    : element('p', bodyAttributes(message.body), ...bodyOf(message), editedAt
       ? element('span', { class: 'edited', title: fullTime(editedAt) }, ' (edited)') : '');
   const speech = speechElement({
     author, name: context.nameOf(author), createdAt, isOwn, neighbours, isAct: isEmote(message),
@@ -149,6 +156,15 @@ function messageElement({ message, isHeld }, neighbours, context) {
   });
   speech.dataset.seq = String(message.seq);
   return speech;
+}
+
+/**
+ * A text goes from the side that its letters begin at.
+ *
+ * @param {string | null} [text]
+ */
+function bodyAttributes(text) {
+  return { class: 'body', dir: 'auto', 'data-emoji': (text && isEmoji(text)) || undefined };
 }
 
 /**
@@ -202,7 +218,7 @@ function draftElement({ id, body, metadata, createdAt, state, error }, neighbour
   return speechElement({
     author: user, name: context.nameOf(user), createdAt, isOwn: true, neighbours,
     quote: quoteOf({ metadata }, context),
-    body: element('p', { class: 'body' }, ...linkedText(body), sending), more: failure,
+    body: element('p', bodyAttributes(body), ...linkedText(body), sending), more: failure,
     attributes: { 'data-state': state },
   });
 }
@@ -213,6 +229,28 @@ function draftElement({ id, body, metadata, createdAt, state, error }, neighbour
  */
 function linkButton(text, onclick) {
   return element('button', { type: 'button', class: 'link', onclick }, text);
+}
+
+/**
+ * @param {FoldItem} item
+ * @param {RowContext} context
+ */
+function foldElement(item, context) {
+  return element('div', {
+    class: 'row fold', role: 'group', 'aria-label': 'Deleted messages',
+  }, foldText(item, context), ' · ', element('button', {
+    type: 'button', class: 'link', 'aria-expanded': 'false',
+    onclick: () => context.onReveal(item.messages[0].id),
+  }, 'Show'));
+}
+
+/**
+ * @param {FoldItem} item
+ * @param {RowContext} context
+ */
+function foldText({ messages }, { user }) {
+  const isOwn = messages[0].author === user;
+  return `${messages.length} ${isOwn ? 'of your ' : ''}messages were deleted`;
 }
 
 /**

@@ -53,5 +53,6 @@ export function quoteElement(quote, name, onclick) {
   return element('button', {
     type: 'button', class: 'quote', 'aria-label': `Go to the message of ${name} that this answers`,
     onclick,
-  }, element('span', { class: 'quoted' }, name), ' ', quote.text || 'Attachment');
+  }, element('bdi', { class: 'quoted' }, name), ' ',
+  element('bdi', {}, quote.text || 'Attachment'));
 }

@@ -1,4 +1,5 @@
-/** @import { Item } from '../items.js' */
+/** @import { Item, MessageItem } from '../items.js' */
+/** @import { FoldItem } from './folding.js' */
 
 /**
  * One row of a message list. Lines between days, the line above what is unread, and whether a
@@ -10,7 +11,7 @@
  * @typedef {object} ItemRow
  * @property {'item'} kind
  * @property {string} key
- * @property {Item} item
+ * @property {Item | FoldItem} item
  * @property {boolean} isContinued  its author spoke right before
  * @property {boolean} goesOn  its author speaks right after
  *
@@ -27,8 +28,16 @@ const BLOCK = 5 * 60_000;
  */
 export function isEmote({ metadata, deleted }) { return metadata?.emote === true && !deleted; }
 
+/** @param {MessageItem | FoldItem} item */
+export function newestMessage(item) {
+  return item.kind === 'fold' ? item.messages[item.messages.length - 1] : item.message;
+}
+
+/** @param {MessageItem | FoldItem} item */
+function oldestMessage(item) { return item.kind === 'fold' ? item.messages[0] : item.message; }
+
 /**
- * @param {Item[]} items  oldest first
+ * @param {(Item | FoldItem)[]} items  oldest first
  * @param {object} of
  * @param {(moment: string) => string} of.dayOf  names the day of a moment, to compare days with
  * @param {string | null} of.user  the author of drafts
@@ -49,17 +58,23 @@ export function listRows(items, { dayOf, user, unreadAfter, seenBy = [] }) {
       rows.push({ kind: 'item', key: item.key, item, isContinued: false, goesOn: false });
       continue;
     }
-    const { createdAt } = item.kind === 'message' ? item.message : item.draft;
+    const { createdAt } = item.kind === 'draft' ? item.draft : oldestMessage(item);
     const author = item.kind === 'message' ? item.message.author : user;
     if (dayOf(createdAt) !== day) {
       day = dayOf(createdAt);
       previous = null;
       rows.push({ kind: 'day', key: `day ${day} ${item.key}`, moment: createdAt });
     }
-    if (!isUnreadMarked && item.kind === 'message' && item.message.seq > Number(unreadAfter)) {
+    const seq = item.kind === 'draft' ? 0 : newestMessage(item).seq;
+    if (!isUnreadMarked && seq > Number(unreadAfter)) {
       isUnreadMarked = true;
       previous = null;
       rows.push({ kind: 'unread', key: 'unread' });
+    }
+    if (item.kind === 'fold') {
+      previous = null;
+      rows.push({ kind: 'item', key: item.key, item, isContinued: false, goesOn: false });
+      continue;
     }
     // An emote names its author itself, so it stands alone.
     const isAlone = item.kind === 'message' && isEmote(item.message);

@@ -1,6 +1,10 @@
 import { element } from './dom.js';
 
 const ADDRESS = /\bhttps?:\/\/[^\s<>"']+/giu;
+const CODE = /```(?:[\w+-]*\n)?(.+?)\n?```\n?|`([^`\n]+)`/gsu;
+/** Up to three pictures, each perhaps of several joined ones. */
+const PICTURE = String.raw`\p{Extended_Pictographic}[\u{FE0F}\p{Emoji_Modifier}]*`;
+const EMOJI = new RegExp(`^(?:\\s*${PICTURE}(?:\\u{200D}${PICTURE})*){1,3}\\s*$`, 'u');
 /** What closes a sentence around an address more often than it ends one. */
 const TRAILING = /[.,;:!?)\]}]+$/u;
 
@@ -38,13 +42,48 @@ function trimmedAddress(address) {
 }
 
 /**
- * A text as nodes, its addresses as links.
+ * Splits a text into what is said and what is code: between single back quotes in a line, or
+ * between three of them over lines, where the first may name the language.
+ *
+ * @param {string} text
+ * @returns {{text: string, code?: 'inline' | 'block'}[]}
+ */
+export function splitCode(text) {
+  /** @type {{text: string, code?: 'inline' | 'block'}[]} */
+  const pieces = [];
+  let from = 0;
+  for (const match of text.matchAll(CODE)) {
+    if (match.index > from) pieces.push({ text: text.slice(from, match.index) });
+    const [all, block, inline] = match;
+    if (block !== undefined) pieces.push({ text: block, code: 'block' });
+    else pieces.push({ text: inline, code: 'inline' });
+    from = match.index + all.length;
+  }
+  if (from < text.length) pieces.push({ text: text.slice(from) });
+  return pieces;
+}
+
+/**
+ * A text as nodes: its addresses as links, its code as code.
  *
  * @param {string} text
  * @returns {(Node | string)[]}
  */
 export function linkedText(text) {
+  return splitCode(text).flatMap(({ text: part, code }) => (code === undefined ? links(part)
+    : [element('code', { 'data-block': code === 'block' || undefined, dir: 'ltr' }, part)]));
+}
+
+/** @param {string} text */
+function links(text) {
   return splitText(text).map((piece) => (piece.href === undefined ? piece.text : element('a', {
     href: piece.href, target: '_blank', rel: 'noopener noreferrer nofollow',
   }, piece.text)));
 }
+
+/**
+ * Whether a text is a few emoji and nothing else.
+ *
+ * @param {string} text
+ */
+export function isEmoji(text) { return EMOJI.test(text); }

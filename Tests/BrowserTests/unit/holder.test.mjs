@@ -7,7 +7,11 @@ const CONVERSATION = 'c1';
 const logEvents = new Set(['messages', 'gap', 'conversation', 'reset', 'unsubscribed']);
 
 /** Gives a holder one frame, as a connection and a conversation would. */
-function take(holder, { request, frame }) {
+function take(holder, { request, frame, lost }) {
+  if (lost) {
+    holder.unsubscribed();
+    return;
+  }
   if (frame.event !== undefined) {
     const id = frame.conversation?.id ?? frame.conversation;
     if (id === CONVERSATION && logEvents.has(frame.event)) holder.event(frame);
@@ -21,6 +25,9 @@ function take(holder, { request, frame }) {
       break;
     case 'fetchMessages':
       if (cached) holder.show(result.messages, result.head); else holder.fetched(result);
+      break;
+    case 'unsubscribeMessages':
+      holder.unsubscribed();
       break;
     default:
       holder.show([result.message]);
@@ -99,4 +106,13 @@ test('what is older than everything held is history, not a gap', () => {
   holder.subscribed(answer([[90, 100]], [], 100), false);
   assert.deepEqual(holder.gaps, []);
   assert.equal(holder.oldest, 90);
+});
+
+test('a hole below a page that lies above the head is a gap', () => {
+  const holder = new Holder();
+  holder.subscribed(answer([[1, 5]], [], 5), false);
+  holder.unsubscribed();
+  holder.fetched({ messages: [], hasMore: {}, covers: [[8, 9]], gaps: [], asOf: 9, head: head(9) });
+  assert.equal(holder.head.seq, 5);
+  assert.deepEqual(holder.gaps, [gap(5, 8, 'cold')]);
 });

@@ -104,3 +104,32 @@ test('a window that was cleared begins elsewhere and still hears of its log', ()
   assert.deepEqual(held(view), [[1, 200]]);
   assert.equal(view.have.asOf, log.head.rev);
 });
+
+test('a page of another log does not end the subscription', () => {
+  const { view } = windowOn(new FakeLog(10));
+  const other = new FakeLog(10);
+  other.epoch = 'e2';
+  const take = (range) => view.fetched(
+    other.answer({ method: 'fetchMessages', params: { limit: 3, ...range } }), range,
+  );
+  take({});
+  assert.deepEqual([held(view), places(view)], [[[8, 10]], [8, 9, 10]]);
+  other.say();
+  take({});
+  assert.equal(view.head.seq, 11);
+  view.unsubscribed();
+  other.say();
+  take({});
+  assert.equal(view.head.seq, 11);
+  assert.deepEqual(held(view), [[8, 12]]);
+});
+
+test('what a store brought back is not a subscription', () => {
+  const log = new FakeLog(10);
+  const { view } = windowOn(log);
+  const restored = new MessageWindow('c1');
+  restored.restore(view.saved(10));
+  log.say();
+  restored.fetched(log.answer({ method: 'fetchMessages', params: { limit: 3 } }), {});
+  assert.equal(restored.head.seq, 10);
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listRows } from '../../../Sources/Browser/components/rows.js';
-import { splitText } from '../../../Sources/Browser/components/text.js';
+import { isEmoji, splitCode, splitText } from '../../../Sources/Browser/components/text.js';
 import { listItems } from '../../../Sources/Browser/items.js';
 
 const at = (minute, day = 20) => `2026-11-${day}T10:${String(minute).padStart(2, '0')}:00.000Z`;
@@ -87,4 +87,19 @@ test('the pieces of a text are the text', () => {
   for (const text of ['', 'plain', 'https://a.example', 'a https://a.example. b http://c.example!']) {
     assert.equal(splitText(text).map((piece) => piece.text).join(''), text);
   }
+});
+
+test('code is told from what is said, in a line and over lines', () => {
+  assert.deepEqual(splitCode('Use `a < b`, or\n```swift\nlet `x` = 1\nx\n```\nas `here'), [
+    { text: 'Use ' }, { text: 'a < b', code: 'inline' }, { text: ', or\n' },
+    { text: 'let `x` = 1\nx', code: 'block' }, { text: 'as `here' },
+  ]);
+  assert.deepEqual(splitCode('``` ```'), [{ text: ' ', code: 'block' }]);
+  assert.deepEqual(splitCode('a ` b\nc ` d'), [{ text: 'a ` b\nc ` d' }]);
+  assert.deepEqual(splitCode(''), []);
+});
+
+test('a few pictures and nothing else are a picture', () => {
+  for (const text of ['🎉', '🎉🎉🎉', ' 👩🏽‍💻 ❤️', '👨‍👩‍👧']) assert.ok(isEmoji(text), text);
+  for (const text of ['', ' ', '🎉🎉🎉🎉', 'a 🎉', '5', '#']) assert.ok(!isEmoji(text), text);
 });
