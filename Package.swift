@@ -122,8 +122,8 @@ let package = Package(
     ]
 )
 
-// libFuzzer brings the entry of this program, and is linked in by `--sanitize=fuzzer` only: no other
-// build can have it. See `Tests/fuzz`.
+// libFuzzer brings the entry of this program, and is linked in by `--sanitize=fuzzer` only: no
+// other build can have it. See `Tests/fuzz`.
 if Context.environment["GAPLESS_FUZZER"] != nil {
     package.targets += [
         .executableTarget(

@@ -1,8 +1,8 @@
 import Chat
 import Crypto
 
-/// Keys of the fuzz targets, in no corpus, and good tokens made with them once at the start. The keys
-/// guard nothing.
+/// Keys of the fuzz targets, in no corpus, and good tokens made with them once at the start. The
+/// keys guard nothing.
 enum TokenKeys {
     /// A good token: its text, what of it is signed, and the rest.
     struct Token {

@@ -2,8 +2,8 @@ import FuzzTargets
 import Glibc
 
 /// Feeds one fuzz target with what libFuzzer invents: `FUZZ_TARGET=json gapless-fuzz CORPUS…`, with
-/// libFuzzer's own options, or with files, each of which is run once. The target's name comes by the
-/// environment because libFuzzer starts itself again with its own arguments.
+/// libFuzzer's own options, or with files, each of which is run once. The target's name comes by
+/// the environment because libFuzzer starts itself again with its own arguments.
 private let target: FuzzTarget = {
     if let name = getenv("FUZZ_TARGET"), let target = FuzzTarget(rawValue: String(cString: name)) {
         return target

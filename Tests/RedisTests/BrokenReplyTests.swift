@@ -43,7 +43,7 @@ import Wire
 
     private static let broken = [
         "", "{", "{}}", #"{},"admins":["eve"]"#, "[]", "1", " {}x",
-        String(repeating: #"{"a":"#, count: 32) + "{}" + String(repeating: "}", count: 32),
+        String(repeating: #"{"a":"#, count: 33) + "{}" + String(repeating: "}", count: 33),
     ]
 
     /// What lies in Redis goes into frames as it is.

@@ -2,9 +2,9 @@ import CHiredis
 import Glibc
 
 /// One connection to a Redis server or a sentinel: hiredis connects, `RedisReplyReader` reads
-/// replies, the bytes go out through `send`. Owned by one link and used on its thread alone; nothing
-/// here waits, but for `init` and `exchange`, which have a deadline. The handle ends with the
-/// object.
+/// replies, the bytes go out through `send`. Owned by one link and used on its thread alone;
+/// nothing here waits, but for `init` and `exchange`, which have a deadline. The handle ends with
+/// the object.
 final class RedisConnection {
     /// How many bytes are read from the socket at once.
     private static let chunk = 64 << 10

@@ -135,8 +135,8 @@ package struct RedisMember {
 }
 
 extension RawJSON {
-    /// An object of an application as it lies in Redis; nil if it is none. It goes into frames as it
-    /// is, and whoever else writes to Redis may have put anything there.
+    /// An object of an application as it lies in Redis; nil if it is none. It goes into frames as
+    /// it is, and whoever else writes to Redis may have put anything there.
     init?(stored bytes: [UInt8]) {
         guard let value = try? RawJSON(bytes), value.kind == .object, Nesting.isKept(by: value)
         else { return nil }
