@@ -11,7 +11,7 @@ RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
 .PHONY: help run test simulate soak faults build release bench drills lint format sanitize \
-	check-deploy clean dependencies
+	fuzz check-deploy clean dependencies
 
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
@@ -27,6 +27,8 @@ help:
 	@echo 'make lint      style, without changing anything'
 	@echo 'make format    style, put right'
 	@echo 'make sanitize  the gateway tests against a build with the address sanitizer'
+	@echo 'make fuzz      every input from outside, invented by libFuzzer; TARGET=json is one of them,'
+	@echo '               SECONDS=1800 for each; stops at a finding and says how to repeat it'
 	@echo 'make check-deploy  the files of deploy/, by the tools that they are for'
 	@echo 'make clean     remove what was built'
 
@@ -78,6 +80,10 @@ format:
 
 sanitize: dependencies
 	@STRICT='$(STRICT)' Tests/sanitize
+
+# Bash counts SECONDS up by itself.
+fuzz: dependencies
+	@STRICT='$(STRICT)' TARGET='$(TARGET)' SECONDS_PER_TARGET='$(or $(SECONDS),1800)' Tests/fuzz
 
 check-deploy: release
 	@deploy/install-dependencies deploy

@@ -78,6 +78,14 @@ let package = Package(
 
         // MARK: tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+        // What must hold for every input from outside, for libFuzzer and for `FuzzTests`.
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "Gateway", "Upstream", "WebSockets", "Crypto", "Engine", "Wire", "Chat", "JSON",
+            ],
+            path: "Tests/FuzzTargets", swiftSettings: house),
+        tests("FuzzTests", ["FuzzTargets"]),
         tests("TestSupportTests", ["TestSupport"]),
         tests("HouseTests", []),
         tests("BenchTests", ["Bench", "TestSupport", "gapless"]),
@@ -113,3 +121,13 @@ let package = Package(
             ["Upstream", "Cache", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
     ]
 )
+
+// libFuzzer brings the entry of this program, and is linked in by `--sanitize=fuzzer` only: no
+// other build can have it. See `Tests/fuzz`.
+if Context.environment["GAPLESS_FUZZER"] != nil {
+    package.targets += [
+        .executableTarget(
+            name: "gapless-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzzer",
+            swiftSettings: house + [.unsafeFlags(["-parse-as-library"])])
+    ]
+}

@@ -2,9 +2,9 @@
 /// standard asks a server to check. Pure and incremental: bytes go in as they come from the socket,
 /// whole messages and control frames come out one at a time. Memory: at most one message of
 /// `limit` bytes and one control frame.
-struct FrameDecoder {
+package struct FrameDecoder {
     /// What a client said.
-    enum Message: Equatable {
+    package enum Message: Equatable {
         case text([UInt8])
         case binary([UInt8])
         case ping([UInt8])
@@ -14,12 +14,12 @@ struct FrameDecoder {
     }
 
     /// Why the stream can't be read any further. The connection fails with `closeCode`.
-    enum Fault: Error, Equatable {
+    package enum Fault: Error, Equatable {
         case brokenFrame(String)
         case invalidUTF8
         case tooLarge(limit: Int)
 
-        var closeCode: UInt16 {
+        package var closeCode: UInt16 {
             switch self {
             case .brokenFrame: 1002
             case .invalidUTF8: 1007
@@ -28,7 +28,7 @@ struct FrameDecoder {
         }
 
         /// For the close frame.
-        var reason: String {
+        package var reason: String {
             switch self {
             case .brokenFrame(let what): what
             case .invalidUTF8: "invalid UTF-8"
@@ -52,14 +52,17 @@ struct FrameDecoder {
     private var messageOpcode: Frame.Opcode?
     private var control: [UInt8] = []
 
-    init(limit: Int) {
+    /// The room taken for what is not whole yet.
+    package var reservedBytes: Int { message.capacity + control.capacity }
+
+    package init(limit: Int) {
         self.limit = limit
     }
 
     /// Reads on at `offset` until something is whole; nil when the input is used up.
     ///
     /// - Throws: `Fault`; nothing may be read after it.
-    mutating func next(
+    package mutating func next(
         in input: Span<UInt8>, at offset: inout Int
     ) throws(Fault) -> Message? {
         while true {

@@ -48,7 +48,7 @@ package enum HTTPMethod: String, Sendable, Hashable, CaseIterable {
 /// The fields of a request, looked up by name in any case.
 package struct HTTPHeaders: Sendable, Hashable {
     /// Names in lower case, in the order in which they came.
-    private(set) var fields: [(name: String, value: String)] = []
+    package private(set) var fields: [(name: String, value: String)] = []
 
     package init() {}
 

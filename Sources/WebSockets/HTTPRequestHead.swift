@@ -2,11 +2,11 @@
 /// two readers could understand differently (a bare line feed, a folded header, two lengths, a
 /// transfer coding) is refused, so that a proxy in front and this server never disagree about where
 /// a request ends. Pure: bytes in, value or refusal out.
-struct HTTPRequestHead {
+package struct HTTPRequestHead {
     /// The answer to a head that is not accepted; the connection closes after it.
-    struct Refusal: Error, Equatable {
-        var status: Int
-        var reason: String
+    package struct Refusal: Error, Equatable {
+        package var status: Int
+        package var reason: String
 
         init(_ status: Int, _ reason: String) {
             self.status = status
@@ -14,26 +14,28 @@ struct HTTPRequestHead {
         }
     }
 
-    var method: String
-    var path: String
-    var query: String?
-    var headers = HTTPHeaders()
+    package var method: String
+    package var path: String
+    package var query: String?
+    package var headers = HTTPHeaders()
     /// HTTP/1.1, not 1.0.
-    var isCurrent: Bool
-    var contentLength = 0
+    package var isCurrent: Bool
+    package var contentLength = 0
 
     /// Whether the peer keeps the connection for another request.
-    var keepsAlive: Bool {
+    package var keepsAlive: Bool {
         isCurrent
             ? !headers.contains("close", in: "connection")
             : headers.contains("keep-alive", in: "connection")
     }
 
     /// Whether the peer waits for a word before it sends the body.
-    var expectsContinue: Bool { isCurrent && headers["expect"]?.lowercased() == "100-continue" }
+    package var expectsContinue: Bool {
+        isCurrent && headers["expect"]?.lowercased() == "100-continue"
+    }
 
     /// Whether this asks for a WebSocket.
-    var wantsWebSocket: Bool {
+    package var wantsWebSocket: Bool {
         method == "GET" && isCurrent && headers.contains("websocket", in: "upgrade")
             && headers.contains("upgrade", in: "connection")
     }
@@ -41,7 +43,7 @@ struct HTTPRequestHead {
     /// Where the head in `bytes` ends (behind its empty line), or nil if that has not come yet.
     ///
     /// - Parameter searched: how many bytes an earlier call has seen.
-    static func end(in bytes: [UInt8], searched: Int) -> Int? {
+    package static func end(in bytes: [UInt8], searched: Int) -> Int? {
         guard bytes.count >= 4 else { return nil }
         var index = max(3, searched - 3)
         while index < bytes.count {
@@ -58,7 +60,7 @@ struct HTTPRequestHead {
     /// Reads a head that `end(in:searched:)` has found.
     ///
     /// - Throws: `Refusal` for what is not a request, or may not be one here.
-    init(_ bytes: ArraySlice<UInt8>, fieldLimit: Int) throws(Refusal) {
+    package init(_ bytes: ArraySlice<UInt8>, fieldLimit: Int) throws(Refusal) {
         var lines = Lines(rest: bytes)
         guard let first = try lines.next() else { throw Refusal(400, "no request line") }
         (method, path, query, isCurrent) = try Self.requestLine(first)

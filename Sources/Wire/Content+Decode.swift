@@ -26,7 +26,7 @@ extension MessageContent {
             id: try fields.id("id"), body: try fields.stringOrNull("body") ?? nil,
             attachment: try fields.objectTextOrNull("attachment"),
             metadata: try fields.objectText("metadata"),
-            unknown: fields.object.members(except: known))
+            unknown: try fields.unknown(except: known))
         let isEmpty =
             content.body == nil && content.attachment == nil && content.metadata == nil
             && content.unknown.isEmpty
@@ -72,7 +72,7 @@ extension MessageEdit {
     static func decode(_ fields: Fields) throws(RequestError) -> MessageEdit {
         MessageEdit(
             body: try fields.stringOrNull("body"), metadata: try fields.objectText("metadata"),
-            unknown: fields.object.members(except: MessageContent.known))
+            unknown: try fields.unknown(except: MessageContent.known))
     }
 
     /// The bytes that the edit takes, by which a limit on messages goes.
@@ -117,7 +117,7 @@ extension ConversationFields {
     ) throws(RequestError) -> ConversationFields {
         var result = ConversationFields(
             title: try fields.stringOrNull("title"), metadata: try fields.objectText("metadata"),
-            unknown: fields.object.members(except: known))
+            unknown: try fields.unknown(except: known))
         switch purpose {
         case .creation:
             result.participants = try fields.requiredIDs("participants", count: clientUsers)

@@ -186,7 +186,7 @@ package struct Fields {
     func objectText(_ name: String) throws(RequestError) -> RawJSON? {
         guard let value = object[name] else { return nil }
         guard value.kind == .object else { throw refused(name, value, accepted: "an object") }
-        return value
+        return try kept(value, name)
     }
 
     /// An object, kept as its text; `null` counts as absent.
@@ -195,7 +195,23 @@ package struct Fields {
         guard value.kind == .object else {
             throw refused(name, value, accepted: "an object or null")
         }
+        return try kept(value, name)
+    }
+
+    /// The fields whose names are not in `names`: the application's, kept as their texts.
+    func unknown(except names: Set<String>) throws(RequestError) -> [JSONMember] {
+        let members = object.members(except: names)
+        guard Nesting.isKept(by: members) else { throw Self.tooDeep("\(prefix)an unknown field") }
+        return members
+    }
+
+    private func kept(_ value: RawJSON, _ name: String) throws(RequestError) -> RawJSON {
+        guard Nesting.isKept(by: value) else { throw Self.tooDeep("\(prefix)\(name)") }
         return value
+    }
+
+    private static func tooDeep(_ field: String) -> RequestError {
+        .badRequest("\(field): nested too deep (accepted: at most \(Nesting.limit) levels)")
     }
 }
 

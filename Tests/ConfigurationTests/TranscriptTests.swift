@@ -82,6 +82,14 @@ import TestSupport
         #expect(transcript.tally == Transcript.Tally(system: 1, empty: 1, unknown: 1))
     }
 
+    @Test func aNickThatCanBeNoUserIsCounted() throws {
+        let long = String(repeating: "x", count: 256)
+        let transcript = try transcript(
+            "[07:04] <a\tb> x\n[07:04] <\(long)> x\n[07:04]  * \u{7F} x\n[07:04] <ok> fine")
+        #expect(try messages(transcript) == ["ok: fine"])
+        #expect(transcript.tally == Transcript.Tally(unknown: 3))
+    }
+
     @Test func whatAMessageCarriesIsInItsObject() throws {
         let transcript = try transcript("[07:04] * ann says \"hi\"")
         let content = String(decoding: transcript.entries[0].content, as: UTF8.self)

@@ -44,6 +44,7 @@ enum House {
         "Sources/Gateway/Page.swift",
         // hiredis: the handle of a connection, and the replies that it reads.
         "Sources/Upstream/Redis/RedisConnection.swift",
+        "Sources/Upstream/Redis/RedisReplyReader.swift",
         // libwebsockets and libev: what owns their handles, and what they call.
         "Sources/WebSockets/Callbacks.swift",
         "Sources/WebSockets/Certificate.swift",

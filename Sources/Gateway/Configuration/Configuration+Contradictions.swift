@@ -3,7 +3,7 @@ import Upstream
 /// What no single key can tell: values that are accepted each, and not together.
 extension Configuration {
     /// The problems of the configuration as a whole.
-    var contradictions: [ConfigurationError.Problem] {
+    package var contradictions: [ConfigurationError.Problem] {
         authProblems + listenProblems + upstreamProblems + limitProblems
     }
 

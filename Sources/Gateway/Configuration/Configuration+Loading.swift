@@ -60,7 +60,7 @@ extension Configuration {
     }
 
     /// Sets one key; the problem if that can't be done.
-    private mutating func apply(_ setting: Setting) -> ConfigurationError.Problem? {
+    package mutating func apply(_ setting: Setting) -> ConfigurationError.Problem? {
         guard let key = ConfigurationKey.byName[setting.key] else {
             return .init(setting.place, key: setting.key, Self.unknown(setting.key))
         }
@@ -83,7 +83,7 @@ extension Configuration {
 extension ConfigurationOverrides {
     /// The settings of the environment, and the variables that look like ours and are not. An empty
     /// variable counts as absent: shells and compose files can't leave one out.
-    var environmentSettings: (settings: [Setting], problems: [ConfigurationError.Problem]) {
+    package var environmentSettings: (settings: [Setting], problems: [ConfigurationError.Problem]) {
         var settings: [Setting] = []
         var problems: [ConfigurationError.Problem] = []
         let ours = environment.filter {

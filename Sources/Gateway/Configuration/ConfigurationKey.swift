@@ -14,9 +14,9 @@ package struct ConfigurationKey: Sendable {
     /// Sets the key; false if the value is not accepted.
     let assign: @Sendable (SettingValue, inout Configuration) -> Bool
     /// The key's value as JSON5.
-    let literal: @Sendable (Configuration) -> String
+    package let literal: @Sendable (Configuration) -> String
     /// Whether two configurations agree on it.
-    let agrees: @Sendable (Configuration, Configuration) -> Bool
+    package let agrees: @Sendable (Configuration, Configuration) -> Bool
     /// Gives the second configuration the first one's value.
     let copy: @Sendable (Configuration, inout Configuration) -> Void
     /// Whether the value may hold a secret.
@@ -58,7 +58,7 @@ package struct ConfigurationKey: Sendable {
     var shortName: Substring { name[section.endIndex...].dropFirst() }
 
     /// All keys by name.
-    static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+    package static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
     /// All keys by environment name.
     static let byEnvironmentName = Dictionary(
         uniqueKeysWithValues: all.map { ($0.environmentName, $0) })

@@ -2,15 +2,15 @@
 /// with its line. It exists because no decoder at hand tells where a text is broken, or that a key
 /// is given twice; of JSON5 it leaves out only what no key takes (`Infinity`, names that are not
 /// ASCII). A value, used once; a file is at most 1 MiB and objects nest at most 8 deep.
-struct JSON5Reader {
+package struct JSON5Reader {
     static let largestFile = 1 << 20
     private static let deepest = 8
 
     /// A text that is not JSON5.
-    struct SyntaxError: Error, Sendable, Hashable {
-        let line: Int
-        let column: Int
-        let reason: String
+    package struct SyntaxError: Error, Sendable, Hashable {
+        package let line: Int
+        package let column: Int
+        package let reason: String
     }
 
     private let text: [UInt8]
@@ -26,7 +26,7 @@ struct JSON5Reader {
     }
 
     /// The settings of a file, in its order; a key given twice comes twice.
-    static func settings(
+    package static func settings(
         of text: [UInt8], path: String
     ) throws(SyntaxError) -> [Setting] {
         var reader = JSON5Reader(text, path: path)
@@ -112,10 +112,14 @@ struct JSON5Reader {
         let sign = word.hasPrefix("-") ? "-" : ""
         let digits = word.drop { $0 == "+" || $0 == "-" }
         guard word.count - digits.count <= 1 else { throw start.failure("a value begins") }
-        if digits.lowercased().hasPrefix("0x"), let number = Int(digits.dropFirst(2), radix: 16) {
+        // Swift would take signs and fractions in hexadecimal too.
+        if digits.lowercased().hasPrefix("0x"), digits.dropFirst(2).allSatisfy(\.isHexDigit),
+            let number = Int(digits.dropFirst(2), radix: 16)
+        {
             return .number(sign + String(number))
         }
         guard let first = digits.first, first.isASCIIDigit || first == ".",
+            digits.utf8.allSatisfy({ "0123456789.eE+-".utf8.contains($0) }),
             Double(digits.last == "." ? digits + "0" : digits) != nil
         else { throw start.failure("a value begins (a text stands in quotes)") }
         return .number(sign + digits)
@@ -168,6 +172,7 @@ struct JSON5Reader {
     ) throws(SyntaxError) {
         let code = text[at...].prefix(digits)
         guard code.count == digits,
+            code.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }),
             let value = UInt32(String(decoding: code, as: UTF8.self), radix: 16),
             let scalar = UnicodeScalar(value)
         else { throw failure("\(digits) hexadecimal digits that are a character follow") }

@@ -4,13 +4,13 @@ import Wire
 
 /// The params of a GET, decoded. The last of several with one name counts; unknown ones are
 /// ignored.
-struct QueryString {
+package struct QueryString {
     /// The largest integer of the protocol: below 2^53.
     static let largest = 9_007_199_254_740_991
 
     private var values: [String: String] = [:]
 
-    init(_ query: String) throws(ServerAPI.Failure) {
+    package init(_ query: String) throws(ServerAPI.Failure) {
         for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(
                 separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
@@ -22,7 +22,7 @@ struct QueryString {
         }
     }
 
-    subscript(name: String) -> String? { values[name] }
+    package subscript(name: String) -> String? { values[name] }
 
     func integer(_ name: String, in range: ClosedRange<Int>) throws(RequestError) -> Int? {
         guard let text = values[name] else { return nil }
@@ -43,7 +43,7 @@ struct QueryString {
         return order
     }
 
-    func page() throws(RequestError) -> PageRequest {
+    package func page() throws(RequestError) -> PageRequest {
         let page = PageRequest(
             before: try anchor("before"), after: try anchor("after"), around: try anchor("around"),
             limit: try limit(), order: try order())
@@ -58,7 +58,7 @@ struct QueryString {
         return try Anchor.decode(query: text, field: name)
     }
 
-    func participants() throws(RequestError) -> ParticipantsRequest {
+    package func participants() throws(RequestError) -> ParticipantsRequest {
         if let by = values["order_by"], by != "created_at" {
             throw .badRequest("order_by: only created_at is accepted")
         }

@@ -5,9 +5,9 @@ import Wire
 
 /// The server API of `protocol.md` 7 as a pure function: from method, path, query and body to what
 /// is asked for. No socket, no state; the gateway asks the upstream and answers.
-struct ServerAPI {
+package struct ServerAPI {
     /// What a request asks for.
-    enum Call: Sendable, Hashable {
+    package enum Call: Sendable, Hashable {
         case ask(HistoryQuery)
         case perform(Operation, Shape)
         case boundaries(String)
@@ -16,26 +16,32 @@ struct ServerAPI {
     }
 
     /// What the answer to a write looks like.
-    enum Shape: Sendable, Hashable {
+    package enum Shape: Sendable, Hashable {
         case message, messages, conversation, nothing
     }
 
     /// Why a request is none.
-    enum Failure: Error, Hashable {
+    package enum Failure: Error, Hashable {
         case error(RequestError)
         /// The path is there, the method is not.
         case method(allowed: [String])
     }
 
     /// A message's content may take this many bytes.
-    let messageLimit: Int
+    package let messageLimit: Int
     /// Messages in one array: `protocol.md` 7.
     static let arrayLimit = 1000
+
+    package init(messageLimit: Int) {
+        self.messageLimit = messageLimit
+    }
 
     /// - Parameters:
     ///   - path: as it came, percent-encoded.
     ///   - query: what stood behind `?`, percent-encoded; may be empty.
-    func call(method: String, path: String, query: String, body: [UInt8]) throws(Failure) -> Call {
+    package func call(method: String, path: String, query: String, body: [UInt8]) throws(Failure)
+        -> Call
+    {
         let pieces = try pieces(of: path)
         let query = try QueryString(query)
         guard pieces.first == "v1" else { throw Self.noPath }

@@ -1,12 +1,17 @@
 /// Which master of a cluster owns which slot, as far as more than half of the masters say the same.
 /// A value; made of the newest views by `ClusterTopology`.
-struct ClusterMap: Sendable, Hashable {
-    typealias Address = RedisOptions.Address
+package struct ClusterMap: Sendable, Hashable {
+    package typealias Address = RedisOptions.Address
 
     /// What a master said, and when it was asked.
-    struct Vote: Sendable {
-        var view: ClusterView
-        var askedAt: ContinuousClock.Instant
+    package struct Vote: Sendable {
+        package var view: ClusterView
+        package var askedAt: ContinuousClock.Instant
+
+        package init(view: ClusterView, askedAt: ContinuousClock.Instant) {
+            self.view = view
+            self.askedAt = askedAt
+        }
     }
 
     /// All masters, those without slots too.
@@ -16,7 +21,7 @@ struct ClusterMap: Sendable, Hashable {
 
     init() {}
 
-    func owner(of slot: Int) -> Address? {
+    package func owner(of slot: Int) -> Address? {
         owners[slot] < 0 ? nil : masters[Int(owners[slot])]
     }
 
@@ -33,7 +38,7 @@ struct ClusterMap: Sendable, Hashable {
     /// its owner's, and a master one, while more than half of those say so.
     /// - Returns: the map, and until when each master counts: the votes are leases that begin when
     ///   the question was sent.
-    static func counted(
+    package static func counted(
         _ votes: [Address: Vote], lease: Duration
     ) -> (map: ClusterMap, leases: [Address: ContinuousClock.Instant]) {
         var map = ClusterMap()

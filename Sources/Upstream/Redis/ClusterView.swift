@@ -1,14 +1,14 @@
 /// Who the masters of a cluster are and which slots each of them has: what one node said, read from
 /// the lines of `CLUSTER NODES`.
-struct ClusterView: Sendable, Hashable {
+package struct ClusterView: Sendable, Hashable {
     /// The highest epoch of a configuration that the node has heard of: each failover and each slot
     /// that changes its owner makes a new one.
     var epoch = 0
     /// The masters, those without slots too.
-    var masters: [RedisOptions.Address: [ClosedRange<Int>]] = [:]
+    package var masters: [RedisOptions.Address: [ClosedRange<Int>]] = [:]
 
     /// - Parameter address: of the node that was asked, which may not know its own.
-    init?(_ text: String, from address: RedisOptions.Address) {
+    package init?(_ text: String, from address: RedisOptions.Address) {
         for line in text.split(whereSeparator: \.isNewline) {
             // id host:port@bus,name flags master pinged ponged epoch link slot…
             let fields = line.split(separator: " ", omittingEmptySubsequences: false)
@@ -34,7 +34,7 @@ struct ClusterView: Sendable, Hashable {
         guard let colon = name.lastIndex(of: ":"), let port = Int(name[name.index(after: colon)...])
         else { return nil }
         let host = String(name[..<colon])
-        return host.isEmpty && isAsked ? asked : .init(host: host, port: port)
+        return host.isEmpty && isAsked ? asked : .init(host: host, told: port)
     }
 
     private static func range(_ field: Substring) -> ClosedRange<Int>? {

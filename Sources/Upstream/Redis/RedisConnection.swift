@@ -1,15 +1,17 @@
 import CHiredis
 import Glibc
 
-/// One connection to a Redis server or a sentinel: hiredis connects and reads replies, the bytes go
-/// out through `send`. Owned by one link and used on its thread alone; nothing here waits, but for
-/// `init` and `exchange`, which have a deadline. The handle ends with the object.
+/// One connection to a Redis server or a sentinel: hiredis connects, `RedisReplyReader` reads
+/// replies, the bytes go out through `send`. Owned by one link and used on its thread alone;
+/// nothing here waits, but for `init` and `exchange`, which have a deadline. The handle ends with
+/// the object.
 final class RedisConnection {
     /// How many bytes are read from the socket at once.
     private static let chunk = 64 << 10
 
     let address: RedisOptions.Address
     private let context: UnsafeMutablePointer<redisContext>
+    private let reader: RedisReplyReader
     private var output: [UInt8] = []
     /// How much of `output` the kernel has taken.
     private var sent = 0
@@ -22,12 +24,15 @@ final class RedisConnection {
         let (seconds, attoseconds) = timeout.components
         let limit = timeval(
             tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
-        guard let made = redisConnectWithTimeout(address.host, Int32(address.port), limit) else {
+        guard let reader = RedisReplyReader(),
+            let made = redisConnectWithTimeout(address.host, Int32(address.port), limit)
+        else {
             throw RedisError(
                 .unreachable, doing: "connect to", on: "\(address)", seen: "no memory",
                 detail: "hiredis")
         }
         context = made
+        self.reader = reader
         guard made.pointee.err == 0 else {
             // The text is hiredis's or the system's: it holds nothing of ours but the host.
             let seen = withUnsafeBytes(of: made.pointee.errstr) { text in
@@ -91,43 +96,10 @@ final class RedisConnection {
                 throw broken("read from", "errno \(errno)")
             }
             if count == 0 { throw broken("read from", "the other side closed") }
-            let fed = buffer.withUnsafeBufferPointer { bytes in
-                bytes.withMemoryRebound(to: CChar.self) {
-                    redisReaderFeed(context.pointee.reader, $0.baseAddress, count)
-                }
-            }
-            guard fed == REDIS_OK else { throw malformed() }
-            while let reply = try next() { replies.append(reply) }
+            guard let read = reader.replies(in: buffer[..<count]) else { throw malformed() }
+            replies += read
             if count < buffer.count { return replies }
         }
-    }
-
-    private func next() throws(RedisError) -> RedisReply? {
-        var found: UnsafeMutableRawPointer?
-        guard redisReaderGetReply(context.pointee.reader, &found) == REDIS_OK else {
-            throw malformed()
-        }
-        guard let found else { return nil }
-        defer { freeReplyObject(found) }
-        return Self.value(found.assumingMemoryBound(to: redisReply.self))
-    }
-
-    private static func value(_ reply: UnsafeMutablePointer<redisReply>) -> RedisReply {
-        let reply = reply.pointee
-        switch reply.type {
-        case REDIS_REPLY_STRING, REDIS_REPLY_STATUS: return .text(bytes(reply))
-        case REDIS_REPLY_ERROR: return .error(String(decoding: bytes(reply), as: UTF8.self))
-        case REDIS_REPLY_INTEGER: return .integer(Int(reply.integer))
-        case REDIS_REPLY_ARRAY:
-            let elements = UnsafeBufferPointer(start: reply.element, count: Int(reply.elements))
-            return .array(elements.map { $0.map(value) ?? .none })
-        default: return .none
-        }
-    }
-
-    private static func bytes(_ reply: redisReply) -> [UInt8] {
-        guard let start = reply.str else { return [] }
-        return UnsafeRawBufferPointer(start: start, count: Int(reply.len)).map { $0 }
     }
 
     // MARK: one question at a time

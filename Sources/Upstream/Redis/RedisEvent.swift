@@ -5,11 +5,11 @@ import Wire
 
 /// What goes over a channel: parts with their lengths (`5:hello`), which a script can put together
 /// and which need no escapes. One event is one write, with all the changes that it made.
-enum RedisEvent {
+package enum RedisEvent {
     // MARK: writing
 
     /// Parts, as the scripts pack them.
-    static func pack(_ parts: [[UInt8]]) -> [UInt8] {
+    package static func pack(_ parts: [[UInt8]]) -> [UInt8] {
         var packed: [UInt8] = []
         for part in parts {
             packed.append(contentsOf: "\(part.count):".utf8)
@@ -41,7 +41,7 @@ enum RedisEvent {
     // MARK: reading
 
     /// What an event tells; nil if it is none that this gateway knows.
-    static func decode(_ event: [UInt8], of topic: RedisTopic) -> [FeedEvent]? {
+    package static func decode(_ event: [UInt8], of topic: RedisTopic) -> [FeedEvent]? {
         switch topic {
         case .conversation(let id): return decode(event, of: id.text)
         case .list(let user):
@@ -104,7 +104,8 @@ enum RedisEvent {
             let created = parts.int(), let updated = parts.int(), let title = parts.part(),
             let metadata = parts.part(), let unknown = parts.part(), let users = parts.part(),
             let admins = parts.part(), let removed = parts.part(),
-            let members = try? JSONObject(Array(unknown)).members
+            let metadata = RawJSON(stored: Array(metadata)),
+            let members = [JSONMember](stored: Array(unknown))
         else { return nil }
         func texts(_ packed: ArraySlice<UInt8>) -> [String] {
             var parts = Parts(Array(packed))
@@ -114,7 +115,7 @@ enum RedisEvent {
             id: conversation,
             title: title.isEmpty ? nil : String(decoding: title.dropFirst(), as: UTF8.self),
             participants: texts(users), admins: texts(admins),
-            metadata: RawJSON(unchecked: Array(metadata)),
+            metadata: metadata,
             createdAt: Timestamp(milliseconds: Int64(created)),
             updatedAt: Timestamp(milliseconds: Int64(updated)), rev: rev, unknown: members)
         let head = Head(

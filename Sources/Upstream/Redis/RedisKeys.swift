@@ -1,7 +1,7 @@
 import Wire
 
 /// What the feed tells of: a conversation, or who comes into and leaves a user's list.
-enum RedisTopic: Sendable, Hashable {
+package enum RedisTopic: Sendable, Hashable {
     case conversation(ID)
     case list(ID)
 }

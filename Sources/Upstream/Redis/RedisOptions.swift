@@ -11,6 +11,12 @@ package struct RedisOptions: Sendable {
             self.port = port
         }
 
+        /// An address that a server told; nil if its port is none.
+        init?(host: String, told port: Int) {
+            guard (1...65_535).contains(port) else { return nil }
+            self.init(host: host, port: port)
+        }
+
         package var description: String {
             host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
         }

@@ -1,7 +1,7 @@
 /// One reply of a server, as a value. Our scripts answer in arrays whose first element is a word;
 /// an `error` is the server's own and may repeat what it was sent, so that only its first word, the
 /// code, is ever shown.
-enum RedisReply: Sendable, Hashable {
+package enum RedisReply: Sendable, Hashable {
     case text([UInt8])
     case integer(Int)
     case array([RedisReply])
@@ -9,7 +9,7 @@ enum RedisReply: Sendable, Hashable {
     case error(String)
 
     /// Bytes, of a text or of a number as one.
-    var bytes: [UInt8]? {
+    package var bytes: [UInt8]? {
         switch self {
         case .text(let bytes): bytes
         case .integer(let number): Array(String(number).utf8)
@@ -17,10 +17,10 @@ enum RedisReply: Sendable, Hashable {
         }
     }
 
-    var string: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+    package var string: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
     /// A number, also one that was stored as text.
-    var int: Int? {
+    package var int: Int? {
         switch self {
         case .integer(let number): number
         case .text(let bytes): Int(String(decoding: bytes, as: UTF8.self))
@@ -29,33 +29,42 @@ enum RedisReply: Sendable, Hashable {
     }
 
     /// The elements of an array; of anything else, none.
-    var elements: [RedisReply] {
+    package var elements: [RedisReply] {
         if case .array(let elements) = self { elements } else { [] }
     }
 
     /// Where a node of a cluster sends who asked it for another's slot.
-    struct Redirection: Sendable, Hashable {
-        enum Kind: String { case moved = "MOVED", ask = "ASK" }
+    package struct Redirection: Sendable, Hashable {
+        package enum Kind: String { case moved = "MOVED", ask = "ASK" }
 
-        var kind: Kind
-        var slot: Int
-        var address: RedisOptions.Address
+        package var kind: Kind
+        package var slot: Int
+        package var address: RedisOptions.Address
     }
 
     /// `MOVED slot host:port` and `ASK slot host:port`.
-    var redirection: Redirection? {
+    package var redirection: Redirection? {
         guard case .error(let text) = self else { return nil }
         let words = text.split(separator: " ")
         guard words.count == 3, let kind = Redirection.Kind(rawValue: String(words[0])),
             let slot = Int(words[1]), let colon = words[2].lastIndex(of: ":"),
-            let port = Int(words[2][words[2].index(after: colon)...])
+            let port = Int(words[2][words[2].index(after: colon)...]),
+            let address = RedisOptions.Address(host: String(words[2][..<colon]), told: port)
         else { return nil }
-        let address = RedisOptions.Address(host: String(words[2][..<colon]), port: port)
         return Redirection(kind: kind, slot: slot, address: address)
     }
 
+    /// Who a sentinel says the master is: a host and a port.
+    package var master: RedisOptions.Address? {
+        let parts = elements
+        guard parts.count == 2, let host = parts[0].string, let port = parts[1].int else {
+            return nil
+        }
+        return RedisOptions.Address(host: host, told: port)
+    }
+
     /// The code of an error: `NOSCRIPT`, `OOM`, …
-    var errorCode: String? {
+    package var errorCode: String? {
         guard case .error(let text) = self else { return nil }
         return String(text.prefix { $0 != " " })
     }

@@ -6,7 +6,7 @@ import Wire
 /// One slot of a log as it lies in Redis: the numbers that scripts look at, parted by tabs (no id
 /// holds one), and behind them the content as one JSON object. The message object of the protocol
 /// is made of it by whoever reads it, so that scripts need not know its shape.
-struct RedisSlot {
+package struct RedisSlot {
     var rev: Int
     var createdAt: Timestamp
     var editedAt: Timestamp?
@@ -16,7 +16,7 @@ struct RedisSlot {
     var content: MessageContent
 
     /// Reads `rev ⇥ createdAt ⇥ editedAt ⇥ deleted ⇥ id ⇥ author ⇥ content`.
-    init?(_ value: some Collection<UInt8>) {
+    package init?(_ value: some Collection<UInt8>) {
         let parts = value.split(
             separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
         guard parts.count == 7 else { return nil }
@@ -37,7 +37,7 @@ struct RedisSlot {
     }
 
     /// The message that the slot at `seq` holds.
-    func encoded(conversation: String, seq: Int) -> EncodedMessage {
+    package func encoded(conversation: String, seq: Int) -> EncodedMessage {
         EncodedMessage.encode(
             id: id, conversation: conversation, seq: seq, rev: rev, author: author,
             body: content.body, attachment: content.attachment, metadata: content.metadata,
@@ -47,7 +47,7 @@ struct RedisSlot {
     // MARK: content
 
     /// The content as it is stored.
-    static func stored(_ content: MessageContent) -> [UInt8] {
+    package static func stored(_ content: MessageContent) -> [UInt8] {
         var json = JSONWriter(capacity: 64 + (content.body?.utf8.count ?? 0))
         json.beginObject()
         if let body = content.body { json.member("body", string: body) }
@@ -60,9 +60,13 @@ struct RedisSlot {
 
     private static func content(_ stored: [UInt8]) -> MessageContent? {
         guard let object = try? JSONObject(stored) else { return nil }
+        let unknown = object["unknown"]?.object?.members ?? []
+        guard object["attachment"].map(Nesting.isKept) ?? true,
+            object["metadata"].map(Nesting.isKept) ?? true, Nesting.isKept(by: unknown)
+        else { return nil }
         return MessageContent(
             body: object["body"]?.string, attachment: object["attachment"],
-            metadata: object["metadata"], unknown: object["unknown"]?.object?.members ?? [])
+            metadata: object["metadata"], unknown: unknown)
     }
 
     /// Stands for what an author sends: half of SHA-256, so that nobody finds two contents that

@@ -5,7 +5,7 @@ import Wire
 
 /// A conversation as the scripts show it: slot 0, who takes part, the head, the last message and,
 /// where there is a viewer, what that one has read. A value, read from one reply.
-struct RedisView {
+package struct RedisView {
     let id: String
     let head: Head
     let recordRev: Int
@@ -15,13 +15,13 @@ struct RedisView {
     let createdAt: Timestamp
     let updatedAt: Timestamp
     /// In the order in which they joined.
-    let members: [RedisMember]
-    let last: EncodedMessage?
+    package let members: [RedisMember]
+    package let last: EncodedMessage?
     let reader: ReaderState?
     /// For a conversation that was created as the only one of some people, what stands for them.
     let people: String?
 
-    init?(_ parts: [RedisReply], of id: String) {
+    package init?(_ parts: [RedisReply], of id: String) {
         guard parts.count == 7, let head = Head(parts[1]), let recordRev = parts[2].int else {
             return nil
         }
@@ -33,8 +33,11 @@ struct RedisView {
             return nil
         }
         title = fields[0].string
-        metadata = fields[1].bytes.map { RawJSON(unchecked: $0) } ?? .emptyObject
-        unknown = fields[2].bytes.flatMap { try? JSONObject($0).members } ?? []
+        guard let metadata = RawJSON(stored: fields[1].bytes ?? RawJSON.emptyObject.bytes),
+            let unknown = [JSONMember](stored: fields[2].bytes ?? RawJSON.emptyObject.bytes)
+        else { return nil }
+        self.metadata = metadata
+        self.unknown = unknown
         createdAt = Timestamp(milliseconds: Int64(created))
         updatedAt = Timestamp(milliseconds: Int64(updated))
         members = RedisMember.all(parts[4])
@@ -52,19 +55,19 @@ struct RedisView {
 
     func member(_ user: String) -> RedisMember? { members.first { $0.user.isSameID(user) } }
 
-    var record: Record {
+    package var record: Record {
         Record(
             id: id, title: title, participants: users, admins: admins, metadata: metadata,
             createdAt: createdAt, updatedAt: updatedAt, rev: recordRev, unknown: unknown)
     }
 
-    var shown: ConversationView {
+    package var shown: ConversationView {
         ConversationView(record: record, lastMessage: last, head: head, reader: reader)
     }
 }
 
 /// One who takes part, as it lies in Redis: `admin ⇥ place ⇥ createdAt ⇥ updatedAt ⇥ fields`.
-struct RedisMember {
+package struct RedisMember {
     var user: String
     var isAdmin: Bool
     var place: Int
@@ -78,6 +81,11 @@ struct RedisMember {
         let parts = value.split(
             separator: UInt8(ascii: "\t"), maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count == 5, let fields = try? JSONObject(Array(parts[4])) else { return nil }
+        let metadata = fields["metadata"]
+        let unknown = fields["unknown"]?.object?.members ?? []
+        guard metadata.map(Nesting.isKept) ?? true, Nesting.isKept(by: unknown) else {
+            return nil
+        }
         let numbers = parts.prefix(4).map { Int64(String(decoding: $0, as: UTF8.self)) ?? 0 }
         self.user = user
         isAdmin = numbers[0] == 1
@@ -85,12 +93,12 @@ struct RedisMember {
         createdAt = Timestamp(milliseconds: numbers[2])
         updatedAt = Timestamp(milliseconds: numbers[3])
         name = fields["name"]?.string
-        metadata = fields["metadata"]
-        unknown = fields["unknown"]?.object?.members ?? []
+        self.metadata = metadata
+        self.unknown = unknown
     }
 
     /// The members of a whole hash, in the order in which they joined.
-    static func all(_ hash: RedisReply) -> [RedisMember] {
+    package static func all(_ hash: RedisReply) -> [RedisMember] {
         let parts = hash.elements
         return stride(from: 0, to: parts.count - parts.count % 2, by: 2)
             .compactMap { at in
@@ -103,7 +111,8 @@ struct RedisMember {
     }
 
     /// The fields that scripts don't look at.
-    static func fields(name: String?, metadata: RawJSON?, unknown: [JSONMember]) -> [UInt8] {
+    package static func fields(name: String?, metadata: RawJSON?, unknown: [JSONMember]) -> [UInt8]
+    {
         var json = JSONWriter()
         json.beginObject()
         if let name { json.member("name", string: name) }
@@ -117,7 +126,7 @@ struct RedisMember {
     var joined: String { "\(place)\t\(createdAt.milliseconds)" }
 
     /// The participant object of the protocol.
-    func json(lastReadSeq: Int) -> [UInt8] {
+    package func json(lastReadSeq: Int) -> [UInt8] {
         Participant(
             id: user, name: name, lastReadSeq: lastReadSeq, createdAt: createdAt,
             updatedAt: updatedAt, metadata: metadata ?? .emptyObject, unknown: unknown
@@ -125,9 +134,29 @@ struct RedisMember {
     }
 }
 
+extension RawJSON {
+    /// An object of an application as it lies in Redis; nil if it is none. It goes into frames as
+    /// it is, and whoever else writes to Redis may have put anything there.
+    init?(stored bytes: [UInt8]) {
+        guard let value = try? RawJSON(bytes), value.kind == .object, Nesting.isKept(by: value)
+        else { return nil }
+        self = value
+    }
+}
+
+extension [JSONMember] {
+    /// The fields of an application as they lie in Redis; nil if they are no object.
+    init?(stored bytes: [UInt8]) {
+        guard let members = try? JSONObject(bytes).members, Nesting.isKept(by: members) else {
+            return nil
+        }
+        self = members
+    }
+}
+
 extension Head {
     /// A head as the scripts answer it.
-    init?(_ reply: RedisReply) {
+    package init?(_ reply: RedisReply) {
         let parts = reply.elements
         guard parts.count == 5, let epoch = parts[0].string, let seq = parts[1].int,
             let rev = parts[2].int, let mark = parts[3].bytes, let floor = parts[4].int
@@ -138,7 +167,7 @@ extension Head {
 
 extension EncodedMessage {
     /// A message as the scripts answer it: place and value.
-    init?(_ reply: RedisReply, of conversation: String) {
+    package init?(_ reply: RedisReply, of conversation: String) {
         let parts = reply.elements
         guard parts.count == 2, let seq = parts[0].int,
             let slot = parts[1].bytes.flatMap({ RedisSlot($0) })

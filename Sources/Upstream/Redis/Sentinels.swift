@@ -53,12 +53,12 @@ final class Sentinels: MasterSource {
     ) throws(RedisError) -> RedisOptions.Address {
         let question = RedisCommand.words("SENTINEL", "GET-MASTER-ADDR-BY-NAME", options.master)
         let reply = try connection.exchange([question], until: askedAt + options.deadline)[0]
-        guard let host = reply.elements.first?.string, let port = reply.elements.last?.int else {
+        guard let master = reply.master else {
             throw RedisError(
                 .notMaster, doing: "ask", on: "\(connection.address)",
                 seen: "a sentinel that does not know the master",
                 detail: reply.errorCode ?? "upstream.redis.master")
         }
-        return .init(host: host, port: port)
+        return master
     }
 }

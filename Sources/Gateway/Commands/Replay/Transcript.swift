@@ -4,30 +4,30 @@ import Wire
 /// A file of messages in their order: an IRC log, or NDJSON with one message a line
 /// (`{"author": …, "body": …, …}`), told apart by the first line. Nothing is left out silently:
 /// what was skipped or changed is counted. A value; the whole file is in memory.
-struct Transcript {
+package struct Transcript {
     /// One message, ready to be posted.
-    struct Entry: Equatable {
+    package struct Entry: Equatable {
         /// Where it stands in the file, from 1.
-        let line: Int
-        let author: String
+        package let line: Int
+        package let author: String
         /// The object that the server API takes.
-        let content: [UInt8]
+        package let content: [UInt8]
     }
 
     /// What was not taken as it is.
-    struct Tally: Equatable {
+    package struct Tally: Equatable {
         /// System lines of a log: joins, leaves, renames.
-        var system = 0
+        package var system = 0
         /// Messages without a text.
-        var empty = 0
-        /// Lines of a log that are none of its forms.
-        var unknown = 0
+        package var empty = 0
+        /// Lines of a log that are none of its forms, or whose nick can't be the id of a user.
+        package var unknown = 0
         /// Lines with bytes that are not UTF-8, replaced by U+FFFD.
-        var repaired = 0
+        package var repaired = 0
         /// Bodies cut to the limit.
-        var cut = 0
+        package var cut = 0
 
-        static func + (a: Tally, b: Tally) -> Tally {
+        package static func + (a: Tally, b: Tally) -> Tally {
             Tally(
                 system: a.system + b.system, empty: a.empty + b.empty,
                 unknown: a.unknown + b.unknown, repaired: a.repaired + b.repaired,
@@ -36,13 +36,15 @@ struct Transcript {
     }
 
     /// A line that stops the replay.
-    struct LineError: Error, Equatable {
-        let line: Int
-        let reason: String
+    package struct LineError: Error, Equatable {
+        package let line: Int
+        package let reason: String
     }
 
-    private(set) var entries: [Entry] = []
-    private(set) var tally = Tally()
+    package private(set) var entries: [Entry] = []
+    package private(set) var tally = Tally()
+    /// Whether each line is an object, and not one of an IRC log.
+    package let isNDJSON: Bool
     /// Goes before the line number in the id of a message, so that a second replay of the same file
     /// posts the same messages, and the server knows them.
     private let name: String
@@ -52,13 +54,13 @@ struct Transcript {
     ///
     /// - Parameter bodyLimit: the most bytes of a body; the rest is cut off, at a character.
     /// - Throws: `LineError` for NDJSON that is no message, and for a log without a message.
-    init(_ file: [UInt8], name: String, bodyLimit: Int) throws(LineError) {
+    package init(_ file: [UInt8], name: String, bodyLimit: Int) throws(LineError) {
         self.name = name
         self.bodyLimit = bodyLimit
         let lines = file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
         let first = lines.lazy.compactMap { line in line.first { !isBlank($0) } }.first
-        let isNDJSON = first == UInt8(ascii: "{")
+        isNDJSON = first == UInt8(ascii: "{")
         for (at, bytes) in lines.enumerated() {
             if bytes.allSatisfy(isBlank) { continue }
             let text = repaired(bytes)
@@ -72,7 +74,7 @@ struct Transcript {
     }
 
     /// The authors, each once, by their first message.
-    var authors: [String] {
+    package var authors: [String] {
         var seen: Set<String> = []
         return entries.map(\.author).filter { seen.insert($0).inserted }
     }
@@ -85,13 +87,13 @@ struct Transcript {
 
     private mutating func readIRC(_ text: String, line: Int) {
         switch IRCLine(text) {
-        case .message(let author, let text, let time):
+        case .message(let author, let text, let time) where Identifier.isValid(author):
             append(author: author, text: text, time: time, isEmote: false, line: line)
-        case .emote(let author, let text, let time):
+        case .emote(let author, let text, let time) where Identifier.isValid(author):
             append(author: author, text: text, time: time, isEmote: true, line: line)
         case .system: tally.system += 1
         case .blank: tally.empty += 1
-        case .unknown: tally.unknown += 1
+        case .message, .emote, .unknown: tally.unknown += 1
         }
     }
 

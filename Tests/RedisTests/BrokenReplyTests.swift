@@ -1,0 +1,67 @@
+import Engine
+import JSON
+import Testing
+import Wire
+
+@testable import Upstream
+
+/// Replies that no sound Redis gives: they are none, and end nothing else.
+@Suite struct BrokenReplyTests {
+    private func replies(_ text: String) throws -> [RedisReply]? {
+        try #require(RedisReplyReader()).replies(in: Array(text.utf8)[...])
+    }
+
+    @Test func anArrayHasALimit() throws {
+        #expect(try replies("*2\r\n:1\r\n*1\r\n+x\r\n") != nil)
+        #expect(try replies("*\(RedisReplyReader.mostElements + 1)\r\n") == nil)
+        #expect(try replies("*2000000000\r\n") == nil)
+        #expect(try replies("*\(RedisReplyReader.mostElements)\r\n") == [])
+    }
+
+    @Test(arguments: [0, -1, 65_536, 99_999_999_999]) func aPortIsOne(_ port: Int) {
+        #expect(RedisReply.error("MOVED 1 h:\(port)").redirection == nil)
+        #expect(RedisReply.array([.text(Array("h".utf8)), .integer(port)]).master == nil)
+        let asked = RedisOptions.Address(host: "h", port: 1)
+        let line = "id h:\(port) master - 0 0 1 connected 0-1"
+        #expect(ClusterView(line, from: asked) == nil)
+    }
+
+    @Test func theLastPortIsOne() {
+        #expect(RedisReply.error("ASK 1 h:65535").redirection?.address.port == 65_535)
+        #expect(RedisReply.array([.text([0x68]), .integer(1)]).master?.port == 1)
+    }
+
+    private func view(metadata: String, unknown: String = "{}") -> RedisView? {
+        func text(_ text: String) -> RedisReply { .text(Array(text.utf8)) }
+        let head = RedisReply.array([text("e"), .integer(1), .integer(1), text("m"), .integer(1)])
+        let fields = RedisReply.array([
+            .none, text(metadata), text(unknown), .integer(1), .integer(2), .none,
+        ])
+        let parts = [text("ok"), head, .integer(1), fields, .array([]), .none, .none]
+        return RedisView(parts, of: "c")
+    }
+
+    private static let broken = [
+        "", "{", "{}}", #"{},"admins":["eve"]"#, "[]", "1", " {}x",
+        String(repeating: #"{"a":"#, count: 33) + "{}" + String(repeating: "}", count: 33),
+    ]
+
+    /// What lies in Redis goes into frames as it is.
+    @Test(arguments: broken) func metadataThatAreNoObjectMakeNoView(_ text: String) {
+        #expect(view(metadata: #"{"a":1}"#)?.metadata.bytes == Array(#"{"a":1}"#.utf8))
+        #expect(view(metadata: text) == nil)
+        #expect(view(metadata: "{}", unknown: text) == nil)
+    }
+
+    @Test(arguments: broken) func metadataThatAreNoObjectMakeNoEvent(_ text: String) throws {
+        func event(_ metadata: RawJSON) -> [FeedEvent]? {
+            let described = RedisEvent.describe(
+                title: [], metadata: metadata, unknown: Array("{}".utf8), users: ["a"],
+                admins: [], removed: [])
+            let numbers = RedisEvent.pack(["record", "e", "1", "1", "1", "m", "1", "1", "1"])
+            return RedisEvent.decode(numbers + described, of: .conversation("c".id))
+        }
+        #expect(event(.emptyObject)?.count == 1)
+        #expect(event(RawJSON(unchecked: Array(text.utf8))) == nil)
+    }
+}
