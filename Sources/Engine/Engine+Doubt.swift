@@ -18,14 +18,18 @@ extension Engine {
     private static let earlyLimit = 1000
 
     /// The log may have ended.
-    func probeAgain(_ stream: Stream) {
+    /// - Parameter epoch: of the log that the feed says has ended.
+    func probeAgain(_ stream: Stream, ended epoch: String? = nil) {
         guard stream.mirror?.feed.generation != nil else { return }
-        doubt(stream)
+        let others = epoch.map { $0 == stream.state?.head.epoch ? [] : [$0] } ?? []
+        doubt(stream, others: Set(others))
     }
 
     /// The log may not be the one that the stream knows.
-    func doubt(_ stream: Stream) {
+    /// - Parameter others: what the feed has told of instead.
+    func doubt(_ stream: Stream, others: Set<String> = []) {
         guard let mirror = stream.mirror, let generation = mirror.feed.generation else { return }
+        stream.mirror?.suspect(others)
         if mirror.feed.isLive { stream.mirror?.awaySince = now }
         stream.mirror?.begin(.behind(generation: generation))
         stream.mirror?.next = .probe

@@ -45,10 +45,18 @@ extension Engine {
         if stream.mirror != nil, let epoch = stream.state?.head.epoch {
             // One question answers all that speak of another log, or of the end of this one.
             let own = early.filter { $0.head?.epoch == epoch }
-            guard own.count == early.count else {
-                stream.early = own
-                return doubt(stream)
+            let others = early.filter { event in
+                event.head?.epoch != epoch
+                    && event.epoch.map { stream.mirror?.ended.contains($0) == false } ?? false
             }
+            stream.early = own
+            guard others.isEmpty else {
+                let epochs = Set(others.compactMap(\.epoch))
+                return doubt(stream, others: epochs.subtracting([epoch]))
+            }
+            stream.early = []
+            for event in own { move(event) }
+            return
         }
         for event in early {
             if case .deleted(let conversation, let epoch, _) = event {
@@ -209,7 +217,7 @@ extension Engine {
         if let mirror = stream.mirror {
             guard mirror.isConfirmed else { return stream.early.append(event) }
             // What the stream knows may be older or newer than the log that ended.
-            return probeAgain(stream)
+            return mirror.ended.contains(epoch) ? () : probeAgain(stream, ended: epoch)
         }
         guard let state = stream.state else {
             // What is being read may be this log or the next of the same name: the answer tells.

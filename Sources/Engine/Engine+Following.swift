@@ -11,8 +11,10 @@ extension Engine {
             mirror.feed.generation != nil
         else { return }
         guard mirror.isConfirmed else { return postpone(event, head, stream) }
-        // Another log has this name now, or had it: the origin is asked.
-        guard head.epoch == state.head.epoch else { return doubt(stream) }
+        // Another log has this name now, or had it: the origin is asked, once.
+        guard head.epoch == state.head.epoch else {
+            return mirror.ended.contains(head.epoch) ? () : doubt(stream, others: [head.epoch])
+        }
         raiseFloor(stream, to: head.floor)
         // The chain has brought what changed up to here, or will bring what changed again.
         guard head.rev > max(state.position.rev, mirror.readTo?.rev ?? 0) else { return }

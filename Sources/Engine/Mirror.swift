@@ -57,6 +57,11 @@ struct Mirror {
     /// The log that is asked and listened to is the one that the stream knows. Until that is so,
     /// nothing of it is taken: another master may go on under the same epoch.
     private(set) var isConfirmed = false
+    /// Logs that had this name and ended: the feed told of them, and the origin, asked after that,
+    /// of the one that the stream knows. What else an unbroken feed tells of them comes late.
+    private(set) var ended: Set<String> = []
+    /// Other logs that the feed has told of, as long as the origin has not said which one counts.
+    private var suspected: Set<String> = []
     /// How far the chain was read, as long as that is not to its end. A slot that changed below
     /// and above it comes later, so it is not the position.
     var readTo: Head?
@@ -121,6 +126,8 @@ struct Mirror {
     /// moves by reading alone.
     private static let aheadLimit = 10_000
     static let verdictLimit = 1000
+    /// Logs of one name that are remembered; what is forgotten is asked about again.
+    private static let endedLimit = 100
 
     init(at now: Timestamp) { awaySince = now }
 
@@ -128,6 +135,7 @@ struct Mirror {
 
     /// The feed, or the log behind it, may be another one: what was asked before does not count.
     mutating func begin(_ feed: Feed) {
+        if feed.generation != self.feed.generation { (ended, suspected) = ([], []) }
         self.feed = feed
         era += 1
         isConfirmed = false
@@ -142,7 +150,17 @@ struct Mirror {
     }
 
     /// It is the log that the stream knows.
-    mutating func confirm() { isConfirmed = true }
+    mutating func confirm() {
+        isConfirmed = true
+        ended.formUnion(suspected)
+        suspected = []
+    }
+
+    /// The feed has told of other logs of this name; to be called before the origin is asked.
+    mutating func suspect(_ epochs: Set<String>) {
+        if ended.count + suspected.count > Self.endedLimit { (ended, suspected) = ([], []) }
+        suspected.formUnion(epochs)
+    }
 
     /// The stream is at the end of the unbroken feed.
     mutating func settle() {

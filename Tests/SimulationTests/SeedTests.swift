@@ -65,6 +65,9 @@ import Testing
         Seed(
             seed: 2_259, steps: 59,
             found: "a page at the floor, far below the window, hid the hole between"),
+        Seed(
+            seed: 12_380, steps: 100,
+            found: "each handful of late events of a log that had ended cost another doubt"),
     ]
 
     @Test(arguments: seeds)
