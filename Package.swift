@@ -76,6 +76,9 @@ let package = Package(
         .executableTarget(
             name: "gapless-bench", dependencies: ["Bench"], swiftSettings: house),
 
+        // What a fan-out could cost at the least, to be measured beside the gateway.
+        .executableTarget(name: "gapless-limit"),
+
         // MARK: tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         // What must hold for every input from outside, for libFuzzer and for `FuzzTests`.

@@ -334,6 +334,7 @@ extension Engine {
     }
 
     private func send(_ event: Broadcast, to stream: Stream) {
+        noteSpoken(stream)
         for subscriber in stream.subscribers { push(subscriber.session, event) }
     }
 

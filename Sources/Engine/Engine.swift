@@ -123,6 +123,7 @@ package final class Engine {
     var resumable: [Session] = []
     /// Streams with something that waits for the end of the turn.
     var touched: [Stream] = []
+    var pacing = Pacing()
 
     package internal(set) var books = Books()
     package internal(set) var figures = Figures()
@@ -158,15 +159,16 @@ package final class Engine {
 
     /// Ends the turn: what the changes of the turn have to say is encoded and queued, and readers
     /// that fell behind are shed.
-    package func endTurn(at now: Timestamp) {
+    /// - Parameter instant: the same moment on a clock that never jumps, for pacing.
+    package func endTurn(at now: Timestamp, instant: Duration = .zero) {
         self.now = now
+        pacing.instant = instant
         lookAround()
         goOn()
-        let streams = touched
-        touched.removeAll(keepingCapacity: true)
-        for stream in streams {
+        for stream in takeTouched() {
             flush(stream)
             announce(stream)
+            releasePromises(stream)
         }
         if mirrors {
             if isUpstreamToBeTold {

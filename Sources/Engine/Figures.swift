@@ -12,6 +12,8 @@ package struct Figures: Sendable {
     package var changes = 0
     /// Times that a slow reader's events became a gap.
     package var shed = 0
+    /// Times that a conversation had something to say while it rested.
+    package var heldBack = 0
     /// Subscriptions answered, by whether the holder's log was confirmed.
     package var resumes = 0
     package var resets = 0

@@ -23,6 +23,12 @@ package struct Limits: Sendable {
     /// from the store each time. Above it the least recently used go.
     package var idleStreams = 1000
 
+    /// After its events were written, which took d, a conversation rests this many times d; 0 for
+    /// never.
+    package var pacing = 0.0
+    /// The longest rest: what somebody who reads along hardly notices.
+    package var pacingCap = Duration.milliseconds(20)
+
     package init() {}
 
     /// What the messages of one reply may take; the rest is for what stands around them: 16 gaps,

@@ -12,8 +12,9 @@ package struct Outbox {
         /// A reply or another frame for this session alone, never shed.
         case barrier(Frame)
         case event(Broadcast)
-        /// What was shed of one conversation.
-        case span(Span)
+        /// What was shed of one conversation. Apart, because it is large and rare: the queues of
+        /// thousands of readers are made of the other two.
+        indirect case span(Span)
     }
 
     /// A stretch of one conversation's stream that became a gap, and its latest record if slot 0

@@ -76,6 +76,15 @@ final class Stream {
     /// The store is asked for it.
     var isAskingLast = false
 
+    // Pacing.
+
+    /// When it may speak again of itself, on the shell's steady clock; nil if it may at any time.
+    var restsUntil: Duration?
+    /// It stands in the engine's list of those that rest and have something to say.
+    var isHeld = false
+    /// It stands in the engine's list of those whose subscribers are about to be written.
+    var isSpoken = false
+
     init(id: String, at now: Timestamp) {
         self.id = id
         lastUsed = now

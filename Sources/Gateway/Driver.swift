@@ -31,6 +31,11 @@ final class Driver {
     private(set) var measurements = Measurements()
     private var buffer = SendBuffer()
     private var clock = SteadyClock()
+    /// Where the engine's clock for pacing begins.
+    private let origin = ContinuousClock.now
+    /// Ends the rest of a conversation that has something to say.
+    private lazy var release = loop.alarm { [unowned self] in releasesAt = nil }
+    private var releasesAt: Duration?
     private var ticks = 0
     /// Of blocked sockets, the bytes that their peers had acknowledged a second ago.
     private var acknowledged: [SessionID: UInt64] = [:]
@@ -60,7 +65,7 @@ final class Driver {
         page = configuration.page.enabled ? PageFiles.installed() : nil
         started = clock.now()
         engine = Engine(
-            limits: Limits(configuration.limits),
+            limits: Limits(configuration),
             server: ServerIdentity(name: Release.name, version: Release.version),
             authenticator: TokenAuthenticator(verifier: credentials.verifier),
             instance: Self.randomName(),
@@ -81,11 +86,13 @@ final class Driver {
     /// Ends a turn of the loop: decides, asks the store and the upstream, and writes the sockets.
     func endTurn() {
         let began = ContinuousClock.now
-        engine.endTurn(at: now())
+        engine.endTurn(at: now(), instant: began - origin)
         actions.append(engine.takeActions(), at: began)
         measurements.decided(upTo: actions.appended)
-        while performActions(until: began + Self.turnBudget) { engine.endTurn(at: now()) }
-        for session in engine.takeDirtySessions() { flush(session) }
+        while performActions(until: began + Self.turnBudget) {
+            engine.endTurn(at: now(), instant: began - origin)
+        }
+        writeSessions()
         // What is left is done in the next turn, behind what came in meanwhile.
         if !actions.isEmpty || engine.hasMore { loop.post {} }
         for (session, code) in engine.takeCloses() {
@@ -96,6 +103,25 @@ final class Driver {
             server.throttle(SocketID(rawValue: session), isThrottled)
         }
         measurements.ended(began, done: actions.taken, at: .now)
+    }
+
+    /// Writes what everybody is owed, and has the conversations that are busy rest after it.
+    private func writeSessions() {
+        let sessions = engine.takeDirtySessions()
+        if !sessions.isEmpty {
+            let began = ContinuousClock.now
+            // Out of the object and back: in it, each access would be checked for itself.
+            var buffer = SendBuffer(capacity: 0)
+            swap(&buffer, &self.buffer)
+            for session in sessions { flush(session, by: &buffer) }
+            swap(&buffer, &self.buffer)
+            let ended = ContinuousClock.now
+            engine.wrote(sessions.count, in: ended - began, at: ended - origin)
+        }
+        let next = engine.nextRelease
+        guard next != releasesAt else { return }
+        releasesAt = next
+        release.set(after: next.map { origin + $0 - .now })
     }
 
     /// - Returns: whether anything was done after which the engine may have more to say.
@@ -120,7 +146,7 @@ final class Driver {
             if engine.waits(for: token) { engine.answered(token, read(query), at: engine.now) }
             if case .catchUp = query { measurements.replayed(since: actions.since) }
             // One turn can ask for more than a socket takes: what is long goes out at once.
-            for session in engine.takePressedSessions() { flush(session) }
+            for session in engine.takePressedSessions() { flush(session, by: &buffer) }
         case .perform(let token, let operation, let caller):
             measurements.asked(token)
             upstream.perform(operation, by: caller, token: token)
@@ -179,7 +205,7 @@ final class Driver {
     }
 
     /// Writes what the session is owed, as far as its socket takes it.
-    private func flush(_ session: SessionID) {
+    private func flush(_ session: SessionID, by buffer: inout SendBuffer) {
         let socket = SocketID(rawValue: session)
         var more = true
         while more {
@@ -337,8 +363,10 @@ extension SyncOptions {
 
 extension Limits {
     /// The limits that the configuration sets.
-    init(_ limits: Configuration.Limits) {
+    init(_ configuration: Configuration) {
         self.init()
+        let limits = configuration.limits
+        pacing = configuration.fanout.pacing
         subscriptions = limits.subscriptions
         connections = limits.connections
         connectionsPerUser = limits.connectionsPerUser

@@ -56,7 +56,7 @@ private final class Service {
             log.error("cache was damaged and is filled anew", ["put_aside": path])
         }
         // What stands around the messages of a reply takes some of its bytes.
-        let bytes = Limits(configuration.limits).replyBytes
+        let bytes = Limits(configuration).replyBytes
         let reader = try Reader(store, bytes: bytes)
         loop = try ServiceLoop { message in log.warning("libwebsockets", ["message": message]) }
         let onLoop = LoopBox<Driver>()

@@ -84,7 +84,7 @@ final class Gateway {
     /// Nothing is on its way but a look at whether the heads are where they should be.
     var isQuiet: Bool {
         reads.isEmpty && fetches.allSatisfy(\.subject.isVerification) && writes.isEmpty
-            && outcomes.isEmpty
+            && outcomes.isEmpty && engine?.nextRelease == nil
             && link.queue.isEmpty && link.isUp && link.unacknowledged.isEmpty
     }
 }

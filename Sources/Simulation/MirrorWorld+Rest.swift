@@ -69,7 +69,8 @@ extension MirrorWorld {
     private func checkTold(_ client: Client, _ gateway: Gateway) throws(Violation) {
         for (conversation, holding) in client.holdings.sorted(by: { $0.key < $1.key }) {
             guard let position = holding.position, let head = holding.head,
-                !client.isOpen(conversation), !isExcused(conversation, gateway)
+                !client.isOpen(conversation), !isExcused(conversation, gateway),
+                gateway.engine?.keepsBack(conversation) != true
             else { continue }
             guard let log = origin.log(conversation) else {
                 throw Violation("\(client.name) was not told that \(conversation) is gone")

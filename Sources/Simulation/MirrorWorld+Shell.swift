@@ -36,10 +36,12 @@ extension MirrorWorld {
         repeat {
             rounds += 1
             try require(rounds < 1000, "the turn does not come to its end")
-            engine.endTurn(at: now)
+            engine.endTurn(at: now, instant: now.instant)
         } while try performActions(gateway, engine)
         guard gateway.engine != nil else { return }
-        for session in engine.takeDirtySessions().sorted() { flush(session, engine) }
+        let sessions = engine.takeDirtySessions().sorted()
+        for session in sessions { flush(session, engine) }
+        pace?.wrote(sessions, of: engine, at: now)
         for (session, code) in engine.takeCloses() {
             guard let place = place(of: session) else { continue }
             say("\(clients[place].name) is closed: \(code)")

@@ -36,6 +36,9 @@ package final class MirrorWorld: Inhabited {
     /// What was asked of the origin, oldest first.
     var asked: [HistoryQuery] = []
 
+    /// How long writing takes; nil where nobody rests.
+    var pace: Pace?
+
     /// A client's connection: to which gateway, and how it reads.
     struct Connection {
         let gateway: Int
@@ -48,10 +51,16 @@ package final class MirrorWorld: Inhabited {
     var users: [String] { scenario.users }
     var conversations: [String] { scenario.conversations }
 
-    package convenience init(seed: UInt64, without left: Set<Fault> = []) {
+    /// - Parameter isPaced: whether conversations that are busy rest.
+    package convenience init(
+        seed: UInt64, without left: Set<Fault> = [], isPaced: Bool = false
+    ) {
         var random = SplitMix64(seed ^ 0x6D69_7272_6F72)
-        let scenario = MirrorScenario(&random, without: left)
+        var scenario = MirrorScenario(&random, without: left)
+        let pace = isPaced ? Pace(seed: seed) : nil
+        if let pace { scenario.limits = pace.limits(scenario.limits) }
         self.init(seed: seed, scenario, random)
+        self.pace = pace
     }
 
     init(seed: UInt64, _ scenario: MirrorScenario, _ random: SplitMix64) {

@@ -15,9 +15,14 @@ package struct Trial {
     package let steps: Int
     /// Faults that the world is spared.
     package var without: Set<Fault>
+    /// Whether conversations that are busy rest.
+    package let isPaced: Bool
 
-    package init(_ kind: Kind, seed: UInt64, steps: Int, without: Set<Fault> = []) {
+    package init(
+        _ kind: Kind, seed: UInt64, steps: Int, without: Set<Fault> = [], isPaced: Bool = false
+    ) {
         self.kind = kind
+        self.isPaced = isPaced
         self.seed = seed
         self.steps = steps
         self.without = without
@@ -38,7 +43,8 @@ package struct Trial {
         }
         // Fewer turns are another run only from its rest on; so the shortest is found from below.
         for steps in 0..<steps {
-            let shorter = Trial(kind, seed: seed, steps: steps, without: least.without)
+            let shorter = Trial(
+                kind, seed: seed, steps: steps, without: least.without, isPaced: isPaced)
             guard let other = shorter.violation() else { continue }
             return "\(other)\n\(shorter.command)"
         }
@@ -54,12 +60,12 @@ package struct Trial {
         do throws(Violation) {
             switch kind {
             case .embedded:
-                let world = World(seed: seed)
+                let world = World(seed: seed, isPaced: isPaced)
                 world.trace = trace
                 defer { note(world.injected) }
                 try world.run(steps: steps)
             case .mirrored:
-                let world = MirrorWorld(seed: seed, without: without)
+                let world = MirrorWorld(seed: seed, without: without, isPaced: isPaced)
                 world.trace = trace
                 defer { note(world.injected) }
                 try world.run(steps: steps)
@@ -75,6 +81,7 @@ package struct Trial {
         let left = without.map(\.rawValue).sorted().joined(separator: ",")
         return "to see it again: SIMULATION_WORLD=\(kind.rawValue) SIMULATION_SEED=\(seed)"
             + " SIMULATION_STEPS=\(steps)\(left.isEmpty ? "" : " SIMULATION_WITHOUT=\(left)")"
+            + (isPaced ? " SIMULATION_PACED=1" : "")
             + " swift test --filter SimulationTests"
     }
 }

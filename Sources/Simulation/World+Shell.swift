@@ -14,9 +14,11 @@ extension World {
         repeat {
             rounds += 1
             try require(rounds < 1000, "the turn does not come to its end")
-            engine.endTurn(at: now)
+            engine.endTurn(at: now, instant: now.instant)
         } while performActions()
-        for session in engine.takeDirtySessions().sorted() { flush(session) }
+        let sessions = engine.takeDirtySessions().sorted()
+        for session in sessions { flush(session) }
+        pace?.wrote(sessions, of: engine, at: now)
         for (session, code) in engine.takeCloses() {
             guard let place = place(of: session) else { continue }
             say("\(clients[place].name) is closed: \(code)")

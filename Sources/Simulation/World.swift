@@ -39,6 +39,9 @@ package final class World {
     /// Deltas in frames that were lost with their connection.
     var lostDeltas = 0
 
+    /// How long writing takes; nil where nobody rests.
+    var pace: Pace?
+
     /// A client's connection: its session, and how it reads.
     struct Connection {
         let session: SessionID
@@ -49,13 +52,16 @@ package final class World {
         var deadline: Int?
     }
 
-    package init(seed: UInt64) {
+    /// - Parameter isPaced: whether conversations that are busy rest.
+    package init(seed: UInt64, isPaced: Bool = false) {
         self.seed = seed
         random = SplitMix64(seed)
         let scenario = Scenario(&random)
         self.scenario = scenario
+        pace = isPaced ? Pace(seed: seed) : nil
         engine = Engine(
-            limits: scenario.limits, server: ServerIdentity(name: "gapless", version: "0"),
+            limits: pace?.limits(scenario.limits) ?? scenario.limits,
+            server: ServerIdentity(name: "gapless", version: "0"),
             authenticator: OpenDoor(), instance: "world", at: now)
         clients = (0..<scenario.clients).map { place in
             Client(name: "client \(place)", user: scenario.users[place % scenario.users.count])
@@ -164,7 +170,8 @@ package final class World {
 
     /// Whether nothing is on its way any more.
     var isQuiet: Bool {
-        feed.count == 0 && answers.isEmpty && writes.isEmpty && outcomes.isEmpty
+        feed.count == 0 && engine.nextRelease == nil && answers.isEmpty && writes.isEmpty
+            && outcomes.isEmpty
             && connections.allSatisfy { $0.value.socket.isEmpty && clients[$0.key].asked.isEmpty }
     }
 }

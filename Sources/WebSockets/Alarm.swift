@@ -14,8 +14,14 @@ package final class Alarm {
     /// Has it ring once after so many milliseconds, at least one, instead of what was set before;
     /// nil for not at all.
     package func set(milliseconds: Int?) {
-        if let milliseconds {
-            timer?.start(milliseconds: max(1, milliseconds))
+        set(after: milliseconds.map { .milliseconds(max(1, $0)) })
+    }
+
+    /// The same to the microsecond, as far as the kernel wakes that exactly: it rounds up to the
+    /// next millisecond.
+    package func set(after delay: Duration?) {
+        if let delay {
+            timer?.start(seconds: max(1e-6, delay / .seconds(1)))
         } else {
             timer?.stop()
         }

@@ -78,8 +78,8 @@ final class TimerWatcher: Watcher {
     }
 
     /// Starts it anew with another width.
-    func start(milliseconds: Int) {
-        watcher.pointee.repeat = Double(milliseconds) / 1000
+    func start(seconds: Double) {
+        watcher.pointee.repeat = seconds
         start()
     }
 

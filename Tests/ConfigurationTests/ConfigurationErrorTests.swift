@@ -48,6 +48,10 @@ import Testing
                 + " (accepted: a whole number from 1 to 1000000)"
         ),
         (
+            "{fanout: {loops: 2}}",
+            "c.json5:1: fanout.loops: 2 is not accepted (accepted: 1 and nothing else)"
+        ),
+        (
             "{limits: {ping_interval: 25}}",
             "c.json5:1: limits.ping_interval: 25 is not accepted"
                 + " (accepted: a duration from 1s to 10m (ms, s, m, h, d))"

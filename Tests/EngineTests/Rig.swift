@@ -15,6 +15,8 @@ final class Rig {
     /// How many WebSocket pings each session was sent.
     private(set) var pings: [SessionID: Int] = [:]
     private(set) var closes: [SessionID: CloseCode] = [:]
+    /// What writing the sockets takes in a turn; nil where nobody is told.
+    var writing: Duration?
     /// Sessions whose sockets take nothing.
     var blocked: Set<SessionID> = []
     /// The store answers when it is let: `answerReads`.
@@ -120,10 +122,23 @@ final class Rig {
 
     // MARK: - The turn
 
+    /// The moment on the clock of pacing.
+    var instant: Duration { .milliseconds(now.milliseconds) }
+
+    /// Lets so many milliseconds pass, without a tick, and a turn be.
+    func wait(_ milliseconds: Int64) {
+        now.milliseconds += milliseconds
+        turn()
+    }
+
     func turn() {
         repeat {
-            repeat { engine.endTurn(at: now) } while perform()
-            for session in engine.takeDirtySessions() { flush(session) }
+            repeat { engine.endTurn(at: now, instant: instant) } while perform()
+            let sessions = engine.takeDirtySessions()
+            for session in sessions { flush(session) }
+            if let writing, !sessions.isEmpty {
+                engine.wrote(sessions.count, in: writing, at: instant)
+            }
         } while engine.hasMore
         for (session, code) in engine.takeCloses() { closes[session] = code }
     }

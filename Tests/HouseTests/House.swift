@@ -12,7 +12,7 @@ enum House {
         ["Cache"],
         ["Upstream"],
         ["ChatClient", "Gateway"],
-        ["gapless", "gapless-bench", "gapless-example"],
+        ["gapless", "gapless-bench", "gapless-example", "gapless-limit"],
     ]
 
     /// The targets without clock, thread, file or socket: the standard library and lower rows only.
@@ -56,9 +56,11 @@ enum House {
         "Sources/WebSockets/SocketAddress.swift",
         "Sources/WebSockets/VirtualHost.swift",
         "Sources/WebSockets/Watchers.swift",
-        // The load generator: memory compared and searched, addresses of sockets.
+        // The load generator: memory compared and searched, addresses of sockets, names in a
+        // directory.
         "Sources/Bench/Swarm/Bytes.swift",
         "Sources/Bench/Swarm/Socket.swift",
+        "Sources/Bench/System/Files+Directories.swift",
     ]
 
     /// The files with a type that owns a thread, or is touched on one only, and is therefore

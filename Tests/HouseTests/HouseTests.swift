@@ -42,6 +42,10 @@ import Testing
         expectNone(Repository.sources.flatMap(SafetyRules.unchecked))
     }
 
+    @Test func aMutexHoldsNoBareClosure() {
+        expectNone(Repository.sources.flatMap(SafetyRules.lockedClosures))
+    }
+
     @Test func nothingTraps() { expectNone(Repository.sources.flatMap(SafetyRules.traps)) }
 
     @Test func filesFunctionsAndLinesKeepTheirCeilings() {

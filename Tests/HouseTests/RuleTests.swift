@@ -57,6 +57,10 @@ import Testing
             bad: "// Safety: says so.\nnonisolated(unsafe) var a = 1\n",
             good: "// @unchecked Sendable\nlet a = 1\n"),
         Sample(
+            testDescription: "a closure in a mutex", rule: SafetyRules.lockedClosures,
+            bad: "let a = Mutex<(@Sendable (Int) -> Void)?>(nil)\n",
+            good: "let a = Mutex<Taker?>(nil)\nlet b: (Int) -> Void\n"),
+        Sample(
             testDescription: "try!", rule: SafetyRules.traps, bad: "try! f()\n",
             good: "try f()\nlet a = !b\n"),
         Sample(

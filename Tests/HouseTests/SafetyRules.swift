@@ -40,6 +40,12 @@ enum SafetyRules {
         }
     }
 
+    /// A closure that is itself the value of a mutex is wrapped once more by each access, and the
+    /// wrappings stay.
+    static func lockedClosures(_ file: Repository.File) -> [String] {
+        matches(of: #"\bMutex<[^>]*->"#, in: file, "a closure in a mutex needs a structure")
+    }
+
     static func traps(_ file: Repository.File) -> [String] {
         matches(of: #"\btry!"#, in: file, "try!")
             + matches(of: #"\bas!"#, in: file, "as!")

@@ -14,9 +14,23 @@ import Testing
     func everyClientIsWholeOrToldOfAGap(in kind: Trial.Kind, from start: Int) {
         guard Setting.seed == nil else { return }
         for seed in start..<min(start + Self.share, Setting.first + Setting.seeds) {
-            let trial = Trial(kind, seed: UInt64(seed), steps: 40 + seed % 40)
-            if let failure = trial.failure() { Issue.record("\(failure)") }
+            for isPaced in seed.isMultiple(of: 2) ? [false, true] : [false] {
+                let trial = Trial(
+                    kind, seed: UInt64(seed), steps: 40 + seed % 40, isPaced: isPaced)
+                if let failure = trial.failure() { Issue.record("\(failure)") }
+            }
         }
+    }
+
+    /// Where conversations rest, the worlds must come by.
+    @Test func someConversationsAreHeldBack() throws {
+        var held = 0
+        for seed in 1...20 as ClosedRange<UInt64> {
+            let world = World(seed: seed, isPaced: true)
+            try world.run(steps: 60)
+            held += world.engine.figures.heldBack
+        }
+        #expect(held > 30, "\(held)")
     }
 
     /// Where the engine keeps the latest changes, the worlds must come by.
@@ -47,7 +61,8 @@ import Testing
     @Test func oneSeedIsShown() {
         guard let seed = Setting.seed else { return }
         let trial = Trial(
-            Setting.kind, seed: UInt64(seed), steps: Setting.steps, without: Setting.without)
+            Setting.kind, seed: UInt64(seed), steps: Setting.steps, without: Setting.without,
+            isPaced: Setting.isPaced)
         if let violation = trial.violation(trace: { print($0) }) { Issue.record("\(violation)") }
     }
 

@@ -17,6 +17,9 @@ struct DeltaLedger {
     private static let size = 4096
     /// By the seq of the first delta.
     private var entries = [Entry](repeating: Entry(), count: size)
+    /// Whether messages carry their place in a log; a peer's have none, and are numbered as the
+    /// first reader gets them.
+    private let isNumbered: Bool
     private static let event = Pattern("{\"event\":\"messages\"")
     private static let inserted = Pattern("\"type\":\"inserted\"")
     private static let id = Pattern("\"id\":\"\(Self.prefix)")
@@ -24,6 +27,8 @@ struct DeltaLedger {
 
     /// What the ids of messages begin with; the number follows.
     static let prefix = "bench-"
+
+    init(isNumbered: Bool = true) { self.isNumbered = isNumbered }
 
     /// The deltas in a payload; nil for anything that is no `messages` event.
     /// - Parameter seq: what the reader's next message has to be.
@@ -33,11 +38,23 @@ struct DeltaLedger {
         guard Bytes.find(Self.event, in: payload.extracting(first: Self.event.count)) == 0 else {
             return nil
         }
-        let deltas = Self.parse(payload)
+        var deltas = Self.parse(payload)
+        if !isNumbered {
+            deltas = deltas.prefix(1).map { Delta(seq: seq, message: $0.message) }
+        }
         if deltas.first?.seq == seq {
             entries[place] = Entry(bytes: Bytes.copy(payload), deltas: deltas)
         }
         return deltas
+    }
+
+    /// A message for a peer to hand on, which reads like an event of a gateway's.
+    static func event(_ number: Int, bytes: Int) -> [UInt8] {
+        let text =
+            "{\"event\":\"messages\",\"type\":\"inserted\",\"id\":\"\(prefix)\(number)\",\"seq\":1,"
+        let head = Array("\(text)\"body\":\"".utf8)
+        let fill = [UInt8](repeating: UInt8(ascii: "x"), count: max(0, bytes - head.count - 2))
+        return head + fill + Array("\"}".utf8)
     }
 
     private static func parse(_ payload: Span<UInt8>) -> [Delta] {

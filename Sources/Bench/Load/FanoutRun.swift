@@ -6,14 +6,18 @@ final class FanoutRun: FrameReceiver {
     /// One message on its way.
     private struct Flight {
         let start: Nanoseconds
-        /// Subscribers that do not have it, and its sender without an answer.
+        /// Subscribers that do not have it, and its sender without the answer of a gateway.
         var missing: Int32
     }
 
     private let swarm: Swarm
     private let plan: FanoutPlan
     private let subscribers: Int
-    private var ledger = DeltaLedger()
+    private let publishers: Range<Int>
+    /// The bytes of a message that a peer is to hand on; nil where the server is a gateway, whose
+    /// messages are requests, with answers.
+    private let peerBytes: Int?
+    private var ledger: DeltaLedger
     private var flights: [Flight] = []
     /// By subscriber: the seq of the last message that it has.
     private var last: [Int]
@@ -31,12 +35,22 @@ final class FanoutRun: FrameReceiver {
 
     var published: Int { flights.count }
 
-    /// - Parameter base: the head's seq when the clients subscribed.
-    init(_ swarm: Swarm, _ plan: FanoutPlan, base: Int) {
+    /// - Parameters:
+    ///   - base: the head's seq when the clients subscribed.
+    ///   - publishers: their clients, where these are not the ones behind the subscribers.
+    ///   - peerBytes: of a message, where the server is no gateway.
+    init(
+        _ swarm: Swarm, _ plan: FanoutPlan, base: Int, publishers: Range<Int>? = nil,
+        peerBytes: Int? = nil
+    ) {
         self.swarm = swarm
         self.plan = plan
         self.base = base
+        self.peerBytes = peerBytes
+        ledger = DeltaLedger(isNumbered: peerBytes == nil)
         subscribers = plan.subscribers
+        self.publishers =
+            publishers ?? plan.subscribers..<(plan.subscribers + plan.publishers)
         last = Array(repeating: base, count: subscribers)
         flights.reserveCapacity(1 << 20)
     }
@@ -81,13 +95,19 @@ final class FanoutRun: FrameReceiver {
 
     private func send(due: Nanoseconds) throws(BenchError) {
         let number = flights.count
-        flights.append(Flight(start: due, missing: Int32(subscribers + 1)))
-        let publisher = swarm.clients[subscribers + number % plan.publishers]
-        try swarm.send(
-            Request.sendMessage(
+        let answers = peerBytes == nil ? 1 : 0
+        flights.append(Flight(start: due, missing: Int32(subscribers + answers)))
+        let place = publishers.lowerBound + number % publishers.count
+        try swarm.send(payload(number), to: swarm.clients[place])
+    }
+
+    private func payload(_ number: Int) -> [UInt8] {
+        guard let peerBytes else {
+            return Request.sendMessage(
                 id: number + Self.firstRequest, conversation: FanoutPlan.conversation,
-                message: "\(DeltaLedger.prefix)\(number)", body: plan.body),
-            to: publisher)
+                message: "\(DeltaLedger.prefix)\(number)", body: plan.body)
+        }
+        return DeltaLedger.event(number, bytes: peerBytes)
     }
 
     /// Behind the ids of the requests that set the clients up.
@@ -140,7 +160,9 @@ final class FanoutRun: FrameReceiver {
     /// What is missing at the end, beside what was noticed on the way.
     func finalFaults() -> [String] {
         var all = faults
-        if answered != published { all.append("\(published - answered) messages unanswered") }
+        if peerBytes == nil, answered != published {
+            all.append("\(published - answered) messages unanswered")
+        }
         let expected = published * subscribers
         if deliveries != expected { all.append("\(deliveries) deliveries of \(expected)") }
         let behind = last.count { $0 != base + published }

@@ -11,6 +11,7 @@ package enum LoadGenerator {
             repeats: true),
         .init(name: "cores", value: "A,B", help: "of gateway and generator, or none (0,1)"),
         .init(name: "directory", value: "PATH", help: "where the cache lies ($TMPDIR, or /tmp)"),
+        .init(name: "plot", value: "FILE", help: "where to put a picture, as SVG (nowhere)"),
         .init(name: "repeat", value: "N", help: "trials of each case, interleaved (1)"),
     ]
 
@@ -50,15 +51,23 @@ package enum LoadGenerator {
         var trials = [[Trial]](repeating: [], count: cases.count)
         for round in 1...rounds {
             for (index, one) in cases.enumerated() {
-                say("\(scenario.name) \(one.name) (\(round) of \(rounds))\n")
-                let gateway = try GatewayProcess(
-                    program: program, settings: settings, directory: directory, on: machine)
-                trials[index].append(try one.run(gateway))
+                say("\(scenario.name) \(one.name), \(one.server) (\(round) of \(rounds))\n")
+                switch one.subject {
+                case .gateway(let own, let run):
+                    let gateway = try GatewayProcess(
+                        program: program, settings: settings + own, directory: directory,
+                        on: machine)
+                    trials[index].append(try run(gateway))
+                case .peer(_, let run):
+                    try machine.takeGeneratorCore()
+                    trials[index].append(try run())
+                }
             }
         }
         let report = Report(scenario, cases, trials: trials, settings: settings, on: machine)
         say(report.text())
         write(report.json(), to: STDOUT_FILENO)
+        if let path = options["plot"] { try Files.write(report.picture(), to: path) }
         return report.isGood ? 0 : 1
     }
 

@@ -24,24 +24,16 @@ struct Report {
     /// Whether no trial is bad.
     var isGood: Bool { trials.allSatisfy { $0.allSatisfy(\.faults.isEmpty) } }
 
-    /// The values of one figure over the trials of a case.
-    private struct Spread {
-        let name: String
-        let unit: String
-        let values: [Double]
-
-        var median: Double {
-            let sorted = values.sorted()
-            let middle = sorted.count / 2
-            return sorted.count % 2 == 1
-                ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
-        }
-    }
-
-    private func spreads(_ trials: [Trial]) -> [Spread] {
-        (trials.first?.figures ?? []).map { figure in
-            let values = trials.flatMap { $0.figures.filter { $0.name == figure.name } }
-            return Spread(name: figure.name, unit: figure.unit, values: values.map(\.value))
+    /// Each gateway beside each peer with the same load.
+    private var comparisons: [Comparison] {
+        let all = zip(cases, trials).map { (one: $0, trials: $1) }
+        return all.flatMap { own in
+            all.compactMap { peer in
+                guard case .gateway = own.one.subject, case .peer = peer.one.subject,
+                    own.one.name == peer.one.name
+                else { return nil }
+                return Comparison(own.one, own.trials, peer.one, peer.trials)
+            }
         }
     }
 
@@ -75,6 +67,19 @@ struct Report {
         json.beginArray()
         for (one, trials) in zip(cases, trials) { write(one, trials, to: &json) }
         json.endArray()
+        if !comparisons.isEmpty {
+            json.key("comparisons")
+            json.beginArray()
+            for one in comparisons {
+                json.beginObject()
+                json.member("name", string: one.name)
+                json.member("server", string: one.server)
+                json.member("peer", string: one.peer)
+                for ratio in one.ratios { json.member(ratio) }
+                json.endObject()
+            }
+            json.endArray()
+        }
         json.endObject()
         return json.bytes + [UInt8(ascii: "\n")]
     }
@@ -82,6 +87,7 @@ struct Report {
     private func write(_ one: Scenario.Case, _ trials: [Trial], to json: inout JSONWriter) {
         json.beginObject()
         json.member("name", string: one.name)
+        json.member("server", string: one.server)
         json.key("parameters")
         json.beginObject()
         for (name, value) in one.parameters { json.member(name, int: value) }
@@ -89,18 +95,7 @@ struct Report {
         json.member("trials", int: trials.count)
         json.key("figures")
         json.beginObject()
-        for spread in spreads(trials) {
-            json.key(spread.name)
-            json.beginObject()
-            json.member("unit", string: spread.unit)
-            json.key("median")
-            json.double(spread.median)
-            json.key("values")
-            json.beginArray()
-            for value in spread.values { json.double(value) }
-            json.endArray()
-            json.endObject()
-        }
+        for spread in Spread.all(of: trials) { json.member(spread) }
         json.endObject()
         json.key("faults")
         json.strings(Self.distinct(trials.flatMap(\.faults)))
@@ -111,19 +106,44 @@ struct Report {
 
     // MARK: For people
 
+    /// What the servers cost and how long they take, as a picture; empty where nothing compares.
+    func picture() -> String {
+        Plot.page([
+            Plot(
+                "\(scenario): deliveries per CPU second of the server",
+                figure: "deliveriesPerCPUSecond", cases, trials),
+            Plot("\(scenario): latency, p99", figure: "latencyP99", cases, trials),
+        ])
+    }
+
     func text() -> String {
+        trialText() + comparisonText()
+    }
+
+    private func comparisonText() -> String {
+        guard !comparisons.isEmpty else { return "" }
+        let lines = comparisons.flatMap { one in
+            ["", "\(scenario) \(one.name): \(one.server) to \(one.peer)"]
+                + one.ratios.map(Self.line)
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func line(_ spread: Spread) -> String {
+        let low = spread.values.min() ?? 0
+        let high = spread.values.max() ?? 0
+        let range = spread.values.count > 1 ? "  \(words(low)) … \(words(high))" : ""
+        return "  " + padded(spread.name, to: 26, right: false)
+            + padded(words(spread.median), to: 14, right: true)
+            + " " + padded(spread.unit, to: 5, right: false) + range
+    }
+
+    private func trialText() -> String {
         zip(cases, trials).map { one, trials in
             let bad = trials.count { !$0.faults.isEmpty }
-            var lines = ["", "\(scenario) \(one.name): \(trials.count) trials, \(bad) bad"]
-            for spread in spreads(trials) {
-                let low = spread.values.min() ?? 0
-                let high = spread.values.max() ?? 0
-                let range = trials.count > 1 ? "  \(Self.words(low)) … \(Self.words(high))" : ""
-                lines.append(
-                    "  " + Self.padded(spread.name, to: 26, right: false)
-                        + Self.padded(Self.words(spread.median), to: 14, right: true)
-                        + " " + Self.padded(spread.unit, to: 5, right: false) + range)
-            }
+            let title = "\(scenario) \(one.name), \(one.server)"
+            var lines = ["", "\(title): \(trials.count) trials, \(bad) bad"]
+            lines += Spread.all(of: trials).map(Self.line)
             lines += Self.distinct(trials.flatMap(\.notes)).map { "  note: \($0)" }
             lines += Self.distinct(trials.flatMap(\.faults)).map { "  FAULT: \($0)" }
             return lines.joined(separator: "\n") + "\n"

@@ -53,6 +53,12 @@ extension Scenario {
             .init(name: "warm-up", value: "MS", help: "before anything counts (1000)"),
             .init(name: "span", value: "MS", help: "how long to measure (2000)"),
             .init(name: "settle", value: "MS", help: "wait for the last deliveries (10000)"),
+            .init(
+                name: "also", value: "KEY=VALUE", help: "the same with this setting too",
+                repeats: true),
+            .init(
+                name: "peer", value: "NAME=URL[,URL]",
+                help: "a server that hands on what it gets, at the publishers' URL", repeats: true),
         ]
     ) { options throws(BenchError) in
         let counts = try options.ints("subscribers", default: [1, 1000], in: 1...100_000)
@@ -65,21 +71,40 @@ extension Scenario {
         let span = try options.int("span", default: 2000, in: 100...600_000)
         let settle = try options.int("settle", default: 10_000, in: 100...600_000)
         let loads = widths.map(FanoutPlan.Load.inFlight) + rates.map(FanoutPlan.Load.perSecond)
+        var peers: [Peer] = []
+        for text in options.all("peer") { peers.append(try Peer(text)) }
+        let variants = [[]] + options.all("also").map { [$0] }
         return counts.flatMap { count in
-            loads.map { load in
+            loads.flatMap { load in
                 let plan = FanoutPlan(
                     subscribers: count, load: load, publishers: publishers, body: body,
                     warmUp: warmUp * Clock.millisecond, span: span * Clock.millisecond,
                     patience: settle * Clock.millisecond)
-                return Case(name: plan.name, parameters: plan.parameters) {
-                    gateway throws(BenchError) in try trial(of: plan, gateway)
-                }
+                return cases(of: plan, variants, peers)
             }
         }
     }
 
+    /// One load, on the gateway with each of the settings, and on each peer.
+    private static func cases(
+        of plan: FanoutPlan, _ variants: [[String]], _ peers: [Peer]
+    ) -> [Case] {
+        let size = DeliverySize()
+        let own = variants.map { settings in
+            Case(name: plan.name, parameters: plan.parameters, settings: settings) {
+                gateway throws(BenchError) in try trial(of: plan, gateway, size)
+            }
+        }
+        return own
+            + peers.map { peer in
+                Case(name: plan.name, parameters: plan.parameters, peer: peer.name) {
+                    () throws(BenchError) in try trial(of: plan, peer, size)
+                }
+            }
+    }
+
     private static func trial(
-        of plan: FanoutPlan, _ gateway: GatewayProcess
+        of plan: FanoutPlan, _ gateway: GatewayProcess, _ size: DeliverySize
     ) throws(BenchError) -> Trial {
         let conversation = FanoutPlan.conversation
         let everybody = 0..<(plan.subscribers + plan.publishers)
@@ -95,14 +120,43 @@ extension Scenario {
         let base = try api.head(of: conversation).object?["seq"]?.int ?? 0
 
         let run = FanoutRun(swarm, plan, base: base)
+        var trial = try measure(run, plan) { () throws(BenchError) in try gateway.figures() }
+        size.note(trial.figures.first { $0.name == "bytesPerDelivery" }?.value ?? 0)
+        trial.faults = run.finalFaults() + (try gateway.faults())
+        return trial
+    }
+
+    private static func trial(
+        of plan: FanoutPlan, _ peer: Peer, _ size: DeliverySize
+    ) throws(BenchError) -> Trial {
+        let processes = try peer.processes()
+        let swarm = try Swarm(peer.endpoint)
+        let subscribers = try swarm.open(plan.subscribers, saying: swarm.upgrade(at: peer.path))
+        var publishers = subscribers.suffix(plan.publishers)
+        if let path = peer.publisherPath {
+            publishers = try swarm.open(plan.publishers, saying: swarm.upgrade(at: path))
+        }
+        let run = FanoutRun(
+            swarm, plan, base: 0, publishers: publishers, peerBytes: try size.bytes())
+        var trial = try measure(run, plan) { () throws(BenchError) in
+            try ProcessFigures(of: processes)
+        }
+        trial.faults = run.finalFaults()
+        return trial
+    }
+
+    private static func measure(
+        _ run: FanoutRun, _ plan: FanoutPlan,
+        _ figures: @escaping () throws(BenchError) -> ProcessFigures
+    ) throws(BenchError) -> Trial {
         try run.publish(for: plan.warmUp, measuring: false)
-        let (deliveries, answered, bytes) = (run.deliveries, run.answered, run.bytes)
-        let meter = try UsageMeter(gateway)
+        let (deliveries, completed, bytes) = (run.deliveries, run.completed, run.bytes)
+        let meter = try UsageMeter(figures)
         try run.publish(for: plan.span, measuring: true)
         let usage = try meter.read()
-        let resident = try gateway.figures().residentBytes
+        let resident = try figures().residentBytes
         let delivered = Double(run.deliveries - deliveries)
-        let messages = Double(run.answered - answered)
+        let messages = Double(run.completed - completed)
         let size = Double(run.bytes - bytes) / max(1, delivered)
         try run.settle(for: plan.patience)
 
@@ -115,7 +169,6 @@ extension Scenario {
         trial.add("bytesPerDelivery", size, "B")
         trial.add("residentMemory", Double(resident), "B")
         trial.add(usage)
-        trial.faults = run.finalFaults() + (try gateway.faults())
         return trial
     }
 }

@@ -43,15 +43,21 @@ struct Usage: Sendable {
 
 /// Begins to count at its making.
 struct UsageMeter {
-    private let gateway: GatewayProcess
+    private let figures: () throws(BenchError) -> ProcessFigures
     private let start: Nanoseconds
     private let gatewayCPU: Double
     private let generatorCPU: Double
 
     /// - Throws: `BenchError.failure`
     init(_ gateway: GatewayProcess) throws(BenchError) {
-        self.gateway = gateway
-        gatewayCPU = try gateway.figures().cpuSeconds
+        try self.init { () throws(BenchError) in try gateway.figures() }
+    }
+
+    /// - Parameter figures: of the server that is measured.
+    /// - Throws: `BenchError.failure`
+    init(_ figures: @escaping () throws(BenchError) -> ProcessFigures) throws(BenchError) {
+        self.figures = figures
+        gatewayCPU = try figures().cpuSeconds
         generatorCPU = Machine.ownCPUSeconds()
         start = Clock.now()
     }
@@ -62,7 +68,7 @@ struct UsageMeter {
         let wall = Clock.now() - start
         return Usage(
             wallSeconds: Clock.seconds(wall),
-            gatewaySeconds: try gateway.figures().cpuSeconds - gatewayCPU,
+            gatewaySeconds: try figures().cpuSeconds - gatewayCPU,
             generatorSeconds: Machine.ownCPUSeconds() - generatorCPU)
     }
 }

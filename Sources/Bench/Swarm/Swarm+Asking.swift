@@ -8,15 +8,18 @@ extension Swarm {
     static let patience: Nanoseconds = 120 * Clock.second
 
     /// Opens as many further connections, and waits until all are upgraded.
+    /// - Parameter saying: what asks for the upgrade, where it is not the usual.
     /// - Returns: their places.
     /// - Throws: `BenchError.failure`
     @discardableResult
-    func open(_ count: Int) throws(BenchError) -> Range<Int> {
+    func open(_ count: Int, saying: [UInt8]? = nil) throws(BenchError) -> Range<Int> {
         let first = clients.count
         let opening = Opening()
         let deadline = Clock.now() + Self.patience
         while opening.count < count {
-            while clients.count - first < min(count, opening.count + Self.width) { try add() }
+            while clients.count - first < min(count, opening.count + Self.width) {
+                try add(saying: saying)
+            }
             try turn(for: opening, until: deadline)
             guard now < deadline else {
                 throw .failure("opening \(count) connections: \(opening.count) after two minutes")

@@ -27,9 +27,20 @@ final class Swarm {
         upgrade = Array(lines.joined(separator: "\r\n").utf8)
     }
 
+    /// What asks for an upgrade at another path, with no protocol of this gateway's.
+    func upgrade(at path: String) -> [UInt8] {
+        var lines = String(decoding: upgrade, as: UTF8.self)
+            .split(separator: "\r\n", omittingEmptySubsequences: false)
+        lines[0] = "GET \(path) HTTP/1.1"
+        lines.removeAll { $0.hasPrefix("Sec-WebSocket-Protocol:") }
+        return Array(lines.joined(separator: "\r\n").utf8)
+    }
+
     /// Connects one more client and asks for the upgrade; the answer comes with a turn.
     /// - Throws: `BenchError.failure`
-    func add() throws(BenchError) { try dial(addUnconnected()) }
+    func add(saying: [UInt8]? = nil) throws(BenchError) {
+        try dial(addUnconnected(), saying: saying)
+    }
 
     /// One more client, which is to be dialled.
     func addUnconnected() -> Client {

@@ -38,6 +38,10 @@ struct Machine: Sendable {
         return try outcome.get()
     }
 
+    /// The calling thread goes to the generator's core.
+    /// - Throws: `BenchError.failure` for a core that is not there.
+    func takeGeneratorCore() throws(BenchError) { try Self.pin(generatorCore) }
+
     private static func pin(_ core: Int?) throws(BenchError) {
         guard let core else { return }
         guard gapless_pin(Int32(core)) == 0 else {

@@ -19,6 +19,18 @@ struct ProcessFigures: Sendable {
         cpuSeconds = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
         residentBytes = pages * sysconf(Int32(_SC_PAGESIZE))
     }
+
+    /// Of several processes together.
+    /// - Throws: `BenchError.failure` where one of them is gone.
+    init(of processes: [pid_t]) throws(BenchError) {
+        var (seconds, bytes) = (0.0, 0)
+        for process in processes {
+            let one = try ProcessFigures(of: process)
+            seconds += one.cpuSeconds
+            bytes += one.residentBytes
+        }
+        (cpuSeconds, residentBytes) = (seconds, bytes)
+    }
 }
 
 /// What the kernel's own tables take, both ends of every loopback connection included.

@@ -178,12 +178,14 @@ extension ConfigurationKey {
 
     private static let fanout: [ConfigurationKey] = [
         .init(
-            "fanout.loops", \.fanout.loops, .count(1...64),
-            "How many threads write to sockets. This release has one; more change nothing."),
+            "fanout.loops", \.fanout.loops, .count(1...1),
+            "How many threads write to sockets. This release has one; what uses more cores is more"
+                + " gateways on one Redis."),
         .init(
             "fanout.pacing", \.fanout.pacing, .number(0...10),
-            "Under load: after a flush that took d, the next one waits this many times d. This"
-                + " release flushes every turn, whatever stands here."),
+            "Under load: where writing a conversation's events to its subscribers took d, its next"
+                + " ones wait this many times d, at most 20 ms, and are written together. One that"
+                + " has been idle for that long is written at once. 0: nothing ever waits."),
     ]
 
     private static let operation: [ConfigurationKey] = [

@@ -57,7 +57,9 @@ extension ValueKind where Value == Bool {
 extension ValueKind where Value == Int {
     static func count(_ range: ClosedRange<Int>) -> ValueKind {
         ValueKind(
-            accepted: "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            accepted: range.count == 1
+                ? "\(range.lowerBound) and nothing else"
+                : "a whole number from \(range.lowerBound) to \(range.upperBound)",
             read: { $0.numeral.flatMap { Int($0) }.flatMap { range.contains($0) ? $0 : nil } },
             literal: { "\($0)" })
     }

@@ -154,6 +154,10 @@ extension Exposition {
         counter(
             "gapless_sheds_total", "Times that a slow reader's events became a gap.",
             snapshot.figures.shed)
+        counter(
+            "gapless_rests_total",
+            "Times that a busy conversation kept back what it had to say for a moment.",
+            snapshot.figures.heldBack)
     }
 
     fileprivate mutating func books(_ snapshot: Snapshot) {

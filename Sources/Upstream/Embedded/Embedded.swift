@@ -97,16 +97,22 @@ package final class Embedded: Upstream {
 /// Where the upstream's outputs go. It is there before the one who takes them is known, and closes
 /// behind the last of them.
 final class Outlet: Sendable {
-    private let taker = Mutex<(@Sendable ([UpstreamOutput]) -> Void)?>(nil)
+    /// A closure that is itself the value of a mutex would be wrapped once more by every access,
+    /// and each wrapping stays: calls would become slower and deeper without end.
+    private struct Taker {
+        let deliver: @Sendable ([UpstreamOutput]) -> Void
+    }
+
+    private let taker = Mutex<Taker?>(nil)
 
     func open(_ deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {
-        taker.withLock { $0 = deliver }
+        taker.withLock { $0 = Taker(deliver: deliver) }
     }
 
     func close() { taker.withLock { $0 = nil } }
 
     func deliver(_ outputs: [UpstreamOutput]) {
-        guard !outputs.isEmpty, let deliver = taker.withLock({ $0 }) else { return }
-        deliver(outputs)
+        guard !outputs.isEmpty, let taker = taker.withLock({ $0 }) else { return }
+        taker.deliver(outputs)
     }
 }

@@ -1,0 +1,107 @@
+/// A figure of all cases as bars, medians with their spread, as SVG: a group for each load, a bar
+/// for each server, on one linear scale from zero.
+struct Plot {
+    private struct Bar {
+        let server: String
+        let spread: Spread
+    }
+
+    private let title: String
+    private let unit: String
+    private let groups: [(name: String, bars: [Bar])]
+
+    private static let width = 900
+    private static let left = 230
+    private static let bar = 18
+    private static let head = 48
+    private static let colours = ["#2b6cb0", "#63b3ed", "#dd6b20", "#718096", "#38a169", "#805ad5"]
+
+    /// - Parameter figure: the name under which the trials have it.
+    init(_ title: String, figure: String, _ cases: [Scenario.Case], _ trials: [[Trial]]) {
+        self.title = title
+        var groups: [(name: String, bars: [Bar])] = []
+        var unit = ""
+        for (one, trials) in zip(cases, trials) {
+            guard let spread = Spread.all(of: trials).first(where: { $0.name == figure }) else {
+                continue
+            }
+            unit = spread.unit
+            if groups.last?.name != one.name { groups.append((one.name, [])) }
+            groups[groups.count - 1].bars.append(Bar(server: one.server, spread: spread))
+        }
+        self.unit = unit
+        self.groups = groups
+    }
+
+    /// The plots of a scenario below each other, in one picture.
+    static func page(_ plots: [Plot]) -> String {
+        var y = 0
+        var parts: [String] = []
+        for plot in plots where !plot.groups.isEmpty {
+            parts.append("<g transform=\"translate(0 \(y))\">\n\(plot.body)</g>\n")
+            y += plot.height + 24
+        }
+        return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(width)\" height=\"\(y)\" "
+            + "viewBox=\"0 0 \(width) \(y)\" font-family=\"sans-serif\" font-size=\"12\">\n"
+            + "<rect width=\"\(width)\" height=\"\(y)\" fill=\"white\"/>\n"
+            + parts.joined() + "</svg>\n"
+    }
+
+    private var servers: [String] {
+        groups.flatMap(\.bars).reduce(into: []) { names, bar in
+            if !names.contains(bar.server) { names.append(bar.server) }
+        }
+    }
+
+    private var height: Int {
+        groups.reduce(Self.head) { $0 + 14 + Self.bar * $1.bars.count }
+    }
+
+    private var body: String {
+        let most = groups.flatMap(\.bars).flatMap(\.spread.values).max() ?? 1
+        let scale = Double(Self.width - Self.left - 110) / max(most, 1e-9)
+        let servers = servers
+        var svg = "<text x=\"8\" y=\"22\" font-size=\"15\">\(Self.escaped(title))</text>\n"
+        var y = Self.head
+        for group in groups {
+            for bar in group.bars {
+                let label = "\(group.name) \(bar.server)"
+                svg += text(label, x: Self.left - 8, y: y + 13, anchor: "end")
+                let colour = Self.colours[
+                    (servers.firstIndex(of: bar.server) ?? 0) % Self.colours.count]
+                let end = Self.left + Int(bar.spread.median * scale)
+                svg +=
+                    "<rect x=\"\(Self.left)\" y=\"\(y + 2)\" width=\"\(max(1, end - Self.left))\" "
+                    + "height=\"\(Self.bar - 4)\" fill=\"\(colour)\"/>\n"
+                let low = Self.left + Int((bar.spread.values.min() ?? 0) * scale)
+                let high = Self.left + Int((bar.spread.values.max() ?? 0) * scale)
+                let middle = y + Self.bar / 2
+                svg += "<path d=\"M\(low) \(middle)H\(high)\" stroke=\"black\"/>\n"
+                let value = Self.words(bar.spread.median)
+                svg += text("\(value) \(unit)", x: max(end, high) + 6, y: y + 13, anchor: "start")
+                y += Self.bar
+            }
+            y += 14
+        }
+        return svg
+    }
+
+    private func text(_ text: String, x: Int, y: Int, anchor: String) -> String {
+        "<text x=\"\(x)\" y=\"\(y)\" text-anchor=\"\(anchor)\">\(Self.escaped(text))</text>\n"
+    }
+
+    private static func words(_ value: Double) -> String {
+        value < 10_000 ? "\(Int(value.rounded()))" : "\(Int((value / 1000).rounded())) k"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.reduce(into: "") { result, letter in
+            switch letter {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            default: result.append(letter)
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import Glibc
+
+/// What `/proc` says by names and links.
+extension Files {
+    /// What stands in a directory; nothing where it can't be read.
+    static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// What a symbolic link says.
+    static func target(of link: String) -> String? {
+        var path = [UInt8](repeating: 0, count: 256)
+        let count = readlink(link, &path, path.count)
+        return count > 0 ? String(decoding: path[..<count], as: UTF8.self) : nil
+    }
+}
