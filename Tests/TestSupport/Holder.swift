@@ -63,7 +63,7 @@ package struct Holder: Sendable {
         case .fetched(let answer):
             let heldBefore = !head.isNull && epoch == answer["head"]["epoch"].string
             let before = asOf
-            try take(answer)
+            try take(answer, movesHead: isSubscribed)
             let answered: Int = try answer.required("asOf")
             asOf = heldBefore ? min(before, answered) : answered
         case .event(let event): try apply(event: event)
@@ -109,14 +109,18 @@ package struct Holder: Sendable {
     }
 
     /// Rules 1 and 2.
-    private mutating func take(_ frame: JSONValue) throws {
+    /// - Parameter movesHead: a page asked for without a subscription may be of another branch of
+    ///   the log; until there is one, the head stays, and only its floor rises.
+    private mutating func take(_ frame: JSONValue, movesHead: Bool = true) throws {
         let newHead = frame["head"]
         guard let newEpoch = newHead["epoch"].string else {
             throw TestFailure("no head in a frame")
         }
         if newEpoch != epoch || frame["reset"].bool == true { forget() }
         // A frame may carry a head that is older than the newest one seen.
-        if head.isNull || (newHead["rev"].int ?? 0) >= (head["rev"].int ?? 0) { head = newHead }
+        let isNewer = (newHead["rev"].int ?? 0) >= (head["rev"].int ?? 0)
+        if head.isNull || movesHead && isNewer { head = newHead }
+        head["floor"] = .int(max(head["floor"].int ?? 1, newHead["floor"].int ?? 1))
         isOpen = frame["open"].bool == true
 
         let covers = try Intervals(frame["covers"])
