@@ -26,7 +26,7 @@ final class Driver {
     private static let writeSize = 65_536
     /// How long one turn answers questions before it writes sockets and looks at what came in. A
     /// storm of ten thousand resumes is thousands of reads, and nobody else is to wait for all.
-    private static let turnBudget = Duration.milliseconds(10)
+    private static let turnBudget = Duration.milliseconds(4)
     private var actions = ActionQueue()
     private(set) var measurements = Measurements()
     private var buffer = SendBuffer()
@@ -127,17 +127,13 @@ final class Driver {
     /// - Returns: whether anything was done after which the engine may have more to say.
     private func performActions(until end: ContinuousClock.Instant) -> Bool {
         actions.append(engine.takeActions(), at: .now)
-        var done = 0
+        var isIdle = true
         while let action = actions.popFirst() {
-            done += 1
-            // The clock costs more than a small answer.
-            if done % 8 == 0, ContinuousClock.now >= end {
-                perform(action)
-                break
-            }
+            isIdle = false
             perform(action)
+            if case .read = action, ContinuousClock.now >= end { break }
         }
-        return done > 0 && (actions.isEmpty || ContinuousClock.now < end)
+        return !isIdle && (actions.isEmpty || ContinuousClock.now < end)
     }
 
     private func perform(_ action: Engine.Action) {
