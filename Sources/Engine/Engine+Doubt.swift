@@ -17,19 +17,20 @@ extension Engine {
     /// Events that wait; beyond, their changes are read.
     private static let earlyLimit = 1000
 
-    /// The log may have ended.
-    /// - Parameter epoch: of the log that the feed says has ended.
-    func probeAgain(_ stream: Stream, ended epoch: String? = nil) {
-        guard stream.mirror?.feed.generation != nil else { return }
-        let others = epoch.map { $0 == stream.state?.head.epoch ? [] : [$0] } ?? []
-        doubt(stream, others: Set(others))
+    /// The feed has told of other logs of this name, or that the one that the stream knows has
+    /// ended. What is late is passed over.
+    /// - Returns: whether the origin is asked which of them counts.
+    @discardableResult
+    func doubt(_ stream: Stream, told epochs: Set<String>) -> Bool {
+        guard let mirror = stream.mirror, !epochs.isSubset(of: mirror.ended) else { return false }
+        stream.mirror?.suspect(epochs.subtracting([stream.state?.head.epoch ?? ""]))
+        doubt(stream)
+        return true
     }
 
     /// The log may not be the one that the stream knows.
-    /// - Parameter others: what the feed has told of instead.
-    func doubt(_ stream: Stream, others: Set<String> = []) {
+    func doubt(_ stream: Stream) {
         guard let mirror = stream.mirror, let generation = mirror.feed.generation else { return }
-        stream.mirror?.suspect(others)
         if mirror.feed.isLive { stream.mirror?.awaySince = now }
         stream.mirror?.begin(.behind(generation: generation))
         stream.mirror?.next = .probe

@@ -220,7 +220,7 @@ extension Engine {
             stream.mirror?.retryAt = nil
             take(answer)
         case .failure(let error) where error.code == .notFound:
-            if stream.state == nil || errand != nil { vanished(stream) } else { probeAgain(stream) }
+            if stream.state == nil || errand != nil { vanished(stream) } else { doubt(stream) }
         case .failure(let error) where error.code == .conflict && errand == .vouching:
             stream.mirror?.next = .disowning
         case .failure(let error) where error.code == .conflict && errand == .chain:

@@ -45,15 +45,9 @@ extension Engine {
         if stream.mirror != nil, let epoch = stream.state?.head.epoch {
             // One question answers all that speak of another log, or of the end of this one.
             let own = early.filter { $0.head?.epoch == epoch }
-            let others = early.filter { event in
-                event.head?.epoch != epoch
-                    && event.epoch.map { stream.mirror?.ended.contains($0) == false } ?? false
-            }
+            let others = early.filter { $0.head?.epoch != epoch }
             stream.early = own
-            guard others.isEmpty else {
-                let epochs = Set(others.compactMap(\.epoch))
-                return doubt(stream, others: epochs.subtracting([epoch]))
-            }
+            if doubt(stream, told: Set(others.compactMap(\.epoch))) { return }
             stream.early = []
             for event in own { move(event) }
             return
@@ -217,7 +211,8 @@ extension Engine {
         if let mirror = stream.mirror {
             guard mirror.isConfirmed else { return stream.early.append(event) }
             // What the stream knows may be older or newer than the log that ended.
-            return mirror.ended.contains(epoch) ? () : probeAgain(stream, ended: epoch)
+            doubt(stream, told: [epoch])
+            return
         }
         guard let state = stream.state else {
             // What is being read may be this log or the next of the same name: the answer tells.

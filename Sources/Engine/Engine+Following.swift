@@ -13,7 +13,8 @@ extension Engine {
         guard mirror.isConfirmed else { return postpone(event, head, stream) }
         // Another log has this name now, or had it: the origin is asked, once.
         guard head.epoch == state.head.epoch else {
-            return mirror.ended.contains(head.epoch) ? () : doubt(stream, others: [head.epoch])
+            doubt(stream, told: [head.epoch])
+            return
         }
         raiseFloor(stream, to: head.floor)
         // The chain has brought what changed up to here, or will bring what changed again.

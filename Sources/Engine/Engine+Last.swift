@@ -37,7 +37,7 @@ extension Engine {
     /// What the origin says.
     func took(last view: ConversationView, _ stream: Stream) {
         guard stream.needsLast, let state = stream.state else { return }
-        guard view.head.epoch == state.head.epoch else { return probeAgain(stream) }
+        guard view.head.epoch == state.head.epoch else { return doubt(stream) }
         if view.head.rev >= state.position.rev {
             stream.needsLast = false
             stream.state?.last = view.lastMessage
