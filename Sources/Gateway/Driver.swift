@@ -110,11 +110,7 @@ final class Driver {
         let sessions = engine.takeDirtySessions()
         if !sessions.isEmpty {
             let began = ContinuousClock.now
-            // Out of the object and back: in it, each access would be checked for itself.
-            var buffer = SendBuffer(capacity: 0)
-            swap(&buffer, &self.buffer)
-            for session in sessions { flush(session, by: &buffer) }
-            swap(&buffer, &self.buffer)
+            for session in sessions { flush(session) }
             let ended = ContinuousClock.now
             engine.wrote(sessions.count, in: ended - began, at: ended - origin)
         }
@@ -142,7 +138,7 @@ final class Driver {
             if engine.waits(for: token) { engine.answered(token, read(query), at: engine.now) }
             if case .catchUp = query { measurements.replayed(since: actions.since) }
             // One turn can ask for more than a socket takes: what is long goes out at once.
-            for session in engine.takePressedSessions() { flush(session, by: &buffer) }
+            for session in engine.takePressedSessions() { flush(session) }
         case .perform(let token, let operation, let caller):
             measurements.asked(token)
             upstream.perform(operation, by: caller, token: token)
@@ -201,7 +197,7 @@ final class Driver {
     }
 
     /// Writes what the session is owed, as far as its socket takes it.
-    private func flush(_ session: SessionID, by buffer: inout SendBuffer) {
+    private func flush(_ session: SessionID) {
         let socket = SocketID(rawValue: session)
         var more = true
         while more {
