@@ -94,12 +94,7 @@ package struct MemberRow: Sendable {
 extension Array where Element == JSONMember {
     /// The members as the text of one object, nil if there are none.
     package var stored: [UInt8]? {
-        guard !isEmpty else { return nil }
-        var writer = JSONWriter()
-        writer.beginObject()
-        for member in self { writer.member(member) }
-        writer.endObject()
-        return writer.bytes
+        isEmpty ? nil : JSONObject(members: self).bytes
     }
 
     /// The members of a text that `stored` wrote.

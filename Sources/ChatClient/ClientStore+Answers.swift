@@ -26,7 +26,7 @@ extension ClientStore {
                 $0.bind(1, question.key)
                 $0.bind(2, question.conversation)
                 $0.bind(3, answer["head"]?.object?["epoch"]?.string)
-                $0.bind(4, answer.json)
+                $0.bind(4, answer.bytes)
             }
         }
     }
@@ -112,13 +112,5 @@ extension ClientStore {
 extension JSONObject {
     fileprivate init(_ name: String, _ value: RawJSON) {
         self.init(members: [JSONMember(key: name, value: value)])
-    }
-
-    fileprivate var json: [UInt8] {
-        var json = JSONWriter()
-        json.beginObject()
-        for member in members { json.member(member) }
-        json.endObject()
-        return json.bytes
     }
 }

@@ -67,13 +67,7 @@ package struct RequestParams: Sendable {
     }
 
     /// The params as an object.
-    package var json: [UInt8] {
-        var json = JSONWriter()
-        json.beginObject()
-        for member in members { json.member(member) }
-        json.endObject()
-        return json.bytes
-    }
+    package var json: [UInt8] { JSONObject(members: members).bytes }
 
     /// The frame of a request.
     func frame(id: Int, method: String) -> [UInt8] {

@@ -55,6 +55,15 @@ public struct JSONObject: Sendable {
             : String(decoding: text[key.start..<key.end], as: UTF8.self)
     }
 
+    /// The text of the object, without white space.
+    public var bytes: [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        for member in members { writer.member(member) }
+        writer.endObject()
+        return writer.bytes
+    }
+
     /// The value of a name; of several members with that name, the last.
     public subscript(key: String) -> RawJSON? {
         for member in members.reversed() where Self.isSame(member.key, key) { return member.value }

@@ -50,11 +50,7 @@ extension MessageContent {
         if let body { writer.string(body) } else { writer.null() }
         writer.raw(attachment?.canonical() ?? RawJSON.null.bytes)
         writer.raw(metadata?.canonical() ?? RawJSON.emptyObject.bytes)
-        var rest = JSONWriter(capacity: unknown.size + 2)
-        rest.beginObject()
-        for member in unknown { rest.member(member) }
-        rest.endObject()
-        writer.raw(RawJSON(unchecked: rest.bytes).canonical())
+        writer.raw(RawJSON(unchecked: JSONObject(members: unknown).bytes).canonical())
         writer.endArray()
         return writer.bytes
     }
