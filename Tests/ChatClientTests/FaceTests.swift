@@ -38,13 +38,21 @@ extension LiveClient {
             return (gateway, api)
         }
 
-        private func list(_ client: ChatClient, _ table: Table) async throws -> ManagedMessageList {
+        /// A list that has gone online, and is not live yet.
+        private func open(
+            _ client: ChatClient, _ table: Table? = nil
+        ) async throws -> ManagedMessageList {
             client.connect()
             #expect(try await eventually { client.pubsub.isConnected })
             let conversation = try await client.fetchConversation("ops")
             let list = ManagedMessageList(
                 client, conversation: conversation, reader: "alice", delegate: table)
             list.online()
+            return list
+        }
+
+        private func list(_ client: ChatClient, _ table: Table) async throws -> ManagedMessageList {
+            let list = try await open(client, table)
             #expect(try await eventually { list.messageCount() > 0 && list.isLive })
             return list
         }
@@ -56,12 +64,7 @@ extension LiveClient {
         @Test func whereItWasScrolledToBeforeItWasLiveIsFetchedThen() async throws {
             let (gateway, _) = try gateway(450)
             let client = try client(gateway, "alice")
-            client.connect()
-            #expect(try await eventually { client.pubsub.isConnected })
-            let conversation = try await client.fetchConversation("ops")
-            let list = ManagedMessageList(
-                client, conversation: conversation, reader: "alice", delegate: nil)
-            list.online()
+            let list = try await open(client)
             list.scrollViewDidScroll(firstVisible: 0, lastVisible: 20)
             #expect(!list.isFetching)
             #expect(try await eventually { list.messageCount() == 200 })

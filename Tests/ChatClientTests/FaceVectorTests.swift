@@ -1,6 +1,7 @@
 import Testing
 
 import enum TestSupport.JSONValue
+import struct TestSupport.Vector
 import enum TestSupport.Vectors
 
 @testable import ChatClient
@@ -15,11 +16,6 @@ import enum TestSupport.Vectors
             uid = value.string ?? value[0].string ?? ""
             type = value[1].string ?? "message"
         }
-    }
-
-    struct Vector: Sendable, CustomTestStringConvertible {
-        var value: JSONValue
-        var testDescription: String { value["name"].string ?? "" }
     }
 
     static let items = Vectors.cases(of: "items").map { Vector(value: $0) }

@@ -1,6 +1,7 @@
 import Chat
 import JSON
 import enum TestSupport.JSONValue
+import struct TestSupport.Vector
 import enum TestSupport.Vectors
 import Testing
 import Wire
@@ -9,11 +10,6 @@ import Wire
 
 /// Pages of what is held, against the vectors that the JavaScript client passes too.
 @Suite struct HeldPageTests {
-    struct Vector: Sendable, CustomTestStringConvertible {
-        var value: JSONValue
-        var testDescription: String { value["name"].string ?? "" }
-    }
-
     static let vectors = Vectors.cases(of: "held-page").map { Vector(value: $0) }
 
     @Test func theVectorsAreThere() { #expect(Self.vectors.count >= 30) }

@@ -1,6 +1,7 @@
 import Chat
 import JSON
 import enum TestSupport.JSONValue
+import struct TestSupport.Vector
 import enum TestSupport.Vectors
 import Testing
 import Wire
@@ -10,11 +11,6 @@ import Wire
 /// The holder against the vectors that the JavaScript client passes too: a case is a list of
 /// frames, and after each of them what is held.
 @Suite struct HolderVectorTests {
-    struct Vector: Sendable, CustomTestStringConvertible {
-        var value: JSONValue
-        var testDescription: String { value["name"].string ?? "" }
-    }
-
     static let vectors = Vectors.cases(of: "holder").map { Vector(value: $0) }
 
     @Test func theVectorsAreThere() { #expect(Self.vectors.count >= 25) }

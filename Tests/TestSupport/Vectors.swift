@@ -14,3 +14,12 @@ package enum Vectors {
         (try? read(name))?["cases"].array ?? []
     }
 }
+
+/// A case of a vector file, as the argument of a test: named as the file names it.
+package struct Vector: Sendable, CustomStringConvertible {
+    package let value: JSONValue
+
+    package init(value: JSONValue) { self.value = value }
+
+    package var description: String { value["name"].string ?? "" }
+}

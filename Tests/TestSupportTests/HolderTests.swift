@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 
@@ -10,13 +9,9 @@ import Testing
         var testDescription: String { name }
     }
 
-    static let vectors: [Vector] = {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Vectors/holder.json")
-        let text = (try? Data(contentsOf: file)) ?? Data("{}".utf8)
-        let cases = (try? JSONValue(parsing: Array(text)))?["cases"].array ?? []
-        return cases.map { Vector(name: $0["name"].string ?? "", steps: $0["steps"].array ?? []) }
-    }()
+    static let vectors = Vectors.cases(of: "holder").map {
+        Vector(name: $0["name"].string ?? "", steps: $0["steps"].array ?? [])
+    }
 
     @Test func theVectorsAreThere() { #expect(Self.vectors.count >= 25) }
 

@@ -51,12 +51,17 @@ import Testing
         #expect(client.descriptor >= 0 && expected > 3)
     }
 
-    @Test func aThrottledPeerIsReadLaterAndLosesNothing() throws {
+    private func throttled() throws -> (TestServer, RawClient) {
         let server = try TestServer()
         let client = try RawClient(port: server.port)
         try client.upgrade()
         #expect(server.eventually { $0.echo.open.count == 1 })
         server.onLoop { $0.server.throttle($0.echo.open[0], true) }
+        return (server, client)
+    }
+
+    @Test func aThrottledPeerIsReadLaterAndLosesNothing() throws {
+        let (server, client) = try throttled()
         try client.sendText("one")
         try client.sendText("two")
         // Another connection is served meanwhile, and what was sent before it would have been read.
@@ -71,11 +76,7 @@ import Testing
     }
 
     @Test func aThrottledPeerIsClosedAsAnother() throws {
-        let server = try TestServer()
-        let client = try RawClient(port: server.port)
-        try client.upgrade()
-        #expect(server.eventually { $0.echo.open.count == 1 })
-        server.onLoop { $0.server.throttle($0.echo.open[0], true) }
+        let (server, client) = try throttled()
         server.onLoop { $0.server.close($0.echo.open[0], code: 3000, reason: "") }
         #expect(try client.receiveFrame().opcode == 0x8)
         try client.sendFrame(0x8, [0x0b, 0xb8])
