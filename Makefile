@@ -26,7 +26,8 @@ help:
 	@echo 'make drills    storms, restarts and slow readers at scale, judged; JSON in .build/drills'
 	@echo 'make lint      style, without changing anything'
 	@echo 'make format    style, put right'
-	@echo 'make sanitize  the gateway tests against a build with the address sanitizer'
+	@echo 'make sanitize  the gateway tests against a build with the address and leak sanitizer, then'
+	@echo '               with the one for threads; KIND=address or KIND=thread is one of them'
 	@echo 'make fuzz      every input from outside, invented by libFuzzer; TARGET=json is one of them,'
 	@echo '               SECONDS=1800 for each; stops at a finding and says how to repeat it'
 	@echo 'make check-deploy  the files of deploy/, by the tools that they are for'
@@ -79,7 +80,7 @@ format:
 	@$(SWIFT) format --in-place --parallel --recursive $(LINTED)
 
 sanitize: dependencies
-	@STRICT='$(STRICT)' Tests/sanitize
+	@STRICT='$(STRICT)' KIND='$(KIND)' Tests/sanitize
 
 # Bash counts SECONDS up by itself.
 fuzz: dependencies
