@@ -55,13 +55,17 @@ public struct Boundary: Sendable, Hashable {
     public func write(to writer: inout JSONWriter) {
         // An answer may hold a thousand of them: what is the same in each is text already.
         writer.raw {
-            $0.append(contentsOf: #"{"newest":"#.utf8)
+            $0.append(contentsOf: Self.beginning)
             newest.append(to: &$0)
-            $0.append(contentsOf: #","oldest":"#.utf8)
+            $0.append(contentsOf: Self.middle)
             oldest.append(to: &$0)
-            $0.append(UInt8(ascii: "}"))
+            $0.append(contentsOf: Self.end)
         }
     }
+
+    private static let beginning = Array(#"{"newest":{"id":"#.utf8)
+    private static let middle = Array(#"},"oldest":{"id":"#.utf8)
+    private static let end = Array("}}".utf8)
 }
 
 extension Boundary.End {
@@ -84,15 +88,17 @@ extension Boundary.End {
         self.init(id: id, seq: seq)
     }
 
+    /// The value of `id` and all that follows it in the object but its end.
     fileprivate func append(to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: #"{"id":"#.utf8)
         if let id {
             JSONWriter.append(id, to: &bytes)
         } else {
-            bytes.append(contentsOf: "null".utf8)
+            bytes.append(contentsOf: Self.null)
         }
-        bytes.append(contentsOf: #","seq":"#.utf8)
+        bytes.append(contentsOf: Self.seq)
         JSONWriter.append(Int64(seq), to: &bytes)
-        bytes.append(UInt8(ascii: "}"))
     }
+
+    private static let null = Array("null".utf8)
+    private static let seq = Array(#","seq":"#.utf8)
 }

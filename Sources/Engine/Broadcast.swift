@@ -24,6 +24,10 @@ package final class Broadcast {
 
     package let frame: Frame
     package let kind: Kind
+    /// Deltas in it, for the books.
+    package let deltas: Int
+    /// Whether it is about a list of conversations: asked for each receiver.
+    let isAboutList: Bool
     /// The conversation that the event is about, empty for `upstream` and `ping`.
     package let conversation: ID
 
@@ -33,6 +37,8 @@ package final class Broadcast {
     package init(_ payload: [UInt8], _ kind: Kind, conversation: String = "") {
         frame = Frame(payload)
         self.kind = kind
+        deltas = kind.deltas
+        isAboutList = kind.isAboutList
         self.conversation = conversation.id
         ledger = nil
     }
@@ -41,6 +47,8 @@ package final class Broadcast {
     init(_ payload: [UInt8], _ kind: Kind, of stream: Stream) {
         frame = Frame(payload)
         self.kind = kind
+        deltas = kind.deltas
+        isAboutList = kind.isAboutList
         conversation = stream.id.id
         ledger = stream.ledger
     }
@@ -49,9 +57,14 @@ package final class Broadcast {
     func shows(_ head: Head) -> Bool {
         if case .conversations(head) = kind { true } else { false }
     }
+}
 
-    /// Deltas in it, for the books.
-    package var deltas: Int {
-        if case .stream(_, _, _, let deltas, _, _, _) = kind { deltas } else { 0 }
+extension Broadcast.Kind {
+    fileprivate var deltas: Int {
+        if case .stream(_, _, _, let deltas, _, _, _) = self { deltas } else { 0 }
+    }
+
+    fileprivate var isAboutList: Bool {
+        if case .conversations = self { true } else { false }
     }
 }

@@ -164,7 +164,7 @@ extension Engine {
 
     func reply(_ call: Call, _ result: (inout JSONWriter) -> Void) {
         guard let session = sessions[call.session] else { return }
-        session.inFlight.remove(call.id)
+        ended(call, session)
         let cached: Bool? = call.request.isTwoPhase ? false : nil
         push(session, ServerFrame.reply(id: call.id, cached: cached, result: result))
         release(session, call)
@@ -173,7 +173,7 @@ extension Engine {
     func fail(_ call: Call, _ error: RequestError) {
         guard let session = sessions[call.session] else { return }
         figures.errors[error.code, default: 0] += 1
-        session.inFlight.remove(call.id)
+        ended(call, session)
         push(session, ServerFrame.error(id: call.id, error))
         release(session, call)
     }

@@ -54,6 +54,8 @@ extension Engine {
             return refuse(
                 session, 0, .badRequest("id: \(frame.id) is in use, give each request its own"))
         }
+        session.weight += request.weight
+        noteThrottle(session)
         let call = Call(
             session: session.id, id: frame.id, request: request, takesCached: frame.takesCached)
         if case .connect(let token, let user, _) = request {
@@ -73,7 +75,24 @@ extension Engine {
         let end = now.adding(Int64(min(wait, 1000)))
         session.throttledUntil = end
         timers.schedule(session.id, at: end)
-        throttles.append((session.id, true))
+        noteThrottle(session)
+    }
+
+    /// Whether the session is to be read may have changed. It is not read while it has asked for
+    /// too much, nor while answers that cost much wait to be given.
+    private func noteThrottle(_ session: Session) {
+        let isThrottled =
+            session.throttledUntil != nil || session.weight >= Session.weightLimit
+        guard isThrottled != session.isThrottled else { return }
+        session.isThrottled = isThrottled
+        throttles.append((session.id, isThrottled))
+    }
+
+    /// The request is answered, in one way or the other.
+    func ended(_ call: Call, _ session: Session) {
+        guard session.inFlight.remove(call.id) != nil else { return }
+        session.weight -= call.request.weight
+        noteThrottle(session)
     }
 
     private func refuse(_ session: Session, _ id: Int, _ error: RequestError) {
@@ -190,7 +209,7 @@ extension Engine {
             guard let session = sessions[id], !session.isClosing else { continue }
             if let end = session.throttledUntil, end <= now {
                 session.throttledUntil = nil
-                throttles.append((id, false))
+                noteThrottle(session)
             }
             if session.nextLook <= now { look(at: session) }
         }

@@ -116,7 +116,7 @@ package final class Engine {
     private var actions: [Action] = []
     private var dirty: [Session] = []
     private var closes: [(SessionID, CloseCode)] = []
-    private var pressed: [SessionID] = []
+    private var pressed: [Session] = []
     /// Sessions that are not to be read any more, or again.
     var throttles: [(SessionID, Bool)] = []
     /// Sessions that wait with requests, and have taken some of what they were sent.
@@ -188,17 +188,15 @@ package final class Engine {
     }
 
     /// The sessions that have frames to send and whose sockets take some.
-    package func takeDirtySessions() -> [SessionID] {
+    package func takeDirtySessions() -> [Session] {
         defer { dirty.removeAll(keepingCapacity: true) }
-        return dirty.compactMap { session in
-            session.isDirty = false
-            return session.isBlocked || session.outbox.isEmpty ? nil : session.id
-        }
+        for session in dirty { session.isDirty = false }
+        return dirty.filter { !$0.isBlocked && !$0.outbox.isEmpty }
     }
 
     /// Sessions with more in their outboxes than the soft limit, whose sockets have not been tried
     /// in this turn.
-    package func takePressedSessions() -> [SessionID] {
+    package func takePressedSessions() -> [Session] {
         guard !pressed.isEmpty else { return [] }
         defer { pressed.removeAll(keepingCapacity: true) }
         return pressed
@@ -226,12 +224,16 @@ package final class Engine {
     /// Hands the session's oldest frames to `write`, about `limit` bytes, as one write of its
     /// socket.
     /// - Returns: whether more is queued.
-    package func take(_ id: SessionID, _ limit: Int, _ write: ([UInt8]) -> Void) -> Bool {
-        guard let session = sessions[id] else { return false }
+    package func take(_ session: Session, _ limit: Int, _ write: (Frame) -> Void) -> Bool {
         books.written += session.outbox.take(limit, write)
         session.lastSent = now
         noteRoom(session)
         return !session.outbox.isEmpty
+    }
+
+    /// The same of the session with this number; false if there is none.
+    package func take(_ id: SessionID, _ limit: Int, _ write: (Frame) -> Void) -> Bool {
+        sessions[id].map { take($0, limit, write) } ?? false
     }
 
     /// The socket did not take all that it was given: `unsent` bytes wait in the library.
@@ -297,20 +299,19 @@ package final class Engine {
     func push(_ session: Session, _ payload: [UInt8]) {
         push(session, .barrier(Frame(payload)))
         guard session.outbox.backlog > limits.outboxSoft else { return }
-        if session.isBlocked { relieve(session) } else { pressed.append(session.id) }
+        if session.isBlocked { relieve(session) } else { pressed.append(session) }
     }
 
     /// For an event that is shared by its receivers.
     func push(_ session: Session, _ event: Broadcast) {
         guard !session.isClosing else { return }
-        if session.listReads > 0, case .conversations = event.kind {
-            session.heldListEvents.removeAll { $0.conversation == event.conversation }
-            return session.heldListEvents.append(event)
-        }
-        if case .conversations(let head) = event.kind,
-            let shown = session.shown.removeValue(forKey: event.conversation), shown == head
-        {
-            return
+        if event.isAboutList {
+            if session.listReads > 0 {
+                session.heldListEvents.removeAll { $0.conversation == event.conversation }
+                return session.heldListEvents.append(event)
+            }
+            let shown = session.shown.removeValue(forKey: event.conversation)
+            if let shown, event.shows(shown) { return }
         }
         books.accepted += event.deltas
         event.ledger?.books.accepted += event.deltas

@@ -73,7 +73,7 @@ package struct Outbox {
     /// Hands the oldest frames to `write` until `limit` bytes are reached; at least one if there is
     /// any, whatever its size.
     /// - Returns: how many deltas went out.
-    package mutating func take(_ limit: Int, _ write: ([UInt8]) -> Void) -> Int {
+    package mutating func take(_ limit: Int, _ write: (Frame) -> Void) -> Int {
         var taken = 0
         var deltasTaken = 0
         while start < items.count, taken < limit {
@@ -81,16 +81,16 @@ package struct Outbox {
             bytes -= Self.size(of: item)
             switch item {
             case .barrier(let frame):
-                write(frame.bytes)
+                write(frame)
                 taken += frame.bytes.count
             case .event(let event):
-                write(event.frame.bytes)
+                write(event.frame)
                 taken += event.frame.bytes.count
                 deltasTaken += event.deltas
                 event.ledger?.books.written += event.deltas
             case .span(let span):
                 for frame in span.frames() {
-                    write(frame.bytes)
+                    write(frame)
                     taken += frame.bytes.count
                 }
             }

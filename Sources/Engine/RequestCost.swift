@@ -3,14 +3,21 @@ import Wire
 
 /// What a frame costs of `limits.requests_per_second`, known before any work is done for it.
 extension RequestFrame {
-    /// One, as the contract counts; a `have` costs one more for each 100 runs that it names: each
-    /// is read, looked up and answered, and a thousand cost what ten other requests do.
+    /// One, as the contract counts, and the weight of what it says.
     var cost: Int {
         guard case .success(let request) = request else { return 1 }
-        return switch request {
+        return 1 + request.weight
+    }
+}
+
+extension Request {
+    /// What it costs beyond other requests: a `have` is one more for each 20 runs that it names.
+    /// Each is read, looked up and answered; a thousand take what fifty small requests do.
+    var weight: Int {
+        switch self {
         case .subscribeMessages(_, let have, _), .findBoundaries(_, let have):
-            1 + (have?.runs.runs.count ?? 0) / 100
-        default: 1
+            (have?.runs.runs.count ?? 0) / 20
+        default: 0
         }
     }
 }

@@ -6,8 +6,8 @@ package typealias SessionID = UInt64
 
 /// One connected client: who it is, what it watches, what it is owed. Owned by the engine, touched
 /// on the loop only.
-final class Session {
-    let id: SessionID
+package final class Session {
+    package let id: SessionID
     /// nil until `connect` was answered.
     var user: String?
     /// The token of the upgrade, until `connect` has looked at it.
@@ -29,6 +29,8 @@ final class Session {
     var shown: [ID: Head] = [:]
     /// Ids of requests that are not answered yet.
     var inFlight: Set<Int> = []
+    /// What they weigh together.
+    var weight = 0
     /// Conversations with a subscription of this session under way, and the id of its request.
     var busy: [ID: Int] = [:]
     /// Requests that wait because one for the same conversation is under way: a subscription and
@@ -44,6 +46,8 @@ final class Session {
     var refusals: TokenBucket
     /// Until then it is not read.
     var throttledUntil: Timestamp?
+    /// The shell was told not to read it.
+    var isThrottled = false
     /// Its socket did not take all that it was given.
     var isBlocked = false
     /// It stands in the engine's list of sessions that have something to send.
@@ -76,6 +80,8 @@ final class Session {
 
     /// How many a second are still answered. What that costs does not depend on what is allowed.
     private static let refusals = 200
+    /// Who waits for answers of this weight is not read until some of them are given.
+    static let weightLimit = 100
 
     func subscription(to stream: Stream) -> Int? {
         subscriptions.firstIndex { $0.stream === stream }

@@ -30,13 +30,17 @@ struct ActionQueue {
         }
     }
 
-    mutating func popFirst() -> Engine.Action? {
-        if let deed = deeds.popFirst() {
-            taken += 1
-            // A slice keeps what was taken from it.
-            if deeds.isEmpty { deeds = [] }
-            return deed
-        }
+    var areDeedsDone: Bool { deeds.isEmpty }
+
+    mutating func popDeed() -> Engine.Action? {
+        guard let deed = deeds.popFirst() else { return nil }
+        taken += 1
+        // A slice keeps what was taken from it.
+        if deeds.isEmpty { deeds = [] }
+        return deed
+    }
+
+    mutating func popReading() -> Engine.Action? {
         guard let reading = readings.popFirst() else { return nil }
         if readings.isEmpty { readings = [] }
         since = reading.since

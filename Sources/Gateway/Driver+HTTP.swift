@@ -99,7 +99,7 @@ extension Driver {
             upstream.ask(query, token: token)
         case .perform(let operation, let shape):
             let token = wait(WaitingCall(responder: responder, kind: .write(shape)))
-            upstream.perform(operation, by: .server, token: token)
+            perform(operation, by: .server, token: token)
         case .boundaries(let conversation):
             answerBoundaries(of: conversation, responder)
         case .gaps:

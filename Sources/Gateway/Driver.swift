@@ -24,18 +24,20 @@ final class Driver {
 
     /// One write of a socket.
     private static let writeSize = 65_536
-    /// How long one turn answers questions before it writes sockets and looks at what came in. A
-    /// storm of ten thousand resumes is thousands of reads, and nobody else is to wait for all.
-    private static let turnBudget = Duration.milliseconds(4)
     private var actions = ActionQueue()
     private(set) var measurements = Measurements()
-    private var buffer = SendBuffer()
+    private var portion = Portion()
     private var clock = SteadyClock()
     /// Where the engine's clock for pacing begins.
     private let origin = ContinuousClock.now
     /// Ends the rest of a conversation that has something to say.
     private lazy var release = loop.alarm { [unowned self] in releasesAt = nil }
     private var releasesAt: Duration?
+    /// An operation was handed to the upstream in this turn.
+    private var hasAskedUpstream = false
+    private var pace = ReadingPace()
+    /// Ends the rest of questions that wait.
+    private lazy var nextReading = loop.alarm {}
     private var ticks = 0
     /// Of blocked sockets, the bytes that their peers had acknowledged a second ago.
     private var acknowledged: [SessionID: UInt64] = [:]
@@ -89,12 +91,15 @@ final class Driver {
         engine.endTurn(at: now(), instant: began - origin)
         actions.append(engine.takeActions(), at: began)
         measurements.decided(upTo: actions.appended)
-        while performActions(until: began + Self.turnBudget) {
-            engine.endTurn(at: now(), instant: began - origin)
-        }
+        performDeeds(since: began)
+        // What everybody is told does not wait for what somebody has asked.
         writeSessions()
-        // What is left is done in the next turn, behind what came in meanwhile.
-        if !actions.isEmpty || engine.hasMore { loop.post {} }
+        if performReadings() {
+            engine.endTurn(at: now(), instant: began - origin)
+            performDeeds(since: began)
+            writeSessions()
+        }
+        goOn()
         for (session, code) in engine.takeCloses() {
             server.close(
                 SocketID(rawValue: session), code: code.rawValue, reason: code.reason)
@@ -120,16 +125,40 @@ final class Driver {
         release.set(after: next.map { origin + $0 - .now })
     }
 
-    /// - Returns: whether anything was done after which the engine may have more to say.
-    private func performActions(until end: ContinuousClock.Instant) -> Bool {
-        actions.append(engine.takeActions(), at: .now)
-        var isIdle = true
-        while let action = actions.popFirst() {
-            isIdle = false
-            perform(action)
-            if case .read = action, ContinuousClock.now >= end { break }
+    /// Does what was decided, and what is decided because of that, until nothing is left.
+    private func performDeeds(since began: ContinuousClock.Instant) {
+        while true {
+            actions.append(engine.takeActions(), at: .now)
+            guard !actions.areDeedsDone else { return }
+            while let deed = actions.popDeed() { perform(deed) }
+            engine.endTurn(at: now(), instant: began - origin)
         }
-        return !isIdle && (actions.isEmpty || ContinuousClock.now < end)
+    }
+
+    /// Answers questions for a while.
+    /// - Returns: whether any was answered.
+    private func performReadings() -> Bool {
+        let began = ContinuousClock.now
+        let hasAsked = hasAskedUpstream
+        hasAskedUpstream = false
+        guard !actions.isEmpty, pace.mayBegin(hasAskedUpstream: hasAsked, at: began) else {
+            return false
+        }
+        var start = began
+        while let reading = actions.popReading() {
+            perform(reading)
+            let end = ContinuousClock.now
+            guard pace.answered(from: start, to: end, turnBegan: began) else { break }
+            start = end
+        }
+        return true
+    }
+
+    /// What is left is done in the next turn, behind what came in meanwhile, or when it may be.
+    private func goOn() {
+        if engine.hasMore { return loop.post {} }
+        guard !actions.isEmpty else { return }
+        if let end = pace.restsUntil { nextReading.set(after: end - .now) } else { loop.post {} }
     }
 
     private func perform(_ action: Engine.Action) {
@@ -140,8 +169,7 @@ final class Driver {
             // One turn can ask for more than a socket takes: what is long goes out at once.
             for session in engine.takePressedSessions() { flush(session) }
         case .perform(let token, let operation, let caller):
-            measurements.asked(token)
-            upstream.perform(operation, by: caller, token: token)
+            perform(operation, by: caller, token: token)
         case .publish(let event):
             upstream.publish(event)
         case .store(let token, let writes):
@@ -197,16 +225,16 @@ final class Driver {
     }
 
     /// Writes what the session is owed, as far as its socket takes it.
-    private func flush(_ session: SessionID) {
-        let socket = SocketID(rawValue: session)
+    private func flush(_ session: Session) {
+        let socket = SocketID(rawValue: session.id)
         var more = true
         while more {
-            buffer.removeAll()
-            more = engine.take(session, Self.writeSize) { buffer.append($0) }
-            guard buffer.count > 0 else { return }
-            switch server.send(socket, &buffer) {
+            portion.begin()
+            more = engine.take(session, Self.writeSize) { portion.append($0) }
+            guard !portion.isEmpty else { return }
+            switch portion.send(to: socket, of: server) {
             case .sent: continue
-            case .blocked: return engine.blocked(session, unsent: server.unsentBytes(socket))
+            case .blocked: return engine.blocked(session.id, unsent: server.unsentBytes(socket))
             case .gone: return
             }
         }
@@ -295,6 +323,13 @@ final class Driver {
         measurements.arrived(changes, since: since)
     }
 
+    /// Hands the operation to the upstream, which says what became of it under the token.
+    func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
+        measurements.asked(token)
+        hasAskedUpstream = true
+        upstream.perform(operation, by: caller, token: token)
+    }
+
     /// A token for a call of the server API.
     func wait(_ call: WaitingCall) -> UInt64 {
         nextToken += 1
@@ -330,46 +365,5 @@ final class Driver {
         self.configuration = configuration
         log = Log(configuration.log, limit: log.limit)
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
-    }
-}
-
-extension SyncOptions {
-    /// What the configuration sets.
-    init(_ sync: Configuration.Sync, keepsAll: Bool) {
-        self.init()
-        page = sync.page
-        pages = sync.pages
-        concurrency = sync.concurrency
-        backoffBase = sync.backoffBase
-        backoffMax = sync.backoffMax
-        gapGrace = sync.gapGrace
-        linger = sync.linger
-        wait = sync.wait
-        verifyInterval = sync.verifyInterval
-        trimAfter = keepsAll ? nil : Self.writtenBetweenTrims
-    }
-
-    /// To look for what may go costs a search, and what stays for a while longer harms nobody.
-    private static let writtenBetweenTrims = 500
-}
-
-extension Limits {
-    /// The limits that the configuration sets.
-    init(_ configuration: Configuration) {
-        self.init()
-        let limits = configuration.limits
-        pacing = configuration.fanout.pacing
-        subscriptions = limits.subscriptions
-        connections = limits.connections
-        connectionsPerUser = limits.connectionsPerUser
-        message = limits.message
-        reply = limits.reply
-        inboundFrame = limits.inboundFrame
-        outboxSoft = limits.outboxSoft
-        outboxHard = limits.outboxHard
-        requestsPerSecond = limits.requestsPerSecond
-        connectTimeout = limits.connectTimeout
-        pingInterval = limits.pingInterval
-        pongTimeout = limits.pongTimeout
     }
 }

@@ -39,7 +39,7 @@ extension MirrorWorld {
             engine.endTurn(at: now, instant: now.instant)
         } while try performActions(gateway, engine)
         guard gateway.engine != nil else { return }
-        let sessions = engine.takeDirtySessions().sorted()
+        let sessions = engine.takeDirtySessions().map(\.id).sorted()
         for session in sessions { flush(session, engine) }
         pace?.wrote(sessions, of: engine, at: now)
         for (session, code) in engine.takeCloses() {

@@ -29,8 +29,8 @@ package struct Socket {
         while isMoreQueued {
             var count = 0
             isMoreQueued = engine.take(session, limit) {
-                send($0)
-                count += $0.count
+                send($0.bytes)
+                count += $0.bytes.count
             }
             reported = unsent
             if count == 0 { return }

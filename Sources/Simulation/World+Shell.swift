@@ -16,7 +16,7 @@ extension World {
             try require(rounds < 1000, "the turn does not come to its end")
             engine.endTurn(at: now, instant: now.instant)
         } while performActions()
-        let sessions = engine.takeDirtySessions().sorted()
+        let sessions = engine.takeDirtySessions().map(\.id).sorted()
         for session in sessions { flush(session) }
         pace?.wrote(sessions, of: engine, at: now)
         for (session, code) in engine.takeCloses() {

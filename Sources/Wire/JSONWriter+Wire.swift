@@ -61,18 +61,16 @@ extension JSONWriter {
         self.coverage(coverage)
     }
 
-    /// A holder of a thousand runs is told of as many gaps, nearly all of one moment. So what is
-    /// the same in each of them is text already, and the moment is written once.
+    /// A holder of a thousand runs is told of as many gaps, nearly all of one cause and moment. So
+    /// what is the same in each of them is text already, and its end is written once.
     package mutating func gaps(_ gaps: some Sequence<Gap>) {
         beginArray()
-        var since: (moment: Timestamp, text: [UInt8])?
+        var last: (gap: Gap, end: [UInt8])?
         for gap in gaps {
-            if since?.moment != gap.since {
-                var text: [UInt8] = []
-                gap.since.appendRFC3339(to: &text)
-                since = (gap.since, text)
+            if last?.gap.cause != gap.cause || last?.gap.since != gap.since {
+                last = (gap, gap.end)
             }
-            raw { gap.append(to: &$0, since: since?.text ?? []) }
+            raw { gap.append(to: &$0, end: last?.end ?? []) }
         }
         endArray()
     }
@@ -153,23 +151,34 @@ extension Record {
 }
 
 extension Gap {
+    private static let after = Array(#"{"after":"#.utf8)
+    private static let before = Array(#","before":"#.utf8)
+    private static let missing = Array(#","missing":"#.utf8)
+    private static let null = Array("null".utf8)
+
     /// The gap's text.
-    /// - Parameter since: the text of its moment.
-    fileprivate func append(to bytes: inout [UInt8], since: [UInt8]) {
-        bytes.append(contentsOf: #"{"after":"#.utf8)
+    /// - Parameter end: what `end` says.
+    fileprivate func append(to bytes: inout [UInt8], end: [UInt8]) {
+        bytes.append(contentsOf: Self.after)
         JSONWriter.append(Int64(after), to: &bytes)
-        bytes.append(contentsOf: #","before":"#.utf8)
+        bytes.append(contentsOf: Self.before)
         JSONWriter.append(Int64(before), to: &bytes)
-        bytes.append(contentsOf: #","missing":"#.utf8)
+        bytes.append(contentsOf: Self.missing)
         if let missing {
             JSONWriter.append(Int64(missing), to: &bytes)
         } else {
-            bytes.append(contentsOf: "null".utf8)
+            bytes.append(contentsOf: Self.null)
         }
-        bytes.append(contentsOf: #","cause":"#.utf8)
-        JSONWriter.append(cause.rawValue, to: &bytes)
-        bytes.append(contentsOf: #","since":""#.utf8)
-        bytes.append(contentsOf: since)
-        bytes.append(contentsOf: #""}"#.utf8)
+        bytes.append(contentsOf: end)
+    }
+
+    /// The text of its cause and moment, to the end of the gap.
+    fileprivate var end: [UInt8] {
+        var text = Array(#","cause":"#.utf8)
+        JSONWriter.append(cause.rawValue, to: &text)
+        text.append(contentsOf: #","since":""#.utf8)
+        since.appendRFC3339(to: &text)
+        text.append(contentsOf: #""}"#.utf8)
+        return text
     }
 }

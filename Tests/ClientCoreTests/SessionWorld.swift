@@ -225,7 +225,7 @@ final class SessionWorld {
             actions = engine.takeActions()
             for action in actions { perform(action) }
         } while !actions.isEmpty
-        for session in engine.takeDirtySessions().sorted() { flush(session) }
+        for session in engine.takeDirtySessions().map(\.id).sorted() { flush(session) }
         for (session, code) in engine.takeCloses() {
             person(of: session)?.connection?.socket.closing = code
         }
@@ -255,8 +255,8 @@ final class SessionWorld {
         while more, person.connection != nil {
             var count = 0
             more = engine.take(session, scenario.write) {
-                person.connection?.socket.send($0)
-                count += $0.count
+                person.connection?.socket.send($0.bytes)
+                count += $0.bytes.count
             }
             let unsent = person.connection?.socket.unsent ?? 0
             person.connection?.socket.reported = unsent

@@ -63,8 +63,8 @@ import Wire
     static func frames(of outbox: Outbox) -> [JSONObject] {
         var outbox = outbox
         var frames: [JSONObject] = []
-        _ = outbox.take(.max) { bytes in
-            if case .text(let payload) = try? ReceivedFrame(bytes),
+        _ = outbox.take(.max) { frame in
+            if case .text(let payload) = try? ReceivedFrame(frame.bytes),
                 let object = try? JSONObject(payload)
             {
                 frames.append(object)
@@ -288,11 +288,11 @@ import Wire
             Self.messages([[1, 2]], prev: 1), Self.messages([[3, 3]], prev: 3),
             Self.messages([[4, 6]], prev: 4))
         var sizes: [Int] = []
-        #expect(outbox.take(1) { sizes.append($0.count) } == 2)
+        #expect(outbox.take(1) { sizes.append($0.bytes.count) } == 2)
         #expect(sizes.count == 1 && sizes[0] > 1)
-        #expect(outbox.take(sizes[0] + 1) { sizes.append($0.count) } == 4)
+        #expect(outbox.take(sizes[0] + 1) { sizes.append($0.bytes.count) } == 4)
         #expect(outbox.isEmpty)
-        #expect(outbox.take(1) { sizes.append($0.count) } == 0)
+        #expect(outbox.take(1) { sizes.append($0.bytes.count) } == 0)
         #expect(sizes.count == 3)
     }
 

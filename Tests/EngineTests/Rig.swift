@@ -135,7 +135,7 @@ final class Rig {
         repeat {
             repeat { engine.endTurn(at: now, instant: instant) } while perform()
             let sessions = engine.takeDirtySessions()
-            for session in sessions { flush(session) }
+            for session in sessions { flush(session.id) }
             if let writing, !sessions.isEmpty {
                 engine.wrote(sessions.count, in: writing, at: instant)
             }
@@ -167,7 +167,7 @@ final class Rig {
     private func answer(_ token: UInt64, _ query: Query) {
         let moment = origin.commit
         engine.answered(token, origin.answer(query, atCommit: moment, told: moment), at: now)
-        for session in engine.takePressedSessions() { flush(session) }
+        for session in engine.takePressedSessions() { flush(session.id) }
     }
 
     /// Answers the reads that were held, as of now.
@@ -192,8 +192,8 @@ final class Rig {
     private func flush(_ session: SessionID) {
         var bytes = 0
         _ = engine.take(session, .max) { frame in
-            bytes += frame.count
-            switch try? ReceivedFrame(frame) {
+            bytes += frame.bytes.count
+            switch try? ReceivedFrame(frame.bytes) {
             case .ping: pings[session, default: 0] += 1
             case .text(let payload):
                 if let object = try? JSONObject(payload) {

@@ -30,4 +30,28 @@ import Testing
         rig.send(session, 1410, "unsubscribeConversations")
         #expect(rig.take(session).map(\.errorCode) == [nil])
     }
+
+    /// A `have` of a thousand runs costs milliseconds: who has two of them under way is not read,
+    /// so that no more of them are decoded than are answered.
+    @Test func whoWaitsForAnswersThatCostMuchIsNotRead() throws {
+        let rig = Rig()
+        let session = rig.connect("ann")
+        rig.isHoldingReads = true
+        let runs = (0..<1000).map { "[\(2 * $0 + 1),\(2 * $0 + 1)]" }.joined(separator: ",")
+        let head = #"{"epoch":"e","seq":2000,"rev":2000,"mark":"m","floor":1}"#
+        for (id, conversation) in [(7, "a"), (8, "b")] {
+            #expect(rig.engine.takeThrottles().isEmpty)
+            let have = #"{"head":\#(head),"asOf":2000,"runs":[\#(runs)]}"#
+            let params = #"{"conversation":"\#(conversation)","have":\#(have)}"#
+            rig.receive(
+                session, #"{"id":\#(id),"method":"subscribeMessages","params":\#(params)}"#)
+        }
+        rig.turn()
+        let throttled = rig.engine.takeThrottles()
+        #expect(throttled.map(\.0) == [session] && throttled.map(\.1) == [true])
+        rig.answerReads()
+        #expect(Set(rig.take(session).map(\.id)) == [7, 8])
+        let released = rig.engine.takeThrottles()
+        #expect(released.map(\.0) == [session] && released.map(\.1) == [false])
+    }
 }

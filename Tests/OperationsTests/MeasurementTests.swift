@@ -71,16 +71,16 @@ import Wire
         let start = ContinuousClock.now
         var queue = ActionQueue()
         queue.append([Self.reading("1"), .subscribe("a"), Self.reading("2")], at: start)
-        #expect(queue.popFirst().map(Self.name) == "a")
-        #expect(queue.popFirst().map(Self.name) == "1" && queue.since == start)
+        #expect(queue.popDeed().map(Self.name) == "a" && queue.areDeedsDone)
+        #expect(queue.popReading().map(Self.name) == "1" && queue.since == start)
         queue.append([], at: start + .seconds(1))
         queue.append([Self.reading("3"), .subscribe("b")], at: start + .seconds(2))
         queue.append([.subscribe("c")], at: start + .seconds(3))
-        #expect(queue.popFirst().map(Self.name) == "b")
-        #expect(queue.popFirst().map(Self.name) == "c")
-        #expect(queue.popFirst().map(Self.name) == "2" && queue.since == start)
-        #expect(queue.popFirst().map(Self.name) == "3" && queue.since == start + .seconds(2))
-        #expect(queue.popFirst() == nil && queue.isEmpty)
+        #expect(queue.popDeed().map(Self.name) == "b" && !queue.areDeedsDone)
+        #expect(queue.popDeed().map(Self.name) == "c" && queue.popDeed() == nil)
+        #expect(queue.popReading().map(Self.name) == "2" && queue.since == start)
+        #expect(queue.popReading().map(Self.name) == "3" && queue.since == start + .seconds(2))
+        #expect(queue.popReading() == nil && queue.isEmpty)
         #expect(queue.appended == 3 && queue.taken == 3)
     }
 

@@ -1,0 +1,44 @@
+import Engine
+
+/// What the engine is told of the configuration, which it does not know: how it fetches what it
+/// lacks, and what its clients may have.
+extension SyncOptions {
+    /// What the configuration sets.
+    init(_ sync: Configuration.Sync, keepsAll: Bool) {
+        self.init()
+        page = sync.page
+        pages = sync.pages
+        concurrency = sync.concurrency
+        backoffBase = sync.backoffBase
+        backoffMax = sync.backoffMax
+        gapGrace = sync.gapGrace
+        linger = sync.linger
+        wait = sync.wait
+        verifyInterval = sync.verifyInterval
+        trimAfter = keepsAll ? nil : Self.writtenBetweenTrims
+    }
+
+    /// To look for what may go costs a search, and what stays for a while longer harms nobody.
+    private static let writtenBetweenTrims = 500
+}
+
+extension Limits {
+    /// The limits that the configuration sets.
+    init(_ configuration: Configuration) {
+        self.init()
+        let limits = configuration.limits
+        pacing = configuration.fanout.pacing
+        subscriptions = limits.subscriptions
+        connections = limits.connections
+        connectionsPerUser = limits.connectionsPerUser
+        message = limits.message
+        reply = limits.reply
+        inboundFrame = limits.inboundFrame
+        outboxSoft = limits.outboxSoft
+        outboxHard = limits.outboxHard
+        requestsPerSecond = limits.requestsPerSecond
+        connectTimeout = limits.connectTimeout
+        pingInterval = limits.pingInterval
+        pongTimeout = limits.pongTimeout
+    }
+}

@@ -1,0 +1,45 @@
+import Testing
+
+@testable import Gateway
+
+/// When questions are answered beside what everybody is told.
+@Suite struct ReadingPaceTests {
+    private static let start = ContinuousClock.now
+
+    private static func at(_ microseconds: Int) -> ContinuousClock.Instant {
+        start + .microseconds(microseconds)
+    }
+
+    @Test func shortAnswersAreGivenUntilTheTurnsTimeIsOver() {
+        var pace = ReadingPace()
+        #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.start) == true)
+        for moment in [300, 600, 900] {
+            #expect(
+                pace.answered(
+                    from: Self.at(moment - 300), to: Self.at(moment), turnBegan: Self.start)
+                    == true)
+        }
+        #expect(
+            pace.answered(from: Self.at(900), to: Self.at(1200), turnBegan: Self.start) == false)
+        #expect(pace.restsUntil == nil)
+        #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(1200)) == true)
+    }
+
+    @Test func aLongAnswerIsFollowedByARestTwiceAsLong() {
+        var pace = ReadingPace()
+        #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.start) == true)
+        #expect(pace.answered(from: Self.start, to: Self.at(2000), turnBegan: Self.start) == false)
+        #expect(pace.restsUntil == Self.at(6000))
+        #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(5999)) == false)
+        #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(6000)) == true)
+        #expect(pace.restsUntil == nil)
+    }
+
+    @Test func theyStandBackForAnOperationButNotTwiceInARow() {
+        var pace = ReadingPace()
+        #expect(pace.mayBegin(hasAskedUpstream: true, at: Self.start) == false)
+        #expect(pace.mayBegin(hasAskedUpstream: true, at: Self.at(999)) == false)
+        #expect(pace.mayBegin(hasAskedUpstream: true, at: Self.at(1000)) == true)
+        #expect(pace.mayBegin(hasAskedUpstream: true, at: Self.at(1100)) == false)
+    }
+}
