@@ -86,7 +86,9 @@ package final class Mirror {
     /// - Throws: `CacheError`, if not; of a checkpoint that failed, until another one has not.
     package func probe() throws(CacheError) {
         try transaction { () throws(CacheError) in
-            try connection.execute("UPDATE state SET messages = messages WHERE id = 0")
+            // Sets what is set already: unlike a row that stays as it is, this is written all the
+            // same.
+            try connection.execute("PRAGMA user_version = \(Schema.migrations.count)")
         }
         guard let failure = checkpoints.failure else { return }
         checkpoints.ask()

@@ -16,8 +16,12 @@ extension Faults {
             var changes = 0
             for run in 0..<Self.runs {
                 let cache = try Cache(fault, Faults.seed(UInt64(900 + run)))
-                recovery = max(recovery, try cache.pass())
-                changes += try cache.killAndJudge()
+                do {
+                    recovery = max(recovery, try cache.pass())
+                    changes += try cache.killAndJudge()
+                } catch {
+                    Issue.record("\(fault.rawValue): \(error); \(cache.log)")
+                }
             }
             Faults.report(
                 "cache of Redis, \(fault.rawValue) | runs \(Self.runs) | changes \(changes)"
@@ -65,6 +69,9 @@ private final class Cache {
         watchers.append(watcher)
         try watcher.subscribe()
     }
+
+    /// The last that the gateway whose disk is hurt had to say.
+    var log: Substring { near.log.suffix(2000) }
 
     /// One who writes by way of the gateway whose disk is hurt, and one by way of the other.
     private func startWriters(_ name: String) throws {
@@ -120,39 +127,73 @@ private final class Cache {
             // A cache is synced only when the log of its writes is brought over, every so often.
             #expect(try live { !near.isReady }, "\(place): still ready")
             #expect(try near.health().json["cache"]["writable"] == false, "\(place)")
+            // What is committed and can't be synced is not missing.
+            if disk.fault != .syncErrors { try expectGapsToAge() }
         }
         #expect(try hearMore(20), "\(place): live delivery")
         #expect(far.isReady, "\(place)")
+        if disk.fault.isLasting {
+            // Nor does it seem to be over meanwhile.
+            #expect(!near.log.contains("cache is writable again"), "\(place)")
+        }
         try disk.heal(near)
         let healed = ContinuousClock.now
         #expect(try live(until: isWhole), "\(place): not back")
         let recovery = ContinuousClock.now - healed
         #expect(try hearMore(10), "\(place)")
         #expect(near.isRunning && near.processID == process, "\(place)")
+        try stopWriters()
+        #expect(try hearMore(0), "\(place)")
+        // What the near one answers from its cache is what the log has.
+        for id in ids {
+            let answered = try near.client("watcher-0").walkBack(id) { 100 }
+            let isSame = try answered == far.client("watcher-0").walkBack(id) { 1000 }
+            #expect(isSame, "\(place): pages of \(id)")
+        }
         return recovery
+    }
+
+    /// What the cache lacks is as old as its lack, however often it is tried to be stored.
+    private func expectGapsToAge() throws {
+        func since() throws -> String? {
+            try near.api().call("GET", "/v1/gaps")["gaps"].array?.first?["since"].string
+        }
+        #expect(try live { try since() != nil }, "\(place): no gap is told of")
+        let first = try since()
+        let failures = try near.metrics()["gapless_failed_commits_total"] ?? 0
+        let isTried = try live {
+            try near.metrics()["gapless_failed_commits_total"] ?? 0 >= failures + 3
+        }
+        #expect(
+            try isTried && live { try since() == first },
+            "\(place): the gap is told of as a new one")
     }
 
     /// Killed while it is hurt, and started where nothing hurts.
     /// - Returns: How many changes there were.
     func killAndJudge() throws -> Int {
+        try startWriters("later")
+        #expect(try hearMore(10), "\(place)")
         try disk.hurt(near)
         #expect(try hearMore(10), "\(place)")
         near.kill()
         try disk.heal(near)
+        let file = try CacheFile(at: disk.file(of: near))
+        near.launcher = disk.soundLauncher
+        try near.start()
+        // Who was in the middle of a call makes it again, to the one that is there now.
         try stopWriters()
         let truths = try Dictionary(
             uniqueKeysWithValues: ids.map { id in
                 (id, try api.truth(of: id, toldTo: told))
             })
-        let findings = try CacheFile(at: disk.file(of: near)).check(truths)
+        let findings = try file.check(truths)
         #expect(findings.faults.prefix(5) == [], "\(place)")
         let before = watchers
         for watcher in before {
             #expect(watcher.judgeOnTheWay(truths) == [], "\(place)")
             watcher.client.disconnect()
         }
-        near.launcher = disk.soundLauncher
-        try near.start()
         watchers = []
         for old in before {
             let held = ids.map { ($0, old.client.holder($0)) }
