@@ -19,7 +19,7 @@ help:
 	@echo 'make simulate  seeded worlds without end, until one breaks a promise; Ctrl-C stops it,'
 	@echo '               SEEDS=30000 or SECONDS=600 ends it, FIRST=1 says where it begins'
 	@echo 'make soak      the gateway tests twenty times as long, with other choices each time'
-	@echo 'make faults    each outage and failover of Redis 20 times, kills, storms; prints a table'
+	@echo 'make faults    each outage and failover 20 times, kills, bad disks, storms; prints a table'
 	@echo 'make build     everything, for debugging'
 	@echo 'make release   the program alone, optimised: .build/release/gapless'
 	@echo 'make bench     the load generator against the program; JSON in .build/bench-*.json'

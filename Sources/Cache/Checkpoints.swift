@@ -21,6 +21,7 @@ final class Checkpoints: Sendable {
     private let queue = DispatchQueue(label: "gapless.checkpoints")
     private let isAsked = Atomic<Bool>(false)
     private let log = Mutex<Void>(())
+    private let lastFailure = Mutex<CacheError?>(nil)
 
     init(_ store: Store) { self.store = store }
 
@@ -29,14 +30,23 @@ final class Checkpoints: Sendable {
         try log.withLock { _ throws(Failure) in try write() }
     }
 
+    /// Why the last one could not bring over what the log holds; nil if it could. A commit that is
+    /// not brought to the disk does not notice that the disk fails: without this the log would grow
+    /// in silence until there is no room for it.
+    var failure: CacheError? { lastFailure.withLock { $0 } }
+
     /// A checkpoint is due; returns at once.
     func ask() {
         guard !isAsked.exchange(true, ordering: .relaxed) else { return }
         queue.async { [self] in
             isAsked.store(false, ordering: .relaxed)
-            // A disk that fails here fails the commits too, and there it is reported. What was not
-            // brought over now will be by the next one.
-            try? checkpoint()
+            // What was not brought over now will be by the next one.
+            do throws(CacheError) {
+                try checkpoint()
+                lastFailure.withLock { $0 = nil }
+            } catch {
+                lastFailure.withLock { $0 = error }
+            }
         }
     }
 

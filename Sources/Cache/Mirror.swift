@@ -78,12 +78,21 @@ package final class Mirror {
         return nil
     }
 
+    /// Why what was written can't be brought into the file itself, as far as that is known; nil if
+    /// it can. Nothing is lost by it, but the log of writes grows.
+    package var checkpointFailure: CacheError? { checkpoints.failure }
+
     /// Writes anything at all, to learn whether the file can be written again.
-    /// - Throws: `CacheError`, if not.
+    /// - Throws: `CacheError`, if not; of a checkpoint that failed, until another one has not.
     package func probe() throws(CacheError) {
         try transaction { () throws(CacheError) in
-            try connection.execute("UPDATE state SET messages = messages WHERE id = 0")
+            // Sets what is set already: unlike a row that stays as it is, this is written all the
+            // same.
+            try connection.execute("PRAGMA user_version = \(Schema.migrations.count)")
         }
+        guard let failure = checkpoints.failure else { return }
+        checkpoints.ask()
+        throw failure
     }
 
     /// Brings all writes into the file itself, so that it is whole without the log beside it. To be

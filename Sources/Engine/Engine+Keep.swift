@@ -154,7 +154,11 @@ extension Engine {
     /// The file has taken what it was told, or has not.
     package func stored(_ token: UInt64, _ succeeded: Bool, at now: Timestamp) {
         self.now = now
-        guard case .store(let streams) = pending.removeValue(forKey: token), !succeeded else {
+        guard case .store(let streams) = pending.removeValue(forKey: token) else { return }
+        guard !succeeded else {
+            for stream in streams where stream.mirror?.isDetached == false {
+                stream.mirror?.unstoredSince = nil
+            }
             return
         }
         for stream in inOrder(streams) where self.streams[stream.id.id] === stream {
@@ -175,7 +179,10 @@ extension Engine {
         stream.mirror?.isDetached = true
         stream.mirror?.holdNothing(asOf: stream.state?.head.rev ?? 0)
         stream.mirror?.isUnsaved = false
-        stream.mirror?.awaySince = now
+        // What can't be stored is not a new gap each time that it is tried again.
+        let since = stream.mirror?.unstoredSince ?? now
+        stream.mirror?.unstoredSince = since
+        stream.mirror?.awaySince = since
         nextAttachment = now.adding(1000)
         watch(stream)
         wake(stream)

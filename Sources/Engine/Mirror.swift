@@ -103,6 +103,8 @@ struct Mirror {
     var retryAt: Timestamp?
     /// The file could not take what was written: nothing in it counts until it can.
     var isDetached = false
+    /// Since when the file has not taken it, however often that was tried; nil if it has.
+    var unstoredSince: Timestamp?
     /// Places of this turn that the cache is yet to be told of.
     var unsaved = Coverage()
     var isUnsaved = false

@@ -201,7 +201,7 @@ final class Driver {
         do {
             try mirror.perform(writes, at: engine.now)
             measurements.committed(writes.count, since: began, isInFile: true)
-            if !isWritable { wroteCache(true) }
+            if !isWritable, mirror.checkpointFailure == nil { wroteCache(true) }
             return true
         } catch {
             measurements.committed(writes.count, since: began, isInFile: false)
@@ -255,6 +255,11 @@ final class Driver {
     /// learn that it can write again.
     private func probeCache() {
         guard let mirror else { return }
+        if isWritable, let failure = mirror.checkpointFailure {
+            log.error("checkpoint of the cache failed", ["error": "\(failure)"])
+            wroteCache(false)
+            note(failure)
+        }
         if !isWritable {
             guard (try? mirror.probe()) != nil else { return }
             wroteCache(true)

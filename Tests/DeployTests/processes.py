@@ -81,16 +81,26 @@ class Daemon:
 class Redis(Daemon):
     """A Redis that forgets everything when it stops."""
 
+    #: Debian's packages hold one program that is what its name says; linked under its name, no
+    #: daemon needs to be installed.
+    PROGRAM = "/usr/bin/redis-check-rdb"
+
     def __init__(self):
         super().__init__()
+        (self.path / "redis-server").symlink_to(self.PROGRAM)
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
         self.begin()
 
     def begin(self):
-        self.start("redis-server", "--port", self.port, "--bind", "127.0.0.1", "--save", "",
-                   "--appendonly", "yes", "--appendfsync", "everysec")
+        self.start(self.path / "redis-server", "--port", self.port, "--bind", "127.0.0.1",
+                   "--save", "", "--appendonly", "yes", "--appendfsync", "everysec")
         wait_until(lambda: run("redis-cli", "-p", self.port, "ping")[1] == "PONG\n", "Redis")
+
+    def ask(self, *words):
+        """One command; a refusal fails the test."""
+        status, said = run("redis-cli", "-e", "-p", self.port, *words)
+        assert status == 0, said
 
 
 class Proxy(Daemon):

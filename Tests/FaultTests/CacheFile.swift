@@ -28,16 +28,23 @@ final class CacheFile {
     private let directory: URL
     private var connection: OpaquePointer?
 
+    /// Copies the file that a gateway has where it is put unless told otherwise.
+    ///
+    /// - Throws: as below.
+    convenience init(of gateway: GatewayProcess) throws {
+        try self.init(at: gateway.directory.appendingPathComponent("gapless.db").path)
+    }
+
     /// Copies the file and what is beside it.
     ///
     /// - Throws: Foundation's error, or `TestFailure` where it is no database.
-    init(of gateway: GatewayProcess) throws {
+    init(at original: String) throws {
         directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("gapless-copy-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let path = directory.appendingPathComponent("gapless.db").path
         for ending in ["", "-wal"] {
-            let source = gateway.directory.appendingPathComponent("gapless.db").path + ending
+            let source = original + ending
             guard FileManager.default.fileExists(atPath: source) else { continue }
             try FileManager.default.copyItem(atPath: source, toPath: path + ending)
         }

@@ -6,9 +6,10 @@ import Testing
 /// after the other, since each of them takes what two cores give.
 ///
 /// `TEST_SCALE` makes a run longer: at 20, as `make faults` has it, each outage comes 20 times, a
-/// gateway is killed 100 times, and the storms have the clients that the issue names. `TEST_SEED`
-/// begins the random choices elsewhere; processes and sockets are not repeated by it. `TEST_OUTAGE`
-/// names the one kind of outage or failover to look at.
+/// gateway is killed 100 times and an embedded origin 200 times, each disk fails in 10 runs, and
+/// the storms have the clients that the issue names. `TEST_SEED` begins the random choices
+/// elsewhere; processes and sockets are not repeated by it. `TEST_OUTAGE` names the one kind of
+/// outage or failover to look at.
 @Suite(.serialized) enum Faults {
     static let scale = max(1, number("TEST_SCALE") ?? 1)
     static var isLong: Bool { scale > 1 }

@@ -11,6 +11,9 @@ package final class GatewayProcess {
     package let port: Int
     package let internalPort: Int
     package var settings: [String: String]
+    /// What the program is started by, from the next start on: a command and its words that become
+    /// the program in the same process, as `nsenter` and `fiu-run` do.
+    package var launcher: [String]
     private var child: ChildProcess?
     private var redis: RedisProcess?
 
@@ -18,7 +21,10 @@ package final class GatewayProcess {
     ///
     /// - Parameter settings: Further configuration keys and their values.
     /// - Throws: `TestFailure` where it does not come up, with the end of its log.
-    package init(settings: [String: String] = [:], starts: Bool = true) throws {
+    package init(
+        settings: [String: String] = [:], launcher: [String] = [], starts: Bool = true
+    ) throws {
+        self.launcher = launcher
         let name = "gapless-test-\(UUID().uuidString)"
         directory = FileManager.default.temporaryDirectory.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -57,8 +63,12 @@ package final class GatewayProcess {
         let flags = settings.sorted { $0.key < $1.key }.flatMap {
             ["--set", "\($0.key)=\($0.value)"]
         }
+        let words = try launcher + [Self.binary(), "serve"] + flags
+        // Looks a command up where the shell would.
+        let program = launcher.isEmpty ? words[0] : "/usr/bin/env"
         let child = try ChildProcess(
-            Self.binary(), ["serve"] + flags, log: directory.appendingPathComponent("log").path)
+            program, launcher.isEmpty ? Array(words.dropFirst()) : words,
+            log: directory.appendingPathComponent("log").path)
         self.child = child
         guard waits else { return }
         // A debug build on a machine that is busy with other tests, or under a sanitizer.

@@ -6,6 +6,7 @@ package final class ServerAPI {
         package var status: Int
         package var code: String
         package var message: String
+        package var retry: String
     }
 
     package let http: HTTPConnection
@@ -37,7 +38,7 @@ package final class ServerAPI {
             let error = json["error"]
             throw Refused(
                 status: response.status, code: error["code"].string ?? "",
-                message: error["message"].string ?? "")
+                message: error["message"].string ?? "", retry: error["retry"].string ?? "")
         }
         return json
     }

@@ -58,7 +58,9 @@ struct Crammed {
         _ = perform(.put(id: "c1", ConversationFields(participants: ["a"])))
         guard case .success = send("m1") else { exit(10) }
         limit(4_096)
-        guard case .failure(.originUnavailable) = send("m2") else { exit(11) }
+        guard case .failure(let refusal) = send("m2"), refusal.code == .originUnavailable,
+            refusal.retry == .later
+        else { exit(11) }
         guard !embedded.isWritable else { exit(12) }
         // Reading goes on.
         guard

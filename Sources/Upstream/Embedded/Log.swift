@@ -89,12 +89,17 @@ final class Log: BatchWork {
     }
 
     func rolledBack(_ jobs: [Job], because error: CacheError) {
+        let refusal = error.isOfTheDisk ? Self.unwritable : RequestError.originUnavailable
         let failures = jobs.compactMap { job -> UpstreamOutput? in
             guard case .perform(_, _, let token) = job else { return nil }
-            return .performed(token: token, .failure(.originUnavailable))
+            return .performed(token: token, .failure(refusal))
         }
         finish(jobs, failures)
     }
+
+    /// The disk is full or fails; what is there can be read.
+    private static let unwritable = RequestError(
+        .originUnavailable, "the origin can't write its log", retry: .later)
 
     /// Answers the questions of the batch, from what is now in the file, and delivers everything.
     private func finish(_ jobs: [Job], _ outputs: [UpstreamOutput]) {
