@@ -11,6 +11,10 @@ package final class GatewayProcess {
     package let port: Int
     package let internalPort: Int
     package var settings: [String: String]
+    /// A configuration file below the settings, for keys that a reload is to change.
+    package var file: URL?
+    /// A program, with its words, that becomes this one: whatever has to be so at its start.
+    package var launcher: [String] = []
     private var child: ChildProcess?
     private var redis: RedisProcess?
 
@@ -57,8 +61,11 @@ package final class GatewayProcess {
         let flags = settings.sorted { $0.key < $1.key }.flatMap {
             ["--set", "\($0.key)=\($0.value)"]
         }
+        let words = launcher + [try Self.binary(), "serve"]
+        let more = file.map { ["--config", $0.path] } ?? []
         let child = try ChildProcess(
-            Self.binary(), ["serve"] + flags, log: directory.appendingPathComponent("log").path)
+            words[0], words.dropFirst() + more + flags,
+            log: directory.appendingPathComponent("log").path)
         self.child = child
         guard waits else { return }
         // A debug build on a machine that is busy with other tests, or under a sanitizer.
@@ -117,7 +124,9 @@ package final class GatewayProcess {
         try HTTPConnection(port: internalPort).send("GET", path, deadline: .after(.seconds(10)))
     }
 
-    package func api() -> ServerAPI { ServerAPI(port: port, apiKey: Self.apiKey) }
+    package func api(learnsWrites: Bool = true) -> ServerAPI {
+        ServerAPI(port: port, apiKey: Self.apiKey, learnsWrites: learnsWrites)
+    }
 
     /// A client that has said `connect`.
     ///
@@ -157,6 +166,11 @@ extension GatewayProcess {
     /// - Throws: `TestFailure` where it does not run.
     package func figures() throws -> Figures {
         guard let processID, isRunning else { throw TestFailure("the gateway does not run") }
+        return try Self.figures(of: processID)
+    }
+
+    /// - Throws: Foundation's error where there is no such process.
+    package static func figures(of processID: pid_t) throws -> Figures {
         let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
         let resident = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
         let kilobytes = resident.flatMap { Int($0.filter(\.isNumber)) } ?? 0
