@@ -34,12 +34,6 @@ final class Chronicle: Sendable {
     /// The changes of all logs.
     var changeCount: Int { state.withLock { $0.books.values.reduce(0) { $0 + $1.known } } }
 
-    /// - Parameter record: as the origin has it, with the head: the first change of the log.
-    func begin(_ conversation: String, _ record: JSONValue) {
-        learn(head: record["head"], of: conversation)
-        learn(record: record, of: conversation)
-    }
-
     func learn(head: JSONValue, of conversation: String) {
         change(conversation) { book in
             try book.truth.learn(head: head)

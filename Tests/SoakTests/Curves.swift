@@ -36,7 +36,7 @@ struct Curves {
             let y = floor - Self.depth * part / 2
             svg +=
                 "<path d=\"M\(Self.left) \(y)H\(Self.width - Self.right)\" stroke=\"#cbd5e0\"/>\n"
-            let value = Int((most * Double(part) / 2).rounded())
+            let value = (most * Double(part) * 5).rounded() / 10
             svg += Picture.text("\(value)", x: Self.left - 6, y: y + 4, anchor: "end")
             let minute = Int((length * Double(part) / 120).rounded())
             let place = x(length * Double(part) / 2)

@@ -30,10 +30,7 @@ extension Guest {
     /// What keeps it there: a token that is good, its subscriptions, an answer to what it wrote.
     private func stay() throws {
         if refreshes, expiry < .now + .seconds(3) {
-            let seconds = Int.random(in: 12...40, using: &random)
-            expiry = .now + .seconds(seconds)
-            let token = house.keys.token(user, seconds: seconds)
-            try ask("refresh", ["token": .string(token)], .refresh)
+            try ask("refresh", ["token": .string(nextToken())], .refresh)
         }
         for conversation in conversations where !client.holder(conversation).isSubscribed {
             try subscribe(conversation)

@@ -82,6 +82,8 @@ final class Guest {
     /// When its token runs out, and whether it means to get another before.
     var expiry = ContinuousClock.now
     var refreshes = true
+    /// For how long its tokens are good.
+    private var lifetimes = 12...40
     /// Until when it reads nothing.
     var restsUntil = ContinuousClock.now
     /// Until when the disk of a gateway is full, or was just now.
@@ -131,12 +133,23 @@ final class Guest {
         state = .arriving
         figures.visits += 1
         refreshes = random.happens(70)
-        // A few leave before that, and some it sends away.
-        let seconds = Int.random(in: 12...40, using: &random)
-        expiry = .now + .seconds(seconds)
-        let token = house.keys.token(user, seconds: seconds)
-        asked[try client.send("connect", ["token": .string(token)])] = .connect
+        asked[try client.send("connect", ["token": .string(nextToken())])] = .connect
     }
+
+    func nextToken() -> String {
+        let seconds = Int.random(in: lifetimes, using: &random)
+        expiry = .now + .seconds(seconds)
+        return house.keys.token(user, seconds: seconds)
+    }
+
+    /// From here on it has tokens that last, the first as soon as it looks.
+    func settle() {
+        lifetimes = 1200...1200
+        (expiry, refreshes) = (.now, true)
+    }
+
+    /// It is there to be asked, and stays.
+    var isSettled: Bool { isHere && asked.isEmpty && expiry > .now + .seconds(600) }
 
     /// Falls off the network, and comes back after a while.
     func cut(_ time: Duration) {

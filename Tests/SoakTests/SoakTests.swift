@@ -28,13 +28,16 @@ import Testing
         let seed = UInt64(truncatingIfNeeded: Self.number("TEST_SEED") ?? 7)
         print("soak: \(Int(length)) s, seed \(seed)")
         let stage = try Stage(length: length, seed: seed, samples: Self.report("soak.jsonl"))
-        let outcome = Result { try stage.run() }
-        // What was seen until then helps to see what went wrong.
+        do {
+            try stage.run()
+            try stage.settle()
+        } catch {
+            // What was found until then says more.
+            stage.accuse("ended: \(error)")
+        }
         let curves = Curves(stage.sampler.samples, stage.sampler.marks)
         try Data(curves.picture.utf8).write(to: Self.report("soak.svg"))
-        try outcome.get()
-        try stage.settle()
-        let faults = try stage.judge()
+        let faults = stage.judge()
         #expect(faults.isEmpty, "\(faults.joined(separator: "\n"))")
         expectLively(stage, length)
         stage.report()
