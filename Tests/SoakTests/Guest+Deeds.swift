@@ -77,8 +77,10 @@ extension Guest {
     private func write() {
         guard writing == nil else { return }
         let dice = Int.random(in: 0..<100, using: &random)
+        // What is older the origin may have trimmed, after two bursts, before it can be changed.
+        living.removeAll { $0.at + .seconds(40) < .now }
         if dice < 30, !living.isEmpty {
-            let (conversation, id) = living.removeLast()
+            let (conversation, id, _) = living.removeLast()
             var params: JSONValue = ["conversation": .string(conversation), "id": .string(id)]
             if dice < 20 { params["body"] = .string("\(user) edits \(id)") }
             let method = dice < 20 ? "editMessage" : "deleteMessage"

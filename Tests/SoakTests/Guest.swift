@@ -76,7 +76,7 @@ final class Guest {
     var random: SplitMix64
     var writing: Writing?
     /// Own messages that were not changed yet, the newest last.
-    var living: [(conversation: String, id: String)] = []
+    var living: [(conversation: String, id: String, at: ContinuousClock.Instant)] = []
     var count = 0
     var nextLook = ContinuousClock.now
     /// When its token runs out, and whether it means to get another before.
@@ -205,7 +205,7 @@ final class Guest {
         case .subscribe(let conversation):
             // Nothing is ever lost here, but what the origin can't confirm while it is away.
             if result["reset"].bool == true, result["open"].bool != true {
-                accuse("\(conversation) was reset, and lost nothing")
+                accuse("\(conversation) was reset at \(result["head"]), and lost nothing")
             }
         case .write: wrote(result["message"])
         case .leave, .other: break
@@ -231,8 +231,7 @@ final class Guest {
         figures.writes += 1
         house.ledger.note(writing.conversation, message)
         guard writing.method == "sendMessage" else { return }
-        living.append((writing.conversation, message["id"].string ?? ""))
-        // What is older the origin may have trimmed before it can be changed.
+        living.append((writing.conversation, message["id"].string ?? "", .now))
         if living.count > 20 { living.removeFirst() }
     }
 
