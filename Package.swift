@@ -93,6 +93,7 @@ let package = Package(
         tests("HouseTests", []),
         tests("BenchTests", ["Bench", "TestSupport", "gapless"]),
         tests("GatewayTests", ["TestSupport", "gapless"]),
+        tests("SoakTests", ["Bench", "TestSupport", "gapless"]),
         tests("FaultTests", ["TestSupport", "gapless", "CSQLite"]),
         tests("WebSocketsTests", ["WebSockets"]),
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),

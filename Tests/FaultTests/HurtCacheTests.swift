@@ -77,9 +77,11 @@ private final class Cache {
     private func startWriters(_ name: String) throws {
         let lines = try ChatLog.days()[0].lines.filter { !$0.text.isEmpty }
         writers = [near, far].enumerated().map { index, gateway in
-            LineWriter.start(
+            var habit = LineWriter.Habit()
+            habit.admits = index == 0
+            return LineWriter.start(
                 "\(name)-\(index)", port: gateway.port, lines: lines, conversations: ids,
-                ledger: ledger, seed: random.next(), admits: index == 0)
+                ledger: ledger, seed: random.next(), habit: habit)
         }
     }
 

@@ -68,11 +68,13 @@ extension Faults {
             _ round: Int, _ holders: [String: [String: Holder]], _ random: inout SplitMix64
         ) throws -> (watchers: [Watcher], told: [[String: Truth]]) {
             let lines = try ChatLog.days()[0].lines.filter { !$0.text.isEmpty }
-            let writers = (0..<2).map {
-                LineWriter.start(
-                    "writer-\(round)-\($0)", port: far.port, lines: lines,
+            let writers = (0..<2).map { place in
+                var habit = LineWriter.Habit()
+                habit.admits = place == 0
+                return LineWriter.start(
+                    "writer-\(round)-\(place)", port: far.port, lines: lines,
                     conversations: Self.conversations, ledger: Ledger(), seed: random.next(),
-                    admits: $0 == 0)
+                    habit: habit)
             }
             let swarm = ClientSwarm()
             var watchers: [Watcher] = []
@@ -160,11 +162,5 @@ extension Faults {
             Faults.report(
                 "start | messages cached \(thousands)000 | listening after \(took.text) s")
         }
-    }
-}
-
-extension SplitMix64 {
-    mutating func happens(_ percent: Int) -> Bool {
-        Int.random(in: 0..<100, using: &self) < percent
     }
 }

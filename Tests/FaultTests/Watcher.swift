@@ -108,19 +108,11 @@ final class Watcher {
         guard state == "online", faults.count < 10 else { return }
         for conversation in conversations {
             let holder = client.holder(conversation)
-            guard holder.isSubscribed, !holder.isOpen else { continue }
-            let top = holder.head["seq"].int ?? 0
-            for entry in ledger.overdue(conversation, at: moment, above: holder.asOf) {
-                let rev = holder.held[entry.seq]?["rev"].int ?? 0
-                let isKnownMissing = entry.seq <= top && !holder.runs.contains(entry.seq)
-                guard rev < entry.rev, !isKnownMissing,
-                    silent.insert("\(conversation) \(entry.rev)").inserted
-                else {
-                    continue
-                }
+            for entry in ledger.silent(conversation, to: holder, at: moment)
+            where silent.insert("\(conversation) \(entry.rev)").inserted {
                 faults.append(
                     "\(conversation): change \(entry.rev) of slot \(entry.seq) is silent"
-                        + " (asOf \(holder.asOf), held \(rev))")
+                        + " (asOf \(holder.asOf), held \(holder.held[entry.seq]?["rev"] ?? .null))")
                 break
             }
         }

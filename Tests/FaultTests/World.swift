@@ -88,12 +88,13 @@ final class World {
         let lines = try ChatLog.days().flatMap(\.lines).filter { !$0.text.isEmpty }
         for (place, gateway) in gateways.enumerated() {
             for (number, group) in plan.groups.enumerated() {
+                var habit = LineWriter.Habit()
+                habit.admits = place == 0 && !plan.expectsLosses
+                habit.expectsLosses = plan.expectsLosses
                 writers.append(
                     LineWriter.start(
                         "writer-\(place)-\(number)", port: gateway.port, lines: lines,
-                        conversations: group, ledger: ledger, seed: random.next(),
-                        admits: place == 0 && !plan.expectsLosses,
-                        expectsLosses: plan.expectsLosses))
+                        conversations: group, ledger: ledger, seed: random.next(), habit: habit))
             }
             probers.append(Prober(gateway))
         }

@@ -5,9 +5,9 @@ import Testing
 /// The promises of `protocol.md`, kept by the real program: its own process, SQLite file and
 /// sockets. The suites run one after the other, since each of them takes what two cores give.
 ///
-/// Two variables of the environment change a run: `TEST_SCALE` makes it so many times as
-/// long (`make soak` does), and `TEST_SEED` begins the random choices elsewhere. The
-/// threads and sockets of a run are not repeated by its seed, only its choices.
+/// Two variables of the environment change a run: `TEST_SCALE` makes it so many times as long, and
+/// `TEST_SEED` begins the random choices elsewhere. The threads and sockets of a run are not
+/// repeated by its seed, only its choices.
 @Suite(.serialized) enum LiveGateway {
     static let scale = max(1, number("TEST_SCALE") ?? 1)
 
@@ -20,11 +20,5 @@ import Testing
 
     private static func number(_ name: String) -> Int? {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
-    }
-}
-
-extension SplitMix64 {
-    mutating func happens(_ percent: Int) -> Bool {
-        Int.random(in: 0..<100, using: &self) < percent
     }
 }

@@ -41,7 +41,7 @@ final class Wanderer {
         case 30..<36:
             let request = try client.send("unsubscribeMessages", ["conversation": .string(id)])
             asked[request] = (nil, id)
-        case 36..<70: try fetch(id)
+        case 36..<70: try ask("fetchMessages", client.randomPage(of: id, using: &random))
         case 70..<80:
             try ask("typing", ["conversation": .string(id), "state": "begin"])
         case 80..<88:
@@ -83,23 +83,6 @@ final class Wanderer {
         var params = client.subscription(id, limit: Int.random(in: 1...60, using: &random))
         if random.happens(10) { params["have"] = .null }
         asked[try client.send("subscribeMessages", params)] = (id, nil)
-    }
-
-    /// A piece of what it lacks, if it lacks anything, or a page anywhere.
-    private func fetch(_ id: String) throws {
-        let limit = JSONValue.int(Int.random(in: 1...40, using: &random))
-        var params: JSONValue = ["conversation": .string(id), "limit": limit]
-        let holder = client.holder(id)
-        if random.happens(60), let gap = holder.missing().ranges.randomElement(using: &random) {
-            params["after"] = .int(gap.lowerBound - 1)
-            params["before"] = .int(gap.upperBound + 1)
-        } else if random.happens(70) {
-            let top = holder.head["seq"].int ?? 0
-            let anchor = ["before", "after", "around"].randomElement(using: &random) ?? "around"
-            params[anchor] = .int(Int.random(in: 1...(top + 1), using: &random))
-        }
-        if random.happens(50) { params["order"] = "asc" }
-        try ask("fetchMessages", params)
     }
 
     private func ask(_ method: String, _ params: JSONValue) throws {

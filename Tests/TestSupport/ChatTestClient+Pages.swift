@@ -50,6 +50,26 @@ extension ChatTestClient {
     }
 }
 
+extension ChatTestClient {
+    /// The params of `fetchMessages` for a piece of what the client lacks, if it lacks anything, or
+    /// for a page anywhere.
+    package func randomPage(of conversation: String, using random: inout SplitMix64) -> JSONValue {
+        let limit = JSONValue.int(Int.random(in: 1...40, using: &random))
+        var params: JSONValue = ["conversation": .string(conversation), "limit": limit]
+        let holder = holder(conversation)
+        if random.happens(60), let gap = holder.missing().ranges.randomElement(using: &random) {
+            params["after"] = .int(gap.lowerBound - 1)
+            params["before"] = .int(gap.upperBound + 1)
+        } else if random.happens(70) {
+            let top = holder.head["seq"].int ?? 0
+            let anchor = ["before", "after", "around"].randomElement(using: &random) ?? "around"
+            params[anchor] = .int(Int.random(in: 1...(top + 1), using: &random))
+        }
+        if random.happens(50) { params["order"] = "asc" }
+        return params
+    }
+}
+
 extension Holder {
     /// What lies between `low` and the head, and is not held.
     package func missing(from low: Int = 1) -> Intervals {

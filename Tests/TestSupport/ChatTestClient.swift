@@ -20,7 +20,7 @@ package final class ChatTestClient {
     }
 
     package private(set) var connection: WebSocketConnection
-    package let port: Int
+    package private(set) var port: Int
     private let receiveBuffer: Int?
     package var user = ""
     package private(set) var session = ClientSession()
@@ -57,8 +57,17 @@ package final class ChatTestClient {
     @discardableResult
     package func reconnect() throws -> JSONValue {
         disconnect()
-        connection = try WebSocketConnection(port: port, receiveBuffer: receiveBuffer)
+        try reopen(port: port)
         return try connect(user: user)
+    }
+
+    /// Makes a new connection, perhaps to another gateway, and says nothing yet.
+    ///
+    /// - Throws: `TestFailure` or `WebSocketConnection.UpgradeRefused`.
+    package func reopen(port: Int) throws {
+        self.port = port
+        connection = try WebSocketConnection(
+            port: port, receiveBuffer: receiveBuffer, deadline: .after(.seconds(10)))
     }
 
     /// Drops the socket without a close frame.
@@ -72,6 +81,12 @@ package final class ChatTestClient {
     }
 
     // MARK: Requests
+
+    /// What was recorded since the last call.
+    package func takeRecording() -> [Step] {
+        defer { recording = [] }
+        return recording
+    }
 
     /// Sends a request and goes on.
     ///

@@ -11,6 +11,8 @@ package final class GatewayProcess {
     package let port: Int
     package let internalPort: Int
     package var settings: [String: String]
+    /// A configuration file below the settings, for keys that a reload is to change.
+    package var file: URL?
     /// What the program is started by, from the next start on: a command and its words that become
     /// the program in the same process, as `nsenter` and `fiu-run` do.
     package var launcher: [String]
@@ -63,7 +65,8 @@ package final class GatewayProcess {
         let flags = settings.sorted { $0.key < $1.key }.flatMap {
             ["--set", "\($0.key)=\($0.value)"]
         }
-        let words = try launcher + [Self.binary(), "serve"] + flags
+        let more = file.map { ["--config", $0.path] } ?? []
+        let words = try launcher + [Self.binary(), "serve"] + more + flags
         // Looks a command up where the shell would.
         let program = launcher.isEmpty ? words[0] : "/usr/bin/env"
         let child = try ChildProcess(
@@ -127,7 +130,9 @@ package final class GatewayProcess {
         try HTTPConnection(port: internalPort).send("GET", path, deadline: .after(.seconds(10)))
     }
 
-    package func api() -> ServerAPI { ServerAPI(port: port, apiKey: Self.apiKey) }
+    package func api(learnsWrites: Bool = true) -> ServerAPI {
+        ServerAPI(port: port, apiKey: Self.apiKey, learnsWrites: learnsWrites)
+    }
 
     /// A client that has said `connect`.
     ///
@@ -167,6 +172,11 @@ extension GatewayProcess {
     /// - Throws: `TestFailure` where it does not run.
     package func figures() throws -> Figures {
         guard let processID, isRunning else { throw TestFailure("the gateway does not run") }
+        return try Self.figures(of: processID)
+    }
+
+    /// - Throws: Foundation's error where there is no such process.
+    package static func figures(of processID: pid_t) throws -> Figures {
         let status = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
         let resident = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
         let kilobytes = resident.flatMap { Int($0.filter(\.isNumber)) } ?? 0

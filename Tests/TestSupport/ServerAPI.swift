@@ -1,3 +1,5 @@
+import Glibc
+
 /// The server API of a running gateway, as a backend uses it. What it learns of each log goes into
 /// `truths`, for the oracle.
 package final class ServerAPI {
@@ -41,6 +43,29 @@ package final class ServerAPI {
                 message: error["message"].string ?? "", retry: error["retry"].string ?? "")
         }
         return json
+    }
+
+    /// Makes the call until it is answered, also by a gateway that is not there for a while.
+    ///
+    /// - Parameter onRefusal: called before it is made again.
+    /// - Throws: `Refused`, where the answer is another one than that the origin can't be reached;
+    ///   the last failure, where that goes on for a minute.
+    @discardableResult
+    package static func insist<Answer>(
+        onRefusal: () -> Void = {}, _ call: () throws -> Answer
+    ) throws -> Answer {
+        let deadline = Deadline.after(.seconds(60))
+        while true {
+            do {
+                return try call()
+            } catch let error as Refused {
+                guard error.code == "origin_unavailable", !deadline.isOver else { throw error }
+            } catch let error as TestFailure {
+                guard !deadline.isOver else { throw error }
+            }
+            onRefusal()
+            usleep(20_000)
+        }
     }
 
     // MARK: Writing

@@ -42,6 +42,19 @@ package struct Truth: Sendable {
             marks[rev] = mark
         }
 
+        /// Lets go of the values below `rev` that were written over, and of all values below it of
+        /// the places below `floor`.
+        mutating func forget(below rev: Int, floor: Int) {
+            for (slot, all) in revs {
+                var gone = all.prefix { $0 < rev }
+                if slot == 0 || slot >= floor { gone = gone.dropLast() }
+                guard !gone.isEmpty else { continue }
+                for rev in gone { changes[rev] = nil }
+                revs[slot] = gone.count == all.count ? nil : Array(all.dropFirst(gone.count))
+            }
+            marks = marks.filter { $0.key >= rev }
+        }
+
         /// The newest change of the slot that is not above `rev`.
         package func lastChange(of slot: Int, atMost rev: Int) -> Int? {
             revs[slot]?.last { $0 <= rev }
@@ -86,6 +99,12 @@ package struct Truth: Sendable {
     package mutating func learn(record: JSONValue, epoch name: String) throws {
         let value = Self.slotZero(record)
         try logs[name, default: Log()].learn(slot: 0, rev: record.required("rev"), value)
+    }
+
+    /// Lets go of what no holder can have any more, where the log stood at `rev` and at `floor`
+    /// longer ago than any of them is behind.
+    package mutating func forget(below rev: Int, floor: Int) {
+        epoch.map { logs[$0]?.forget(below: rev, floor: floor) }
     }
 
     /// The part of a conversation object that is slot 0: neither per user nor derived from other

@@ -35,16 +35,8 @@ struct Plot {
 
     /// The plots of a scenario below each other, in one picture.
     static func page(_ plots: [Plot]) -> String {
-        var y = 0
-        var parts: [String] = []
-        for plot in plots where !plot.groups.isEmpty {
-            parts.append("<g transform=\"translate(0 \(y))\">\n\(plot.body)</g>\n")
-            y += plot.height + 24
-        }
-        return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(width)\" height=\"\(y)\" "
-            + "viewBox=\"0 0 \(width) \(y)\" font-family=\"sans-serif\" font-size=\"12\">\n"
-            + "<rect width=\"\(width)\" height=\"\(y)\" fill=\"white\"/>\n"
-            + parts.joined() + "</svg>\n"
+        let parts = plots.filter { !$0.groups.isEmpty }.map { ($0.body, $0.height) }
+        return Picture.page(parts, width: width)
     }
 
     private var servers: [String] {
@@ -61,12 +53,12 @@ struct Plot {
         let most = groups.flatMap(\.bars).flatMap(\.spread.values).max() ?? 1
         let scale = Double(Self.width - Self.left - 110) / max(most, 1e-9)
         let servers = servers
-        var svg = "<text x=\"8\" y=\"22\" font-size=\"15\">\(Self.escaped(title))</text>\n"
+        var svg = "<text x=\"8\" y=\"22\" font-size=\"15\">\(Picture.escaped(title))</text>\n"
         var y = Self.head
         for group in groups {
             for bar in group.bars {
                 let label = "\(group.name) \(bar.server)"
-                svg += text(label, x: Self.left - 8, y: y + 13, anchor: "end")
+                svg += Picture.text(label, x: Self.left - 8, y: y + 13, anchor: "end")
                 let colour = Self.colours[
                     (servers.firstIndex(of: bar.server) ?? 0) % Self.colours.count]
                 let end = Self.left + Int(bar.spread.median * scale)
@@ -78,7 +70,8 @@ struct Plot {
                 let middle = y + Self.bar / 2
                 svg += "<path d=\"M\(low) \(middle)H\(high)\" stroke=\"black\"/>\n"
                 let value = Self.words(bar.spread.median)
-                svg += text("\(value) \(unit)", x: max(end, high) + 6, y: y + 13, anchor: "start")
+                svg += Picture.text(
+                    "\(value) \(unit)", x: max(end, high) + 6, y: y + 13, anchor: "start")
                 y += Self.bar
             }
             y += 14
@@ -86,22 +79,7 @@ struct Plot {
         return svg
     }
 
-    private func text(_ text: String, x: Int, y: Int, anchor: String) -> String {
-        "<text x=\"\(x)\" y=\"\(y)\" text-anchor=\"\(anchor)\">\(Self.escaped(text))</text>\n"
-    }
-
     private static func words(_ value: Double) -> String {
         value < 10_000 ? "\(Int(value.rounded()))" : "\(Int((value / 1000).rounded())) k"
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.reduce(into: "") { result, letter in
-            switch letter {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            default: result.append(letter)
-            }
-        }
     }
 }

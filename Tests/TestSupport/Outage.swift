@@ -1,8 +1,7 @@
 import Glibc
-import TestSupport
 
 /// The ways in which a gateway and its Redis can lose each other.
-enum Outage: String, CaseIterable, Sendable {
+package enum Outage: String, CaseIterable, Sendable {
     case killed = "server killed"
     case cut = "link cut"
     case refused = "link refused"
@@ -14,7 +13,7 @@ enum Outage: String, CaseIterable, Sendable {
     case stopped = "server stopped"
 
     /// It is over at once, and the gateway comes back as fast as it can.
-    var isMomentary: Bool {
+    package var isMomentary: Bool {
         switch self {
         case .cut, .feedsKilled, .commandsKilled: true
         case .killed, .refused, .stalled, .flapping, .paused, .stopped: false
@@ -22,10 +21,10 @@ enum Outage: String, CaseIterable, Sendable {
     }
 
     /// The feed is down for long enough that somebody who asks readiness now and then sees it.
-    var showsInReadiness: Bool { !isMomentary && self != .flapping }
+    package var showsInReadiness: Bool { !isMomentary && self != .flapping }
 
     /// It is the way of one gateway that fails, not the server of both.
-    var isOfTheLink: Bool {
+    package var isOfTheLink: Bool {
         switch self {
         case .cut, .refused, .stalled, .flapping: true
         case .killed, .feedsKilled, .commandsKilled, .paused, .stopped: false
@@ -33,13 +32,13 @@ enum Outage: String, CaseIterable, Sendable {
     }
 
     /// The feed breaks, so that everybody has to be told.
-    var breaksFeeds: Bool { self != .commandsKilled }
+    package var breaksFeeds: Bool { self != .commandsKilled }
 
     /// Milliseconds: longer than it may take to be noticed.
     private static let pause = 3500
 
     /// - Throws: `TestFailure`.
-    func begin(_ redis: LinkedRedis) throws {
+    package func begin(_ redis: LinkedRedis) throws {
         let (redis, proxy) = (redis.server, redis.proxy)
         switch self {
         case .killed: redis.kill()
@@ -55,7 +54,7 @@ enum Outage: String, CaseIterable, Sendable {
     }
 
     /// - Throws: `TestFailure`.
-    func end(_ redis: LinkedRedis) throws {
+    package func end(_ redis: LinkedRedis) throws {
         let (redis, proxy) = (redis.server, redis.proxy)
         switch self {
         case .killed: try redis.restart()

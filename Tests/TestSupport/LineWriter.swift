@@ -1,46 +1,55 @@
 import Glibc
-import TestSupport
 
 /// A backend that writes the lines of real conversations by way of one gateway, edits and deletes
 /// some, and makes each call again until it is answered: by its id a message stays one. Of each
 /// message the content changes at most once, so that a call that arrives late changes nothing.
-struct LineWriter {
+package struct LineWriter {
+    /// What it writes, and what it may meet.
+    package struct Habit: Sendable {
+        /// Whether it has people join: two who do would not learn each of the records between.
+        package var admits = false
+        /// Whether the origin may lose what it acknowledged.
+        package var expectsLosses = false
+        /// Whether what it was told of is kept, for `Background.join`.
+        package var remembers = true
+        /// Microseconds between two calls.
+        package var pause: UInt32 = 30_000
+        /// How many of its messages it may still change: those that the origin is sure to have.
+        package var recent = Int.max
+
+        package init() {}
+    }
+
     private let api: ServerAPI
     private let name: String
     private let ledger: Ledger
     private let lines: [ChatLog.Line]
     private let conversations: [String]
     private let stop: Background<[String: Truth]>.Stop
-    /// Whether it has people join: two who do would not learn each of the records between.
-    private let admits: Bool
-    /// Whether the origin may lose what it acknowledged.
-    private let expectsLosses: Bool
+    private let habit: Habit
     private var random: SplitMix64
     /// Own messages as they were sent.
     private var living: [(conversation: String, id: String)] = []
     private var count = 0
 
-    /// Microseconds between two calls.
-    private static let pause: UInt32 = 30_000
-
     /// Starts one on a thread of its own.
-    static func start(
+    package static func start(
         _ name: String, port: Int, lines: [ChatLog.Line], conversations: [String],
-        ledger: Ledger, seed: UInt64, admits: Bool, expectsLosses: Bool = false
+        ledger: Ledger, seed: UInt64, habit: Habit
     ) -> Background<[String: Truth]> {
         Background { stop in
             var writer = LineWriter(
                 api: ServerAPI(
-                    port: port, apiKey: GatewayProcess.apiKey, learnsWrites: !expectsLosses),
+                    port: port, apiKey: GatewayProcess.apiKey,
+                    learnsWrites: habit.remembers && !habit.expectsLosses),
                 name: name, ledger: ledger, lines: lines, conversations: conversations,
-                stop: stop, admits: admits, expectsLosses: expectsLosses,
-                random: SplitMix64(seed: seed))
+                stop: stop, habit: habit, random: SplitMix64(seed: seed))
             for conversation in conversations {
                 try writer.insist { _ = try $0.learnChanges(of: conversation) }
             }
             while !stop.isOver {
                 try writer.write()
-                usleep(pause)
+                usleep(habit.pause)
             }
             return writer.api.truths
         }
@@ -53,7 +62,8 @@ struct LineWriter {
             living.swapAt(place, living.count - 1)
             living.removeLast()
             try change(id, in: conversation, deletes: dice < 6)
-        } else if dice < 22, admits, let conversation = conversations.randomElement(using: &random)
+        } else if dice < 22, habit.admits,
+            let conversation = conversations.randomElement(using: &random)
         {
             try join(conversation)
         } else {
@@ -79,6 +89,7 @@ struct LineWriter {
         }
         for message in stored { ledger.note(conversation, message) }
         living += messages.map { (conversation, $0["id"].string ?? "") }
+        if living.count > habit.recent { living.removeFirst(living.count - habit.recent) }
     }
 
     private func change(_ id: String, in conversation: String, deletes: Bool) throws {
@@ -89,7 +100,9 @@ struct LineWriter {
                     : try api.edit(id, in: conversation, ["body": .string("\(name) edits \(id)")])
             }
             ledger.note(conversation, stored)
-        } catch let error as ServerAPI.Refused where error.code == "not_found" && expectsLosses {
+        } catch let error as ServerAPI.Refused
+            where error.code == "not_found" && habit.expectsLosses
+        {
             // The message was lost.
         }
     }
@@ -101,23 +114,8 @@ struct LineWriter {
         try insist { try $0.add(user, to: conversation) }
     }
 
-    /// Makes the call until it is answered, also by a gateway that is not there for a while.
-    ///
-    /// - Throws: `Refused`, where the answer is another one than that the origin can't be reached;
-    ///   the last failure, where the run is over.
     @discardableResult
     private func insist<Answer>(_ call: (ServerAPI) throws -> Answer) throws -> Answer {
-        let deadline = Deadline.after(.seconds(60))
-        while true {
-            do {
-                return try call(api)
-            } catch let error as ServerAPI.Refused {
-                guard error.code == "origin_unavailable", !deadline.isOver else { throw error }
-            } catch let error as TestFailure {
-                guard !deadline.isOver else { throw error }
-            }
-            ledger.noteRefusal()
-            usleep(20_000)
-        }
+        try ServerAPI.insist(onRefusal: ledger.noteRefusal) { try call(api) }
     }
 }

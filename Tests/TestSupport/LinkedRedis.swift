@@ -1,12 +1,11 @@
 import Glibc
-import TestSupport
 
 /// One Redis, and the way to it of one gateway that can fail.
-final class LinkedRedis {
-    let server: RedisProcess
-    let proxy: TCPProxy
+package final class LinkedRedis {
+    package let server: RedisProcess
+    package let proxy: TCPProxy
 
-    init() throws {
+    package init() throws {
         server = try RedisProcess()
         proxy = try TCPProxy(to: server.port)
     }
@@ -17,10 +16,10 @@ final class LinkedRedis {
     }
 
     /// Of a gateway that goes by way of the proxy.
-    var linkedSettings: [String: String] {
+    package var linkedSettings: [String: String] {
         ["upstream.redis.url": "redis://127.0.0.1:\(proxy.port)/0"]
     }
 
     /// Of a gateway whose link stays.
-    var directSettings: [String: String] { ["upstream.redis.url": server.url] }
+    package var directSettings: [String: String] { ["upstream.redis.url": server.url] }
 }

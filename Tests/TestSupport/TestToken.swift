@@ -1,26 +1,25 @@
 import Foundation
-import TestSupport
 
 /// JSON web tokens signed with HS256, made here from RFC 7515, RFC 2104 and FIPS 180-4, so that the
 /// gateway's own cryptography is not checked by itself.
-struct TestToken {
-    static let secret = "a secret of the tests, which is long enough"
+package struct TestToken {
+    package static let secret = "a secret of the tests, which is long enough"
 
-    var header: JSONValue = ["alg": "HS256", "typ": "JWT"]
-    var claims: JSONValue
-    var secret = Self.secret
+    package var header: JSONValue = ["alg": "HS256", "typ": "JWT"]
+    package var claims: JSONValue
+    package var secret = Self.secret
 
     /// A good token of this user.
     ///
     /// - Parameter seconds: How long it is good; negative if it no longer is.
-    init(user: String, expiresIn seconds: Int = 3600) {
+    package init(user: String, expiresIn seconds: Int = 3600) {
         claims = ["sub": .string(user), "exp": .int(Self.now + seconds)]
     }
 
-    static var now: Int { Int(Date().timeIntervalSince1970) }
+    package static var now: Int { Int(Date().timeIntervalSince1970) }
 
     /// The token with another claim, or without one.
-    func with(_ name: String, _ value: JSONValue?) -> TestToken {
+    package func with(_ name: String, _ value: JSONValue?) -> TestToken {
         var token = self
         var members = claims.object ?? [:]
         members[name] = value
@@ -28,13 +27,13 @@ struct TestToken {
         return token
     }
 
-    var text: String {
+    package var text: String {
         let signed = Self.base64(header.bytes) + "." + Self.base64(claims.bytes)
         let code = Self.code(of: Array(signed.utf8), key: Array(secret.utf8))
         return signed + "." + Self.base64(code)
     }
 
-    static func base64(_ bytes: [UInt8]) -> String {
+    package static func base64(_ bytes: [UInt8]) -> String {
         String(
             Data(bytes).base64EncodedString().compactMap { character -> Character? in
                 switch character {
