@@ -95,14 +95,7 @@ private final class Cache {
 
     /// Lets everybody live until something holds; nobody may take a hole for silence meanwhile.
     private func live(until condition: () throws -> Bool) throws -> Bool {
-        let deadline = Deadline.standard
-        while !deadline.isOver {
-            let due = ContinuousClock.now - Faults.deadline - Faults.margin
-            try swarm.turn(milliseconds: 20)
-            for watcher in watchers { watcher.checkFresh(ledger, at: due) }
-            if try condition() { return true }
-        }
-        return false
+        try swarm.live(Deadline.standard, watchers, ledger, until: condition)
     }
 
     /// Until so much more was said, and everybody has been told of it.

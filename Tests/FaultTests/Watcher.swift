@@ -164,3 +164,23 @@ final class Watcher {
         }
     }
 }
+
+extension ClientSwarm {
+    /// Lets everybody live until something holds; none of the watchers may take a hole for silence
+    /// meanwhile.
+    ///
+    /// - Returns: Whether it came to hold in time.
+    /// - Throws: what a client throws.
+    func live(
+        _ deadline: Deadline, _ watchers: [Watcher], _ ledger: Ledger,
+        until condition: () throws -> Bool
+    ) throws -> Bool {
+        while !deadline.isOver {
+            let due = ContinuousClock.now - Faults.deadline - Faults.margin
+            try turn(milliseconds: 20)
+            for watcher in watchers { watcher.checkFresh(ledger, at: due) }
+            if try condition() { return true }
+        }
+        return false
+    }
+}

@@ -110,14 +110,7 @@ final class World {
     /// - Returns: Whether it came to hold in time.
     /// - Throws: what a client throws.
     func live(_ time: Duration, until condition: () throws -> Bool = { false }) throws -> Bool {
-        let deadline = Deadline.after(time)
-        while !deadline.isOver {
-            let due = ContinuousClock.now - Faults.deadline - Faults.margin
-            try swarm.turn(milliseconds: 20)
-            for watcher in watchers { watcher.checkFresh(ledger, at: due) }
-            if try condition() { return true }
-        }
-        return false
+        try swarm.live(Deadline.after(time), watchers, ledger, until: condition)
     }
 
     /// Says something where nobody else does, and changes what was said before.
