@@ -54,18 +54,19 @@ public struct Boundary: Sendable, Hashable {
     /// Writes the boundary as one value.
     public func write(to writer: inout JSONWriter) {
         // An answer may hold a thousand of them: what is the same in each is text already.
-        writer.raw {
-            $0.append(contentsOf: Self.beginning)
+        writer.raw(room: Self.room + newest.room + oldest.room) {
+            $0.append(text: Self.beginning.span)
             newest.append(to: &$0)
-            $0.append(contentsOf: Self.middle)
+            $0.append(text: Self.middle.span)
             oldest.append(to: &$0)
-            $0.append(contentsOf: Self.end)
+            $0.append(text: Self.end.span)
         }
     }
 
     private static let beginning = Array(#"{"newest":{"id":"#.utf8)
     private static let middle = Array(#"},"oldest":{"id":"#.utf8)
     private static let end = Array("}}".utf8)
+    private static let room = beginning.count + middle.count + end.count
 }
 
 extension Boundary.End {
@@ -88,15 +89,17 @@ extension Boundary.End {
         self.init(id: id, seq: seq)
     }
 
+    /// What `append` writes at most.
+    fileprivate var room: Int {
+        (id.map(OutputSpan<UInt8>.room(for:)) ?? Self.null.count) + Self.seq.count
+            + OutputSpan<UInt8>.integerRoom
+    }
+
     /// The value of `id` and all that follows it in the object but its end.
-    fileprivate func append(to bytes: inout [UInt8]) {
-        if let id {
-            JSONWriter.append(id, to: &bytes)
-        } else {
-            bytes.append(contentsOf: Self.null)
-        }
-        bytes.append(contentsOf: Self.seq)
-        JSONWriter.append(Int64(seq), to: &bytes)
+    fileprivate func append(to text: inout OutputSpan<UInt8>) {
+        if let id { text.append(string: id) } else { text.append(text: Self.null.span) }
+        text.append(text: Self.seq.span)
+        text.append(integer: Int64(seq))
     }
 
     private static let null = Array("null".utf8)

@@ -151,6 +151,13 @@ public struct Coverage: Sendable, Hashable {
         runs.replaceSubrange(start..<end, with: rest)
     }
 
+    /// Whether any place from `low` to `high` is held.
+    /// - Complexity: O(log runs)
+    func intersects(_ low: Int, _ high: Int) -> Bool {
+        let at = index(atOrAfter: low)
+        return low <= high && at < runs.count && runs[at].low <= high
+    }
+
     /// What either holds.
     /// - Complexity: O(runs of both)
     public func union(_ other: Coverage) -> Coverage {
@@ -225,9 +232,9 @@ public struct Coverage: Sendable, Hashable {
         precondition(limit >= 1, "coverage can't be coarsened to no run at all")
         guard runs.count > limit else { return self }
         let distances = (1..<runs.count).map { at in
-            let hole = places.clipped(runs[at - 1].high + 1, runs[at].low - 1)
+            let isSpared = places.intersects(runs[at - 1].high + 1, runs[at].low - 1)
             return (
-                isSpared: hole.isEmpty ? 0 : 1, distance: runs[at].low - runs[at - 1].high, at: at
+                isSpared: isSpared ? 1 : 0, distance: runs[at].low - runs[at - 1].high, at: at
             )
         }
         let joins = distances.sorted { $0 < $1 }

@@ -216,7 +216,7 @@ extension Engine {
     }
 
     /// A look that closes costs some 15 µs.
-    private static let looksPerTurn = 32
+    private static let looksPerTurn = 8
 
     private func look(at session: Session) {
         guard session.user != nil else {

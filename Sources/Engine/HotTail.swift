@@ -65,8 +65,10 @@ package struct HotTail {
         changes.removeFirst(count)
     }
 
-    /// Ids of messages of this log.
+    /// Ids of messages of this log. Of so many that they would leave no room for others, none is
+    /// kept.
     package mutating func learn(_ new: [Int: String]) {
+        guard new.count <= Self.idLimit / 4 else { return }
         if ids.count + new.count > Self.idLimit { ids = [:] }
         ids.merge(new) { _, new in new }
     }

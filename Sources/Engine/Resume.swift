@@ -105,6 +105,13 @@ package struct Resume: Sendable, Hashable {
         held = runs.union(covers).subtracting(told)
     }
 
+    /// The same, found at another moment. Of gaps that are the gateway's own it may have none.
+    func found(at now: Timestamp) -> Resume {
+        var resume = self
+        for at in resume.gaps.indices { resume.gaps[at].since = now }
+        return resume
+    }
+
     /// How many of the messages fit into `bytes`.
     private static func prefix(of messages: some Collection<EncodedMessage>, within bytes: Int)
         -> Int

@@ -28,6 +28,11 @@ package struct Standing: Sendable {
         self.since = since ?? now
     }
 
+    /// Whether nothing of the log up to `head` is lacking, and nothing beyond it is known.
+    func knowsAll(upTo head: Head) -> Bool {
+        held == nil && !isOpen && self.head == head && asOf == head.rev
+    }
+
     /// Gaps for the places. What the gateway lacks is as old as its lack, everything else is found
     /// now.
     func gaps(_ places: Coverage, _ cause: GapCause) -> [Gap] {

@@ -31,6 +31,8 @@ extension Driver: ServerDelegate {
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {
         engine.received(
             socket.rawValue, RequestFrame.decode(bytes, isBinary: isBinary), at: now())
+        // Before the next of its frames is read.
+        throttle()
     }
 
     func pong(_ socket: SocketID) {

@@ -104,9 +104,7 @@ final class Driver {
             server.close(
                 SocketID(rawValue: session), code: code.rawValue, reason: code.reason)
         }
-        for (session, isThrottled) in engine.takeThrottles() {
-            server.throttle(SocketID(rawValue: session), isThrottled)
-        }
+        throttle()
         measurements.ended(began, done: actions.taken, at: .now)
     }
 
@@ -123,6 +121,13 @@ final class Driver {
         guard next != releasesAt else { return }
         releasesAt = next
         release.set(after: next.map { origin + $0 - .now })
+    }
+
+    /// Stops reading from those who ask for too much, and goes on with those who may ask again.
+    func throttle() {
+        for (session, isThrottled) in engine.takeThrottles() {
+            server.throttle(SocketID(rawValue: session), isThrottled)
+        }
     }
 
     /// Does what was decided, and what is decided because of that, until nothing is left.

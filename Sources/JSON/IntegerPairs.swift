@@ -11,6 +11,7 @@ enum IntegerPairs {
 
     /// The pair at `at`, which then lies behind it; nil, and `at` as it was, if none is there in
     /// this form.
+    @inline(__always)
     static func next(in text: Span<UInt8>, at: inout Int) -> (first: Int, second: Int)? {
         var here = at
         guard take(UInt8(ascii: "["), in: text, at: &here),
@@ -27,18 +28,21 @@ enum IntegerPairs {
         while next(in: text, at: &here) != nil, comma(in: text, at: &here) { at = here }
     }
 
+    @inline(__always)
     static func comma(in text: Span<UInt8>, at: inout Int) -> Bool {
         guard take(UInt8(ascii: ","), in: text, at: &at) else { return false }
         _ = take(UInt8(ascii: " "), in: text, at: &at)
         return true
     }
 
+    @inline(__always)
     private static func take(_ byte: UInt8, in text: Span<UInt8>, at: inout Int) -> Bool {
         guard at < text.count, text[at] == byte else { return false }
         at += 1
         return true
     }
 
+    @inline(__always)
     private static func integer(in text: Span<UInt8>, at: inout Int) -> Int? {
         let start = at
         let end = min(text.count, start + digits + 1)

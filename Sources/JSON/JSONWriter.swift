@@ -70,20 +70,7 @@ public struct JSONWriter: Sendable {
 
     /// The text of an integer, behind other text.
     public static func append(_ value: Int64, to bytes: inout [UInt8]) {
-        guard value < 0 || value > 9 else {
-            bytes.append(UInt8(ascii: "0") + UInt8(value))
-            return
-        }
-        if value < 0 { bytes.append(UInt8(ascii: "-")) }
-        var digits = InlineArray<20, UInt8>(repeating: 0)
-        var start = digits.count
-        var rest = value.magnitude
-        repeat {
-            start -= 1
-            digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        } while rest > 0
-        for index in start..<digits.count { bytes.append(digits[index]) }
+        bytes.append(addingCapacity: OutputSpan<UInt8>.integerRoom) { $0.append(integer: value) }
     }
 
     /// A number; one that is not finite, which JSON has no word for, becomes `null`.
@@ -118,6 +105,14 @@ public struct JSONWriter: Sendable {
     public mutating func raw(with append: (inout [UInt8]) -> Void) {
         beginValue()
         append(&bytes)
+    }
+
+    /// A value that `append` writes behind the text, into room that is made for it once: where a
+    /// thousand alike follow each other, to ask for room is what each piece costs.
+    /// - Parameter room: as many bytes as it may write.
+    public mutating func raw(room: Int, with append: (inout OutputSpan<UInt8>) -> Void) {
+        beginValue()
+        bytes.append(addingCapacity: room, initializingWith: append)
     }
 
     // MARK: Members
@@ -168,32 +163,8 @@ public struct JSONWriter: Sendable {
 
     /// The text of a string, behind other text.
     public static func append(_ value: String, to bytes: inout [UInt8]) {
-        bytes.append(UInt8(ascii: "\""))
-        let text = value.utf8
-        if PlainRun.end(in: text.span, from: 0, onlyASCII: false) == text.count {
-            bytes.append(contentsOf: text)
-        } else {
-            for byte in text { appendEscaped(byte, to: &bytes) }
-        }
-        bytes.append(UInt8(ascii: "\""))
-    }
-
-    private static func appendEscaped(_ byte: UInt8, to bytes: inout [UInt8]) {
-        let mustEscape = byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
-        guard mustEscape else { return bytes.append(byte) }
-        bytes.append(UInt8(ascii: "\\"))
-        switch byte {
-        case 0x08: bytes.append(UInt8(ascii: "b"))
-        case 0x09: bytes.append(UInt8(ascii: "t"))
-        case 0x0A: bytes.append(UInt8(ascii: "n"))
-        case 0x0C: bytes.append(UInt8(ascii: "f"))
-        case 0x0D: bytes.append(UInt8(ascii: "r"))
-        case 0..<0x20:
-            bytes.append(contentsOf: "u00".utf8)
-            bytes.append(UInt8(ascii: "0") + byte >> 4)
-            let low = byte & 0xF
-            bytes.append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
-        default: bytes.append(byte)
+        bytes.append(addingCapacity: OutputSpan<UInt8>.room(for: value)) {
+            $0.append(string: value)
         }
     }
 }

@@ -4,14 +4,18 @@ extension Connection {
     func receiveFrames(_ bytes: borrowing Span<UInt8>) {
         var offset = 0
         do {
-            while phase == .open || phase == .closing,
+            while !isThrottled, phase == .open || phase == .closing,
                 let message = try decoder.next(in: bytes, at: &offset)
             {
                 receive(message)
             }
         } catch {
-            fail(error)
+            return fail(error)
         }
+        // Whoever is told to stop is heard no further than that, not to the end of what was read.
+        guard isThrottled else { return }
+        throttledInput.reserveCapacity(throttledInput.count + bytes.count - offset)
+        for index in offset..<bytes.count { throttledInput.append(bytes[index]) }
     }
 
     private func receive(_ message: FrameDecoder.Message) {
@@ -31,10 +35,10 @@ extension Connection {
     func close(code: UInt16, reason: String) {
         guard phase == .open else { return }
         phase = .closing
-        // The peer's close frame is to be read.
-        throttle(false)
         send(Frame.close(code: code, reason: reason))
         setDeadline(server.limits.closeTimeout)
+        // The peer's close frame is to be read.
+        throttle(false)
     }
 
     /// The peer's close frame: an answer to ours, or to be answered with its own code.

@@ -48,7 +48,9 @@ final class Connection {
     private var stalledBytes = 0
     private var isReadingPaused = false
     /// Its peer asks for too much, and is not read for a while.
-    private var isThrottled = false
+    private(set) var isThrottled = false
+    /// What was read of one that is not to be heard now: a read's worth.
+    var throttledInput: [UInt8] = []
     private var deadline: Deadlines.Tick?
     private var entry: Deadlines.Tick?
 
@@ -77,11 +79,16 @@ final class Connection {
         if !isThrottled { socket.pauseReading(pause) }
     }
 
-    /// The same for another reason: it is read only where both allow it.
+    /// The same for another reason: it is read only where both allow it. What the library has read
+    /// already waits here.
     func throttle(_ isThrottled: Bool) {
         guard isThrottled != self.isThrottled, let socket else { return }
         self.isThrottled = isThrottled
         if !isReadingPaused { socket.pauseReading(isThrottled) }
+        guard !isThrottled, !throttledInput.isEmpty else { return }
+        let bytes = throttledInput
+        throttledInput = []
+        receive(bytes.span)
     }
 
     // MARK: Out
@@ -204,6 +211,7 @@ final class Connection {
         self.phase = phase
         guard phase == .lingering else { return }
         input = []
+        throttledInput = []
         pauseReading(false)
         throttle(false)
         socket?.endWriting()

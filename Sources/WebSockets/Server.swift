@@ -175,11 +175,13 @@ package final class Server: @unchecked Sendable {
         return connections[socket]?.socket?.acknowledgedBytes ?? 0
     }
 
-    /// Leaves what the peer sends with the peer, or takes it again; a close ends that. What has
-    /// been read already (16 KiB at most) is still handed over.
+    /// Leaves what the peer sends with the peer, or takes it again; a close ends that. From now on
+    /// nothing is handed over: what has been read already waits, and comes before this returns when
+    /// it is taken again.
     package func throttle(_ socket: SocketID, _ isThrottled: Bool) {
         loop.preconditionOnLoop()
         guard let connection = connections[socket], connection.phase == .open else { return }
+        loop.noteWork()
         connection.throttle(isThrottled)
     }
 
@@ -284,7 +286,7 @@ package final class Server: @unchecked Sendable {
 
     /// Thousands of connections that came together end together; nobody else is to wait for all of
     /// them. To end one costs some 25 µs.
-    private static let deadlinesPerTurn = 32
+    private static let deadlinesPerTurn = 8
 }
 
 extension Server: ServiceLoop.Participant {

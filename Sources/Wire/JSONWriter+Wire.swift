@@ -63,19 +63,20 @@ extension JSONWriter {
 
     /// A holder of a thousand runs is told of as many gaps, nearly all of one cause and moment. So
     /// what is the same in each of them is text already, and its end is written once.
-    package mutating func gaps(_ gaps: some Sequence<Gap>) {
+    package mutating func gaps(_ gaps: [Gap]) {
         beginArray()
         var last: (gap: Gap, end: [UInt8])?
         for gap in gaps {
             if last?.gap.cause != gap.cause || last?.gap.since != gap.since {
                 last = (gap, gap.end)
             }
-            raw { gap.append(to: &$0, end: last?.end ?? []) }
+            let end = last?.end ?? []
+            raw(room: Gap.room + end.count) { gap.append(to: &$0, end: end) }
         }
         endArray()
     }
 
-    package mutating func boundaries(_ boundaries: some Sequence<Boundary>) {
+    package mutating func boundaries(_ boundaries: [Boundary]) {
         beginArray()
         for boundary in boundaries { boundary.write(to: &self) }
         endArray()
@@ -156,20 +157,24 @@ extension Gap {
     private static let missing = Array(#","missing":"#.utf8)
     private static let null = Array("null".utf8)
 
+    /// What the gap's text takes at most, without its end.
+    fileprivate static let room =
+        after.count + before.count + missing.count + 3 * OutputSpan<UInt8>.integerRoom
+
     /// The gap's text.
     /// - Parameter end: what `end` says.
-    fileprivate func append(to bytes: inout [UInt8], end: [UInt8]) {
-        bytes.append(contentsOf: Self.after)
-        JSONWriter.append(Int64(after), to: &bytes)
-        bytes.append(contentsOf: Self.before)
-        JSONWriter.append(Int64(before), to: &bytes)
-        bytes.append(contentsOf: Self.missing)
+    fileprivate func append(to text: inout OutputSpan<UInt8>, end: [UInt8]) {
+        text.append(text: Self.after.span)
+        text.append(integer: Int64(after))
+        text.append(text: Self.before.span)
+        text.append(integer: Int64(before))
+        text.append(text: Self.missing.span)
         if let missing {
-            JSONWriter.append(Int64(missing), to: &bytes)
+            text.append(integer: Int64(missing))
         } else {
-            bytes.append(contentsOf: Self.null)
+            text.append(text: Self.null.span)
         }
-        bytes.append(contentsOf: end)
+        text.append(text: end.span)
     }
 
     /// The text of its cause and moment, to the end of the gap.

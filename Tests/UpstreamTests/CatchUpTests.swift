@@ -146,6 +146,16 @@ import Wire
                 }
                 let ends = Set(read.placesToIdentify(have, bytes: .max))
                 #expect(!read.isConfirmed || ends == Set(read.ids.keys), "seed \(seed)")
+                if read.isConfirmed {
+                    // What was found out on the way to the ids is what the holder is told.
+                    let standing = Standing(
+                        head: read.head, asOf: read.head.rev, now: Timestamp(milliseconds: 1))
+                    _ = read.placesToIdentify(have, bytes: 5000)
+                    #expect(
+                        read.resume(have, standing: standing, bytes: 5000)
+                            == Resume(have: have, read: read, standing: standing, bytes: 5000),
+                        "seed \(seed), round \(round)")
+                }
                 read.ids = [:]
                 guard read != subject.expected(have, limit: limit) else { continue }
                 Issue.record("seed \(seed), round \(round): \(have), limit \(limit)")

@@ -75,6 +75,23 @@ import Testing
         #expect(try client.receiveFrame().payload == Array("two".utf8))
     }
 
+    @Test func whatWasReadWithTheLastWordOfAThrottledPeerWaits() throws {
+        let server = try TestServer()
+        let client = try RawClient(port: server.port)
+        try client.upgrade()
+        server.onLoop { $0.echo.stopWord = Array("stop".utf8) }
+        let words = ["one", "stop", "two", "stop", "three"]
+        // In one piece, so that they are read as one.
+        try client.send(words.flatMap { RawClient.masked(0x1, Array($0.utf8)) })
+        for heard in [2, 4, 5] {
+            #expect(server.eventually { $0.echo.messages.count == heard })
+            #expect(
+                server.onLoop { $0.echo.messages } == words.prefix(heard).map { Array($0.utf8) })
+            server.onLoop { $0.server.throttle($0.echo.open[0], false) }
+        }
+        for word in words { #expect(try client.receiveFrame().payload == Array(word.utf8)) }
+    }
+
     @Test func aThrottledPeerIsClosedAsAnother() throws {
         let (server, client) = try throttled()
         server.onLoop { $0.server.close($0.echo.open[0], code: 3000, reason: "") }

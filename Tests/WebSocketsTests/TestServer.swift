@@ -97,6 +97,8 @@ final class Echo: ServerDelegate {
     var messages: [[UInt8]] = []
     /// The turns in which they came.
     var messageTurns: Set<Int> = []
+    /// Throttles whoever says it, before the next of its messages is read.
+    var stopWord: [UInt8]?
     /// What an upgrade is answered with; nil accepts it.
     var refusal: HTTPResponse?
     /// Requests whose path is "/later" wait here.
@@ -117,6 +119,7 @@ final class Echo: ServerDelegate {
         buffer.removeAll()
         buffer.append(Frame.frame(isBinary ? .binary : .text, bytes))
         _ = server?.send(socket, &buffer)
+        if bytes == stopWord { server?.throttle(socket, true) }
     }
 
     func pong(_ socket: SocketID) { pongs += 1 }

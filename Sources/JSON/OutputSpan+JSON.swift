@@ -1,0 +1,76 @@
+/// Pieces of JSON text, into room that the caller has made: to write beyond it traps.
+extension OutputSpan<UInt8> {
+    /// What an integer takes at most.
+    public static var integerRoom: Int { 20 }
+
+    /// What a string takes at most, its quotation marks included.
+    public static func room(for value: String) -> Int {
+        let text = value.utf8
+        // Of a short one it costs more to know than to have room to spare.
+        let isExact = text.count > 64 && isPlain(text)
+        return 2 + (isExact ? text.count : 6 * text.count)
+    }
+
+    private static func isPlain(_ text: String.UTF8View) -> Bool {
+        PlainRun.end(in: text.span, from: 0, onlyASCII: false) == text.count
+    }
+
+    /// Text as it is.
+    public mutating func append(text: Span<UInt8>) {
+        withUnsafeMutableBufferPointer { buffer, count in
+            precondition(text.count <= buffer.count - count, "no room for the text")
+            text.withUnsafeBufferPointer {
+                _ = buffer.extracting(count...).update(fromContentsOf: $0)
+            }
+            count += text.count
+        }
+    }
+
+    /// An integer.
+    public mutating func append(integer value: Int64) {
+        guard value < 0 || value > 9 else { return append(UInt8(ascii: "0") + UInt8(value)) }
+        if value < 0 { append(UInt8(ascii: "-")) }
+        var digits = InlineArray<20, UInt8>(repeating: 0)
+        var start = digits.count
+        var rest = value.magnitude
+        repeat {
+            start -= 1
+            digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
+        append(text: digits.span.extracting(start...))
+    }
+
+    /// A string, with its quotation marks.
+    public mutating func append(string value: String) {
+        append(UInt8(ascii: "\""))
+        let text = value.utf8
+        if Self.isPlain(text) {
+            append(text: text.span)
+        } else {
+            for byte in text { append(escaping: byte) }
+        }
+        append(UInt8(ascii: "\""))
+    }
+
+    private mutating func append(escaping byte: UInt8) {
+        let mustEscape = byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+        guard mustEscape else { return append(byte) }
+        append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: append(UInt8(ascii: "b"))
+        case 0x09: append(UInt8(ascii: "t"))
+        case 0x0A: append(UInt8(ascii: "n"))
+        case 0x0C: append(UInt8(ascii: "f"))
+        case 0x0D: append(UInt8(ascii: "r"))
+        case 0..<0x20:
+            append(UInt8(ascii: "u"))
+            append(UInt8(ascii: "0"))
+            append(UInt8(ascii: "0"))
+            append(UInt8(ascii: "0") + byte >> 4)
+            let low = byte & 0xF
+            append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
+        default: append(byte)
+        }
+    }
+}
