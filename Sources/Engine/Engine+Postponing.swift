@@ -25,9 +25,9 @@ extension Engine {
     }
 
     /// Whether there is something to do in the next turn that came in before: requests that were
-    /// put off and can go on, sessions that are to be looked at.
+    /// put off and can go on, sessions that are to be looked at, queues that are to be shed.
     package var hasMore: Bool {
-        timers.isBehind || resumable.contains { !isOverfull($0) }
+        timers.isBehind || !overfull.isEmpty || resumable.contains { !isOverfull($0) }
     }
 
     /// The session's socket has taken something.

@@ -178,11 +178,19 @@ extension Outbox {
     /// The conversations with queued stream events, those with most bytes first.
     private func conversationsByWeight() -> [ID] {
         var weights: [ID: Int] = [:]
+        // Events of one conversation mostly follow each other.
+        var run: (conversation: ID, bytes: Int)?
         for case .event(let event) in items {
-            if case .stream = event.kind {
-                weights[event.conversation, default: 0] += event.frame.bytes.count
+            guard case .stream = event.kind else { continue }
+            let bytes = event.frame.bytes.count
+            if let last = run, last.conversation == event.conversation {
+                run?.bytes += bytes
+            } else {
+                if let run { weights[run.conversation, default: 0] += run.bytes }
+                run = (event.conversation, bytes)
             }
         }
+        if let run { weights[run.conversation, default: 0] += run.bytes }
         return weights.sorted { ($0.value, $0.key.text) > ($1.value, $1.key.text) }.map(\.key)
     }
 
@@ -192,14 +200,21 @@ extension Outbox {
         var coalesced = 0
         var kept: [Item] = []
         kept.reserveCapacity(items.count)
-        var open: Int?
+        var open: (at: Int, span: Span, touched: [Coverage.Run])?
+        func close() {
+            guard var last = open else { return }
+            last.span.touched = Coverage(last.touched).coarsened(to: Self.gapLimit)
+            kept[last.at] = .span(last.span)
+            open = nil
+        }
         for item in items {
             switch item {
             case .barrier:
-                open = nil
+                close()
                 kept.append(item)
             case .span(let span) where span.conversation == conversation:
-                open = kept.count
+                close()
+                open = (kept.count, span, span.touched.runs)
                 kept.append(item)
             case .event(let event) where event.conversation == conversation:
                 guard
@@ -213,26 +228,24 @@ extension Outbox {
                 bytes -= Self.size(of: item)
                 coalesced += deltas
                 event.ledger?.books.coalesced += deltas
-                var span = Span(
-                    conversation: conversation, prev: prev, asOf: asOf, touched: touched,
-                    record: record, head: head, isOpen: isOpen, since: now)
-                if let open, case .span(let earlier) = kept[open] {
-                    span.prev = earlier.prev
-                    span.touched = earlier.touched.union(touched)
-                    span.record = record ?? earlier.record
-                    span.since = earlier.since
-                    span.touched = span.touched.coarsened(to: Self.gapLimit)
-                    kept[open] = .span(span)
-                } else {
-                    span.touched = span.touched.coarsened(to: Self.gapLimit)
-                    open = kept.count
+                if open == nil {
+                    let span = Span(
+                        conversation: conversation, prev: prev, asOf: asOf, touched: touched,
+                        record: nil, head: head, isOpen: isOpen, since: now)
+                    open = (kept.count, span, [])
                     kept.append(.span(span))
                     bytes += Span.size
                 }
+                open?.touched += touched.runs
+                open?.span.asOf = asOf
+                open?.span.head = head
+                open?.span.isOpen = isOpen
+                if let record { open?.span.record = record }
             case .event, .span:
                 kept.append(item)
             }
         }
+        close()
         items = kept
         return coalesced
     }

@@ -52,6 +52,8 @@ package final class Session {
     var isBlocked = false
     /// It stands in the engine's list of sessions that have something to send.
     var isDirty = false
+    /// Its outbox waits to be shed.
+    var isToBeRelieved = false
     var isClosing = false
 
     /// When the connection came.

@@ -1,0 +1,46 @@
+import Chat
+import Engine
+import JSON
+import Simulation
+import Testing
+import Wire
+
+/// Many who read slowly, at once.
+@Suite struct SlowReaderTests {
+    /// Those who stopped reading together pass their limits in one turn.
+    @Test func readersWhoStoppedTogetherAreShedAFewInATurn() throws {
+        var limits = Limits()
+        limits.outboxSoft = 2000
+        let rig = Rig(limits)
+        rig.create()
+        let slow = (0..<20).map { _ in
+            let session = rig.connect("ann")
+            rig.send(session, 2, "subscribeMessages", #""conversation":"c1""#)
+            _ = rig.take(session)
+            return session
+        }
+        rig.blocked = Set(slow)
+        rig.say("hello")
+        var sheds: [Int] = []
+        while rig.engine.figures.shed < slow.count {
+            try #require(sheds.count < 100, "shed \(sheds) at each turn")
+            let before = rig.engine.figures.shed
+            if !rig.engine.hasMore {
+                let hello = NewMessage(author: "ann", content: MessageContent(body: "hello"))
+                let said = rig.origin.perform(
+                    .send(conversation: "c1", [hello]), by: .user("ann"))
+                rig.engine.feed(said.events, at: rig.now)
+            }
+            rig.engine.endTurn(at: rig.now)
+            sheds.append(rig.engine.figures.shed - before)
+        }
+        #expect(sheds.filter { $0 > 0 } == [8, 8, 4])
+        rig.blocked = []
+        for session in slow {
+            rig.engine.progressed(session, unsent: 0, at: rig.now)
+            rig.turn()
+            #expect(rig.take(session).map(\.event).contains("gap"))
+        }
+        #expect(rig.engine.totals().books.error == 0)
+    }
+}
