@@ -9,7 +9,7 @@ import Wire
 /// the loop's thread and does what the engine decides; it decides nothing itself.
 final class Driver {
     private(set) var configuration: Configuration
-    private(set) var log: Log
+    let log: Log
     let loop: ServiceLoop
     let server: Server
     let engine: Engine
@@ -373,7 +373,7 @@ final class Driver {
     func adopt(_ credentials: Credentials, _ configuration: Configuration) {
         self.credentials = credentials
         self.configuration = configuration
-        log = Log(configuration.log, limit: log.limit)
+        log.adopt(configuration.log.level)
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
     }
 }

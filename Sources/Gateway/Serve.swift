@@ -176,12 +176,15 @@ private final class Service {
             let next = try driver.configuration.reloaded(with: new)
             let credentials = try Credentials(next.auth)
             let isCertificateNew = try server.reloadCertificate()
+            let level = driver.configuration.log.level
             driver.adopt(credentials, next)
             warn(of: credentials)
-            for change in changes { log.info("reloaded", ["change": change.description]) }
-            if isCertificateNew { log.info("reloaded", ["change": "the certificate"]) }
-            if changes.isEmpty, !isCertificateNew {
-                log.info("reloaded", ["change": "none but the files of auth"])
+            log.showing(level, or: next.log.level) {
+                for change in changes { log.info("reloaded", ["change": change.description]) }
+                if isCertificateNew { log.info("reloaded", ["change": "the certificate"]) }
+                if changes.isEmpty, !isCertificateNew {
+                    log.info("reloaded", ["change": "none but the files of auth"])
+                }
             }
         } catch {
             log.error("reload failed, the old configuration stays", ["error": "\(error)"])

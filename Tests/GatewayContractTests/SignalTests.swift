@@ -46,6 +46,22 @@ import Testing
         #expect(gateway.log.contains("reloaded") && !gateway.log.contains("third-key"))
     }
 
+    @Test func aReloadedLevelHoldsForAllLinesAndIsToldInEitherDirection() throws {
+        let gateway = try GatewayProcess(starts: false)
+        gateway.file = file("gapless.json5", gateway)
+        try write("{log: {level: 'warning'}}", "gapless.json5", gateway)
+        try gateway.start()
+        #expect(!gateway.log.contains("listening"))
+        for (level, told) in [("info", #""warning" -> "info""#), ("error", #""info" -> "error""#)] {
+            try write("{log: {level: '\(level)'}}", "gapless.json5", gateway)
+            gateway.signal(SIGHUP)
+            let isTold = Deadline.standard.poll {
+                gateway.log.replacing("\\", with: "").contains("log.level: \(told)")
+            }
+            #expect(isTold, "\(gateway.log)")
+        }
+    }
+
     @Test func anInvalidFileKeepsTheOldConfiguration() throws {
         let gateway = try gateway(keys: "first-key-of-the-tests\n")
         try FileManager.default.removeItem(at: file("keys", gateway))

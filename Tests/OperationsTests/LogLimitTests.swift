@@ -4,7 +4,7 @@ import Testing
 /// What repeats does not fill the log, and is not lost from it either.
 @Suite struct LogLimitTests {
     @Test func eachEventHasItsLinesAMinute() {
-        let limit = LogLimit()
+        let limit = LogLimit(lowest: .info)
         let lines = LogLimit.linesPerMinute
         let admitted = (0..<lines * 3).filter { _ in limit.admits(.error, "a") }.count
         #expect(admitted == lines)
@@ -19,8 +19,18 @@ import Testing
         #expect(limit.figures.suppressed == lines * 2)
     }
 
-    @Test func aReloadedLogStandsUnderTheSameLimit() {
-        let first = Log(Configuration.Log(), limit: LogLimit())
-        #expect(Log(Configuration.Log(), limit: first.limit).limit === first.limit)
+    @Test func aReloadedLevelIsThatOfEveryCopy() {
+        let first = Log(Configuration.Log())
+        let copy = first
+        #expect(!first.limit.admits(.debug, "a"))
+        copy.adopt(.debug)
+        #expect(first.limit.admits(.debug, "a"))
+        copy.adopt(.error)
+        #expect(!first.limit.admits(.warning, "a"))
+        // What is not wanted is not suppressed.
+        #expect(first.limit.figures.suppressed == 0)
+        var isShown = false
+        first.showing(.info, or: .error) { isShown = first.limit.admits(.info, "b") }
+        #expect(isShown && !first.limit.admits(.info, "b"))
     }
 }

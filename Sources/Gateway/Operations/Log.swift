@@ -8,23 +8,23 @@ import JSON
 package struct Log: Sendable {
     package typealias Level = Configuration.Log.Level
 
-    private let lowest: Int
     private let format: Configuration.Log.Format
     let limit: LogLimit
 
     package init(_ configuration: Configuration.Log) {
-        self.init(configuration, limit: LogLimit())
-    }
-
-    /// One that goes on where another's limit stands.
-    init(_ configuration: Configuration.Log, limit: LogLimit) {
-        lowest = Self.rank(configuration.level)
         format = configuration.format
-        self.limit = limit
+        limit = LogLimit(lowest: configuration.level)
     }
 
-    private static func rank(_ level: Level) -> Int {
-        Level.allCases.firstIndex(of: level) ?? 0
+    /// Another level from now on, for all copies of the log.
+    func adopt(_ level: Level) { limit.lowest = level }
+
+    /// Runs the body with a level that shows what either of the two would show.
+    func showing(_ level: Level, or other: Level, _ body: () -> Void) {
+        let lowest = limit.lowest
+        limit.lowest = LogLimit.rank(level) < LogLimit.rank(other) ? level : other
+        body()
+        limit.lowest = lowest
     }
 
     /// For operators: something that the service does by itself.
@@ -48,7 +48,7 @@ package struct Log: Sendable {
     }
 
     private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, String>) {
-        guard Self.rank(level) >= lowest, limit.admits(level, event) else { return }
+        guard limit.admits(level, event) else { return }
         put(level, event, fields)
     }
 

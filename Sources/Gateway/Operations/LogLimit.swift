@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Keeps one event that happens again and again from filling the disk: so many lines of an event in
-/// a minute are written, the rest is counted and told in one line when the minute is over. Shared
-/// by all copies of a `Log`; any thread.
+/// Which lines are written: those of the levels that are asked for, and of one event that happens
+/// again and again so many in a minute; the rest is counted and told in one line when the minute is
+/// over, so that it does not fill the disk. Shared by all copies of a `Log`; any thread.
 ///
 /// Events are words of this program, so there is a handful of entries, never one for what a client
 /// sent.
@@ -19,17 +19,30 @@ final class LogLimit: Sendable {
     static let linesPerMinute = 100
 
     private struct State {
+        var lowest: Level
         var thisMinute: [Line: Int] = [:]
         var written: [Level: Int] = [:]
         var suppressed = 0
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// - Parameter lowest: the least important lines to be written.
+    init(lowest: Level) { state = Mutex(State(lowest: lowest)) }
+
+    static func rank(_ level: Level) -> Int { Level.allCases.firstIndex(of: level) ?? 0 }
+
+    /// The least important lines to be written.
+    var lowest: Level {
+        get { state.withLock(\.lowest) }
+        set { state.withLock { $0.lowest = newValue } }
+    }
 
     /// Counts a line.
     /// - Returns: whether it is to be written.
     func admits(_ level: Level, _ event: String) -> Bool {
         state.withLock { state in
+            guard Self.rank(level) >= Self.rank(state.lowest) else { return false }
             let count = state.thisMinute[Line(level: level, event: event), default: 0] + 1
             state.thisMinute[Line(level: level, event: event)] = count
             guard count <= Self.linesPerMinute else {
