@@ -29,6 +29,8 @@ private final class Service {
     private let loop: ServiceLoop
     private let server: Server
     private let driver: Driver
+    /// Where the upstream's threads find the driver, which holds the upstream: emptied at the end.
+    private let onLoop = LoopBox<Driver>()
     private let upstream: any Upstream
     private let mirror: Mirror?
     private var supervisor = Supervisor.ofProcess()
@@ -59,7 +61,6 @@ private final class Service {
         let bytes = Limits(configuration).replyBytes
         let reader = try Reader(store, bytes: bytes)
         loop = try ServiceLoop { message in log.warning("libwebsockets", ["message": message]) }
-        let onLoop = LoopBox<Driver>()
         switch configuration.upstream.kind {
         case .redis:
             let options = try RedisOptions(configuration, bytes: bytes)
@@ -68,7 +69,7 @@ private final class Service {
         default:
             upstream = try Embedded(
                 store, bytes: bytes,
-                onWritable: { [loop] isWritable in
+                onWritable: { [loop, onLoop] isWritable in
                     loop.post { onLoop.value?.wroteCache(isWritable) }
                 })
             mirror = nil
@@ -85,7 +86,7 @@ private final class Service {
         loop.every(milliseconds: 100) { [unowned self] in tick() }
         driver.onDamage = { [unowned self] in cacheIsDamaged() }
         loop.onSignal = { [unowned self] signal in received(signal) }
-        upstream.start { [loop] outputs in
+        upstream.start { [loop, onLoop] outputs in
             let now = ContinuousClock.now
             loop.post { onLoop.value?.deliver(outputs, since: now) }
         }
@@ -118,6 +119,7 @@ private final class Service {
         loop.run()
         upstream.stop()
         mirror?.stop()
+        onLoop.value = nil
         log.info("stopped")
         return exitCode
     }

@@ -1,6 +1,5 @@
 """A real Prometheus watches a gateway that has real faults: the alert fires, and is gone when the
-fault is. Waits are shortened, nothing else: minutes of the rules become seconds. One alert is left
-to alerts-test.yml, GaplessAccountingError: no fault from outside makes the books wrong."""
+fault is. Waits are shortened, nothing else: minutes of the rules become seconds."""
 
 import contextlib
 import json
@@ -15,6 +14,7 @@ import unittest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from corruption import add_to_books
 from processes import DEPLOY, PATIENCE, Daemon, Gateway, Redis, free_port, run, text, wait_until
 from tcp_proxy import TCPProxy
 
@@ -137,6 +137,15 @@ class Alerts(unittest.TestCase):
             gateway.start()
             self.clears(prometheus)
 
+    def test_books_that_do_not_balance(self):
+        with Gateway() as gateway:
+            prometheus = self.watch(gateway)
+            add_to_books(gateway.process, 1)
+            self.fires(prometheus, "GaplessAccountingError")
+            self.assertEqual(gateway.health()["status"], "degraded")
+            add_to_books(gateway.process, -1)
+            self.clears(prometheus)
+
     def test_descriptors_that_run_out(self):
         with Gateway() as gateway:
             prometheus = self.watch(gateway)
@@ -248,26 +257,30 @@ class Alerts(unittest.TestCase):
 
     def test_a_processor_that_is_taken_away(self):
         with contextlib.ExitStack() as stack:
-            gateway = stack.enter_context(Gateway(limits__requests_per_second="0"))
+            gateway = stack.enter_context(Gateway(
+                limits__requests_per_second="0", fanout__pacing="0"))
             gateway.converse("ops", "alice")
             gateway.say("ops", "alice", *["x" * 1000 for _ in range(1000)])
             prometheus = self.watch(gateway)
-            watcher = stack.enter_context(Client(gateway.address, "alice"))
-            watcher.ask("subscribeMessages", conversation="ops")
-            threading.Thread(target=watcher.read, daemon=True).start()
+            for _ in range(5):
+                watcher = stack.enter_context(Client(gateway.address, "alice"))
+                watcher.ask("subscribeMessages", conversation="ops")
+                threading.Thread(target=watcher.read, daemon=True).start()
             readers = [stack.enter_context(Client(gateway.address, "alice")) for _ in range(2)]
             # Work enough that a moment without the processor falls into the middle of it.
             page = {"conversation": "ops", "limit": 1000}
             for reader in readers:
                 stack.enter_context(
                     Repeated(lambda reader=reader: reader.ask("fetchMessages", **page)))
-            stack.enter_context(Repeated(lambda: gateway.say("ops", "alice", "another")))
+            stack.enter_context(
+                Repeated(lambda: gateway.say("ops", "alice", *["x" * 1000 for _ in range(300)])))
 
             def is_starved():
                 gateway.suspend()
                 time.sleep(0.7)
                 gateway.resume()
-                time.sleep(0.1)
+                # Few turns, so that those which stood still are more than one in a hundred.
+                time.sleep(0.02)
                 return prometheus.firing() >= {"GaplessLoopStalls", "GaplessFanoutSlow"}
 
             wait_until(is_starved, "the loop stalls", 60)
