@@ -262,10 +262,10 @@ package final class Engine {
     /// limits together, and nobody else is to wait for all of them; who is beyond the hard limit is
     /// not put off.
     private func relieve() {
-        for session in dirty where session.isBlocked && isOverfull(session) {
+        for session in dirty where session.isBlocked {
             if session.outbox.backlog > limits.outboxHard {
                 relieve(session)
-            } else if !session.isToBeRelieved {
+            } else if isOverfull(session), !session.isToBeRelieved {
                 session.isToBeRelieved = true
                 overfull.append(session)
             }

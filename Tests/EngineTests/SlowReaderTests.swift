@@ -43,4 +43,19 @@ import Wire
         }
         #expect(rig.engine.totals().books.error == 0)
     }
+    /// Nobody keeps an operator from that.
+    @Test func aHardLimitBelowTheSoftOneHoldsAsWell() {
+        var limits = Limits()
+        limits.outboxSoft = 1_000_000
+        limits.outboxHard = 4000
+        let rig = Rig(limits)
+        rig.create()
+        let slow = rig.connect("ann")
+        rig.send(slow, 2, "subscribeMessages", #""conversation":"c1""#)
+        _ = rig.take(slow)
+        rig.blocked = [slow]
+        for _ in 0..<40 { rig.say("hello") }
+        #expect(rig.closes[slow] == .outboxOverflow)
+        #expect(rig.engine.totals().outboxBytes <= limits.outboxHard)
+    }
 }
