@@ -278,7 +278,7 @@ package final class Engine {
         overfull.removeFirst(min(Self.reliefsPerTurn, overfull.count))
     }
 
-    /// To shed a queue of 256 KiB costs some 0.1 ms.
+    /// To shed one walks through hundreds of events.
     private static let reliefsPerTurn = 8
 
     /// Says what waits for a slow reader in fewer bytes; closes it if even that is too much.

@@ -142,7 +142,7 @@ package struct CatchUp: Sendable, Equatable {
     }
 
     /// The places whose ids `ids` must hold, ascending. To know them is to know what the holder is
-    /// told, which is kept for `resume`: with a thousand runs it is half of what an answer costs.
+    /// told, which is kept for `resume`: with a thousand runs that is not worked out twice.
     package mutating func placesToIdentify(_ have: Have, bytes: Int) -> [Int] {
         plan = nil
         let resume = resume(have, bytes: bytes, at: Timestamp(milliseconds: 0))

@@ -273,8 +273,8 @@ extension Log {
 }
 
 /// Carries a value of the loop's thread through closures that other threads hold.
-// Safety: the value is set before another thread knows of the box, and read on the loop only: by
-// jobs that were posted to it.
+// Safety: the value is set before another thread knows of the box, read on the loop only, by jobs
+// that were posted to it, and taken out when the loop has ended and runs no more of them.
 private final class LoopBox<Value>: @unchecked Sendable {
     var value: Value?
 }

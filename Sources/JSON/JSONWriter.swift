@@ -163,8 +163,11 @@ public struct JSONWriter: Sendable {
 
     /// The text of a string, behind other text.
     public static func append(_ value: String, to bytes: inout [UInt8]) {
-        bytes.append(addingCapacity: OutputSpan<UInt8>.room(for: value)) {
-            $0.append(string: value)
+        let text = value.utf8
+        // A message is long: it is looked through once, and gets no room that it does not fill.
+        let isPlain = OutputSpan<UInt8>.isPlain(text)
+        bytes.append(addingCapacity: OutputSpan<UInt8>.room(for: text, isPlain: isPlain)) {
+            $0.append(string: text, isPlain: isPlain)
         }
     }
 }

@@ -5,13 +5,16 @@ extension OutputSpan<UInt8> {
 
     /// What a string takes at most, its quotation marks included.
     public static func room(for value: String) -> Int {
-        let text = value.utf8
-        // Of a short one it costs more to know than to have room to spare.
-        let isExact = text.count > 64 && isPlain(text)
-        return 2 + (isExact ? text.count : 6 * text.count)
+        room(for: value.utf8, isPlain: false)
     }
 
-    private static func isPlain(_ text: String.UTF8View) -> Bool {
+    /// The same, of a string of which it is known whether it stands for itself.
+    static func room(for text: String.UTF8View, isPlain: Bool) -> Int {
+        2 + (isPlain ? text.count : 6 * text.count)
+    }
+
+    /// Whether no byte of it is to be escaped.
+    static func isPlain(_ text: String.UTF8View) -> Bool {
         PlainRun.end(in: text.span, from: 0, onlyASCII: false) == text.count
     }
 
@@ -43,9 +46,12 @@ extension OutputSpan<UInt8> {
 
     /// A string, with its quotation marks.
     public mutating func append(string value: String) {
+        append(string: value.utf8, isPlain: Self.isPlain(value.utf8))
+    }
+
+    mutating func append(string text: String.UTF8View, isPlain: Bool) {
         append(UInt8(ascii: "\""))
-        let text = value.utf8
-        if Self.isPlain(text) {
+        if isPlain {
             append(text: text.span)
         } else {
             for byte in text { append(escaping: byte) }

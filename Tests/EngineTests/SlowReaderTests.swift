@@ -43,7 +43,8 @@ import Wire
         }
         #expect(rig.engine.totals().books.error == 0)
     }
-    /// Nobody keeps an operator from that.
+
+    /// A configuration like that is refused; the engine does not rely on it.
     @Test func aHardLimitBelowTheSoftOneHoldsAsWell() {
         var limits = Limits()
         limits.outboxSoft = 1_000_000
