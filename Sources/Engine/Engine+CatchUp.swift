@@ -126,7 +126,10 @@ extension Engine {
             let isTold = stream.mirror?.hasTold(message) == true
             let mark = message.rev == changes.head.rev ? changes.head.mark : nil
             keep(message, mark: mark, asOf: changes.head.rev, of: stream)
-            if !isTold { tell(state.type(of: message), .fill, message, stream) }
+            guard !isTold else { continue }
+            // The position is where the chain ends, and the feed may break before that.
+            if changes.more { stream.mirror?.tell(message) }
+            tell(state.type(of: message), .fill, message, stream)
         }
         guard let record = changes.record else { return }
         flush(stream)

@@ -29,6 +29,29 @@ extension Engine {
         fetch(Coverage.closed(max(run.low, run.high - sync.page + 1), run.high), of: stream)
     }
 
+    /// Sends places to those subscribers who were told that they would be, to each what it is owed.
+    func payOwed(_ places: Coverage, _ messages: [EncodedMessage], _ stream: Stream) {
+        guard stream.mirror?.isOwed == true else { return }
+        // The same may have come by another way in this turn.
+        flush(stream)
+        guard let state = stream.state else { return }
+        for (owed, sessions) in stream.owing(places) {
+            let deltas = messages.filter { owed.contains($0.seq) }
+                .map { EncodedDelta(.inserted, .fill, $0) }
+            let payload = ServerFrame.messages(
+                conversation: stream.id, deltas: deltas, covers: owed, prev: stream.told,
+                asOf: stream.told, head: state.head, open: stream.isOpen)
+            let event = Broadcast(
+                payload,
+                .stream(
+                    prev: stream.told, asOf: stream.told, touched: owed, deltas: deltas.count,
+                    record: nil, head: state.head, isOpen: stream.isOpen), of: stream)
+            for session in sessions { push(session, event) }
+            if stream.isOpen { stream.hasSaidOpen = true }
+        }
+        stream.paid(places)
+    }
+
     private func run(_ errand: Mirror.Errand, _ stream: Stream, _ generation: Int) {
         guard let sync else { return }
         let subject = Errands.Subject(stream)

@@ -295,28 +295,6 @@ extension Engine {
         perform(call.with(moment, behind: place))
     }
 
-    // MARK: - What is owed
-
-    /// Sends places to those subscribers who were told that they would be.
-    func payOwed(_ places: Coverage, _ messages: [EncodedMessage], _ stream: Stream) {
-        guard stream.mirror?.isOwed == true else { return }
-        let receivers = stream.owing(places)
-        guard !receivers.isEmpty, let state = stream.state else { return }
-        flush(stream)
-        let deltas = messages.map { EncodedDelta(.inserted, .fill, $0) }
-        let payload = ServerFrame.messages(
-            conversation: stream.id, deltas: deltas, covers: places, prev: stream.told,
-            asOf: stream.told, head: state.head, open: stream.isOpen)
-        let event = Broadcast(
-            payload,
-            .stream(
-                prev: stream.told, asOf: stream.told, touched: places, deltas: deltas.count,
-                record: nil, head: state.head, isOpen: stream.isOpen), of: stream)
-        for session in receivers { push(session, event) }
-        if stream.isOpen { stream.hasSaidOpen = true }
-        stream.paid(places)
-    }
-
     // MARK: - Writes of one's own
 
     /// A write was done whose change the feed has not told yet: the reply waits for it, so that

@@ -96,6 +96,7 @@ struct Mirror {
     /// The newest page has been shown to those who watch, and the rest told as a gap.
     var hasShownLatest = false
     /// Of the places that those who watch were told a value of above the position, the newest rev.
+    /// A break of the feed takes nothing back of it.
     private(set) var told: [Int: Int] = [:]
     /// How often in a row the origin gave no answer.
     var failures = 0
@@ -125,7 +126,8 @@ struct Mirror {
     var isOwed = false
 
     /// Live changes above a hole that are remembered; beyond, their values stay and the position
-    /// moves by reading alone.
+    /// moves by reading alone. As many places are remembered of what was told; beyond, it is told
+    /// again.
     private static let aheadLimit = 10_000
     static let verdictLimit = 1000
     /// Logs of one name that are remembered; what is forgotten is asked about again.
@@ -202,7 +204,10 @@ struct Mirror {
     }
 
     /// Those who watch are told of it.
-    mutating func tell(_ message: EncodedMessage) { told[message.seq] = message.rev }
+    mutating func tell(_ message: EncodedMessage) {
+        if told.count >= Self.aheadLimit { told = [:] }
+        told[message.seq] = message.rev
+    }
 
     /// Remembers that the change at `head` was seen.
     /// - Returns: whether it is the first time.
@@ -240,7 +245,6 @@ struct Mirror {
     /// The feed has ended: what was seen of it no longer leads to the present.
     mutating func forgetAhead() {
         ahead = []
-        told = [:]
         hasForgotten = false
     }
 

@@ -112,9 +112,20 @@ final class Stream {
         haveAllHeardOpen = true
     }
 
-    /// Subscribers that are owed some of the places.
-    func owing(_ places: Coverage) -> [Session] {
-        subscribers.filter { !$0.owed.intersection(places).isEmpty }.map(\.session)
+    /// Subscribers that are owed some of the places, beside those that they are owed. What was lost
+    /// at once to many is owed alike.
+    func owing(_ places: Coverage) -> [(owed: Coverage, sessions: [Session])] {
+        var groups: [(owed: Coverage, sessions: [Session])] = []
+        for subscriber in subscribers where !subscriber.owed.isEmpty {
+            let owed = subscriber.owed.intersection(places)
+            if owed.isEmpty { continue }
+            if let group = groups.firstIndex(where: { $0.owed == owed }) {
+                groups[group].sessions.append(subscriber.session)
+            } else {
+                groups.append((owed, [subscriber.session]))
+            }
+        }
+        return groups
     }
 
     /// Everybody who was owed the places has been sent them.

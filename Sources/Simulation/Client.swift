@@ -113,6 +113,10 @@ final class Client {
         _ told: Told, to conversation: String, forgets: Bool = false, _ oracle: Oracle
     ) throws(Violation) {
         let before = holdings[conversation] ?? Holding()
+        for value in told.source == .messages ? told.values : [] {
+            let known = before.live[value.slot]
+            try require(known != value.rev, "the value of slot \(value.slot) came twice")
+        }
         var after = before
         after.apply(told, forgets: forgets)
         holdings[conversation] = after

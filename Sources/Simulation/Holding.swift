@@ -19,6 +19,10 @@ struct Holding {
     private(set) var told = Coverage()
     /// `asOf` of the subscription's last frame; nil while there is no subscription.
     private(set) var position: Int?
+    /// The revs of what the events of the subscription have brought and not taken out, by slot. No
+    /// places that it was told it lacks: those come newest first to who lacks them, and oldest
+    /// first with what everybody is told.
+    private(set) var live: [Int: Int] = [:]
     /// The last frame said that the conversation is open.
     private(set) var isOpen = false
     /// How often a subscription has ended.
@@ -50,12 +54,19 @@ struct Holding {
             revs[value.slot] = max(revs[value.slot] ?? 0, value.rev)
         }
         let missing = frame.missing
+        if frame.source == .messages {
+            for value in frame.values where !told.contains(value.slot) {
+                live[value.slot] = max(live[value.slot] ?? 0, value.rev)
+            }
+        }
+        live = live.filter { !missing.contains($0.key) }
         let skipped = skipped(by: frame.covers.union(missing), floor: frame.head.floor)
         let trimmed = Coverage(0, frame.head.floor - 1)
         runs = runs.union(frame.covers).subtracting(missing).subtracting(trimmed)
         told = told.union(skipped).subtracting(frame.covers).union(missing)
         switch (frame.source, frame.prev) {
         case (.subscription, _):
+            live = [:]
             asOf = frame.asOf
             position = frame.asOf
         case (.page, _):
@@ -94,6 +105,7 @@ struct Holding {
     /// The subscription has ended; what is held stays.
     mutating func unsubscribe() {
         position = nil
+        live = [:]
         breaks += 1
     }
 

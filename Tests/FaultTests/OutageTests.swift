@@ -80,9 +80,6 @@ extension Faults {
             _ world: World, after outage: Outage, _ place: Comment, _ row: inout Figures
         ) throws {
             let truths = try world.settle()
-            for watcher in world.watchers + world.retired {
-                watcher.expectsOnce = outage != .flapping
-            }
             for (id, truth) in truths {
                 #expect(truth.log?.unknownChanges == [], "\(place): \(id)")
             }

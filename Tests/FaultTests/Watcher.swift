@@ -17,9 +17,6 @@ final class Watcher {
     private let expectsLosses: Bool
     /// Whether it came when the old master counted no more.
     var isLate = false
-    /// Whether each value has to come once. What was told above a hole when the feed broke again is
-    /// told anew with what fills the hole, which changes nothing at a client.
-    var expectsOnce = true
     /// Changes that were found silent, each of which is one fault.
     private var silent: Set<String> = []
     /// By conversation and place: what events of this subscription brought.
@@ -149,7 +146,7 @@ final class Watcher {
 
     private func judge(_ oracle: (String) -> [String]) -> [String] {
         var all = faults
-        if repeats > 0, expectsOnce { all.append("\(repeats) values came twice") }
+        if repeats > 0 { all.append("\(repeats) values came twice") }
         return (all + conversations.flatMap(oracle)).map { "\(client.user): \($0)" }
     }
 
