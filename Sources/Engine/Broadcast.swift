@@ -23,6 +23,8 @@ package final class Broadcast {
     }
 
     package let frame: Frame
+    /// Bytes of the frame.
+    let size: Int
     package let kind: Kind
     /// Deltas in it, for the books.
     package let deltas: Int
@@ -36,6 +38,7 @@ package final class Broadcast {
 
     package init(_ payload: [UInt8], _ kind: Kind, conversation: String = "") {
         frame = Frame(payload)
+        size = frame.bytes.count
         self.kind = kind
         deltas = kind.deltas
         isAboutList = kind.isAboutList
@@ -46,6 +49,7 @@ package final class Broadcast {
     /// A part of the stream.
     init(_ payload: [UInt8], _ kind: Kind, of stream: Stream) {
         frame = Frame(payload)
+        size = frame.bytes.count
         self.kind = kind
         deltas = kind.deltas
         isAboutList = kind.isAboutList

@@ -330,7 +330,7 @@ extension Engine {
 
     private func send(_ event: Broadcast, to stream: Stream) {
         noteSpoken(stream)
-        for subscriber in stream.subscribers { push(subscriber.session, event) }
+        push(event, to: stream.subscribers)
     }
 
     /// Tells the watchers of conversation lists, once a turn.

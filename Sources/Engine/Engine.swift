@@ -191,9 +191,16 @@ package final class Engine {
 
     /// The sessions that have frames to send and whose sockets take some.
     package func takeDirtySessions() -> [Session] {
-        defer { dirty.removeAll(keepingCapacity: true) }
-        for session in dirty { session.isDirty = false }
-        return dirty.filter { !$0.isBlocked && !$0.outbox.isEmpty }
+        guard !dirty.isEmpty else { return [] }
+        var taken: [Session] = []
+        swap(&taken, &dirty)
+        dirty.reserveCapacity(taken.count)
+        var isReady = true
+        for session in taken {
+            session.isDirty = false
+            isReady = isReady && !session.isBlocked && !session.outbox.isEmpty
+        }
+        return isReady ? taken : taken.filter { !$0.isBlocked && !$0.outbox.isEmpty }
     }
 
     /// Sessions with more in their outboxes than the soft limit, whose sockets have not been tried
@@ -341,6 +348,20 @@ package final class Engine {
         books.accepted += event.deltas
         event.ledger?.books.accepted += event.deltas
         push(session, .event(event))
+    }
+
+    /// For a part of a stream, to all who watch it.
+    func push(_ event: Broadcast, to subscribers: [Stream.Subscriber]) {
+        var receivers = 0
+        for index in subscribers.indices {
+            let session = subscribers[index].session
+            guard !session.isClosing else { continue }
+            session.outbox.append(.event(event))
+            mark(session)
+            receivers += 1
+        }
+        books.accepted += event.deltas * receivers
+        event.ledger?.books.accepted += event.deltas * receivers
     }
 
     private func mark(_ session: Session) {

@@ -65,7 +65,7 @@ package struct Outbox {
     private static func size(of item: Item) -> Int {
         switch item {
         case .barrier(let frame): frame.bytes.count
-        case .event(let event): event.frame.bytes.count
+        case .event(let event): event.size
         case .span: Span.size
         }
     }
@@ -85,7 +85,7 @@ package struct Outbox {
                 taken += frame.bytes.count
             case .event(let event):
                 write(event.frame)
-                taken += event.frame.bytes.count
+                taken += event.size
                 deltasTaken += event.deltas
                 event.ledger?.books.written += event.deltas
             case .span(let span):
@@ -182,7 +182,7 @@ extension Outbox {
         var run: (conversation: ID, bytes: Int)?
         for case .event(let event) in items {
             guard case .stream = event.kind else { continue }
-            let bytes = event.frame.bytes.count
+            let bytes = event.size
             if let last = run, last.conversation == event.conversation {
                 run?.bytes += bytes
             } else {

@@ -7,14 +7,30 @@ package typealias SessionID = UInt64
 /// One connected client: who it is, what it watches, what it is owed. Owned by the engine, touched
 /// on the loop only.
 package final class Session {
+    // First what every delivery touches: with thousands of readers each of them is in no cache, and
+    // what a delivery costs is how many lines of memory it asks for.
+
     package let id: SessionID
+    var outbox = Outbox()
+    var isClosing = false
+    /// It stands in the engine's list of sessions that have something to send.
+    var isDirty = false
+    /// Its socket did not take all that it was given.
+    var isBlocked = false
+    /// It stands in the engine's list of sessions whose requests go on.
+    var isResumable = false
+    /// When something was last written to it.
+    var lastSent: Timestamp
+    /// What it asked for while it had not taken what it was sent. Its socket is not read while it
+    /// is blocked, so this is at most what one read of it brings.
+    var postponed: [Postponed] = []
+
     /// nil until `connect` was answered.
     var user: String?
     /// The token of the upgrade, until `connect` has looked at it.
     var bearer: String?
     /// When the token's life is over, leeway included; nil without a token.
     var deadline: Timestamp?
-    var outbox = Outbox()
     /// Messages of these conversations are pushed. A client has few: a list beats a table.
     var subscriptions: [Subscription] = []
     /// Whether the changes of its list of conversations are pushed.
@@ -36,11 +52,6 @@ package final class Session {
     /// Requests that wait because one for the same conversation is under way: a subscription and
     /// its end must not overtake each other.
     var held: [(conversation: String, call: Call)] = []
-    /// What it asked for while it had not taken what it was sent. Its socket is not read while it
-    /// is blocked, so this is at most what one read of it brings.
-    var postponed: [Postponed] = []
-    /// It stands in the engine's list of sessions whose requests go on.
-    var isResumable = false
     var bucket: TokenBucket
     /// How many requests beyond that it may have refused, before it is not read for a while.
     var refusals: TokenBucket
@@ -48,18 +59,11 @@ package final class Session {
     var throttledUntil: Timestamp?
     /// The shell was told not to read it.
     var isThrottled = false
-    /// Its socket did not take all that it was given.
-    var isBlocked = false
-    /// It stands in the engine's list of sessions that have something to send.
-    var isDirty = false
     /// Its outbox waits to be shed.
     var isToBeRelieved = false
-    var isClosing = false
 
     /// When the connection came.
     let since: Timestamp
-    /// When something was last written to it.
-    var lastSent: Timestamp
     /// When its socket last took bytes, or a pong came.
     var lastProgress: Timestamp
     /// When the WebSocket ping went out that has no pong yet.

@@ -23,13 +23,21 @@ final class Connection {
         case dead
     }
 
+    // First what every write touches: of thousands of connections none is in a cache.
+
     let id: SocketID
     unowned let server: Server
-    let listener: Listener
-    let remoteAddress: String
     /// Nil before adoption and after the end.
     var socket: LibrarySocket?
     var phase = Phase.head
+    /// The length of the write that the kernel took in part.
+    private var stalledBytes = 0
+    /// What the library has not been given yet; empty unless blocked.
+    private var output: [UInt8] = []
+    private var outputOffset = 0
+
+    let listener: Listener
+    let remoteAddress: String
     /// Whether the delegate knows of it as a WebSocket.
     var wasConnected = false
 
@@ -41,11 +49,6 @@ final class Connection {
     /// The phase that follows when everything is out.
     var phaseAfterOutput: Phase?
 
-    /// What the library has not been given yet; empty unless blocked.
-    private var output: [UInt8] = []
-    private var outputOffset = 0
-    /// The length of the write that the kernel took in part.
-    private var stalledBytes = 0
     private var isReadingPaused = false
     /// Its peer asks for too much, and is not read for a while.
     private(set) var isThrottled = false
