@@ -14,6 +14,10 @@ final class Listener: Sendable {
     init(_ serve: @escaping @Sendable (Int32) -> Void) throws {
         port = try Port.free()
         descriptor = socket(AF_INET, Self.stream, 0)
+        // Its connections take it over: the next server of this port need not wait for their ends.
+        var yes: Int32 = 1
+        setsockopt(
+            descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         let bound = Self.withAddress(port) { [descriptor] in bind(descriptor, $0, $1) }
         guard bound == 0, listen(descriptor, 64) == 0 else { throw TestFailure("can't listen") }
         Thread.detachNewThread { [descriptor] in

@@ -117,13 +117,16 @@ package final class RedisProcess {
                 atPath: other.directory + left, toPath: directory + left)
         }
         port = try fixed ?? Port.free()
-        for _ in 1...Self.portTries {
+        for _ in 1...(fixed == nil ? Self.portTries : 50) {
             if try spawn() { return }
             kill()
             try? FileManager.default.removeItem(atPath: file)
-            port = try Port.free()
+            // Who had the fixed one may need a moment to let it go.
+            if fixed != nil { usleep(100_000) } else { port = try Port.free() }
         }
-        throw TestFailure("redis-server: not ready on \(Self.portTries) ports")
+        throw TestFailure(
+            fixed.map { "redis-server: not ready on port \($0)" }
+                ?? "redis-server: not ready on \(Self.portTries) ports")
     }
 
     deinit {
