@@ -18,6 +18,8 @@ PHONE = {
     "viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True,
     "device_scale_factor": 2,
 }
+#: How it is started. The sandbox does not run as root, which is what containers of a build run as.
+FLAGS = ["--no-sandbox"]
 #: Chromium says so itself when a socket can't be opened: no news where a test stops the gateway.
 UNREACHABLE = "WebSocket connection to"
 
@@ -28,8 +30,7 @@ def chromium():
     """The one browser of this process; starting it takes longer than most tests."""
     if "browser" not in _running:
         playwright = sync_playwright().start()
-        # The sandbox does not run as root, which is what containers of a build run as.
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         _running["browser"] = browser
 
         def close():

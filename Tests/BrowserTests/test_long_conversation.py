@@ -3,9 +3,13 @@
 import json
 import unittest
 
-from browser import SCREENSHOTS
+from browser import FLAGS, SCREENSHOTS
 from long_conversation import LongConversationTestCase
 from playwright.sync_api import expect
+
+# A frame comes as soon as it is drawn, and not at the next sixtieth of a second: thousands are
+# looked at, and what one takes is what it costs.
+FLAGS += ["--disable-frame-rate-limit", "--disable-gpu-vsync"]
 
 LENGTH = 100_000
 #: More than a screen, so that every row is drawn in some frame and none is waited for.
