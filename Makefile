@@ -71,8 +71,10 @@ release: dependencies
 	@$(SWIFT) build $(RELEASE) --product gapless
 
 bench: release
-	@$(SWIFT) build $(RELEASE) --product gapless-bench
-	@for scenario in fanout idle pages resume; do \
+	@for product in gapless-bench gapless-plain; do \
+	    $(SWIFT) build $(RELEASE) --product $$product || exit 1; \
+	done
+	@for scenario in fanout idle pages resume apply; do \
 	    .build/release/gapless-bench $$scenario --repeat 5 >.build/bench-$$scenario.json \
 	        || exit 1; \
 	done

@@ -73,11 +73,15 @@ let package = Package(
         // MARK: the load generator, alone and as the command `bench`; it shares no code with what
         // it measures but the reading of JSON
         core("Bench", ["JSON", "CLinux"]),
+        // The cache without a gateway around it, beside plain C that does the same.
+        .target(name: "Recorder", dependencies: ["CSQLite"]),
+        core("CacheBench", ["Bench", "Recorder", "Cache", "Engine", "Wire", "Chat", "JSON"]),
         .executableTarget(
-            name: "gapless-bench", dependencies: ["Bench"], swiftSettings: house),
+            name: "gapless-bench", dependencies: ["Bench", "CacheBench"], swiftSettings: house),
 
-        // What a fan-out could cost at the least, to be measured beside the gateway.
+        // What a fan-out and what the cache could cost at the least, to be measured beside them.
         .executableTarget(name: "gapless-limit"),
+        .executableTarget(name: "gapless-plain", dependencies: ["CSQLite"]),
 
         // MARK: tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
@@ -91,7 +95,9 @@ let package = Package(
         tests("FuzzTests", ["FuzzTargets"]),
         tests("TestSupportTests", ["TestSupport"]),
         tests("HouseTests", []),
-        tests("BenchTests", ["Bench", "TestSupport", "gapless"]),
+        tests(
+            "BenchTests",
+            ["Bench", "CacheBench", "TestSupport", "gapless", "gapless-plain"]),
         tests("GatewayTests", ["TestSupport", "gapless"]),
         tests("SoakTests", ["Bench", "TestSupport", "gapless"]),
         tests("FaultTests", ["TestSupport", "gapless", "CSQLite"]),

@@ -26,6 +26,17 @@ enum Child {
     static func exitStatus(_ child: pid_t) -> Int32? {
         var status: Int32 = 0
         guard waitpid(child, &status, WNOHANG) == child else { return nil }
+        return code(of: status)
+    }
+
+    /// Waits for its end, and gives the code that it exited with, as `exitStatus`.
+    static func wait(_ child: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        return code(of: status)
+    }
+
+    private static func code(of status: Int32) -> Int32 {
         let signal = status & 0x7F
         return signal == 0 ? status >> 8 & 0xFF : 128 + signal
     }

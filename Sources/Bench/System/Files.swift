@@ -17,6 +17,8 @@ enum Files {
         }
     }
 
+    static func remove(_ path: String) { unlink(path) }
+
     /// - Throws: `BenchError.failure`
     static func write(_ text: String, to path: String) throws(BenchError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

@@ -1,0 +1,59 @@
+import CacheBench
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Bench
+
+/// Scenarios in small: that they come to their figures without a fault, and refuse what they can't
+/// do. What the figures are is not for a busy machine to say.
+@Suite struct ScenarioTests {
+    private static func trial(
+        _ scenario: Scenario, _ words: [String], program: String = "gapless"
+    ) throws -> [Trial] {
+        let gapless = URL(fileURLWithPath: try TestSupport.GatewayProcess.binary())
+        let programs = gapless.deletingLastPathComponent().path
+        let bench = Workbench(
+            program: "\(programs)/\(program)", settings: [], programs: programs,
+            directory: NSTemporaryDirectory(), machine: try Machine(cores: "none"))
+        return try scenario.cases(try Options(words, accepted: scenario.options)).map { one in
+            switch one.subject {
+            case .gateway(let settings, let run): try run(try bench.gateway(settings))
+            case .alone(_, let run): try run(bench)
+            case .peer(_, let run): try run()
+            }
+        }
+    }
+
+    /// Plain C writes what our own code did: both files are compared.
+    @Test func plainCWritesTheSame() throws {
+        let trials = try Self.trial(
+            .apply, ["--batch=1,25", "--messages=200", "--conversations=3"])
+        #expect(trials.count == 2 && trials.flatMap(\.faults) == [])
+        #expect(trials.values(of: "ratio").allSatisfy { $0 > 0 })
+    }
+
+    @Test func plainCReadsTheSame() throws {
+        let trials = try Self.trial(
+            .cachedPages, ["--messages=1000", "--limit=10", "--stretch=5", "--rounds=2"])
+        #expect(trials.flatMap(\.faults) == [])
+        for figure in ["newestRatio", "anywhereRatio", "newestReply"] {
+            #expect(trials.values(of: figure).allSatisfy { $0 > 0 } && !trials.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        (Scenario.apply, ["--batch=0"]), (Scenario.cachedPages, ["--limit=0"]),
+    ])
+    func whatCanNotBeIsRefused(_ scenario: Scenario, _ words: [String]) throws {
+        let options = try Options(words, accepted: scenario.options)
+        #expect(throws: BenchError.self) { _ = try scenario.cases(options) }
+    }
+
+    @Test func twoHalvesAreOneScenario() throws {
+        let pages = Scenario.pages.with(.cachedPages)
+        #expect(Set(pages.options.map(\.name)).count == pages.options.count)
+        let cases = try pages.cases(try Options(["--messages=20000"], accepted: pages.options))
+        #expect(cases.map(\.server) == ["gapless", "cache"] && cases[0].name == cases[1].name)
+    }
+}
