@@ -84,6 +84,11 @@ let package = Package(
         .executableTarget(name: "gapless-plain", dependencies: ["CSQLite"]),
 
         // MARK: tests
+        // The program with a `malloc` that counts.
+        .target(name: "Counting", path: "Tests/Counting"),
+        .executableTarget(
+            name: "gapless-counted", dependencies: ["Gateway", "Counting"], path: "Tests/Counted",
+            swiftSettings: house),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         // What must hold for every input from outside, for libFuzzer and for `FuzzTests`.
         .target(
@@ -97,7 +102,7 @@ let package = Package(
         tests("HouseTests", []),
         tests(
             "BenchTests",
-            ["Bench", "CacheBench", "TestSupport", "gapless", "gapless-plain"]),
+            ["Bench", "CacheBench", "TestSupport", "gapless", "gapless-counted", "gapless-plain"]),
         tests("GatewayTests", ["TestSupport", "gapless"]),
         tests("SoakTests", ["Bench", "TestSupport", "gapless"]),
         tests("FaultTests", ["TestSupport", "gapless", "CSQLite"]),

@@ -11,6 +11,7 @@ final class GatewayProcess {
     private(set) var startSpan: Nanoseconds = 0
     private let operations: Operations
     private let directory: ScratchDirectory
+    private let allocationsFile: String
     private var hasEnded = false
 
     /// Starts it and waits until it is ready.
@@ -24,6 +25,7 @@ final class GatewayProcess {
         port = try Socket.freePort()
         let internalPort = try Socket.freePort()
         operations = Operations(.loopback(internalPort))
+        allocationsFile = "\(directory.path)/allocations"
         let keys = "\(directory.path)/api-keys"
         try Files.write("\(Self.key)\n", to: keys)
         let own = [
@@ -36,6 +38,7 @@ final class GatewayProcess {
         let words = [program, "serve"] + (own + settings).flatMap { ["--set", $0] }
         let log = "\(directory.path)/log"
         let start = Clock.now()
+        setenv("COUNTED_ALLOCATIONS", allocationsFile, 1)
         process = try machine.onGatewayCore { () throws(BenchError) in
             try Child.spawn(words, log: log)
         }
@@ -75,6 +78,15 @@ final class GatewayProcess {
     /// One sample of its metrics.
     /// - Throws: `BenchError.failure` where it does not answer.
     func metric(_ name: String) throws(BenchError) -> Int? { try operations.metric(name) }
+
+    /// How often it has asked for memory.
+    /// - Throws: `BenchError.failure` where the program does not count that.
+    func allocations() throws(BenchError) -> Int {
+        guard let number = Files.number(allocationsFile) else {
+            throw .failure("reading \(allocationsFile): --gateway is not gapless-counted")
+        }
+        return number
+    }
 
     func api() throws(BenchError) -> ServerAPI {
         ServerAPI(try HTTPConnection(port: port, key: Self.key))

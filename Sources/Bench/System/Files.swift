@@ -17,6 +17,15 @@ enum Files {
         }
     }
 
+    /// The first 8 bytes as a number of this machine, nil if there are not so many.
+    static func number(_ path: String) -> Int? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var number = 0
+        return read(descriptor, &number, MemoryLayout<Int>.size) == 8 ? number : nil
+    }
+
     static func remove(_ path: String) { unlink(path) }
 
     /// - Throws: `BenchError.failure`
