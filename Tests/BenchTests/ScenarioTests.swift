@@ -42,8 +42,16 @@ import Testing
         }
     }
 
+    @Test func aLongFileIsStarted() throws {
+        let trials = try Self.trial(
+            .start, ["--messages=1001", "--conversations=2", "--rounds=1"])
+        #expect(trials.count == 1 && trials[0].faults == [])
+        #expect(trials.values(of: "longStart").allSatisfy { $0 > 0 })
+    }
+
     @Test(arguments: [
         (Scenario.allocations, ["--few=10", "--many=10"]),
+        (Scenario.start, ["--messages=5", "--conversations=6"]),
         (Scenario.apply, ["--batch=0"]), (Scenario.cachedPages, ["--limit=0"]),
     ])
     func whatCanNotBeIsRefused(_ scenario: Scenario, _ words: [String]) throws {

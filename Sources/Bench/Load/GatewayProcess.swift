@@ -50,6 +50,15 @@ final class GatewayProcess {
         if !hasEnded { Child.kill(process) }
     }
 
+    /// Has it end as an operator would, and waits until it has; its files stay in their directory.
+    /// - Throws: `BenchError.failure` where it does not end well.
+    func stop() throws(BenchError) {
+        kill(process, SIGTERM)
+        let status = Child.wait(process)
+        hasEnded = true
+        guard status == 0 else { throw .failure("stopping the gateway: it ended with \(status)") }
+    }
+
     /// Asks a thousand times a second: more would cost the gateway what is measured.
     private func waitUntilReady(since start: Nanoseconds) throws(BenchError) {
         let deadline = start + 30 * Clock.second

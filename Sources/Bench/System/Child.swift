@@ -13,10 +13,19 @@ enum Child {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // A thread of a pool may have blocked the signals that are to end the program.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         let arguments = words.map { strdup($0) }
         defer { for argument in arguments { free(argument) } }
         var child: pid_t = 0
-        let code = posix_spawnp(&child, words[0], &actions, nil, arguments + [nil], environ)
+        let code = posix_spawnp(
+            &child, words[0], &actions, &attributes, arguments + [nil], environ)
         guard code == 0 else { throw .failure("starting \(words[0]): errno \(code)") }
         return child
     }

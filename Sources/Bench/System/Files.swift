@@ -26,6 +26,12 @@ enum Files {
         return read(descriptor, &number, MemoryLayout<Int>.size) == 8 ? number : nil
     }
 
+    /// 0 where there is none.
+    static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
     static func remove(_ path: String) { unlink(path) }
 
     /// - Throws: `BenchError.failure`
