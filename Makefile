@@ -76,7 +76,7 @@ bench: release
 	done
 	@.build/release/gapless-bench allocations --gateway .build/release/gapless-counted \
 	    >.build/bench-allocations.json
-	@for scenario in fanout idle pages resume apply start; do \
+	@for scenario in fanout idle pages resume apply start flat; do \
 	    .build/release/gapless-bench $$scenario --repeat 5 >.build/bench-$$scenario.json \
 	        || exit 1; \
 	done

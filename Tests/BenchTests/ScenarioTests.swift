@@ -49,10 +49,18 @@ import Testing
         #expect(trials.values(of: "longStart").allSatisfy { $0 > 0 })
     }
 
+    @Test func idleConversationsAreHeld() throws {
+        let trials = try Self.trial(
+            .flat, ["--idle=1005", "--subscribers=3", "--warm-up=0", "--span=100"])
+        #expect(trials.count == 2 && trials.flatMap(\.faults) == [])
+        #expect(trials.values(of: "CPUPerMessage").count == 1)
+        #expect(trials.values(of: "CPUPerDelivery").count == 1)
+    }
+
     @Test(arguments: [
         (Scenario.allocations, ["--few=10", "--many=10"]),
         (Scenario.start, ["--messages=5", "--conversations=6"]),
-        (Scenario.apply, ["--batch=0"]), (Scenario.cachedPages, ["--limit=0"]),
+        (Scenario.apply, ["--batch=0"]), (Scenario.flat, ["--idle=0"]),
     ])
     func whatCanNotBeIsRefused(_ scenario: Scenario, _ words: [String]) throws {
         let options = try Options(words, accepted: scenario.options)

@@ -85,5 +85,5 @@ package struct Scenario: Sendable {
         }
     }
 
-    package static let all: [Scenario] = [fanout, idle, pages, resume, allocations, start]
+    package static let all: [Scenario] = [fanout, idle, pages, resume, allocations, start, flat]
 }
