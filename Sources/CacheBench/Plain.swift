@@ -63,10 +63,26 @@ struct Rounds {
     private(set) var own: [Double] = []
     private(set) var plain: [Double] = []
 
-    /// Adds a round: the sum of all its spans.
-    mutating func add(own: [Nanoseconds], plain: [Nanoseconds]) {
-        self.own.append(Double(own.reduce(0, +)) / Double(max(1, own.count)) / 1000)
-        self.plain.append(Double(plain.reduce(0, +)) / Double(max(1, plain.count)) / 1000)
+    /// What a round's spans are summed up by.
+    enum Measure {
+        /// All of them count: one in many has a checkpoint beside it.
+        case mean
+        /// They are all alike, and what is longer was interrupted.
+        case median
+
+        fileprivate func of(_ spans: [Nanoseconds]) -> Double {
+            let microseconds = spans.map { Double($0) / 1000 }
+            switch self {
+            case .mean: return microseconds.reduce(0, +) / Double(max(1, spans.count))
+            case .median: return microseconds.median
+            }
+        }
+    }
+
+    /// Adds a round.
+    mutating func add(own: [Nanoseconds], plain: [Nanoseconds], by measure: Measure) {
+        self.own.append(measure.of(own))
+        self.plain.append(measure.of(plain))
     }
 
     /// Our own time in parts of the other, by round: both were measured side by side.

@@ -85,10 +85,10 @@ private struct ApplyTurns {
         // of the machine's caches.
         if Bool.random() {
             let spans = try apply(to: own)
-            rounds.add(own: spans, plain: try replay(plain, on: other, bench))
+            rounds.add(own: spans, plain: try replay(plain, on: other, bench), by: .mean)
         } else {
             let spans = try replay(plain, on: other, bench)
-            rounds.add(own: try apply(to: own), plain: spans)
+            rounds.add(own: try apply(to: own), plain: spans, by: .mean)
         }
         var trial = Trial()
         let perMessage = Double(turns.count) / Double(messages)

@@ -89,8 +89,9 @@ private struct CachedPages {
                 guard other.count == places.count else {
                     throw .failure("plain C: \(other.count) pages of \(places.count)")
                 }
-                reading.add(own: try read(places, isEncoded: false), plain: other)
-                encoding.add(own: try read(places, isEncoded: true), plain: other)
+                reading.add(
+                    own: try read(places, isEncoded: false), plain: other, by: .median)
+                encoding.add(own: try read(places, isEncoded: true), plain: other, by: .median)
             }
             trial.add("\(name)Read", reading.own.median, "µs")
             trial.add("\(name)Plain", reading.plain.median, "µs")

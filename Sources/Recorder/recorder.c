@@ -9,8 +9,10 @@
 /* More connections, statements, statements under way, and values of one than a recording has. */
 enum { CONNECTIONS = 64, STATEMENTS = 1024, UNDER_WAY = 16, VALUES = 64 };
 
+/* Its address alone says nothing: another one may get it. */
 struct known {
     sqlite3_stmt *handle;
+    uint32_t connection;
     char *text;
 };
 
@@ -129,12 +131,14 @@ static void put_values(const char *text, const char *expanded, int count) {
 
 static uint32_t number_of(sqlite3_stmt *handle) {
     const char *text = sqlite3_sql(handle);
-    for (uint32_t i = statement_count; i-- > 0;)
-        if (statements[i].handle == handle && strcmp(statements[i].text, text) == 0) return i;
-    if (statement_count == STATEMENTS) abort();
     uint32_t connection = 0;
     while (connections[connection] != sqlite3_db_handle(handle)) connection++;
-    statements[statement_count] = (struct known){handle, strdup(text)};
+    for (uint32_t i = statement_count; i-- > 0;)
+        if (statements[i].handle == handle && statements[i].connection == connection
+            && strcmp(statements[i].text, text) == 0)
+            return i;
+    if (statement_count == STATEMENTS) abort();
+    statements[statement_count] = (struct known){handle, connection, strdup(text)};
     put_letter(RECORDED_STATEMENT);
     put_number(statement_count);
     put_number(connection);

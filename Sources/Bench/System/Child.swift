@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A process that this one started and looks after.
