@@ -71,8 +71,12 @@ release: dependencies
 	@$(SWIFT) build $(RELEASE) --product gapless
 
 bench: release
-	@$(SWIFT) build $(RELEASE) --product gapless-bench
-	@for scenario in fanout idle pages resume; do \
+	@for product in gapless-bench gapless-plain gapless-counted; do \
+	    $(SWIFT) build $(RELEASE) --product $$product || exit 1; \
+	done
+	@.build/release/gapless-bench allocations --gateway .build/release/gapless-counted \
+	    >.build/bench-allocations.json
+	@for scenario in fanout idle pages resume apply start flat; do \
 	    .build/release/gapless-bench $$scenario --repeat 5 >.build/bench-$$scenario.json \
 	        || exit 1; \
 	done

@@ -73,13 +73,22 @@ let package = Package(
         // MARK: the load generator, alone and as the command `bench`; it shares no code with what
         // it measures but the reading of JSON
         core("Bench", ["JSON", "CLinux"]),
+        // The cache without a gateway around it, beside plain C that does the same.
+        .target(name: "Recorder", dependencies: ["CSQLite"]),
+        core("CacheBench", ["Bench", "Recorder", "Cache", "Engine", "Wire", "Chat", "JSON"]),
         .executableTarget(
-            name: "gapless-bench", dependencies: ["Bench"], swiftSettings: house),
+            name: "gapless-bench", dependencies: ["Bench", "CacheBench"], swiftSettings: house),
 
-        // What a fan-out could cost at the least, to be measured beside the gateway.
+        // What a fan-out and what the cache could cost at the least, to be measured beside them.
         .executableTarget(name: "gapless-limit"),
+        .executableTarget(name: "gapless-plain", dependencies: ["CSQLite"]),
 
         // MARK: tests
+        // The program with a `malloc` that counts.
+        .target(name: "Counting", path: "Tests/Counting"),
+        .executableTarget(
+            name: "gapless-counted", dependencies: ["Gateway", "Counting"], path: "Tests/Counted",
+            swiftSettings: house),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         // What must hold for every input from outside, for libFuzzer and for `FuzzTests`.
         .target(
@@ -91,7 +100,9 @@ let package = Package(
         tests("FuzzTests", ["FuzzTargets"]),
         tests("TestSupportTests", ["TestSupport"]),
         tests("HouseTests", []),
-        tests("BenchTests", ["Bench", "TestSupport", "gapless"]),
+        tests(
+            "BenchTests",
+            ["Bench", "CacheBench", "TestSupport", "gapless", "gapless-counted", "gapless-plain"]),
         tests("GatewayTests", ["TestSupport", "gapless"]),
         tests("SoakTests", ["Bench", "TestSupport", "gapless"]),
         tests("FaultTests", ["TestSupport", "gapless", "CSQLite"]),

@@ -6,13 +6,7 @@ struct Spread: Sendable {
     let unit: String
     let values: [Double]
 
-    var median: Double {
-        let sorted = values.sorted()
-        guard let last = sorted.last else { return 0 }
-        let middle = sorted.count / 2
-        if sorted.count == 1 { return last }
-        return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
-    }
+    var median: Double { values.median }
 
     /// The figures of trials of one case.
     static func all(of trials: [Trial]) -> [Spread] {
@@ -44,6 +38,15 @@ struct Comparison: Sendable {
                 name: "\(figure)Ratio", unit: "×",
                 values: pairs.filter { $0.1 > 0 }.map { $0.0 / $0.1 })
         }
+    }
+}
+
+extension [Double] {
+    /// The middle one, or what lies between the two middle ones; 0 of none.
+    package var median: Double {
+        let sorted = sorted()
+        guard !isEmpty else { return 0 }
+        return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2
     }
 }
 

@@ -1,14 +1,17 @@
 import Glibc
 
 /// A real gateway that this process started, alone on its core, with its cache in a directory of
-/// its own. Both are gone when the measurement lets go of it.
+/// its own. It is gone when the measurement lets go of it.
 final class GatewayProcess {
     private static let key = "bench-key-0123456789abcdef"
 
     let port: Int
     let process: pid_t
+    /// From its start until it said that it is ready.
+    private(set) var startSpan: Nanoseconds = 0
     private let operations: Operations
-    private let directory: String
+    private let directory: ScratchDirectory
+    private let allocationsFile: String
     private var hasEnded = false
 
     /// Starts it and waits until it is ready.
@@ -16,57 +19,60 @@ final class GatewayProcess {
     /// - Parameter settings: further `KEY=VALUE` words.
     /// - Throws: `BenchError.failure` where it does not come up, with the end of what it said.
     init(
-        program: String, settings: [String], directory parent: String, on machine: Machine
+        program: String, settings: [String], in directory: ScratchDirectory, on machine: Machine
     ) throws(BenchError) {
-        directory = try Self.makeDirectory(in: parent)
+        self.directory = directory
         port = try Socket.freePort()
         let internalPort = try Socket.freePort()
         operations = Operations(.loopback(internalPort))
-        let keys = "\(directory)/api-keys"
+        allocationsFile = "\(directory.path)/allocations"
+        let keys = "\(directory.path)/api-keys"
         try Files.write("\(Self.key)\n", to: keys)
         let own = [
             "listen.public=127.0.0.1:\(port)", "listen.internal=127.0.0.1:\(internalPort)",
-            "cache.path=\(directory)/gapless.db", "auth.api_key_file=\(keys)",
+            "cache.path=\(directory.path)/gapless.db", "auth.api_key_file=\(keys)",
             // Publishers send as fast as they can, and connections wait for the slowest step.
             "limits.requests_per_second=1000000", "limits.connect_timeout=600s",
             "log.level=warning",
         ]
         let words = [program, "serve"] + (own + settings).flatMap { ["--set", $0] }
-        let log = "\(directory)/log"
+        let log = "\(directory.path)/log"
+        let start = Clock.now()
+        setenv("COUNTED_ALLOCATIONS", allocationsFile, 1)
         process = try machine.onGatewayCore { () throws(BenchError) in
             try Child.spawn(words, log: log)
         }
-        try waitUntilReady()
+        try waitUntilReady(since: start)
     }
 
     deinit {
         // Nothing of it is kept, so there is nothing to drain for.
         if !hasEnded { Child.kill(process) }
-        let suffixes = ["", "-wal", "-shm", ".lock"]
-        for name in suffixes.map({ "gapless.db\($0)" }) + ["api-keys", "log"] {
-            unlink("\(directory)/\(name)")
-        }
-        rmdir(directory)
     }
 
-    private static func makeDirectory(in parent: String) throws(BenchError) -> String {
-        var template = Array("\(parent)/gapless-bench-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw .failure("making a directory in \(parent): errno \(errno)")
-        }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    /// Has it end as an operator would, and waits until it has; its files stay in their directory.
+    /// - Throws: `BenchError.failure` where it does not end well.
+    func stop() throws(BenchError) {
+        kill(process, SIGTERM)
+        let status = Child.wait(process)
+        hasEnded = true
+        guard status == 0 else { throw .failure("stopping the gateway: it ended with \(status)") }
     }
 
-    private func waitUntilReady() throws(BenchError) {
-        let deadline = Clock.now() + 30 * Clock.second
+    /// Asks a thousand times a second: more would cost the gateway what is measured.
+    private func waitUntilReady(since start: Nanoseconds) throws(BenchError) {
+        let deadline = start + 30 * Clock.second
         while Clock.now() < deadline {
             try Interruption.check()
             hasEnded = Child.exitStatus(process) != nil
             guard !hasEnded else { break }
-            if operations.isReady { return }
-            usleep(20_000)
+            if operations.isReady {
+                startSpan = Clock.now() - start
+                return
+            }
+            usleep(1000)
         }
-        let log = Files.text("\(directory)/log") ?? ""
+        let log = Files.text("\(directory.path)/log") ?? ""
         throw .failure("starting the gateway: not ready; it said:\n\(log.suffix(1000))")
     }
 
@@ -81,6 +87,15 @@ final class GatewayProcess {
     /// One sample of its metrics.
     /// - Throws: `BenchError.failure` where it does not answer.
     func metric(_ name: String) throws(BenchError) -> Int? { try operations.metric(name) }
+
+    /// How often it has asked for memory.
+    /// - Throws: `BenchError.failure` where the program does not count that.
+    func allocations() throws(BenchError) -> Int {
+        guard let number = Files.number(allocationsFile) else {
+            throw .failure("reading \(allocationsFile): --gateway is not gapless-counted")
+        }
+        return number
+    }
 
     func api() throws(BenchError) -> ServerAPI {
         ServerAPI(try HTTPConnection(port: port, key: Self.key))

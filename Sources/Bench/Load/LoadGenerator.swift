@@ -15,10 +15,11 @@ package enum LoadGenerator {
         .init(name: "repeat", value: "N", help: "trials of each case, interleaved (1)"),
     ]
 
-    package static func main(_ arguments: [String]) -> Int32 {
+    package static func main(_ arguments: [String], scenarios: [Scenario]) -> Int32 {
         let words = arguments.dropFirst()
+        func scenario(_ name: String) -> Scenario? { scenarios.first { $0.name == name } }
         guard let name = words.first, name != "--help", !words.contains("--help") else {
-            say(help(words.first.flatMap(scenario)))
+            say(help(words.first.flatMap(scenario), scenarios))
             return words.isEmpty ? 2 : 0
         }
         do throws(BenchError) {
@@ -32,10 +33,6 @@ package enum LoadGenerator {
         }
     }
 
-    private static func scenario(_ name: String) -> Scenario? {
-        Scenario.all.first { $0.name == name }
-    }
-
     private static func run(
         _ scenario: Scenario, _ options: Options
     ) throws(BenchError) -> Int32 {
@@ -43,8 +40,11 @@ package enum LoadGenerator {
         let rounds = try options.int("repeat", default: 1, in: 1...1000)
         let settings = options.all("set")
         let cases = try scenario.cases(options)
-        let program = options["gateway"] ?? sibling()
-        let directory = options["directory"] ?? environment("TMPDIR") ?? "/tmp"
+        let programs = Workbench.ownPlace()
+        let bench = Workbench(
+            program: options["gateway"] ?? "\(programs)/gapless", settings: settings,
+            programs: programs,
+            directory: options["directory"] ?? environment("TMPDIR") ?? "/tmp", machine: machine)
         Interruption.prepare()
         Machine.raiseDescriptorLimit()
 
@@ -54,10 +54,10 @@ package enum LoadGenerator {
                 say("\(scenario.name) \(one.name), \(one.server) (\(round) of \(rounds))\n")
                 switch one.subject {
                 case .gateway(let own, let run):
-                    let gateway = try GatewayProcess(
-                        program: program, settings: settings + own, directory: directory,
-                        on: machine)
-                    trials[index].append(try run(gateway))
+                    trials[index].append(try run(try bench.gateway(own)))
+                case .alone(_, let run):
+                    try machine.takeGeneratorCore()
+                    trials[index].append(try run(bench))
                 case .peer(_, let run):
                     try machine.takeGeneratorCore()
                     trials[index].append(try run())
@@ -71,22 +71,13 @@ package enum LoadGenerator {
         return report.isGood ? 0 : 1
     }
 
-    /// The gateway that was built together with this.
-    private static func sibling() -> String {
-        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/self/exe", &path, path.count - 1)
-        let own = String(
-            decoding: path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex) + "/gapless"
-    }
-
     private static func environment(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private static func help(_ scenario: Scenario?) -> String {
+    private static func help(_ scenario: Scenario?, _ scenarios: [Scenario]) -> String {
         guard let scenario else {
-            let rows = Scenario.all.map { ($0.name, $0.summary) }
+            let rows = scenarios.map { ($0.name, $0.summary) }
             return "usage: gapless-bench SCENARIO [options]\n\nscenarios:\n" + table(rows)
                 + "\ngapless-bench SCENARIO --help shows its options.\n"
         }

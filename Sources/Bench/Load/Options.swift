@@ -1,12 +1,19 @@
 /// The options of one command line, `--name value` each, read against the list of those that the
 /// scenario has.
-struct Options: Sendable {
+package struct Options: Sendable {
     /// One option; `value` is what stands for its value in the help.
-    struct Option: Sendable {
+    package struct Option: Sendable {
         let name: String
         let value: String
         let help: String
-        var repeats = false
+        let repeats: Bool
+
+        package init(name: String, value: String, help: String, repeats: Bool = false) {
+            self.name = name
+            self.value = value
+            self.help = help
+            self.repeats = repeats
+        }
     }
 
     private var values: [String: [String]] = [:]
@@ -31,14 +38,14 @@ struct Options: Sendable {
     }
 
     /// The value of an option, if it is given.
-    subscript(_ name: String) -> String? { values[name]?.last }
+    package subscript(_ name: String) -> String? { values[name]?.last }
 
     /// Each value of an option that may repeat.
     func all(_ name: String) -> [String] { values[name] ?? [] }
 
     /// A whole number.
     /// - Throws: `BenchError.usage` for anything else, and outside of `range`.
-    func int(
+    package func int(
         _ name: String, default missing: Int, in range: ClosedRange<Int>
     ) throws(BenchError) -> Int {
         guard let text = self[name] else { return missing }
@@ -47,7 +54,7 @@ struct Options: Sendable {
 
     /// Whole numbers with commas between them; an empty text is none.
     /// - Throws: `BenchError.usage` for anything else, and outside of `range`.
-    func ints(
+    package func ints(
         _ name: String, default missing: [Int], in range: ClosedRange<Int>
     ) throws(BenchError) -> [Int] {
         guard let text = self[name] else { return missing }

@@ -80,6 +80,10 @@ struct Plot {
     }
 
     private static func words(_ value: Double) -> String {
-        value < 10_000 ? "\(Int(value.rounded()))" : "\(Int((value / 1000).rounded())) k"
+        if value < 100 {
+            let tenths = Int((value * 10).rounded())
+            return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+        }
+        return value < 10_000 ? "\(Int(value.rounded()))" : "\(Int((value / 1000).rounded())) k"
     }
 }

@@ -4,6 +4,7 @@ import JSON
 /// figure, and between what it lay.
 struct Report {
     private let scenario: String
+    private let plots: [(title: String, figure: String)]
     private let settings: [String]
     private let machine: Machine
     private let cases: [Scenario.Case]
@@ -15,6 +16,7 @@ struct Report {
         on machine: Machine
     ) {
         self.scenario = scenario.name
+        plots = scenario.plots
         self.cases = cases
         self.trials = trials
         self.settings = settings
@@ -108,12 +110,7 @@ struct Report {
 
     /// What the servers cost and how long they take, as a picture; empty where nothing compares.
     func picture() -> String {
-        Plot.page([
-            Plot(
-                "\(scenario): deliveries per CPU second of the server",
-                figure: "deliveriesPerCPUSecond", cases, trials),
-            Plot("\(scenario): latency, p99", figure: "latencyP99", cases, trials),
-        ])
+        Plot.page(plots.map { Plot("\(scenario): \($0.title)", figure: $0.figure, cases, trials) })
     }
 
     func text() -> String {

@@ -106,24 +106,31 @@ extension Scenario {
     private static func trial(
         of plan: FanoutPlan, _ gateway: GatewayProcess, _ size: DeliverySize
     ) throws(BenchError) -> Trial {
-        let conversation = FanoutPlan.conversation
-        let everybody = 0..<(plan.subscribers + plan.publishers)
-        // Everybody is somebody else, as they would be.
-        let api = try gateway.api()
-        try api.create(conversation, participants: everybody.map { "user-\($0)" })
         let swarm = try Swarm(port: gateway.port)
-        try swarm.open(everybody.count)
-        try swarm.connect(everybody) { "user-\($0)" }
-        try swarm.ask(0..<plan.subscribers) { _ in
-            Request.subscribe(id: 2, conversation: conversation, limit: 1)
-        }
-        let base = try api.head(of: conversation).object?["seq"]?.int ?? 0
-
+        let base = try subscribe(plan, swarm, gateway)
         let run = FanoutRun(swarm, plan, base: base)
         var trial = try measure(run, plan) { () throws(BenchError) in try gateway.figures() }
         size.note(trial.figures.first { $0.name == "bytesPerDelivery" }?.value ?? 0)
         trial.faults = run.finalFaults() + (try gateway.faults())
         return trial
+    }
+
+    /// Makes the conversation, and lets everybody in.
+    /// - Returns: the head's seq.
+    static func subscribe(
+        _ plan: FanoutPlan, _ swarm: Swarm, _ gateway: GatewayProcess
+    ) throws(BenchError) -> Int {
+        let conversation = FanoutPlan.conversation
+        let everybody = 0..<(plan.subscribers + plan.publishers)
+        // Everybody is somebody else, as they would be.
+        let api = try gateway.api()
+        try api.create(conversation, participants: everybody.map { "user-\($0)" })
+        try swarm.open(everybody.count)
+        try swarm.connect(everybody) { "user-\($0)" }
+        try swarm.ask(0..<plan.subscribers) { _ in
+            Request.subscribe(id: 2, conversation: conversation, limit: 1)
+        }
+        return try api.head(of: conversation).object?["seq"]?.int ?? 0
     }
 
     private static func trial(

@@ -1,18 +1,46 @@
 /// One subcommand: what it measures, its options, and the cases that they come to.
-struct Scenario: Sendable {
-    let name: String
+package struct Scenario: Sendable {
+    package let name: String
     let summary: String
     let options: [Options.Option]
+    /// What is drawn of it: each a figure of its trials.
+    let plots: [(title: String, figure: String)]
     /// - Throws: `BenchError.usage`
     let cases: @Sendable (Options) throws(BenchError) -> [Case]
 
+    package init(
+        name: String, summary: String, options: [Options.Option],
+        plots: [(title: String, figure: String)] = [
+            ("deliveries per CPU second of the server", "deliveriesPerCPUSecond"),
+            ("latency, p99", "latencyP99"),
+        ],
+        cases: @escaping @Sendable (Options) throws(BenchError) -> [Case]
+    ) {
+        self.name = name
+        self.summary = summary
+        self.options = options
+        self.plots = plots
+        self.cases = cases
+    }
+
+    /// The cases of both under the name of this one; where both have an option, it is the same.
+    package func with(_ other: Scenario) -> Scenario {
+        let more = other.options.filter { option in !options.contains { $0.name == option.name } }
+        return Scenario(name: name, summary: summary, options: options + more, plots: plots) {
+            options throws(BenchError) in
+            try cases(options) + other.cases(options)
+        }
+    }
+
     /// One point of a scenario.
-    struct Case: Sendable {
+    package struct Case: Sendable {
         /// What a trial is made with.
         enum Subject: Sendable {
             /// A gateway of its own, with these settings beside those of the command line.
             case gateway(
                 settings: [String], @Sendable (GatewayProcess) throws(BenchError) -> Trial)
+            /// What the measurement starts by itself.
+            case alone(name: String, @Sendable (Workbench) throws(BenchError) -> Trial)
             /// A server that runs already.
             case peer(name: String, @Sendable () throws(BenchError) -> Trial)
         }
@@ -39,14 +67,23 @@ struct Scenario: Sendable {
             subject = .peer(name: peer, run)
         }
 
+        package init(
+            name: String, parameters: [(name: String, value: Int)], alone: String,
+            run: @escaping @Sendable (Workbench) throws(BenchError) -> Trial
+        ) {
+            self.name = name
+            self.parameters = parameters
+            subject = .alone(name: alone, run)
+        }
+
         /// Who is measured, as the report names it.
         var server: String {
             switch subject {
             case .gateway(let settings, _): (["gapless"] + settings).joined(separator: " ")
-            case .peer(let name, _): name
+            case .alone(let name, _), .peer(let name, _): name
             }
         }
     }
 
-    static let all: [Scenario] = [fanout, idle, pages, resume]
+    package static let all: [Scenario] = [fanout, idle, pages, resume, allocations, start, flat]
 }

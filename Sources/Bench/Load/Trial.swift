@@ -1,6 +1,6 @@
 /// What one run of a case came to: its figures, what was wrong with it, and what a reader of the
 /// figures has to know.
-struct Trial: Sendable {
+package struct Trial: Sendable {
     /// One number, named for the JSON report, with its unit.
     struct Figure: Sendable {
         let name: String
@@ -10,15 +10,17 @@ struct Trial: Sendable {
 
     private(set) var figures: [Figure] = []
     /// A trial with any is bad, whatever its figures say.
-    var faults: [String] = []
-    var notes: [String] = []
+    package var faults: [String] = []
+    package var notes: [String] = []
 
-    mutating func add(_ name: String, _ value: Double, _ unit: String) {
+    package init() {}
+
+    package mutating func add(_ name: String, _ value: Double, _ unit: String) {
         figures.append(Figure(name: name, unit: unit, value: value))
     }
 
     /// The usual figures of a distribution, in microseconds.
-    mutating func add(latencies: Histogram, _ name: String = "latency") {
+    package mutating func add(latencies: Histogram, _ name: String = "latency") {
         let thousand = 1000.0
         add("\(name)P50", Double(latencies.quantile(0.5)) / thousand, "µs")
         add("\(name)P99", Double(latencies.quantile(0.99)) / thousand, "µs")

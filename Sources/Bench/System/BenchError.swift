@@ -7,11 +7,11 @@ package struct BenchError: Error, Sendable, CustomStringConvertible {
     package let kind: Kind
     package let description: String
 
-    static func usage(_ message: String) -> BenchError {
+    package static func usage(_ message: String) -> BenchError {
         BenchError(kind: .usage, description: message)
     }
 
-    static func failure(_ message: String) -> BenchError {
+    package static func failure(_ message: String) -> BenchError {
         BenchError(kind: .failure, description: message)
     }
 

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A process that this one started and looks after.
@@ -13,10 +14,19 @@ enum Child {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // A thread of a pool may have blocked the signals that are to end the program.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         let arguments = words.map { strdup($0) }
         defer { for argument in arguments { free(argument) } }
         var child: pid_t = 0
-        let code = posix_spawnp(&child, words[0], &actions, nil, arguments + [nil], environ)
+        let code = posix_spawnp(
+            &child, words[0], &actions, &attributes, arguments + [nil], environ)
         guard code == 0 else { throw .failure("starting \(words[0]): errno \(code)") }
         return child
     }
@@ -26,6 +36,17 @@ enum Child {
     static func exitStatus(_ child: pid_t) -> Int32? {
         var status: Int32 = 0
         guard waitpid(child, &status, WNOHANG) == child else { return nil }
+        return code(of: status)
+    }
+
+    /// Waits for its end, and gives the code that it exited with, as `exitStatus`.
+    static func wait(_ child: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        return code(of: status)
+    }
+
+    private static func code(of status: Int32) -> Int32 {
         let signal = status & 0x7F
         return signal == 0 ? status >> 8 & 0xFF : 128 + signal
     }

@@ -18,7 +18,7 @@ extension Files {
 
     /// What a symbolic link says.
     static func target(of link: String) -> String? {
-        var path = [UInt8](repeating: 0, count: 256)
+        var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(link, &path, path.count)
         return count > 0 ? String(decoding: path[..<count], as: UTF8.self) : nil
     }

@@ -17,6 +17,23 @@ enum Files {
         }
     }
 
+    /// The first 8 bytes as a number of this machine, nil if there are not so many.
+    static func number(_ path: String) -> Int? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var number = 0
+        return read(descriptor, &number, MemoryLayout<Int>.size) == 8 ? number : nil
+    }
+
+    /// 0 where there is none.
+    static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    static func remove(_ path: String) { unlink(path) }
+
     /// - Throws: `BenchError.failure`
     static func write(_ text: String, to path: String) throws(BenchError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

@@ -1,12 +1,14 @@
 /// Latencies of any size, each kept to within 1.6 %: 64 buckets for each doubling. Recording
 /// is a few instructions, as there is one for each delivery.
-struct Histogram: Sendable {
+package struct Histogram: Sendable {
     private static let bits = 6
     private var counts = [Int](repeating: 0, count: 58 << 6)
     private(set) var count = 0
     private(set) var largest: Nanoseconds = 0
 
-    mutating func record(_ value: Nanoseconds) {
+    package init() {}
+
+    package mutating func record(_ value: Nanoseconds) {
         let value = max(0, value)
         counts[Self.bucket(of: value)] += 1
         count += 1
@@ -14,7 +16,7 @@ struct Histogram: Sendable {
     }
 
     /// The value that the given part of all values does not pass; 0 without values.
-    func quantile(_ part: Double) -> Nanoseconds {
+    package func quantile(_ part: Double) -> Nanoseconds {
         let rank = Int((part * Double(count)).rounded(.up))
         var seen = 0
         for bucket in counts.indices where counts[bucket] > 0 {
