@@ -73,6 +73,7 @@ enum House {
         "Sources/Gateway/Serve.swift",
         "Sources/Upstream/Redis/CommandLink.swift",
         "Sources/Upstream/Redis/FeedLink.swift",
+        "Sources/WebSockets/Certificate.swift",
         "Sources/WebSockets/Client.swift",
         "Sources/WebSockets/Server.swift",
         "Sources/WebSockets/ServiceLoop.swift",
