@@ -38,7 +38,9 @@ extension Engine {
     ) {
         guard drain == nil else { return }
         self.now = now
-        let leaving = sessions.values.filter { !$0.isClosing }.sorted { $0.id < $1.id }
+        // In the order in which they came, on whichever loop.
+        let leaving = sessions.values.filter { !$0.isClosing }
+            .sorted { ($0.since, $0.id) < ($1.since, $1.id) }
         var (closing, deadline, begin) = (window, deadline, Int64(0))
         if succession == .after {
             closing = window / Succession.closing

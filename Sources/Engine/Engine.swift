@@ -198,9 +198,9 @@ package final class Engine {
         var isReady = true
         for session in taken {
             session.isDirty = false
-            isReady = isReady && !session.isBlocked && !session.outbox.isEmpty
+            isReady = isReady && session.isReady
         }
-        return isReady ? taken : taken.filter { !$0.isBlocked && !$0.outbox.isEmpty }
+        return isReady ? taken : taken.filter(\.isReady)
     }
 
     /// Sessions with more in their outboxes than the soft limit, whose sockets have not been tried
@@ -269,10 +269,10 @@ package final class Engine {
     /// limits together, and nobody else is to wait for all of them; who is beyond the hard limit is
     /// not put off.
     private func relieve() {
-        for session in dirty where session.isBlocked {
+        for session in dirty where session.isBlocked || session.isInTransit {
             if session.outbox.backlog > limits.outboxHard {
                 relieve(session)
-            } else if isOverfull(session), !session.isToBeRelieved {
+            } else if session.isBlocked, isOverfull(session), !session.isToBeRelieved {
                 session.isToBeRelieved = true
                 overfull.append(session)
             }
@@ -289,7 +289,7 @@ package final class Engine {
     private static let reliefsPerTurn = 8
 
     /// Says what waits for a slow reader in fewer bytes; closes it if even that is too much.
-    private func relieve(_ session: Session) {
+    func relieve(_ session: Session) {
         guard !session.isClosing else { return }
         if session.outbox.backlog > limits.outboxSoft {
             let coalesced = session.outbox.shed(to: limits.outboxSoft, at: now)
@@ -364,7 +364,7 @@ package final class Engine {
         event.ledger?.books.accepted += event.deltas * receivers
     }
 
-    private func mark(_ session: Session) {
+    func mark(_ session: Session) {
         guard !session.isDirty else { return }
         session.isDirty = true
         dirty.append(session)

@@ -17,6 +17,8 @@ package final class Session {
     var isDirty = false
     /// Its socket did not take all that it was given.
     var isBlocked = false
+    /// What it was given last is on its way to the loop of its socket.
+    package internal(set) var isInTransit = false
     /// It stands in the engine's list of sessions whose requests go on.
     var isResumable = false
     /// When something was last written to it.
@@ -88,6 +90,9 @@ package final class Session {
     private static let refusals = 200
     /// Who waits for answers of this weight is not read until some of them are given.
     static let weightLimit = 100
+
+    /// It has frames to send, and its socket takes some.
+    var isReady: Bool { !isBlocked && !isInTransit && !outbox.isEmpty }
 
     func subscription(to stream: Stream) -> Int? {
         subscriptions.firstIndex { $0.stream === stream }

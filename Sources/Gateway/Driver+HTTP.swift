@@ -56,7 +56,7 @@ extension Driver {
                     request.method == .get ? "websocket" : "GET"))
             return responder.respond(response)
         }
-        guard mayUseAPI(request.headers) else {
+        guard door.mayUseAPI(request.headers) else {
             var response = HTTPResponse.error(
                 RequestError(
                     .unauthorized, "Authorization: Bearer and an API key, or X-API-Key, is needed"))
@@ -77,19 +77,8 @@ extension Driver {
         }
     }
 
-    private func mayUseAPI(_ headers: HTTPHeaders) -> Bool {
-        guard let keys = credentials.apiKeys else { return false }
-        guard let key = Bearer.header(headers["authorization"]) ?? headers["x-api-key"] else {
-            return false
-        }
-        return keys.contains(Array(key.utf8))
-    }
-
-    /// The longest array of the largest messages is let in, from whoever has a key; what stands
-    /// around the content of a message takes less than a kilobyte.
     func bodyLimit(_ listener: String, _ headers: HTTPHeaders) -> Int? {
-        guard listener == "public", mayUseAPI(headers) else { return nil }
-        return max(4 << 20, ServerAPI.arrayLimit * (configuration.limits.message + 1024))
+        door.bodyLimit(listener, headers)
     }
 
     private func perform(_ call: ServerAPI.Call, _ responder: HTTPResponder) {

@@ -5,21 +5,15 @@ import Wire
 
 /// What sockets do becomes calls of the engine.
 extension Driver: ServerDelegate {
+    /// What is said at the door may have changed: by a reload, or because the gateway drains.
+    func hangDoor() {
+        door = Door(configuration, credentials)
+        door.reopensAt = engine.drainedIn.map { ContinuousClock.now + .milliseconds($0) }
+        sides?.show(door)
+    }
+
     func upgrade(_ request: UpgradeRequest) -> UpgradeDecision {
-        guard request.listener == "public", request.path == "/v1/ws" else {
-            return .refuse(.error(RequestError(.notFound, "path: not found")))
-        }
-        if let wait = engine.drainedIn {
-            let seconds = max(1, (wait + 999) / 1000)
-            var response = HTTPResponse.error(
-                RequestError(.originUnavailable, "the gateway drains", retry: .later))
-            response.headers.append(.init("Retry-After", String(seconds)))
-            return .refuse(response)
-        }
-        guard let problem = OriginRule(configuration).problem(request.headers) else {
-            return .accept
-        }
-        return .refuse(.error(RequestError(.forbidden, problem)))
+        door.decide(request, drainedIn: engine.drainedIn)
     }
 
     func connected(_ socket: SocketID, _ request: UpgradeRequest) {
@@ -29,10 +23,19 @@ extension Driver: ServerDelegate {
     }
 
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {
-        engine.received(
-            socket.rawValue, RequestFrame.decode(bytes, isBinary: isBinary), at: now())
+        hear(socket.rawValue, RequestFrame.decode(bytes, isBinary: isBinary))
+    }
+
+    func hear(_ session: SessionID, _ frame: RequestFrame) {
+        engine.received(session, frame, at: now())
         // Before the next of its frames is read.
         throttle()
+    }
+
+    /// Closes the connection behind what it was sent.
+    func close(_ session: SessionID, _ code: CloseCode) {
+        if let sides, sides.serves(session) { return sides.close(session, code) }
+        server.close(SocketID(rawValue: session), code: code.rawValue, reason: code.reason)
     }
 
     func pong(_ socket: SocketID) {

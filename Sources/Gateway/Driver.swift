@@ -19,6 +19,9 @@ final class Driver {
     /// The cache of another origin; nil where the store is the origin.
     let mirror: Mirror?
     private(set) var credentials: Credentials
+    var door: Door
+    /// The other loops that serve sockets, if there are any.
+    var sides: SideLoops?
     let page: PageFiles?
     let started: Timestamp
 
@@ -64,6 +67,7 @@ final class Driver {
         self.upstream = upstream
         self.mirror = mirror
         self.credentials = credentials
+        door = Door(configuration, credentials)
         page = configuration.page.enabled ? PageFiles.installed() : nil
         started = clock.now()
         engine = Engine(
@@ -100,11 +104,9 @@ final class Driver {
             writeSessions()
         }
         goOn()
-        for (session, code) in engine.takeCloses() {
-            server.close(
-                SocketID(rawValue: session), code: code.rawValue, reason: code.reason)
-        }
+        for (session, code) in engine.takeCloses() { close(session, code) }
         throttle()
+        sides?.send()
         measurements.ended(began, done: actions.taken, at: .now)
     }
 
@@ -113,9 +115,12 @@ final class Driver {
         let sessions = engine.takeDirtySessions()
         if !sessions.isEmpty {
             let began = ContinuousClock.now
+            // First, so that they write at the same time.
+            let elsewhere = sides?.write(sessions, Self.writeSize) ?? .zero
             for session in sessions { flush(session) }
             let ended = ContinuousClock.now
-            engine.wrote(sessions.count, in: ended - began, at: ended - origin)
+            // What it costs decides how long a conversation rests, on however many cores it is.
+            engine.wrote(sessions.count, in: ended - began + elsewhere, at: ended - origin)
         }
         let next = engine.nextRelease
         guard next != releasesAt else { return }
@@ -126,7 +131,11 @@ final class Driver {
     /// Stops reading from those who ask for too much, and goes on with those who may ask again.
     func throttle() {
         for (session, isThrottled) in engine.takeThrottles() {
-            server.throttle(SocketID(rawValue: session), isThrottled)
+            if let sides, sides.serves(session) {
+                sides.throttle(session, isThrottled)
+            } else {
+                server.throttle(SocketID(rawValue: session), isThrottled)
+            }
         }
     }
 
@@ -231,6 +240,7 @@ final class Driver {
 
     /// Writes what the session is owed, as far as its socket takes it.
     private func flush(_ session: Session) {
+        if let sides, sides.serves(session.id) { return sides.write(session, Self.writeSize) }
         let socket = SocketID(rawValue: session.id)
         var more = true
         while more {
@@ -284,7 +294,9 @@ final class Driver {
     private func noteProgress() {
         let before = acknowledged
         acknowledged.removeAll(keepingCapacity: true)
-        for session in engine.blockedSessions() {
+        let blocked = engine.blockedSessions()
+        if let sides { sides.probe(blocked.filter(sides.serves)) }
+        for session in blocked where sides?.serves(session) != true {
             let bytes = server.acknowledgedBytes(SocketID(rawValue: session))
             acknowledged[session] = bytes
             if let earlier = before[session], bytes > earlier {
@@ -375,5 +387,6 @@ final class Driver {
         self.configuration = configuration
         log.adopt(configuration.log.level)
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
+        hangDoor()
     }
 }

@@ -80,6 +80,7 @@ private final class Service {
         driver = Driver(
             configuration: configuration, log: log, loop: loop, server: server, store: store,
             reader: reader, upstream: upstream, mirror: mirror, credentials: credentials)
+        try openLoops()
         onLoop.value = driver
         server.delegate = driver
         loop.onTurnEnd = { [driver] in driver.endTurn() }
@@ -90,6 +91,15 @@ private final class Service {
             let now = ContinuousClock.now
             loop.post { onLoop.value?.deliver(outputs, since: now) }
         }
+    }
+
+    /// Has further loops take their share of the public listener's connections.
+    private func openLoops() throws {
+        let count = SideLoops.count(configuration.fanout.loops) - 1
+        guard count > 0 else { return }
+        driver.sides = try SideLoops(
+            count, of: driver, listener: Self.listeners(configuration)[0],
+            limits: ServerLimits(configuration.limits))
     }
 
     /// Says what is accepted though it should not be.
@@ -110,13 +120,16 @@ private final class Service {
                     "\(configuration.listen.internal.host):\(server.port(of: "internal") ?? 0)",
                 "upstream": upstream.kind, "cache": configuration.cache.path,
                 "auth": configuration.auth.mode.rawValue,
+                "loops": "\(SideLoops.count(configuration.fanout.loops))",
             ])
         if driver.page != nil {
             log.info("page", ["url": "\(secure ? "https" : "http")://\(host):\(port)/"])
         } else if configuration.page.enabled {
             log.warning("page not found beside the program; serving without it")
         }
+        driver.sides?.begin()
         loop.run()
+        driver.sides?.end()
         upstream.stop()
         mirror?.stop()
         onLoop.value = nil
@@ -153,6 +166,7 @@ private final class Service {
             deadline: driver.configuration.drain.deadline,
             succession: configuration.upstream.kind == .embedded ? .after : .beside,
             at: driver.now())
+        driver.hangDoor()
     }
 
     /// What the cache claims can't be believed any more. An empty one takes a new process, which

@@ -9,8 +9,11 @@ struct TLSContext {
 }
 
 /// A certificate chain and the key that belongs to it, as OpenSSL read them from PEM files.
-/// Never changes; another one takes its place in `VirtualHost`.
-final class Certificate {
+/// Never changes; another one takes its place in `VirtualHost`. The hosts of several loops may show
+/// the same.
+// Safety: nothing of it is written to after `init` but the reference counts of OpenSSL, which are
+// atomic.
+final class Certificate: @unchecked Sendable {
     /// Owns what the pointers below point to.
     private let context: OpaquePointer
     private let leaf: OpaquePointer

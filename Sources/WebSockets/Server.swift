@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// What a server tells the one who runs it. Every call comes on the loop thread, and may call back
 /// into the server at once.
@@ -45,15 +46,16 @@ package enum SendResult: Sendable, Hashable {
 }
 
 /// The HTTP and WebSocket server: listeners, connections, limits. Lives on a `ServiceLoop`, whose
-/// end ends it. All calls are made on the loop thread; an id of a connection that is gone is
-/// ignored everywhere.
+/// end ends it. All calls are made on the loop thread, but for `take` and `connectionCount`; an id
+/// of a connection that is gone is ignored everywhere.
 // Safety: touched on the loop thread only, which each entry checks with `preconditionOnLoop`.
+// `take` posts to it, and `held` is an atomic; `sharers` is set before the loop runs.
 package final class Server: @unchecked Sendable {
     let loop: ServiceLoop
     let limits: ServerLimits
     /// Who is told; set before the loop runs.
     package weak var delegate: (any ServerDelegate)?
-    var connections = ConnectionTable()
+    var connections: ConnectionTable
     /// For everything that is sent but by `send`: responses, control frames, remainders.
     var scratch = SendBuffer(capacity: VirtualHost.chunk)
     private var acceptors: [Acceptor] = []
@@ -64,21 +66,40 @@ package final class Server: @unchecked Sendable {
     private var isCheckingOn = false
     private var date = DateField()
     private var secureHost: (files: TLSFiles, host: VirtualHost)?
+    /// Listeners whose connections are accepted by another server, and who takes them here.
+    private var adopters: [String: (Int32) -> Void] = [:]
+    /// The servers that take a share of what comes to a listener of this one.
+    private(set) var sharers: [Server] = []
+    private var sharedListener: String?
+    /// Connections that are here, and those that are on their way.
+    let held = Atomic<Int>(0)
     /// Between the callback that names it and the host that it belongs to.
     private var tlsContext: TLSContext?
 
     /// Binds every listener, and serves them once the loop runs.
     ///
+    /// - Parameter number: of this server among those that share their connections. All but 0 bind
+    ///   nothing: what comes to their listeners they get from the first, by `share`.
     /// - Throws: `WebSocketError`, and nothing is bound then.
     package init(
         loop: ServiceLoop, listeners: [Listener], limits: ServerLimits = ServerLimits(),
-        delegate: (any ServerDelegate)? = nil
+        number: Int = 0, delegate: (any ServerDelegate)? = nil
     ) throws(WebSocketError) {
         loop.preconditionOnLoop()
         self.loop = loop
         self.limits = limits
         self.delegate = delegate
-        for listener in listeners { acceptors.append(try Acceptor(listener)) }
+        connections = ConnectionTable(server: number)
+        if number == 0 { for listener in listeners { acceptors.append(try Acceptor(listener)) } }
+        try openHosts(for: listeners)
+        deadlineTimer = TimerWatcher(loop: loop, milliseconds: Deadlines.millisecondsPerTick) {
+            [unowned self] in checkDeadlines()
+        }
+        loop.add(self)
+    }
+
+    /// Makes what takes the connections of each listener.
+    private func openHosts(for listeners: [Listener]) throws(WebSocketError) {
         // Listeners with the same files share a host. Two certificates on one loop would be chosen
         // between by the name that the client asks for, and not by the port it came to.
         var hosts: [TLSFiles?: VirtualHost] = [:]
@@ -86,8 +107,8 @@ package final class Server: @unchecked Sendable {
             throw WebSocketError(
                 .certificate, "loading TLS for several listeners: different files (one pair)")
         }
-        for acceptor in acceptors {
-            let tls = acceptor.listener.tls
+        for (index, listener) in listeners.enumerated() {
+            let tls = listener.tls
             let host: VirtualHost
             if let known = hosts[tls] {
                 host = known
@@ -97,14 +118,47 @@ package final class Server: @unchecked Sendable {
                 if let tls { secureHost = (tls, host) }
                 loop.retain(host)
             }
-            acceptor.start(on: loop) { [unowned self, listener = acceptor.listener] in
-                adopt($0, from: listener, by: host)
+            let adopt = { [unowned self] in self.adopt($0, from: listener, by: host) }
+            guard index < acceptors.count else {
+                adopters[listener.name] = adopt
+                continue
+            }
+            acceptors[index].start(on: loop) { [unowned self] descriptor in
+                if let other = sharer(for: listener) { return other.take(descriptor, listener) }
+                held.add(1, ordering: .relaxed)
+                adopt(descriptor)
             }
         }
-        deadlineTimer = TimerWatcher(loop: loop, milliseconds: Deadlines.millisecondsPerTick) {
-            [unowned self] in checkDeadlines()
+    }
+
+    // MARK: Sharing
+
+    /// Has the others take their share of who comes to the listener, from its first connection on;
+    /// they have a listener of that name. To be called before the loops run. One socket listens,
+    /// and its connections go in turn to whoever has fewest: several sockets at one port would be
+    /// chosen between by a hash, and a second process could not be told from a further loop.
+    package func share(_ listener: String, with others: [Server]) {
+        loop.preconditionOnLoop()
+        sharedListener = listener
+        sharers = others
+    }
+
+    /// Who takes the next connection, nil for this server itself.
+    private func sharer(for listener: Listener) -> Server? {
+        guard !sharers.isEmpty, listener.name == sharedListener else { return nil }
+        var least: (server: Server?, count: Int) = (nil, connections.count)
+        for other in sharers {
+            let count = other.held.load(ordering: .relaxed)
+            if count < least.count { least = (other, count) }
         }
-        loop.add(self)
+        return least.server
+    }
+
+    /// Takes a connected socket, on any thread. After the end of the loop it is dropped, and the
+    /// end of the process closes it.
+    private func take(_ descriptor: Int32, _ listener: Listener) {
+        held.add(1, ordering: .relaxed)
+        loop.post { [weak self] in self?.adopters[listener.name]?(descriptor) }
     }
 
     /// Leaves a place to the process that listens there too, if there is one: who waits at this
@@ -126,8 +180,14 @@ package final class Server: @unchecked Sendable {
     /// - Throws: `WebSocketError` `certificate` if the files don't give one; the one in use stays.
     package func reloadCertificate() throws(WebSocketError) -> Bool {
         loop.preconditionOnLoop()
-        guard let secureHost else { return false }
-        return try secureHost.host.reload(secureHost.files)
+        guard let secureHost, let certificate = try secureHost.host.reload(secureHost.files) else {
+            return false
+        }
+        // What was read once is the same for all.
+        for other in sharers {
+            other.loop.post { [weak other] in other?.secureHost?.host.show(certificate) }
+        }
+        return true
     }
 
     func madeTLSContext(_ context: TLSContext) {
@@ -144,8 +204,11 @@ package final class Server: @unchecked Sendable {
         acceptors.first { $0.listener.name == listener }?.port
     }
 
-    /// Open sockets of both kinds, also those still in their handshake.
-    package var connectionCount: Int { connections.count }
+    /// Open sockets of both kinds, also those still in their handshake, here and at those that
+    /// share them. May be asked on any thread.
+    package var connectionCount: Int {
+        sharers.reduce(held.load(ordering: .relaxed)) { $0 + $1.held.load(ordering: .relaxed) }
+    }
 
     // MARK: WebSockets
 
@@ -212,6 +275,7 @@ package final class Server: @unchecked Sendable {
             Connection(id: id, server: self, listener: listener, remoteAddress: remote)
         }
         guard let connection = made else {
+            held.subtract(1, ordering: .relaxed)
             Glibc.close(descriptor)
             return
         }
@@ -219,8 +283,15 @@ package final class Server: @unchecked Sendable {
         if let socket = host.adopt(descriptor, as: connection.id) {
             connection.socket = socket
         } else {
-            _ = connections.remove(connection.id)
+            forget(connection.id)
         }
+    }
+
+    @discardableResult
+    private func forget(_ id: SocketID) -> Connection? {
+        guard let connection = connections.remove(id) else { return nil }
+        held.subtract(1, ordering: .relaxed)
+        return connection
     }
 
     func socketReceived(_ id: SocketID, _ bytes: borrowing Span<UInt8>) {
@@ -234,7 +305,7 @@ package final class Server: @unchecked Sendable {
     }
 
     func socketDestroyed(_ id: SocketID) {
-        guard let connection = connections.remove(id) else { return }
+        guard let connection = forget(id) else { return }
         connection.socket = nil
         guard connection.wasConnected else { return }
         loop.noteWork()

@@ -6,19 +6,34 @@ package struct SocketID: Sendable, Hashable {
     package init(rawValue: UInt64) {
         self.rawValue = rawValue
     }
+
+    /// The number of its server is in the highest bits, so that those of the first are small.
+    fileprivate static let serverShift: UInt64 = 57
+    /// So many servers can have ids of their own; the sign of an `Int64` stays free.
+    package static let serverLimit = 64
+
+    /// Which of the servers that share their connections it belongs to.
+    package var server: Int { Int(rawValue >> Self.serverShift) }
 }
 
-/// The connections of one server. An id carries the slot of its connection in its low bits and a
-/// serial number above, so that finding one is an index and a comparison: it happens for every
-/// send. Touched on the loop thread.
+/// The connections of one server. An id carries the slot of its connection in its low bits, a
+/// serial number above, and then the number of its server, so that finding one is an index and a
+/// comparison: it happens for every send. Touched on the loop thread.
 struct ConnectionTable {
     /// More sockets than a process can have here: see `ServiceLoop.descriptorLimit`.
     private static let slotBits: UInt64 = 20
 
+    /// The number of the server, in its place.
+    private let origin: UInt64
     private var slots: [Connection?] = []
     private var free: [Int] = []
     private var serial: UInt64 = 0
     private(set) var count = 0
+
+    init(server: Int) {
+        precondition((0..<SocketID.serverLimit).contains(server), "a number that ids can hold")
+        origin = UInt64(server) << SocketID.serverShift
+    }
 
     subscript(id: SocketID) -> Connection? {
         let slot = Int(id.rawValue & (1 << Self.slotBits - 1))
@@ -33,7 +48,7 @@ struct ConnectionTable {
         let slot = free.popLast() ?? slots.count
         guard slot < 1 << Self.slotBits else { return nil }
         serial += 1
-        let connection = make(SocketID(rawValue: serial << Self.slotBits | UInt64(slot)))
+        let connection = make(SocketID(rawValue: origin | serial << Self.slotBits | UInt64(slot)))
         if slot == slots.count {
             slots.append(connection)
         } else {

@@ -51,14 +51,17 @@ final class VirtualHost {
     }
 
     /// Reads the files again. Who is connected keeps the certificate that it was shown.
-    /// - Returns: whether it is another one.
+    /// - Returns: the new one, nil if it is the same.
     /// - Throws: `WebSocketError` `certificate`; the one in use stays then.
-    func reload(_ tls: TLSFiles) throws(WebSocketError) -> Bool {
+    func reload(_ tls: TLSFiles) throws(WebSocketError) -> Certificate? {
         let next = try Certificate(tls)
-        guard let certificate, !(certificate == next) else { return false }
-        self.certificate = next
-        return true
+        guard let certificate, !(certificate == next) else { return nil }
+        show(next)
+        return next
     }
+
+    /// From now on handshakes are shown this one.
+    func show(_ certificate: Certificate) { self.certificate = certificate }
 
     /// Has OpenSSL ask this host for the certificate of each handshake. What the library itself
     /// loaded can't be replaced: a key of another type would be kept beside it, and chosen.

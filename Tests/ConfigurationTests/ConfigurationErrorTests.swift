@@ -48,8 +48,8 @@ import Testing
                 + " (accepted: a whole number from 1 to 1000000)"
         ),
         (
-            "{fanout: {loops: 2}}",
-            "c.json5:1: fanout.loops: 2 is not accepted (accepted: 1 and nothing else)"
+            "{fanout: {loops: 65}}",
+            "c.json5:1: fanout.loops: 65 is not accepted (accepted: a whole number from 0 to 64)"
         ),
         (
             "{limits: {ping_interval: 25}}",

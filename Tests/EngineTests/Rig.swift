@@ -19,6 +19,9 @@ final class Rig {
     var writing: Duration?
     /// Sessions whose sockets take nothing.
     var blocked: Set<SessionID> = []
+    /// Sessions whose sockets are another loop's, and those of them whose write is on its way.
+    var away: Set<SessionID> = []
+    private var travelling: [Session] = []
     /// The store answers when it is let: `answerReads`.
     var isHoldingReads = false
     private var reads: [(token: UInt64, query: Query)] = []
@@ -135,7 +138,7 @@ final class Rig {
         repeat {
             repeat { engine.endTurn(at: now, instant: instant) } while perform()
             let sessions = engine.takeDirtySessions()
-            for session in sessions { flush(session.id) }
+            for session in sessions { flush(session) }
             if let writing, !sessions.isEmpty {
                 engine.wrote(sessions.count, in: writing, at: instant)
             }
@@ -167,7 +170,7 @@ final class Rig {
     private func answer(_ token: UInt64, _ query: Query) {
         let moment = origin.commit
         engine.answered(token, origin.answer(query, atCommit: moment, told: moment), at: now)
-        for session in engine.takePressedSessions() { flush(session.id) }
+        for session in engine.takePressedSessions() { flush(session) }
     }
 
     /// Answers the reads that were held, as of now.
@@ -189,21 +192,43 @@ final class Rig {
         turn()
     }
 
-    private func flush(_ session: SessionID) {
-        var bytes = 0
-        _ = engine.take(session, .max) { frame in
-            bytes += frame.bytes.count
-            switch try? ReceivedFrame(frame.bytes) {
-            case .ping: pings[session, default: 0] += 1
-            case .text(let payload):
-                if let object = try? JSONObject(payload) {
-                    frames[session, default: []].append(object)
-                }
-            case nil: break
-            }
+    private func flush(_ session: Session) {
+        let id = session.id
+        sizes[id] = 0
+        if away.contains(id) {
+            guard !session.isInTransit else { return }
+            engine.handOver(session, .max) { read($0, id) }
+            travelling.append(session)
+        } else {
+            _ = engine.take(session, .max) { read($0, id) }
+            if blocked.contains(id) { engine.blocked(id, unsent: bytes(of: id)) }
         }
-        sizes[session] = bytes
-        if blocked.contains(session) { engine.blocked(session, unsent: bytes) }
+    }
+
+    private func read(_ frame: Frame, _ session: SessionID) {
+        sizes[session, default: 0] += frame.bytes.count
+        switch try? ReceivedFrame(frame.bytes) {
+        case .ping: pings[session, default: 0] += 1
+        case .text(let payload):
+            if let object = try? JSONObject(payload) {
+                frames[session, default: []].append(object)
+            }
+        case nil: break
+        }
+    }
+
+    /// What is on its way arrives, and sockets leave so many bytes of it.
+    func land(unsent: Int = 0) {
+        let sessions = travelling
+        travelling = []
+        for session in sessions { engine.landed(session, unsent: unsent) }
+        turn()
+    }
+
+    /// What a session that is closed while it is in transit is still given.
+    func rest(of session: SessionID) -> [JSONObject] {
+        _ = engine.handOverRest(session) { read($0, session) }
+        return take(session)
     }
 }
 

@@ -71,9 +71,12 @@ enum House {
     static let threadOwners: Set<String> = [
         "Sources/Cache/Writer.swift",
         "Sources/ChatClient/Runner.swift",
+        "Sources/Gateway/Loops/SideLoop.swift",
+        "Sources/Gateway/Loops/SideLoops.swift",
         "Sources/Gateway/Serve.swift",
         "Sources/Upstream/Redis/CommandLink.swift",
         "Sources/Upstream/Redis/FeedLink.swift",
+        "Sources/WebSockets/Certificate.swift",
         "Sources/WebSockets/Client.swift",
         "Sources/WebSockets/Server.swift",
         "Sources/WebSockets/ServiceLoop.swift",

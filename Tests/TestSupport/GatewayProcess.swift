@@ -47,6 +47,10 @@ package final class GatewayProcess {
             // Whoever asks for something that the cache lacks is to get it, on a busy machine too.
             all["sync.wait"] = "30s"
         }
+        // The same for gateways that don't name their loops.
+        if let loops = ProcessInfo.processInfo.environment["TEST_LOOPS"] {
+            all["fanout.loops"] = loops
+        }
         all.merge(settings) { _, given in given }
         self.settings = all
         if starts { try start() }

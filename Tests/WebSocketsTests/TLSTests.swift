@@ -189,9 +189,30 @@ final class TLSClient {
         try Data(contentsOf: url(other)).write(to: url(path))
     }
 
+    @Test func aRenewedCertificateIsShownByAllThatShare() throws {
+        let files = try TestCertificate.write()
+        let others = try (1...2).map { try TestServer(tls: files, number: $0) }
+        let server = try TestServer(tls: files, sharing: others)
+        #expect(try names(shownTo: 6, by: server) == Array(repeating: "localhost", count: 6))
+        try TestCertificate.write(files, name: "renewed", key: "rsa:2048")
+        #expect(try server.onLoop { $0.reloaded() }.get())
+        // Behind what the others were told.
+        for other in others { other.onLoop { _ in } }
+        #expect(try names(shownTo: 6, by: server) == Array(repeating: "renewed", count: 6))
+    }
+
+    /// The same of several who stay, so that each server that shares has some of them.
+    private func names(shownTo count: Int, by server: TestServer) throws -> [Substring] {
+        let clients = try (0..<count).map { _ in try TLSClient(port: server.port, arguments: []) }
+        return try clients.map(name)
+    }
+
     /// The common name of the certificate that a newcomer is shown.
     private func name(shownBy server: TestServer) throws -> Substring {
-        let client = try TLSClient(port: server.port, arguments: [])
+        try name(shownTo: TLSClient(port: server.port, arguments: []))
+    }
+
+    private func name(shownTo client: TLSClient) throws -> Substring {
         var said = ""
         while !said.contains("subject=") || said.last != "\n" {
             said += String(decoding: try client.receive(1), as: UTF8.self)

@@ -14,7 +14,8 @@ final class TestServer: @unchecked Sendable {
 
     init(
         limits: ServerLimits = ServerLimits(), address: String = "127.0.0.1",
-        serves: Listener.Services = [.webSockets, .http], tls: TLSFiles? = nil
+        serves: Listener.Services = [.webSockets, .http], tls: TLSFiles? = nil, number: Int = 0,
+        sharing others: [TestServer] = []
     ) throws {
         loop = try ServiceLoop()
         echo = Echo()
@@ -23,7 +24,8 @@ final class TestServer: @unchecked Sendable {
             listeners: [
                 Listener(name: "public", address: address, port: 0, tls: tls, serves: serves)
             ],
-            limits: limits, delegate: echo)
+            limits: limits, number: number, delegate: echo)
+        server.share("public", with: others.map(\.server))
         echo.server = server
         loop.onTurnEnd = { [echo] in echo.turns += 1 }
         Thread.detachNewThread { [loop, ended] in

@@ -178,9 +178,10 @@ extension ConfigurationKey {
 
     private static let fanout: [ConfigurationKey] = [
         .init(
-            "fanout.loops", \.fanout.loops, .count(1...1),
-            "How many threads write to sockets. This release has one; what uses more cores is more"
-                + " gateways on one Redis."),
+            "fanout.loops", \.fanout.loops, .count(0...64),
+            "How many threads serve sockets, each with its share of the clients; one engine decides"
+                + " for all of them, on the first. 0: one less than there are cores, at least one."
+        ),
         .init(
             "fanout.pacing", \.fanout.pacing, .number(0...10),
             "Under load: where writing a conversation's events to its subscribers took d, its next"

@@ -1,0 +1,48 @@
+import Wire
+
+/// Sockets that are served by another loop than the engine's. What a session is given is on its way
+/// until that loop has tried its socket: till then its bytes are in flight, and it is given no
+/// more. So nobody has more on the way than one write, and what comes in meanwhile is written
+/// together, as it is where the engine itself waits for a socket.
+///
+/// Not to have heard yet of a socket is no sign of a slow reader: a session in transit is not shed
+/// at the soft limit. Its requests wait there, though, and the hard limit is everybody's.
+extension Engine {
+    /// As `take`, for a socket of another loop; `landed` tells what became of it.
+    package func handOver(_ session: Session, _ limit: Int, _ write: (Frame) -> Void) {
+        guard !session.outbox.isEmpty else { return }
+        var bytes = 0
+        session.isInTransit = true
+        _ = take(session, limit) { frame in
+            bytes += frame.bytes.count
+            write(frame)
+        }
+        session.outbox.bytesInFlight += bytes
+    }
+
+    /// Hands over all that a session is owed that is to be closed while its last write is on its
+    /// way; of others the outbox is empty, or stays where it is.
+    /// - Returns: the session, nil if nothing was handed over.
+    package func handOverRest(_ id: SessionID, _ write: (Frame) -> Void) -> Session? {
+        guard let session = sessions[id], session.isInTransit, !session.isBlocked,
+            !session.outbox.isEmpty
+        else { return nil }
+        handOver(session, .max, write)
+        return session
+    }
+
+    /// The other loop has given the session's bytes to its socket, which did not take `unsent` of
+    /// them.
+    package func landed(_ session: Session, unsent: Int) {
+        session.isInTransit = false
+        session.outbox.bytesInFlight = unsent
+        guard !session.isClosing else { return }
+        session.isBlocked = unsent > 0
+        if session.isBlocked { return relieve(session) }
+        noteRoom(session)
+        if !session.outbox.isEmpty { mark(session) }
+    }
+
+    /// Whether the session's socket did not take all that it was given.
+    package func isBlocked(_ id: SessionID) -> Bool { sessions[id]?.isBlocked ?? false }
+}

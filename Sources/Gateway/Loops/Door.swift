@@ -1,0 +1,60 @@
+import Crypto
+import Engine
+import WebSockets
+import Wire
+
+/// What is said to whoever comes, before the engine knows of it. A value, so that each loop that
+/// serves sockets has one of its own; it is made anew when a reload or a drain changes it.
+struct Door: Sendable {
+    private let origins: OriginRule
+    private let apiKeys: APIKeys?
+    private let messageLimit: Int
+    /// While the gateway drains: when whoever comes now may come again.
+    var reopensAt: ContinuousClock.Instant?
+
+    init(_ configuration: Configuration, _ credentials: Credentials) {
+        origins = OriginRule(configuration)
+        apiKeys = credentials.apiKeys
+        messageLimit = configuration.limits.message
+    }
+
+    func decide(_ request: UpgradeRequest) -> UpgradeDecision {
+        decide(
+            request,
+            drainedIn: reopensAt.map { end in
+                max(0, Int64(ContinuousClock.now.duration(to: end) / .milliseconds(1)))
+            })
+    }
+
+    /// - Parameter wait: milliseconds until the gateway that drains now may be reached again.
+    func decide(_ request: UpgradeRequest, drainedIn wait: Int64?) -> UpgradeDecision {
+        guard request.listener == "public", request.path == "/v1/ws" else {
+            return .refuse(.error(RequestError(.notFound, "path: not found")))
+        }
+        if let wait {
+            let seconds = max(1, (wait + 999) / 1000)
+            var response = HTTPResponse.error(
+                RequestError(.originUnavailable, "the gateway drains", retry: .later))
+            response.headers.append(.init("Retry-After", String(seconds)))
+            return .refuse(response)
+        }
+        guard let problem = origins.problem(request.headers) else { return .accept }
+        return .refuse(.error(RequestError(.forbidden, problem)))
+    }
+
+    /// Whether the request has a key of the server API.
+    func mayUseAPI(_ headers: HTTPHeaders) -> Bool {
+        guard let apiKeys else { return false }
+        guard let key = Bearer.header(headers["authorization"]) ?? headers["x-api-key"] else {
+            return false
+        }
+        return apiKeys.contains(Array(key.utf8))
+    }
+
+    /// The longest array of the largest messages is let in, from whoever has a key; what stands
+    /// around the content of a message takes less than a kilobyte.
+    func bodyLimit(_ listener: String, _ headers: HTTPHeaders) -> Int? {
+        guard listener == "public", mayUseAPI(headers) else { return nil }
+        return max(4 << 20, ServerAPI.arrayLimit * (messageLimit + 1024))
+    }
+}

@@ -1,0 +1,35 @@
+import WebSockets
+import Wire
+
+/// What happened at the sockets of one loop in a turn, for the engine's, in order.
+struct Report: Sendable {
+    /// Bytes that a socket did not take of a write.
+    struct Unsent: Sendable {
+        /// Of the write among those that came with it.
+        let index: Int
+        let bytes: Int
+    }
+
+    /// What a socket that the engine had asked for has taken since its connection began.
+    struct Progress: Sendable {
+        let socket: SocketID
+        let acknowledged: UInt64
+        let unsent: Int
+    }
+
+    enum Event: Sendable {
+        case connected(SocketID, bearer: String?)
+        case received(SocketID, RequestFrame)
+        case pong(SocketID)
+        case writable(SocketID)
+        case closed(SocketID)
+        case requested(HTTPRequest, HTTPResponder)
+        /// The oldest writes that were not answered yet are done, but for these bytes.
+        case landed([Unsent], took: Duration)
+        case progress([Progress])
+    }
+
+    var events: [Event] = []
+    /// Holds what clients sent: the loop wants to know when it was heard.
+    var isAwaited = false
+}
