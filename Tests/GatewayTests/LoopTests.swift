@@ -117,7 +117,7 @@ extension LiveGateway {
         /// and all at once.
         @Test func whoAsksTooMuchIsHeardInTurn() throws {
             var settings = Self.loops
-            settings["limits.requests_per_second"] = "50"
+            settings["limits.requests_per_second"] = "5"
             let gateway = try GatewayProcess(settings: settings)
             let clients = try (0..<3).map { try gateway.client("user-\($0)") }
             for client in clients {
