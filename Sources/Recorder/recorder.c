@@ -1,5 +1,4 @@
 #include "recorder.h"
-#include <pthread.h>
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -7,7 +6,7 @@
 #include <string.h>
 
 /* More connections, statements, statements under way, and values of one than a recording has. */
-enum { CONNECTIONS = 64, STATEMENTS = 1024, UNDER_WAY = 16, VALUES = 64 };
+enum { CONNECTIONS = 64, STATEMENTS = 1024, UNDER_WAY = 64, VALUES = 64 };
 
 /* Its address alone says nothing: another one may get it. */
 struct known {
@@ -23,14 +22,14 @@ struct run {
     uint32_t rows;
 };
 
-static FILE *file;
-static int has_failed;
-static pthread_t thread;
-static sqlite3 *connections[CONNECTIONS];
-static uint32_t connection_count;
-static struct known statements[STATEMENTS];
-static uint32_t statement_count;
-static struct run runs[UNDER_WAY];
+/* Of the recording on this thread, NULL where there is none: several may go on at a time. */
+static _Thread_local FILE *file;
+static _Thread_local int has_failed;
+static _Thread_local sqlite3 *connections[CONNECTIONS];
+static _Thread_local uint32_t connection_count;
+static _Thread_local struct known statements[STATEMENTS];
+static _Thread_local uint32_t statement_count;
+static _Thread_local struct run runs[UNDER_WAY];
 
 static void put(const void *bytes, size_t count) {
     if (fwrite(bytes, 1, count, file) != count) has_failed = 1;
@@ -129,10 +128,16 @@ static void put_values(const char *text, const char *expanded, int count) {
 
 /* MARK: what SQLite tells */
 
+/* The number of a connection; as many as there are for one that an earlier recording left open. */
+static uint32_t place_of(const sqlite3 *connection) {
+    uint32_t place = 0;
+    while (place < connection_count && connections[place] != connection) place++;
+    return place;
+}
+
 static uint32_t number_of(sqlite3_stmt *handle) {
     const char *text = sqlite3_sql(handle);
-    uint32_t connection = 0;
-    while (connections[connection] != sqlite3_db_handle(handle)) connection++;
+    uint32_t connection = place_of(sqlite3_db_handle(handle));
     for (uint32_t i = statement_count; i-- > 0;)
         if (statements[i].handle == handle && statements[i].connection == connection
             && strcmp(statements[i].text, text) == 0)
@@ -160,14 +165,15 @@ static void finish(struct run *run) {
 
 static int traced(unsigned event, void *context, void *subject, void *detail) {
     (void)context;
-    if (file == NULL || !pthread_equal(thread, pthread_self())) return 0;
-    if (event == SQLITE_TRACE_CLOSE) {
-        uint32_t connection = 0;
-        while (connections[connection] != subject) connection++;
+    if (file == NULL) return 0;
+    int closes = event == SQLITE_TRACE_CLOSE;
+    uint32_t connection = place_of(closes ? subject : sqlite3_db_handle(subject));
+    if (connection == connection_count) return 0;
+    if (closes) {
         put_letter(RECORDED_CLOSE);
         put_number(connection);
         /* Another one may get its address. */
-        connections[connection] = (sqlite3 *)connections;
+        connections[connection] = NULL;
         return 0;
     }
     struct run *run = NULL, *unused = NULL;
@@ -193,7 +199,7 @@ static int traced(unsigned event, void *context, void *subject, void *detail) {
 
 static int opened(sqlite3 *handle, const char **error, const void *routines) {
     (void)error, (void)routines;
-    if (file == NULL || !pthread_equal(thread, pthread_self())) return SQLITE_OK;
+    if (file == NULL) return SQLITE_OK;
     if (connection_count == CONNECTIONS) abort();
     connections[connection_count] = handle;
     sqlite3_trace_v2(
@@ -211,8 +217,8 @@ static int opened(sqlite3 *handle, const char **error, const void *routines) {
 int recorder_begin(const char *path) {
     file = fopen(path, "w");
     if (file == NULL) return -1;
-    thread = pthread_self();
     has_failed = 0;
+    /* It stays: registered twice it is there once, and it minds recordings alone. */
     return sqlite3_auto_extension((void (*)(void))opened) == SQLITE_OK ? 0 : -1;
 }
 
@@ -221,7 +227,6 @@ void recorder_mark(int begins) {
 }
 
 int recorder_end(void) {
-    sqlite3_cancel_auto_extension((void (*)(void))opened);
     for (uint32_t i = 0; i < statement_count; i++) free(statements[i].text);
     for (int i = 0; i < UNDER_WAY; i++) {
         sqlite3_free(runs[i].expanded);

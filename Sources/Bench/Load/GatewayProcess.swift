@@ -38,9 +38,9 @@ final class GatewayProcess {
         let words = [program, "serve"] + (own + settings).flatMap { ["--set", $0] }
         let log = "\(directory.path)/log"
         let start = Clock.now()
-        setenv("COUNTED_ALLOCATIONS", allocationsFile, 1)
+        let variables = ["COUNTED_ALLOCATIONS=\(allocationsFile)"]
         process = try machine.onGatewayCore { () throws(BenchError) in
-            try Child.spawn(words, log: log)
+            try Child.spawn(words, log: log, adding: variables)
         }
         try waitUntilReady(since: start)
     }

@@ -5,9 +5,13 @@ import Glibc
 enum Child {
     /// Starts the program that the first word names, found as a shell finds it.
     ///
-    /// - Parameter log: where what it says is appended.
+    /// - Parameters:
+    ///   - log: where what it says is appended.
+    ///   - variables: `NAME=VALUE` each, for it alone: tests start several at a time.
     /// - Throws: `BenchError.failure` where it can't be started.
-    static func spawn(_ words: [String], log: String) throws(BenchError) -> pid_t {
+    static func spawn(
+        _ words: [String], log: String, adding variables: [String] = []
+    ) throws(BenchError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -23,12 +27,19 @@ enum Child {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         let arguments = words.map { strdup($0) }
-        defer { for argument in arguments { free(argument) } }
+        let environment = (Self.environment() + variables).map { strdup($0) }
+        defer { for word in arguments + environment { free(word) } }
         var child: pid_t = 0
         let code = posix_spawnp(
-            &child, words[0], &actions, &attributes, arguments + [nil], environ)
+            &child, words[0], &actions, &attributes, arguments + [nil], environment + [nil])
         guard code == 0 else { throw .failure("starting \(words[0]): errno \(code)") }
         return child
+    }
+
+    private static func environment() -> [String] {
+        var words: [String] = []
+        while let word = environ[words.count] { words.append(String(cString: word)) }
+        return words
     }
 
     /// The code that it exited with, 128 + n if signal n ended it; nil while it runs. Once it has
