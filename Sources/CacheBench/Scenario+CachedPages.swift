@@ -10,30 +10,14 @@ import Wire
 extension Scenario {
     package static let cachedPages = Scenario(
         name: "pages", summary: "a page of the cache, beside plain C with the same statements",
-        options: [
-            .init(name: "messages", value: "N", help: "in the conversation (100000)"),
-            .init(name: "limit", value: "N", help: "messages of a page (100)"),
-            .init(name: "stretch", value: "PAGES", help: "pages of a place (50)"),
-            .init(name: "rounds", value: "N", help: "how often each is read (20)"),
-            .init(name: "body", value: "BYTES", help: "length of a message's text (40)"),
-        ]
+        options: PagesPlan.options
     ) { options throws(BenchError) in
-        let messages = try options.int("messages", default: 100_000, in: 10...10_000_000)
-        let limit = try options.int("limit", default: 100, in: 1...1000)
-        let stretch = try options.int("stretch", default: 50, in: 1...100_000)
-        let rounds = try options.int("rounds", default: 20, in: 1...100_000)
-        let body = try options.int("body", default: 40, in: 1...16_384)
-        let parameters = [
-            ("messages", messages), ("limit", limit), ("stretch", stretch), ("rounds", rounds),
-            ("bodyBytes", body),
-        ]
+        let plan = try PagesPlan(options)
         return [
-            Case(name: "M=\(messages) limit \(limit)", parameters: parameters, alone: "cache") {
+            Case(name: plan.name, parameters: plan.parameters, alone: "cache") {
                 bench throws(BenchError) in
-                let log = SampleLog(id: "bench", body: String(repeating: "x", count: body))
                 let scratch = try bench.scratch()
-                let pages = try CachedPages(log, messages, limit, in: scratch)
-                return try pages.trial(stretch: stretch, rounds: rounds, scratch, bench)
+                return try CachedPages(plan, in: scratch).trial(scratch, bench)
             }
         ]
     }
@@ -43,20 +27,16 @@ extension Scenario {
 private struct CachedPages {
     private let store: Store
     private let log: SampleLog
-    private let messages: Int
-    private let limit: Int
+    private let plan: PagesPlan
 
-    init(
-        _ log: SampleLog, _ messages: Int, _ limit: Int, in scratch: ScratchDirectory
-    ) throws(BenchError) {
-        self.log = log
-        self.messages = messages
-        self.limit = limit
+    init(_ plan: PagesPlan, in scratch: ScratchDirectory) throws(BenchError) {
+        self.plan = plan
+        log = SampleLog(id: "bench", body: plan.body)
         store = try SampleCache.store("\(scratch.path)/gapless.db")
         let mirror = try SampleCache.mirror(store, of: [log])
         var written = 0
-        while written < messages {
-            let last = min(messages, written + 1000)
+        while written < plan.messages {
+            let last = min(plan.messages, written + 1000)
             try SampleCache.cache { () throws(CacheError) in
                 try mirror.perform(log.writes(written + 1...last), at: SampleLog.moment)
             }
@@ -69,13 +49,13 @@ private struct CachedPages {
     /// Two kinds of places: the newest page again and again, which SQLite has in its memory, and
     /// pages all over the conversation, which it has not.
     func trial(
-        stretch: Int, rounds: Int, _ scratch: ScratchDirectory, _ bench: Workbench
+        _ scratch: ScratchDirectory, _ bench: Workbench
     ) throws(BenchError) -> Trial {
-        let end = messages + 1
-        let stride = max(1, (messages - limit) / stretch)
-        let anywhere = (0..<stretch).map { end - $0 * stride }
+        let end = plan.messages + 1
+        let stride = max(1, (plan.messages - plan.limit) / plan.stretch)
+        let anywhere = (0..<plan.stretch).map { end - $0 * stride }
         let kinds = [
-            ("newest", [Int](repeating: end, count: stretch)), ("anywhere", anywhere),
+            ("newest", [Int](repeating: end, count: plan.stretch)), ("anywhere", anywhere),
         ]
         var trial = Trial()
         for (name, places) in kinds {
@@ -84,7 +64,7 @@ private struct CachedPages {
             }
             var reading = Rounds()
             var encoding = Rounds()
-            for _ in 0..<rounds {
+            for _ in 0..<plan.rounds {
                 let other = try plain.replay(on: store.options.path, checkpointsEvery: 0, bench)
                 guard other.count == places.count else {
                     throw .failure("plain C: \(other.count) pages of \(places.count)")
@@ -112,13 +92,13 @@ private struct CachedPages {
         spans.reserveCapacity(places.count)
         for place in places {
             let query = Query.page(
-                conversation: log.id, PageRequest(before: .seq(place), limit: limit))
+                conversation: log.id, PageRequest(before: .seq(place), limit: plan.limit))
             let start = Clock.now()
             let range = try Plain.span { () throws(BenchError) in
                 try use(query, reader, isEncoded: isEncoded)
             }
             spans.append(Clock.now() - start)
-            guard range == max(1, place - limit)...place - 1 else {
+            guard range == max(1, place - plan.limit)...place - 1 else {
                 throw .failure("reading the page before \(place): not the messages below it")
             }
         }
@@ -133,7 +113,7 @@ private struct CachedPages {
         let page = try answer(query, reader)
         if isEncoded {
             let standing = Standing(
-                head: page.head, asOf: page.head.rev, held: Coverage(1, messages),
+                head: page.head, asOf: page.head.rev, held: Coverage(1, plan.messages),
                 now: SampleLog.moment)
             let reply = ServerFrame.reply(id: 1) { $0.page(page, standing) }
             guard reply.count > page.messages.count else {

@@ -6,44 +6,24 @@ import JSON
 extension Scenario {
     static let pages = Scenario(
         name: "pages", summary: "cost of a page at both ends of a long conversation",
-        options: [
-            .init(name: "messages", value: "N", help: "in the conversation (100000)"),
-            .init(name: "limit", value: "N", help: "messages of a page (100)"),
-            .init(name: "stretch", value: "PAGES", help: "pages of a place (50)"),
-            .init(name: "rounds", value: "N", help: "how often each is read (20)"),
-            .init(name: "body", value: "BYTES", help: "length of a message's text (40)"),
-        ]
+        options: PagesPlan.options
     ) { options throws(BenchError) in
-        let messages = try options.int("messages", default: 100_000, in: 10...10_000_000)
-        let limit = try options.int("limit", default: 100, in: 1...1000)
-        let stretch = try options.int("stretch", default: 50, in: 1...100_000)
-        let rounds = try options.int("rounds", default: 20, in: 1...100_000)
-        let body = try options.int("body", default: 40, in: 1...16_384)
-        guard stretch * limit <= messages else {
-            throw .usage("--stretch: \(stretch) pages of \(limit) are more than the conversation")
-        }
-        let parameters = [
-            ("messages", messages), ("limit", limit), ("stretch", stretch), ("rounds", rounds),
-            ("bodyBytes", body),
-        ]
+        let plan = try PagesPlan(options)
         return [
-            Case(name: "M=\(messages) limit \(limit)", parameters: parameters) {
-                gateway throws(BenchError) in
+            Case(name: plan.name, parameters: plan.parameters) { gateway throws(BenchError) in
                 let swarm = try Swarm(port: gateway.port)
                 let api = try gateway.api()
                 try api.create("bench", participants: ["reader"])
-                try api.post(messages, to: "bench", body: String(repeating: "x", count: body))
-                let reader = try PageReader(swarm, limit: limit)
-                return try trial(
-                    messages, limit, stretch: stretch, rounds: rounds, reader, gateway)
+                try api.post(plan.messages, to: "bench", body: plan.body)
+                return try trial(plan, PageReader(swarm, limit: plan.limit), gateway)
             }
         ]
     }
 
     private static func trial(
-        _ messages: Int, _ limit: Int, stretch: Int, rounds: Int, _ reader: PageReader,
-        _ gateway: GatewayProcess
+        _ plan: PagesPlan, _ reader: PageReader, _ gateway: GatewayProcess
     ) throws(BenchError) -> Trial {
+        let (messages, limit, stretch) = (plan.messages, plan.limit, plan.stretch)
         var trial = Trial()
         let walk = try reader.walk(from: messages + 1, pages: (messages + limit - 1) / limit)
         trial.add("walkTime", Clock.seconds(walk.time), "s")
@@ -57,7 +37,7 @@ extension Scenario {
         var latencies = [Histogram](repeating: Histogram(), count: places.count)
         var seconds = [Double](repeating: 0, count: places.count)
         // In turn, so that what else happens on the machine meets all places alike.
-        for _ in 0..<rounds {
+        for _ in 0..<plan.rounds {
             for (index, place) in places.enumerated() {
                 swap(&reader.latencies, &latencies[index])
                 let meter = try UsageMeter(gateway)
@@ -67,7 +47,7 @@ extension Scenario {
             }
         }
         for (index, place) in places.enumerated() {
-            let cost = seconds[index] * 1e6 / Double(rounds * stretch)
+            let cost = seconds[index] * 1e6 / Double(plan.rounds * stretch)
             trial.add("\(place.0)CPUPerPage", cost, "µs")
             trial.add(latencies: latencies[index], place.0)
         }
