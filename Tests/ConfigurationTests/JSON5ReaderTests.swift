@@ -60,7 +60,8 @@ import TestSupport
         ("{a: [[1]]}", 1, 6), ("{a: [{}]}", 1, 6), ("{a: [1 2]}", 1, 8), ("{a: '\\u12'}", 1, 8),
         ("{a: '\\uD800'}", 1, 8), ("{a: 1x}", 1, 5), ("{a: --1}", 1, 5), ("{a: Infinity}", 1, 5),
         ("{a:{a:{a:{a:{a:{a:{a:{a:{}}}}}}}}}", 1, 25), ("{a: True}", 1, 5), ("{\r\n a: ]}", 2, 5),
-        ("{a: 0x-5}", 1, 5), ("{a: 0x1.8p1}", 1, 5), ("{a: '\\x+1'}", 1, 8),
+        ("{a: 0x-5}", 1, 5), ("{a: .}", 1, 5), ("{a: -.}", 1, 5), ("{a: 0x1.8p1}", 1, 5),
+        ("{a: '\\x+1'}", 1, 8),
     ])
     func aBrokenTextIsNamedByItsPlace(_ text: String, _ line: Int, _ column: Int) {
         let error = #expect(throws: JSON5Reader.SyntaxError.self) { try settings(text) }
