@@ -36,12 +36,20 @@ extension Engine {
         session.watchesConversations = true
         guard mirrors else { return }
         if listings[user.id] == nil {
+            // It is read when the feed is known to tell of it.
             listings[user.id] = Listing(user: user)
             act(.subscribeList(user: user))
+        } else {
+            // Not to this one.
+            listings[user.id]?.left = []
+            readList(user.id)
         }
         listings[user.id]?.watchers += 1
-        // Not to this one.
-        listings[user.id]?.left = []
+    }
+
+    /// The origin has acknowledged: what was read before may lack what nobody told of.
+    package func subscribedList(of user: String, at now: Timestamp) {
+        self.now = now
         readList(user.id)
     }
 

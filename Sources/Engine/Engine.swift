@@ -23,7 +23,8 @@ package final class Engine {
         /// Ask for the feed of a conversation; answered by `subscribed`, in each generation.
         case subscribe(String)
         case unsubscribe(String)
-        /// Ask to be told of conversations that come into a user's list or leave it.
+        /// Ask to be told of conversations that come into a user's list or leave it; answered by
+        /// `subscribedList`, whenever the feed begins to tell.
         case subscribeList(user: String)
         case unsubscribeList(user: String)
         /// The log has lost what was taken from it at this head; answered by `fetched`.

@@ -334,6 +334,8 @@ final class Driver {
                 }
             case .subscribed(let conversation, let generation):
                 engine.subscribed(conversation, generation: generation, at: now)
+            case .subscribedList(let user):
+                engine.subscribedList(of: user, at: now)
             case .lapsed(let generation):
                 log.warning("feed broke", ["generation": "\(generation)"])
                 engine.lapsed(generation: generation, at: now)

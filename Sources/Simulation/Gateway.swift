@@ -86,5 +86,6 @@ final class Gateway {
         reads.isEmpty && fetches.allSatisfy(\.subject.isVerification) && writes.isEmpty
             && outcomes.isEmpty && engine?.nextRelease == nil
             && link.queue.isEmpty && link.isUp && link.unacknowledged.isEmpty
+            && link.unacknowledgedLists.isEmpty
     }
 }

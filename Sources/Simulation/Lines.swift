@@ -89,6 +89,7 @@ extension RemoteLink.Output {
         switch self {
         case .event(let event): event.line
         case .subscribed(let id, let generation): "\(id) acknowledged in \(generation)"
+        case .subscribedList(let user): "the list of \(user) acknowledged"
         case .lapsed(let generation): "the end of \(generation)"
         case .state(let state): "\(state)"
         }

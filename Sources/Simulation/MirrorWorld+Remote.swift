@@ -22,6 +22,9 @@ extension MirrorWorld {
         for conversation in gateway.link.unacknowledged where isCalm || random.chance(50) {
             gateway.link.acknowledge(conversation)
         }
+        for user in gateway.link.unacknowledgedLists where isCalm || random.chance(50) {
+            gateway.link.acknowledgeList(of: user)
+        }
     }
 
     func deliverFeed(_ gateway: Gateway) {
@@ -42,6 +45,7 @@ extension MirrorWorld {
                 gateway.costs[id, default: CatchUpCost()]
                     .begin(after: gateway.lastToken, generation: generation)
                 engine.subscribed(id, generation: generation, at: now)
+            case .subscribedList(let user): engine.subscribedList(of: user, at: now)
             case .lapsed(let generation): engine.lapsed(generation: generation, at: now)
             case .state(let state): engine.linked(state, at: now)
             }

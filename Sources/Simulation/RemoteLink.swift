@@ -8,6 +8,7 @@ struct RemoteLink {
     enum Output {
         case event(FeedEvent)
         case subscribed(String, generation: Int)
+        case subscribedList(String)
         case lapsed(generation: Int)
         case state(UpstreamState)
 
@@ -17,7 +18,7 @@ struct RemoteLink {
             case .event(.message(let id, _, _, _)), .event(.deleted(let id, _, _)): id
             case .event(.record(let record, _, _, _)): record.id
             case .subscribed(let id, _): id
-            case .event, .lapsed, .state: nil
+            case .event, .subscribedList, .lapsed, .state: nil
             }
         }
     }
@@ -32,6 +33,7 @@ struct RemoteLink {
     private(set) var lists: Set<String> = []
     /// What this generation tells of.
     private(set) var acknowledged: Set<String> = []
+    private(set) var acknowledgedLists: Set<String> = []
     private(set) var queue: [Output] = []
     /// Nothing gets through until this turn.
     var stalledUntil = 0
@@ -60,6 +62,7 @@ struct RemoteLink {
         generation = 0
         isDead = false
         acknowledged = []
+        acknowledgedLists = []
     }
 
     // MARK: - What is asked for
@@ -72,15 +75,31 @@ struct RemoteLink {
     }
 
     mutating func watchList(of user: String, _ isWatched: Bool) {
-        if isWatched { lists.insert(user) } else { lists.remove(user) }
+        guard !isWatched else {
+            lists.insert(user)
+            return
+        }
+        lists.remove(user)
+        acknowledgedLists.remove(user)
         // Of a list that is asked for anew, nothing of before is told.
         queue.removeAll {
-            if case .event(.listed(user, _, _)) = $0 { !isWatched } else { false }
+            switch $0 {
+            case .event(.listed(user, _, _)), .subscribedList(user): true
+            default: false
+            }
         }
     }
 
     /// Asked for and not acknowledged yet.
     var unacknowledged: [String] { wanted.subtracting(acknowledged).sorted() }
+
+    var unacknowledgedLists: [String] { lists.subtracting(acknowledgedLists).sorted() }
+
+    mutating func acknowledgeList(of user: String) {
+        guard isUp, lists.contains(user) else { return }
+        acknowledgedLists.insert(user)
+        queue.append(.subscribedList(user))
+    }
 
     mutating func acknowledge(_ conversation: String) {
         guard isUp, wanted.contains(conversation) else { return }
@@ -98,7 +117,7 @@ struct RemoteLink {
             .read(let id, _, _):
             return acknowledged.contains(id)
         case .record(let record, _, _, _): return acknowledged.contains(record.id)
-        case .listed(let user, _, _): return lists.contains(user)
+        case .listed(let user, _, _): return acknowledgedLists.contains(user)
         }
     }
 

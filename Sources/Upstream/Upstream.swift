@@ -24,6 +24,8 @@ package enum UpstreamOutput: Sendable {
     case answered(token: UInt64, generation: Int, Result<HistoryAnswer, RequestError>)
     /// The origin has acknowledged: from here on the feed tells of this conversation.
     case subscribed(conversation: String, generation: Int)
+    /// The same of a user's list: what is read of it from here on, the feed continues.
+    case subscribedList(user: String)
     /// Every subscription of that generation has ended, and those that are still wanted are being
     /// asked for again. Feed events behind this belong to the next one.
     case lapsed(generation: Int)

@@ -236,4 +236,14 @@ import Wire
         #expect(world.held(by: 1).runs == [[1, 85]])
         try world.settle()
     }
+
+    @Test func whatComesIntoAListBeforeTheFeedTellsOfItIsInIt() throws {
+        let world = try MirrorStory.begin(messages: 1)
+        world.hold(.acknowledgements)
+        // The answer is there, and the feed does not tell of the list yet.
+        try world.watch(0)
+        try world.write(.put(id: "c2", .init(participants: ["ann"])))
+        try world.release(.acknowledgements)
+        try world.settle()
+    }
 }

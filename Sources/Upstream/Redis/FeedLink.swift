@@ -227,12 +227,15 @@ final class FeedLink: @unchecked Sendable {
         isRenewalDue = false
         let ended = generation
         generation = standing.feedOpened(session.identity)
-        return [.lapsed(generation: ended)] + subscriptions.held.compactMap(subscribed)
+        return [.lapsed(generation: ended)] + subscriptions.held.map(subscribed)
     }
 
-    private func subscribed(_ topic: RedisTopic) -> UpstreamOutput? {
-        guard case .conversation(let id) = topic else { return nil }
-        return .subscribed(conversation: id.text, generation: generation)
+    private func subscribed(_ topic: RedisTopic) -> UpstreamOutput {
+        switch topic {
+        case .conversation(let id):
+            .subscribed(conversation: id.text, generation: generation)
+        case .list(let id): .subscribedList(user: id.text)
+        }
     }
 
     // MARK: asking
@@ -300,7 +303,7 @@ final class FeedLink: @unchecked Sendable {
                 let isWanted = word == "subscribe" || word == "ssubscribe"
                 switch subscriptions.acknowledged(topic, isWanted) {
                 case .nothing: break
-                case .held: if let output = subscribed(topic) { outputs.append(output) }
+                case .held: outputs.append(subscribed(topic))
                 case .lost: isRenewalDue = true
                 }
                 if !subscriptions.refused.isEmpty { stray() }
