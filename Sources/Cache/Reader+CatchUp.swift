@@ -41,7 +41,7 @@ extension Reader {
                 log.cid, standing.highest + 1, above: max(hole, runs.last ?? 0),
                 limit: limit - read.changed.count, bytes: left)
         }
-        read.ids = try ids(log, read.placesToIdentify(have, bytes: bytes))
+        read.identify(try ids(log, read.placesToIdentify(have, bytes: bytes)))
         return read
     }
 

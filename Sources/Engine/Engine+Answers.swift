@@ -134,6 +134,8 @@ extension Engine {
                 ? head.rev < state.position.rev : token < state.firstToken)
         {
             // Read before a change that the stream has taken since, or of the log before this one.
+            var call = call
+            call.isOvertaken = true
             perform(call)
         } else {
             pending[token] = .answer(call)

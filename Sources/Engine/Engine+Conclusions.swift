@@ -34,6 +34,8 @@ extension Engine {
         else { return }
         guard state.head.epoch == head.epoch, state.head.seq == head.seq else {
             // The ends are others now.
+            var call = call
+            call.isOvertaken = true
             return findBoundaries(call, conversation, have)
         }
         let held = boundariesAsked(have, stream, state)
@@ -109,7 +111,8 @@ extension Engine {
                     floor: state.head.floor, newest: state.head.seq, request, call.place)
             }
             if standing.isOpen { stream.hasSaidOpen = true }
-            reply(call) { $0.page(page, standing) }
+            let size = page.messages.reduce(1024) { $0 + $1.json.count + 1 }
+            reply(call, size: size) { $0.page(page, standing) }
         default:
             preconditionFailure("the store's answer does not belong to the request")
         }
@@ -119,7 +122,12 @@ extension Engine {
     private func begin(
         _ call: Call, _ resume: Resume, _ stream: Stream, _ state: Stream.State, ids: [Int: String]
     ) {
-        var json = JSONWriter(capacity: 4096)
+        // All that may be long, so that it is written without being moved.
+        let room =
+            resume.deltas.reduce(0) { $0 + $1.message.json.count + 64 }
+            + (resume.boundaries?.count ?? 128 * resume.held.runs.count)
+            + 24 * resume.covers.runs.count + 112 * resume.gaps.count + 4096
+        var json = JSONWriter(capacity: room)
         json.resume(resume, standing(stream, state), state.record, ids)
         let answer = EncodedResumes.Answer(
             json: json.bytes, owed: resume.owed, isReset: resume.isReset)
@@ -152,7 +160,7 @@ extension Engine {
             watch(stream)
             drive(stream)
         }
-        reply(call) { $0.raw(answer.json) }
+        reply(call, size: answer.json.count + 64) { $0.raw(answer.json) }
     }
 
     /// What an answer about the stream's messages rests on.
@@ -162,11 +170,13 @@ extension Engine {
             isOpen: stream.isOpen, now: now, since: stream.mirror?.awaySince ?? now)
     }
 
-    func reply(_ call: Call, _ result: (inout JSONWriter) -> Void) {
+    /// - Parameter size: about what the result takes, where that is known.
+    func reply(_ call: Call, size: Int = 256, _ result: (inout JSONWriter) -> Void) {
         guard let session = sessions[call.session] else { return }
         ended(call, session)
         let cached: Bool? = call.request.isTwoPhase ? false : nil
-        push(session, ServerFrame.reply(id: call.id, cached: cached, result: result))
+        push(
+            session, ServerFrame.reply(id: call.id, cached: cached, capacity: size, result: result))
         release(session, call)
     }
 

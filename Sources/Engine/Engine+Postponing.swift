@@ -24,6 +24,12 @@ extension Engine {
         return false
     }
 
+    /// Whether the question may be answered at another moment than the others, while the feed goes
+    /// on. One whose answer was overtaken may not: in a busy conversation the next would be too.
+    package func mayTakeLong(_ token: UInt64) -> Bool {
+        pending[token]?.answered.map { !$0.isOvertaken } ?? false
+    }
+
     /// Whether there is something to do in the next turn that came in before: requests that were
     /// put off and can go on, sessions that are to be looked at, queues that are to be shed.
     package var hasMore: Bool {

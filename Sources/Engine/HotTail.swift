@@ -113,10 +113,12 @@ package struct HotTail {
             above.sort { $0.seq > $1.seq }
             read.tail = above.fitting(limit: limit - read.changed.count, bytes: bytes - taken)
         }
+        var known: [Int: String] = [:]
         for place in read.placesToIdentify(have, bytes: bytes) {
             guard let id = ids[place] else { return nil }
-            read.ids[place] = id
+            known[place] = id
         }
+        read.identify(known)
         return read
     }
 

@@ -28,6 +28,18 @@ package enum Query: Sendable, Hashable {
     case confirm(conversation: String, Head)
 }
 
+extension Query {
+    /// Whether the answer takes long: each run of a holder is looked up, and has two ends. With as
+    /// many as this it takes about what a page does, and with a thousand some milliseconds.
+    package var isLong: Bool {
+        switch self {
+        case .catchUp(_, let have, _, _): have.runs.runs.count > 50
+        case .ids(_, let places): places.count > 100
+        default: false
+        }
+    }
+}
+
 /// The answer to a `Query`.
 package enum Answer: Sendable {
     case loaded(Loaded)
@@ -98,7 +110,7 @@ package struct CatchUp: Sendable, Equatable {
     package var head: Head
     /// The ids of the messages at the ends of what the holder then holds (`Resume.held`), as far as
     /// they are in neither `changed` nor `tail`.
-    package var ids: [Int: String]
+    package private(set) var ids: [Int: String]
     /// What the holder is told where all is known up to `head`, since `placesToIdentify`.
     private var plan: Resume?
 
@@ -141,8 +153,8 @@ package struct CatchUp: Sendable, Equatable {
         resume(have, standing: Standing(head: head, asOf: head.rev, now: now), bytes: bytes)
     }
 
-    /// The places whose ids `ids` must hold, ascending. To know them is to know what the holder is
-    /// told, which is kept for `resume`: with a thousand runs that is not worked out twice.
+    /// The places whose ids `identify` must be told, ascending. To know them is to know what the
+    /// holder is told, which is kept for `resume`: with a thousand runs that is not worked out twice.
     package mutating func placesToIdentify(_ have: Have, bytes: Int) -> [Int] {
         plan = nil
         let resume = resume(have, bytes: bytes, at: Timestamp(milliseconds: 0))
@@ -155,6 +167,16 @@ package struct CatchUp: Sendable, Equatable {
             if run.high > run.low, !known.contains(run.high) { places.append(run.high) }
         }
         return places
+    }
+
+    /// The ids of the messages at `placesToIdentify`. They make the longest part of what a holder of
+    /// many runs is told, which is written here, where the question is answered: the loop need not.
+    package mutating func identify(_ ids: [Int: String]) {
+        self.ids = ids
+        guard let plan else { return }
+        var json = JSONWriter(capacity: 128 * plan.held.runs.count)
+        json.boundaries(of: plan, ids)
+        self.plan?.boundaries = json.bytes
     }
 }
 

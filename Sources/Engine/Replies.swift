@@ -14,8 +14,6 @@ extension JSONWriter {
     mutating func resume(
         _ resume: Resume, _ standing: Standing, _ record: Record, _ ids: [Int: String]
     ) {
-        var known = ids
-        for delta in resume.deltas { known[delta.message.seq] = delta.message.id }
         beginObject()
         if resume.isReset { member("reset", bool: true) }
         key("deltas")
@@ -29,10 +27,17 @@ extension JSONWriter {
         head(standing.head)
         if standing.isOpen { member("open", bool: true) }
         key("boundaries")
-        boundaries(resume.held, known)
+        if let text = resume.boundaries { raw(text) } else { boundaries(of: resume, ids) }
         key("conversation")
         self.record(record, isEvent: false)
         endObject()
+    }
+
+    /// - Parameter ids: as of `resume`.
+    mutating func boundaries(of resume: Resume, _ ids: [Int: String]) {
+        var known = ids
+        for delta in resume.deltas { known[delta.message.seq] = delta.message.id }
+        boundaries(resume.held, known)
     }
 
     /// The result of `fetchMessages`.

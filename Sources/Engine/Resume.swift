@@ -13,6 +13,8 @@ package struct Resume: Sendable, Hashable {
     package var held: Coverage
     /// What the gateway lacks itself and is to send once it has it: gaps of cause `upstream`.
     package var owed = Coverage()
+    /// The boundaries of `held` as text, where they were written already.
+    var boundaries: [UInt8]?
 
     /// Gaps of cause `limit` are joined to at most this many: `protocol.md` 4.
     static let gapLimit = 16

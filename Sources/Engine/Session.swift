@@ -127,6 +127,8 @@ struct Call {
     var era = 0
     /// The last place before the moment of its anchor, as far as the origin was asked.
     var place: Int?
+    /// The stream had moved on when its answer came, and it asks again.
+    var isOvertaken = false
 
     init(session: SessionID, id: Int, request: Request, takesCached: Bool) {
         self.session = session
@@ -145,6 +147,7 @@ struct Call {
         call.era = era
         call.hasAskedCache = hasAskedCache
         call.place = place
+        call.isOvertaken = isOvertaken
         return call
     }
 }

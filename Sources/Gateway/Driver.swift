@@ -15,6 +15,7 @@ final class Driver {
     let engine: Engine
     let store: Store
     let reader: Reader
+    private let longReadings: LongReadings
     let upstream: any Upstream
     /// The cache of another origin; nil where the store is the origin.
     let mirror: Mirror?
@@ -56,7 +57,8 @@ final class Driver {
 
     init(
         configuration: Configuration, log: Log, loop: ServiceLoop, server: Server, store: Store,
-        reader: Reader, upstream: any Upstream, mirror: Mirror?, credentials: Credentials
+        reader: Reader, longReadings: LongReadings, upstream: any Upstream, mirror: Mirror?,
+        credentials: Credentials
     ) {
         self.configuration = configuration
         self.log = log
@@ -64,6 +66,7 @@ final class Driver {
         self.server = server
         self.store = store
         self.reader = reader
+        self.longReadings = longReadings
         self.upstream = upstream
         self.mirror = mirror
         self.credentials = credentials
@@ -178,10 +181,12 @@ final class Driver {
     private func perform(_ action: Engine.Action) {
         switch action {
         case .read(let token, let query):
-            if engine.waits(for: token) { engine.answered(token, read(query), at: engine.now) }
-            if case .catchUp = query { measurements.replayed(since: actions.since) }
-            // One turn can ask for more than a socket takes: what is long goes out at once.
-            for session in engine.takePressedSessions() { flush(session) }
+            guard engine.waits(for: token) else { return }
+            if query.isLong, engine.mayTakeLong(token) {
+                longReadings.append(.init(token: token, query: query, since: actions.since))
+                return startLongReading()
+            }
+            answer(token, query, read { try reader.answer(query) }, since: actions.since)
         case .perform(let token, let operation, let caller):
             perform(operation, by: caller, token: token)
         case .publish(let event):
@@ -226,9 +231,30 @@ final class Driver {
         }
     }
 
-    private func read(_ query: Query) -> Result<Answer, RequestError> {
+    private func startLongReading() {
+        longReadings.goOn { engine.waits(for: $0.token) }
+    }
+
+    /// The thread of the long readings has an answer.
+    func finished(_ question: LongReadings.Question, _ result: Result<Answer, any Error>) {
+        longReadings.answered()
+        answer(question.token, question.query, read { try result.get() }, since: question.since)
+        startLongReading()
+    }
+
+    private func answer(
+        _ token: UInt64, _ query: Query, _ result: Result<Answer, RequestError>,
+        since: ContinuousClock.Instant
+    ) {
+        engine.answered(token, result, at: now())
+        if case .catchUp = query { measurements.replayed(since: since) }
+        // One turn can ask for more than a socket takes: what is long goes out at once.
+        for session in engine.takePressedSessions() { flush(session) }
+    }
+
+    private func read(_ answer: () throws -> Answer) -> Result<Answer, RequestError> {
         do {
-            return .success(try reader.answer(query))
+            return .success(try answer())
         } catch let error as RequestError {
             return .failure(error)
         } catch {
@@ -281,7 +307,8 @@ final class Driver {
         }
         do {
             if mirror.isTidyingDue, let trimmed = try mirror.tidy(at: now()) {
-                engine.trimmed(trimmed, read(.load(conversation: trimmed)), at: now())
+                let loaded = read { try reader.answer(.load(conversation: trimmed)) }
+                engine.trimmed(trimmed, loaded, at: now())
             }
         } catch {
             log.error("tidying of the cache failed", ["error": "\(error)"])

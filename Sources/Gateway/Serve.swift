@@ -32,6 +32,7 @@ private final class Service {
     /// Where the upstream's threads find the driver, which holds the upstream: emptied at the end.
     private let onLoop = LoopBox<Driver>()
     private let upstream: any Upstream
+    private let longReadings: LongReadings
     private let mirror: Mirror?
     private var supervisor = Supervisor.ofProcess()
     private var hasBegun = false
@@ -60,6 +61,7 @@ private final class Service {
         // What stands around the messages of a reply takes some of its bytes.
         let bytes = Limits(configuration).replyBytes
         let reader = try Reader(store, bytes: bytes)
+        let readerOfLong = try Reader(store, bytes: bytes)
         loop = try ServiceLoop { message in log.warning("libwebsockets", ["message": message]) }
         switch configuration.upstream.kind {
         case .redis:
@@ -77,9 +79,13 @@ private final class Service {
         server = try Server(
             loop: loop, listeners: Self.listeners(configuration),
             limits: ServerLimits(configuration.limits))
+        longReadings = LongReadings(readerOfLong) { [loop, onLoop] question, result in
+            loop.post { onLoop.value?.finished(question, result) }
+        }
         driver = Driver(
             configuration: configuration, log: log, loop: loop, server: server, store: store,
-            reader: reader, upstream: upstream, mirror: mirror, credentials: credentials)
+            reader: reader, longReadings: longReadings, upstream: upstream, mirror: mirror,
+            credentials: credentials)
         try openLoops()
         onLoop.value = driver
         server.delegate = driver
@@ -131,6 +137,7 @@ private final class Service {
         loop.run()
         driver.sides?.end()
         upstream.stop()
+        longReadings.stop()
         mirror?.stop()
         onLoop.value = nil
         log.info("stopped")

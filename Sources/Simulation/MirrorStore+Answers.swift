@@ -101,7 +101,7 @@ extension MirrorStore.Entry {
                 rows(below: highest + 1, above: max(hole, runs.last ?? 0)),
                 limit - read.changed.count, left)
         }
-        read.ids = ids(read.placesToIdentify(have, bytes: bytes))
+        read.identify(ids(read.placesToIdentify(have, bytes: bytes)))
         return read
     }
 

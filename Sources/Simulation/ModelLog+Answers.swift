@@ -37,7 +37,7 @@ extension ModelLog {
         } else {
             read.tail = newest(limit, above: 0, asOf: rev)
         }
-        read.ids = ids(read.placesToIdentify(have, bytes: bytes), asOf: rev)
+        read.identify(ids(read.placesToIdentify(have, bytes: bytes), asOf: rev))
         return read
     }
 

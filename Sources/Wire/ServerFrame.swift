@@ -10,11 +10,12 @@ package enum ServerFrame {
     /// The answer to a request.
     /// - Parameters:
     ///   - cached: for a two-phase method, whether this is the first answer; nil for the others.
+    ///   - capacity: about what the frame takes, in bytes.
     ///   - result: writes the result, one value.
     package static func reply(
-        id: Int, cached: Bool? = nil, result: (inout JSONWriter) -> Void
+        id: Int, cached: Bool? = nil, capacity: Int = 256, result: (inout JSONWriter) -> Void
     ) -> [UInt8] {
-        var json = JSONWriter()
+        var json = JSONWriter(capacity: capacity)
         json.beginObject()
         json.member("id", int: id)
         if let cached { json.member("cached", bool: cached) }

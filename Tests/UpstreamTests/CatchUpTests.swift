@@ -156,7 +156,7 @@ import Wire
                             == Resume(have: have, read: read, standing: standing, bytes: 5000),
                         "seed \(seed), round \(round)")
                 }
-                read.ids = [:]
+                read.identify([:])
                 guard read != subject.expected(have, limit: limit) else { continue }
                 Issue.record("seed \(seed), round \(round): \(have), limit \(limit)")
                 return
