@@ -6,7 +6,7 @@ struct ReadingPace {
 
     /// How long one turn answers questions before it looks at what came in. A storm of ten thousand
     /// resumes is thousands of reads, and nobody else is to wait for all.
-    static let turn = Duration.milliseconds(1)
+    static let turn = Duration.microseconds(500)
     /// After an operation was handed to the upstream, questions wait so long for what it says of
     /// it, which goes to everybody. A commit takes less.
     static let standing = Duration.milliseconds(1)
