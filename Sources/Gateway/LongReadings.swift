@@ -1,6 +1,8 @@
 import Cache
 import Dispatch
 import Engine
+import Glibc
+import Synchronization
 
 /// Answers the questions that would hold the loop up, one after the other on a thread of their own:
 /// a holder of a thousand runs takes some milliseconds, and meanwhile nobody's message is to wait.
@@ -48,11 +50,20 @@ final class LongReadings {
     /// Returns when nothing more will be delivered.
     func stop() { desk.stop() }
 
-    // Safety: `reader` is used on `queue` alone, which is serial.
+    // Safety: `reader` is used on the thread alone; `next` is a mutex, and `thread` is set before
+    // anybody else knows of the desk.
     private final class Desk: @unchecked Sendable {
+        private enum Errand { case read(Question), stop }
+
+        /// What weighs a tenth of the others where cores are short: the loop, and the commits that
+        /// messages wait for, come first.
+        private static let niceness: Int32 = 10
+
         private let reader: Reader
         private let deliver: @Sendable (Question, Result<Answer, any Error>) -> Void
-        private let queue = DispatchQueue(label: "gapless.readings")
+        private let next = Mutex<Errand?>(nil)
+        private let isCalled = DispatchSemaphore(value: 0)
+        private var thread = pthread_t()
 
         init(
             _ reader: Reader,
@@ -60,14 +71,40 @@ final class LongReadings {
         ) {
             self.reader = reader
             self.deliver = deliver
+            let me = Unmanaged.passRetained(self).toOpaque()
+            let code = pthread_create(&thread, nil, Self.main, me)
+            precondition(code == 0, "no thread could be made: \(code)")
         }
 
-        func read(_ question: Question) {
-            queue.async { [self] in
+        func read(_ question: Question) { call(.read(question)) }
+
+        func stop() {
+            call(.stop)
+            pthread_join(thread, nil)
+        }
+
+        private func call(_ errand: Errand) {
+            next.withLock { $0 = errand }
+            isCalled.signal()
+        }
+
+        // Not a queue's: a thread that has stood back can't come forward again, and a queue's would
+        // serve others next.
+        private static let main:
+            @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { me in
+                guard let me else { return nil }
+                let desk = Unmanaged<Desk>.fromOpaque(me).takeRetainedValue()
+                _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
+                desk.run()
+                return nil
+            }
+
+        private func run() {
+            while true {
+                isCalled.wait()
+                guard case .read(let question) = next.withLock({ $0.take() }) else { return }
                 deliver(question, Result { try reader.answer(question.query) })
             }
         }
-
-        func stop() { queue.sync {} }
     }
 }
