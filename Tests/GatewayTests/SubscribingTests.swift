@@ -43,6 +43,48 @@ extension LiveGateway {
                 }
             }
         }
+
+        /// The gateway reads beside the loop what a holder of many runs lacks, while the stream goes
+        /// on, and again where it has gone on.
+        @Test func aHolderOfManyRunsIsAnsweredWhileTheConversationGoesOn() throws {
+            let seed = LiveGateway.seed(6)
+            let gateway = try GatewayProcess(settings: ["limits.requests_per_second": "10000"])
+            let api = gateway.api()
+            try api.put("ops", ["participants": ["alice"]])
+            try api.post(
+                (1...400).map { ["author": "alice", "body": .string("\($0)")] }, to: "ops")
+            let client = try gateway.client("alice")
+            try client.subscribe("ops")
+            try client.heal("ops")
+            let whole = client.holder("ops")
+            try #require(whole.messages.count == 400)
+            let holder = Holder(
+                head: whole.head, asOf: whole.asOf,
+                held: whole.held.filter { !$0.key.isMultiple(of: 2) }, record: whole.record)
+            try client.request("unsubscribeMessages", ["conversation": "ops"])
+
+            let writers = RandomWriter.start(
+                2, port: gateway.port, conversations: ["ops"],
+                habit: RandomWriter.Habit(longestArray: 3, bodies: 1...20, pause: 1000), seed: seed)
+            var followed: [Holder] = []
+            for round in 0..<20 * LiveGateway.scale {
+                client.hold(holder, of: "ops")
+                let answer = try client.subscribe("ops", limit: 100)
+                #expect(answer["reset"].bool != true, "round \(round), seed \(seed)")
+                #expect(answer["boundaries"].array?.count ?? 0 >= 200, "round \(round)")
+                followed.append(client.holder("ops"))
+                let asOf = client.holder("ops").asOf
+                let goesOn = try client.wait { $0.holder("ops").asOf > asOf + 2 }
+                #expect(goesOn, "round \(round), seed \(seed)")
+                followed.append(client.holder("ops"))
+                try client.request("unsubscribeMessages", ["conversation": "ops"])
+            }
+            let truth = try #require(try api.gather(writers, ["ops"])["ops"])
+            let oracle = Oracle(truth)
+            for (number, holder) in followed.enumerated() {
+                #expect(oracle.check(holder) == [], "holder \(number), seed \(seed)")
+            }
+        }
     }
 }
 
