@@ -154,7 +154,8 @@ package struct CatchUp: Sendable, Equatable {
     }
 
     /// The places whose ids `identify` must be told, ascending. To know them is to know what the
-    /// holder is told, which is kept for `resume`: with a thousand runs that is not worked out twice.
+    /// holder is told, which is kept for `resume`: with a thousand runs that is not worked out
+    /// twice.
     package mutating func placesToIdentify(_ have: Have, bytes: Int) -> [Int] {
         plan = nil
         let resume = resume(have, bytes: bytes, at: Timestamp(milliseconds: 0))
@@ -169,8 +170,9 @@ package struct CatchUp: Sendable, Equatable {
         return places
     }
 
-    /// The ids of the messages at `placesToIdentify`. They make the longest part of what a holder of
-    /// many runs is told, which is written here, where the question is answered: the loop need not.
+    /// The ids of the messages at `placesToIdentify`. They make the longest part of what a holder
+    /// of many runs is told, which is written here, where the question is answered: the loop need
+    /// not.
     package mutating func identify(_ ids: [Int: String]) {
         self.ids = ids
         guard let plan else { return }

@@ -29,7 +29,7 @@ final class Driver {
     /// One write of a socket.
     private static let writeSize = 65_536
     private var actions = ActionQueue()
-    private(set) var measurements = Measurements()
+    var measurements = Measurements()
     private var portion = Portion()
     private var clock = SteadyClock()
     /// Where the engine's clock for pacing begins.
@@ -334,45 +334,6 @@ final class Driver {
     }
 
     // MARK: - The upstream
-
-    /// What the upstream has to say, on the loop; `since` is when it said so.
-    func deliver(_ outputs: [UpstreamOutput], since: ContinuousClock.Instant) {
-        let now = clock.now()
-        var changes = 0
-        for output in outputs {
-            switch output {
-            case .feed(let event):
-                lastEvent = now
-                changes += 1
-                engine.feed(CollectionOfOne(event), at: now)
-            case .performed(let token, let result):
-                measurements.performed(token)
-                if let call = waiting.removeValue(forKey: token) {
-                    call.performed(result)
-                } else {
-                    engine.performed(token, result, at: now)
-                }
-            case .answered(let token, let generation, let result):
-                measurements.answered(token, result)
-                if let call = waiting.removeValue(forKey: token) {
-                    call.answered(result, at: now)
-                } else {
-                    engine.fetched(token, generation: generation, result, at: now)
-                }
-            case .subscribed(let conversation, let generation):
-                engine.subscribed(conversation, generation: generation, at: now)
-            case .subscribedList(let user):
-                engine.subscribedList(of: user, at: now)
-            case .lapsed(let generation):
-                log.warning("feed broke", ["generation": "\(generation)"])
-                engine.lapsed(generation: generation, at: now)
-            case .state(let state):
-                log.info("upstream", ["state": state.rawValue])
-                engine.linked(state, at: now)
-            }
-        }
-        measurements.arrived(changes, since: since)
-    }
 
     /// Hands the operation to the upstream, which says what became of it under the token.
     func perform(_ operation: Operation, by caller: Caller, token: UInt64) {

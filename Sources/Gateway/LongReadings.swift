@@ -50,20 +50,15 @@ final class LongReadings {
     /// Returns when nothing more will be delivered.
     func stop() { desk.stop() }
 
-    // Safety: `reader` is used on the thread alone; `next` is a mutex, and `thread` is set before
-    // anybody else knows of the desk.
+    // Safety: `reader` is used on the thread alone, and `next` is a mutex.
     private final class Desk: @unchecked Sendable {
         private enum Errand { case read(Question), stop }
-
-        /// What weighs a tenth of the others where cores are short: the loop, and the commits that
-        /// messages wait for, come first.
-        private static let niceness: Int32 = 10
 
         private let reader: Reader
         private let deliver: @Sendable (Question, Result<Answer, any Error>) -> Void
         private let next = Mutex<Errand?>(nil)
         private let isCalled = DispatchSemaphore(value: 0)
-        private var thread = pthread_t()
+        private let queue = DispatchQueue(label: "gapless.readings")
 
         init(
             _ reader: Reader,
@@ -71,16 +66,14 @@ final class LongReadings {
         ) {
             self.reader = reader
             self.deliver = deliver
-            let me = Unmanaged.passRetained(self).toOpaque()
-            let code = pthread_create(&thread, nil, Self.main, me)
-            precondition(code == 0, "no thread could be made: \(code)")
+            queue.async { [self] in run() }
         }
 
         func read(_ question: Question) { call(.read(question)) }
 
         func stop() {
             call(.stop)
-            pthread_join(thread, nil)
+            queue.sync {}
         }
 
         private func call(_ errand: Errand) {
@@ -88,18 +81,11 @@ final class LongReadings {
             isCalled.signal()
         }
 
-        // Not a queue's: a thread that has stood back can't come forward again, and a queue's would
-        // serve others next.
-        private static let main:
-            @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { me in
-                guard let me else { return nil }
-                let desk = Unmanaged<Desk>.fromOpaque(me).takeRetainedValue()
-                _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
-                desk.run()
-                return nil
-            }
-
+        /// It has the thread until the end, since one that has stood back can't come forward again:
+        /// where cores are short it weighs a tenth of the others. The loop comes first, and the
+        /// commits that messages wait for.
         private func run() {
+            _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
             while true {
                 isCalled.wait()
                 guard case .read(let question) = next.withLock({ $0.take() }) else { return }

@@ -44,8 +44,8 @@ extension LiveGateway {
             }
         }
 
-        /// The gateway reads beside the loop what a holder of many runs lacks, while the stream goes
-        /// on, and again where it has gone on.
+        /// The gateway reads beside the loop what a holder of many runs lacks, while the stream
+        /// goes on, and again where it has gone on.
         @Test func aHolderOfManyRunsIsAnsweredWhileTheConversationGoesOn() throws {
             let seed = LiveGateway.seed(6)
             let gateway = try GatewayProcess(settings: ["limits.requests_per_second": "10000"])

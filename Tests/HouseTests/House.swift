@@ -71,6 +71,7 @@ enum House {
     static let threadOwners: Set<String> = [
         "Sources/Cache/Writer.swift",
         "Sources/ChatClient/Runner.swift",
+        "Sources/Gateway/LongReadings.swift",
         "Sources/Gateway/Loops/SideLoop.swift",
         "Sources/Gateway/Loops/SideLoops.swift",
         "Sources/Gateway/Serve.swift",

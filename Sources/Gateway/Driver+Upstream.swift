@@ -1,0 +1,45 @@
+import Engine
+import Upstream
+import Wire
+
+/// What the driver hears of the upstream.
+extension Driver {
+    /// What the upstream has to say, on the loop; `since` is when it said so.
+    func deliver(_ outputs: [UpstreamOutput], since: ContinuousClock.Instant) {
+        let now = now()
+        var changes = 0
+        for output in outputs {
+            switch output {
+            case .feed(let event):
+                lastEvent = now
+                changes += 1
+                engine.feed(CollectionOfOne(event), at: now)
+            case .performed(let token, let result):
+                measurements.performed(token)
+                if let call = waiting.removeValue(forKey: token) {
+                    call.performed(result)
+                } else {
+                    engine.performed(token, result, at: now)
+                }
+            case .answered(let token, let generation, let result):
+                measurements.answered(token, result)
+                if let call = waiting.removeValue(forKey: token) {
+                    call.answered(result, at: now)
+                } else {
+                    engine.fetched(token, generation: generation, result, at: now)
+                }
+            case .subscribed(let conversation, let generation):
+                engine.subscribed(conversation, generation: generation, at: now)
+            case .subscribedList(let user):
+                engine.subscribedList(of: user, at: now)
+            case .lapsed(let generation):
+                log.warning("feed broke", ["generation": "\(generation)"])
+                engine.lapsed(generation: generation, at: now)
+            case .state(let state):
+                log.info("upstream", ["state": state.rawValue])
+                engine.linked(state, at: now)
+            }
+        }
+        measurements.arrived(changes, since: since)
+    }
+}
