@@ -13,16 +13,16 @@ import Testing
     @Test func shortAnswersAreGivenUntilTheTurnsTimeIsOver() {
         var pace = ReadingPace()
         #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.start) == true)
-        for moment in [300, 600, 900] {
+        for moment in [150, 300, 450] {
             #expect(
                 pace.answered(
-                    from: Self.at(moment - 300), to: Self.at(moment), turnBegan: Self.start)
+                    from: Self.at(moment - 150), to: Self.at(moment), turnBegan: Self.start)
                     == true)
         }
         #expect(
-            pace.answered(from: Self.at(900), to: Self.at(1200), turnBegan: Self.start) == false)
+            pace.answered(from: Self.at(450), to: Self.at(600), turnBegan: Self.start) == false)
         #expect(pace.restsUntil == nil)
-        #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(1200)) == true)
+        #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(600)) == true)
     }
 
     @Test func aLongAnswerIsFollowedByARestTwiceAsLong() {
