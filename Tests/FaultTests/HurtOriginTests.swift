@@ -142,8 +142,8 @@ private final class Origin {
         #expect(refusal?.message == "the origin can't write its log", "\(place)")
     }
 
-    /// On a disk without room a small message finds some now and then: where the write-ahead log was
-    /// brought over it begins again at its start.
+    /// On a disk without room a small message finds some now and then: where the write-ahead log
+    /// was brought over it begins again at its start.
     private func refusal() throws -> ServerAPI.Refused? {
         for _ in 0..<1000 {
             do {
