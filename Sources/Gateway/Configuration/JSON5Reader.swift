@@ -120,7 +120,7 @@ package struct JSON5Reader {
         }
         guard let first = digits.first, first.isASCIIDigit || first == ".",
             digits.utf8.allSatisfy({ "0123456789.eE+-".utf8.contains($0) }),
-            digits != ".", Double(digits.last == "." ? digits + "0" : digits) != nil
+            Double(digits) != nil
         else { throw start.failure("a value begins (a text stands in quotes)") }
         return .number(sign + digits)
     }
