@@ -134,9 +134,7 @@ extension Engine {
                 ? head.rev < state.position.rev : token < state.firstToken)
         {
             // Read before a change that the stream has taken since, or of the log before this one.
-            var call = call
-            call.isOvertaken = true
-            perform(call)
+            perform(call.overtaken)
         } else {
             pending[token] = .answer(call)
             stream.parked.append((token, answer))

@@ -34,9 +34,7 @@ extension Engine {
         else { return }
         guard state.head.epoch == head.epoch, state.head.seq == head.seq else {
             // The ends are others now.
-            var call = call
-            call.isOvertaken = true
-            return findBoundaries(call, conversation, have)
+            return findBoundaries(call.overtaken, conversation, have)
         }
         let held = boundariesAsked(have, stream, state)
         let all = Coverage.closed(max(1, state.head.floor), state.head.seq)

@@ -110,7 +110,7 @@ struct Subscription {
 struct Call {
     let session: SessionID
     let id: Int
-    let request: Request
+    private(set) var request: Request
     /// Whether it takes a first answer from the cache.
     let takesCached: Bool
     /// Until when it waits for what the cache lacks.
@@ -139,15 +139,15 @@ struct Call {
 
     /// The same call, asking for this.
     func with(_ request: Request) -> Call {
-        var call = Call(session: session, id: id, request: request, takesCached: takesCached)
-        call.deadline = deadline
-        call.hasShown = hasShown
-        call.beginsList = beginsList
-        call.isConfirmed = isConfirmed
-        call.era = era
-        call.hasAskedCache = hasAskedCache
-        call.place = place
-        call.isOvertaken = isOvertaken
+        var call = self
+        call.request = request
+        return call
+    }
+
+    /// The same call, to be asked again.
+    var overtaken: Call {
+        var call = self
+        call.isOvertaken = true
         return call
     }
 }
