@@ -158,12 +158,11 @@ final class Driver {
         let began = ContinuousClock.now
         let hasAsked = hasAskedUpstream
         hasAskedUpstream = false
-        guard !actions.isEmpty, pace.mayBegin(hasAskedUpstream: hasAsked, at: began) else {
+        guard hasReadings, pace.mayBegin(hasAskedUpstream: hasAsked, at: began) else {
             return false
         }
         var start = began
-        while let reading = actions.popReading() {
-            perform(reading)
+        while performReading() {
             let end = ContinuousClock.now
             guard pace.answered(from: start, to: end, turnBegan: began) else { break }
             start = end
@@ -171,22 +170,44 @@ final class Driver {
         return true
     }
 
+    private var hasReadings: Bool { !actions.isEmpty || longReadings.hasNext }
+
+    /// Answers a question, or has the thread of the long ones begin with one.
+    /// - Returns: whether there was any.
+    private func performReading() -> Bool {
+        if let question = longReadings.next() {
+            if engine.waits(for: question.token) {
+                longReadings.begin(question)
+            } else {
+                answered(question.query, since: question.since)
+            }
+        } else if let reading = actions.popReading() {
+            perform(reading)
+        } else {
+            return false
+        }
+        return true
+    }
+
     /// What is left is done in the next turn, behind what came in meanwhile, or when it may be.
     private func goOn() {
         if engine.hasMore { return loop.post {} }
-        guard !actions.isEmpty else { return }
+        guard hasReadings else { return }
         if let end = pace.restsUntil { nextReading.set(after: end - .now) } else { loop.post {} }
     }
 
     private func perform(_ action: Engine.Action) {
         switch action {
         case .read(let token, let query):
-            guard engine.waits(for: token) else { return }
             if query.isLong, engine.mayTakeLong(token) {
-                longReadings.append(.init(token: token, query: query, since: actions.since))
-                return startLongReading()
+                let question = LongReadings.Question(
+                    token: token, query: query, since: actions.since)
+                return longReadings.append(question)
             }
-            answer(token, query, read { try reader.answer(query) }, since: actions.since)
+            if engine.waits(for: token) {
+                engine.answered(token, read { try reader.answer(query) }, at: engine.now)
+            }
+            answered(query, since: actions.since)
         case .perform(let token, let operation, let caller):
             perform(operation, by: caller, token: token)
         case .publish(let event):
@@ -231,22 +252,15 @@ final class Driver {
         }
     }
 
-    private func startLongReading() {
-        longReadings.goOn { engine.waits(for: $0.token) }
-    }
-
     /// The thread of the long readings has an answer.
     func finished(_ question: LongReadings.Question, _ result: Result<Answer, any Error>) {
         longReadings.answered()
-        answer(question.token, question.query, read { try result.get() }, since: question.since)
-        startLongReading()
+        engine.answered(question.token, read { try result.get() }, at: now())
+        answered(question.query, since: question.since)
     }
 
-    private func answer(
-        _ token: UInt64, _ query: Query, _ result: Result<Answer, RequestError>,
-        since: ContinuousClock.Instant
-    ) {
-        engine.answered(token, result, at: now())
+    /// The question has its answer, from wherever, or serves nobody any more.
+    private func answered(_ query: Query, since: ContinuousClock.Instant) {
         if case .catchUp = query { measurements.replayed(since: since) }
         // One turn can ask for more than a socket takes: what is long goes out at once.
         for session in engine.takePressedSessions() { flush(session) }

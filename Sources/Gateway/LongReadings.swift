@@ -33,15 +33,21 @@ final class LongReadings {
 
     func append(_ question: Question) { waiting.append(question) }
 
-    /// The thread has nothing to do; it takes the first question that is still wanted.
-    func goOn(_ isWanted: (Question) -> Bool) {
-        while !isReading, let question = waiting.popFirst() {
-            guard isWanted(question) else { continue }
-            isReading = true
-            desk.read(question)
-        }
+    /// Whether `next` has one.
+    var hasNext: Bool { !isReading && !waiting.isEmpty }
+
+    /// The question whose turn has come, while the thread has nothing to do.
+    func next() -> Question? {
+        guard hasNext, let question = waiting.popFirst() else { return nil }
         // A slice keeps what was taken from it.
         if waiting.isEmpty { waiting = [] }
+        return question
+    }
+
+    /// The thread reads it; `answered` comes before the next one.
+    func begin(_ question: Question) {
+        isReading = true
+        desk.read(question)
     }
 
     /// The thread has delivered.
