@@ -44,6 +44,7 @@ final class FanoutRun: FrameReceiver {
         peerBytes: Int? = nil
     ) {
         self.swarm = swarm
+        swarm.isAwake = true
         self.plan = plan
         self.base = base
         self.peerBytes = peerBytes

@@ -109,7 +109,9 @@ extension Scenario {
         let swarm = try Swarm(port: gateway.port)
         let base = try subscribe(plan, swarm, gateway)
         let run = FanoutRun(swarm, plan, base: base)
-        var trial = try measure(run, plan) { () throws(BenchError) in try gateway.figures() }
+        var trial = try measure(run, plan, swarm) { () throws(BenchError) in
+            try gateway.figures()
+        }
         size.note(trial.figures.first { $0.name == "bytesPerDelivery" }?.value ?? 0)
         trial.faults = run.finalFaults() + (try gateway.faults())
         return trial
@@ -145,7 +147,7 @@ extension Scenario {
         }
         let run = FanoutRun(
             swarm, plan, base: 0, publishers: publishers, peerBytes: try size.bytes())
-        var trial = try measure(run, plan) { () throws(BenchError) in
+        var trial = try measure(run, plan, swarm) { () throws(BenchError) in
             try ProcessFigures(of: processes)
         }
         trial.faults = run.finalFaults()
@@ -153,12 +155,12 @@ extension Scenario {
     }
 
     private static func measure(
-        _ run: FanoutRun, _ plan: FanoutPlan,
+        _ run: FanoutRun, _ plan: FanoutPlan, _ swarm: Swarm,
         _ figures: @escaping () throws(BenchError) -> ProcessFigures
     ) throws(BenchError) -> Trial {
         try run.publish(for: plan.warmUp, measuring: false)
         let (deliveries, completed, bytes) = (run.deliveries, run.completed, run.bytes)
-        let meter = try UsageMeter(figures)
+        let meter = try UsageMeter(swarm, figures)
         try run.publish(for: plan.span, measuring: true)
         let usage = try meter.read()
         let resident = try figures().residentBytes

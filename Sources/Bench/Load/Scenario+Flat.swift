@@ -60,7 +60,7 @@ extension Scenario {
         let run = FanoutRun(swarm, plan, base: base)
         try run.publish(for: plan.warmUp, measuring: false)
         let (deliveries, completed) = (run.deliveries, run.completed)
-        let meter = try UsageMeter(gateway)
+        let meter = try UsageMeter(gateway, swarm)
         try run.publish(for: plan.span, measuring: true)
         let usage = try meter.read()
         let messages = Double(max(1, run.completed - completed))

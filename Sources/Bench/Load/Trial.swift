@@ -46,21 +46,27 @@ struct Usage: Sendable {
 /// Begins to count at its making.
 struct UsageMeter {
     private let figures: () throws(BenchError) -> ProcessFigures
+    private let swarm: Swarm?
     private let start: Nanoseconds
     private let gatewayCPU: Double
     private let generatorCPU: Double
 
     /// - Throws: `BenchError.failure`
-    init(_ gateway: GatewayProcess) throws(BenchError) {
-        try self.init { () throws(BenchError) in try gateway.figures() }
+    init(_ gateway: GatewayProcess, _ swarm: Swarm? = nil) throws(BenchError) {
+        try self.init(swarm) { () throws(BenchError) in try gateway.figures() }
     }
 
-    /// - Parameter figures: of the server that is measured.
+    /// - Parameters:
+    ///   - swarm: of the generator: what it does to stay awake is not its work.
+    ///   - figures: of the server that is measured.
     /// - Throws: `BenchError.failure`
-    init(_ figures: @escaping () throws(BenchError) -> ProcessFigures) throws(BenchError) {
+    init(
+        _ swarm: Swarm?, _ figures: @escaping () throws(BenchError) -> ProcessFigures
+    ) throws(BenchError) {
         self.figures = figures
+        self.swarm = swarm
         gatewayCPU = try figures().cpuSeconds
-        generatorCPU = Machine.ownCPUSeconds()
+        generatorCPU = Self.worked(swarm)
         start = Clock.now()
     }
 
@@ -71,6 +77,10 @@ struct UsageMeter {
         return Usage(
             wallSeconds: Clock.seconds(wall),
             gatewaySeconds: try figures().cpuSeconds - gatewayCPU,
-            generatorSeconds: Machine.ownCPUSeconds() - generatorCPU)
+            generatorSeconds: Self.worked(swarm) - generatorCPU)
+    }
+
+    private static func worked(_ swarm: Swarm?) -> Double {
+        Machine.ownCPUSeconds() - Clock.seconds(swarm?.idle ?? 0)
     }
 }

@@ -10,6 +10,15 @@ final class Swarm {
     /// What asks for the upgrade.
     let upgrade: [UInt8]
 
+    /// Whether it looks for frames all the time, so that nobody who sends has to wake it.
+    var isAwake: Bool {
+        get { poll.isAwake }
+        set { poll.isAwake = newValue }
+    }
+
+    /// Of the CPU time that it took, what found nothing to do.
+    var idle: Nanoseconds { poll.idle }
+
     /// A swarm on a port of this machine.
     /// - Throws: `BenchError.failure`
     convenience init(port: Int) throws(BenchError) { try self.init(.loopback(port)) }
