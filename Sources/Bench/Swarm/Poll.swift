@@ -13,11 +13,16 @@ final class Poll {
     /// Few at a time, so that what is due by the clock never waits behind a thousand reads.
     private var events = [epoll_event](repeating: epoll_event(), count: 128)
 
-    /// Whether it looks again and again instead of sleeping. Who sends to a reader that sleeps also
-    /// pays for waking it, and the faster the reader is, the more often: a third of a send here,
-    /// and nothing where the reader is another machine.
+    /// Whether it looks again and again instead of sleeping, as readers on other machines are for
+    /// who sends to them. To wake a reader that sleeps is a third of a send here, and the faster
+    /// the reader is, the more often it sleeps. And one that answers at once has its kernel
+    /// acknowledge in the middle of the send, at the expense of who sends; so it looks only after a
+    /// while again.
     var isAwake = false
-    /// How long it looked and found nothing, while it was awake.
+    /// That while: what a network would take at the least.
+    private static let rest = Clock.millisecond / 10
+    private var next: Nanoseconds = 0
+    /// The CPU time that it spent waiting while it was awake.
     private(set) var idle: Nanoseconds = 0
 
     /// - Throws: `BenchError.failure`
@@ -57,17 +62,24 @@ final class Poll {
     /// - Throws: `BenchError.failure` once the generator is interrupted.
     func wait(until moment: Nanoseconds) throws(BenchError) -> Int {
         let start = Clock.now()
-        var count = wait(isAwake ? 0 : max(0, moment - start))
-        var last = start
-        while isAwake, count == 0 {
-            last = Clock.now()
-            guard last < moment else { break }
+        guard isAwake else {
+            let count = wait(max(0, moment - start))
             try Interruption.check()
-            count = wait(0)
+            return count
         }
-        idle += last - start
-        try Interruption.check()
-        return count
+        let used = Clock.used()
+        defer { idle += Clock.used() - used }
+        var now = start
+        while true {
+            try Interruption.check()
+            if now >= next {
+                next = now + Self.rest
+                let count = wait(0)
+                if count > 0 { return count }
+            }
+            guard now < moment else { return 0 }
+            now = Clock.now()
+        }
     }
 
     private func wait(_ left: Nanoseconds) -> Int {

@@ -15,5 +15,12 @@ package enum Clock {
         return moment.tv_sec * second + moment.tv_nsec
     }
 
+    /// The CPU time of the calling thread.
+    static func used() -> Nanoseconds {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return time.tv_sec * second + time.tv_nsec
+    }
+
     package static func seconds(_ span: Nanoseconds) -> Double { Double(span) / Double(second) }
 }
