@@ -5,6 +5,7 @@ import Wire
 /// The statements with which a log is written, all inside a transaction of the writer. They know
 /// the tables and no rule: what may be written is decided above.
 package final class LogWrites {
+    private let list: Statement
     private let touch: Statement
     private let markList: Statement
     private let insertMark: Statement
@@ -23,11 +24,10 @@ package final class LogWrites {
 
     package init(_ connection: Connection) throws(CacheError) {
         self.connection = connection
+        // Not with RETURNING: SQLite keeps a journal for such a statement alone.
+        list = try connection.prepare("SELECT touched, mark FROM state WHERE id = 0")
         touch = try connection.prepare(
-            """
-            UPDATE state SET touched = touched + 1, messages = messages + ? WHERE id = 0
-            RETURNING touched, mark
-            """)
+            "UPDATE state SET touched = ?, messages = messages + ? WHERE id = 0")
         markList = try connection.prepare("UPDATE state SET mark = ? WHERE id = 0")
         insertMark = try connection.prepare("INSERT INTO incarnation VALUES (?, ?, ?)")
         insertConversation = try connection.prepare(
@@ -88,14 +88,17 @@ package final class LogWrites {
     ///   - mark: of the process that writes.
     /// - Throws: `CacheError`, if the file can't be written.
     package func touch(messages: Int = 0, mark: String) throws(CacheError) -> Int {
-        touch.bind(1, messages)
-        guard let list = try touch.first({ (rev: $0.int(0), mark: $0.text(1)) }) else { return 0 }
-        if list.mark != mark {
+        guard let last = try list.first({ (rev: $0.int(0), mark: $0.text(1)) }) else { return 0 }
+        let rev = last.rev + 1
+        touch.bind(1, rev)
+        touch.bind(2, messages)
+        try touch.run()
+        if last.mark != mark {
             markList.bind(1, mark)
             try markList.run()
-            try insertMark(0, from: list.rev, mark)
+            try insertMark(0, from: rev, mark)
         }
-        return list.rev
+        return rev
     }
 
     /// From this rev on, the log (0: the list) is written by the process with this mark.

@@ -2,10 +2,17 @@ import CCrypto
 
 /// SHA-256, as libcrypto computes it.
 package enum SHA256 {
+    /// The address of libcrypto's method, which is never freed and may be used on every thread. Its
+    /// functions that take none look it up by name each time, which takes longer than to hash a
+    /// message.
+    private static let method = UInt(bitPattern: EVP_MD_fetch(nil, "SHA256", nil))
+
     /// The 32 bytes of the hash of `bytes`.
     package static func hash(_ bytes: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Int(SHA256_DIGEST_LENGTH)) { digest, count in
-            CCrypto.SHA256(bytes, bytes.count, digest.baseAddress)
+            let isDone = EVP_Digest(
+                bytes, bytes.count, digest.baseAddress, nil, OpaquePointer(bitPattern: method), nil)
+            precondition(isDone == 1, "libcrypto has SHA-256, and memory for a digest")
             count = Int(SHA256_DIGEST_LENGTH)
         }
     }
