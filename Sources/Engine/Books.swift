@@ -23,5 +23,5 @@ package struct Books: Sendable, Hashable {
 /// The books of one conversation, for as long as it is in memory. Its events carry it along, so
 /// that whatever becomes of them is entered without a search. Touched on the loop only.
 final class Ledger {
-    var books = Books()
+    @exclusivity(unchecked) var books = Books()
 }

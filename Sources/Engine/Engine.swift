@@ -67,7 +67,7 @@ package final class Engine {
     /// Begins the public number of every session, so that numbers of two processes differ.
     let instance: String
 
-    package internal(set) var now: Timestamp
+    @exclusivity(unchecked) package internal(set) var now: Timestamp
     var sessions: [SessionID: Session] = [:]
     var sessionsByUser: [ID: [Session]] = [:]
     /// Those who watch their list of conversations.
@@ -115,7 +115,7 @@ package final class Engine {
 
     private(set) var nextToken: UInt64 = 0
     private var actions: [Action] = []
-    private var dirty: [Session] = []
+    @exclusivity(unchecked) private var dirty: [Session] = []
     /// Slow readers with more in their outboxes than the soft limit, oldest first.
     private(set) var overfull: [Session] = []
     private var closes: [(SessionID, CloseCode)] = []
@@ -128,7 +128,7 @@ package final class Engine {
     var touched: [Stream] = []
     var pacing = Pacing()
 
-    package internal(set) var books = Books()
+    @exclusivity(unchecked) package internal(set) var books = Books()
     package internal(set) var figures = Figures()
 
     /// - Parameters:
@@ -235,7 +235,8 @@ package final class Engine {
     /// socket.
     /// - Returns: whether more is queued.
     package func take(_ session: Session, _ limit: Int, _ write: (Frame) -> Void) -> Bool {
-        books.written += session.outbox.take(limit, write)
+        books.written +=
+            session.outbox.takeSole(write) ?? session.outbox.take(limit, write)
         session.lastSent = now
         noteRoom(session)
         return !session.outbox.isEmpty

@@ -107,6 +107,18 @@ package struct Outbox {
         return deltasTaken
     }
 
+    /// The same where there is one item, and that is an event, as it mostly is.
+    /// - Returns: how many deltas went out, nil if it is not so.
+    mutating func takeSole(_ write: (Frame) -> Void) -> Int? {
+        guard items.count == 1, case .event(let event) = items[0] else { return nil }
+        items.removeLast()
+        bytes = 0
+        deltas = 0
+        event.ledger?.books.written += event.deltas
+        write(event.frame)
+        return event.deltas
+    }
+
     /// Drops everything.
     /// - Returns: how many deltas were queued.
     mutating func discard() -> Int {

@@ -8,24 +8,25 @@ package typealias SessionID = UInt64
 /// on the loop only.
 package final class Session {
     // First what every delivery touches: with thousands of readers each of them is in no cache, and
-    // what a delivery costs is how many lines of memory it asks for.
+    // what a delivery costs is how many lines of memory it asks for. That nobody changes
+    // one of these while it is being changed is not checked at run time either.
 
     package let id: SessionID
-    var outbox = Outbox()
-    var isClosing = false
+    @exclusivity(unchecked) var outbox = Outbox()
+    @exclusivity(unchecked) var isClosing = false
     /// It stands in the engine's list of sessions that have something to send.
-    var isDirty = false
+    @exclusivity(unchecked) var isDirty = false
     /// Its socket did not take all that it was given.
-    var isBlocked = false
+    @exclusivity(unchecked) var isBlocked = false
     /// What it was given last is on its way to the loop of its socket.
-    package internal(set) var isInTransit = false
+    @exclusivity(unchecked) package internal(set) var isInTransit = false
     /// It stands in the engine's list of sessions whose requests go on.
     var isResumable = false
     /// When something was last written to it.
-    var lastSent: Timestamp
+    @exclusivity(unchecked) var lastSent: Timestamp
     /// What it asked for while it had not taken what it was sent. Its socket is not read while it
     /// is blocked, so this is at most what one read of it brings.
-    var postponed: [Postponed] = []
+    @exclusivity(unchecked) var postponed: [Postponed] = []
 
     /// nil until `connect` was answered.
     var user: String?
@@ -92,7 +93,7 @@ package final class Session {
     static let weightLimit = 100
 
     /// It has frames to send, and its socket takes some.
-    var isReady: Bool { !isBlocked && !isInTransit && !outbox.isEmpty }
+    package var isReady: Bool { !isBlocked && !isInTransit && !outbox.isEmpty }
 
     func subscription(to stream: Stream) -> Int? {
         subscriptions.firstIndex { $0.stream === stream }

@@ -27,10 +27,11 @@ final class Driver {
     let started: Timestamp
 
     /// One write of a socket.
-    private static let writeSize = 65_536
+    static let writeSize = 65_536
     private var actions = ActionQueue()
     var measurements = Measurements()
-    private var portion = Portion()
+    var writes = Writes()
+    var buffer = SendBuffer()
     private var clock = SteadyClock()
     /// Where the engine's clock for pacing begins.
     private let origin = ContinuousClock.now
@@ -120,10 +121,11 @@ final class Driver {
             let began = ContinuousClock.now
             // First, so that they write at the same time.
             let elsewhere = sides?.write(sessions, Self.writeSize) ?? .zero
-            for session in sessions { flush(session) }
+            let count = sessions.count
+            write(consume sessions)
             let ended = ContinuousClock.now
             // What it costs decides how long a conversation rests, on however many cores it is.
-            engine.wrote(sessions.count, in: ended - began + elsewhere, at: ended - origin)
+            engine.wrote(count, in: ended - began + elsewhere, at: ended - origin)
         }
         let next = engine.nextRelease
         guard next != releasesAt else { return }
@@ -263,7 +265,10 @@ final class Driver {
     private func answered(_ query: Query, since: ContinuousClock.Instant) {
         if case .catchUp = query { measurements.replayed(since: since) }
         // One turn can ask for more than a socket takes: what is long goes out at once.
-        for session in engine.takePressedSessions() { flush(session) }
+        let pressed = engine.takePressedSessions()
+        guard !pressed.isEmpty else { return }
+        _ = sides?.write(pressed, Self.writeSize)
+        write(pressed)
     }
 
     private func read(_ answer: () throws -> Answer) -> Result<Answer, RequestError> {
@@ -275,23 +280,6 @@ final class Driver {
             log.error("read of the cache failed", ["error": "\(error)"])
             note(error)
             return .failure(RequestError(.internal, "the cache can't be read", retry: .later))
-        }
-    }
-
-    /// Writes what the session is owed, as far as its socket takes it.
-    private func flush(_ session: Session) {
-        if let sides, sides.serves(session.id) { return sides.write(session, Self.writeSize) }
-        let socket = SocketID(rawValue: session.id)
-        var more = true
-        while more {
-            portion.begin()
-            more = engine.take(session, Self.writeSize) { portion.append($0) }
-            guard !portion.isEmpty else { return }
-            switch portion.send(to: socket, of: server) {
-            case .sent: continue
-            case .blocked: return engine.blocked(session.id, unsent: server.unsentBytes(socket))
-            case .gone: return
-            }
         }
     }
 

@@ -28,10 +28,10 @@ final class Connection {
     let id: SocketID
     unowned let server: Server
     /// Nil before adoption and after the end.
-    var socket: LibrarySocket?
-    var phase = Phase.head
+    @exclusivity(unchecked) var socket: LibrarySocket?
+    @exclusivity(unchecked) var phase = Phase.head
     /// The length of the write that the kernel took in part.
-    private var stalledBytes = 0
+    @exclusivity(unchecked) private var stalledBytes = 0
     /// What the library has not been given yet; empty unless blocked.
     private var output: [UInt8] = []
     private var outputOffset = 0
@@ -98,6 +98,9 @@ final class Connection {
 
     var isBlocked: Bool { stalledBytes > 0 }
     var unsentBytes: Int { stalledBytes + output.count - outputOffset }
+
+    /// The socket, if the next write may go straight to it.
+    var idleSocket: LibrarySocket? { phase == .open && stalledBytes == 0 ? socket : nil }
 
     func send(_ buffer: inout SendBuffer) -> SendResult {
         guard !isBlocked else {
@@ -175,14 +178,19 @@ final class Connection {
             }
             sent += count
             if socket.holdsRemainder {
-                stalledBytes = count
-                // While the library holds a remainder it does not read, yet would be woken for
-                // everything that comes in, again and again.
-                pauseReading(true)
+                tookPart(of: count)
                 break
             }
         }
         return sent
+    }
+
+    /// The kernel took a part of a write, and the library has the rest.
+    func tookPart(of count: Int) {
+        stalledBytes = count
+        // While the library holds a remainder it does not read, yet would be woken for everything
+        // that comes in, again and again.
+        pauseReading(true)
     }
 
     /// Everything is out.

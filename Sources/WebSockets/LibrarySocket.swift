@@ -25,6 +25,40 @@ struct LibrarySocket {
         }
     }
 
+    /// What became of the write of one among many, where it did not simply go out.
+    enum Outcome {
+        /// There was no socket.
+        case untried
+        /// The library holds a part of it.
+        case partial
+        /// The connection is beyond use.
+        case failed
+    }
+
+    /// Gives all bytes of the buffer to each of the sockets. Between two sends there is nothing but
+    /// the library.
+    /// - Returns: those whose kernel did not take all, by their places, in their order.
+    static func write(
+        _ buffer: inout SendBuffer, to sockets: [LibrarySocket?]
+    ) -> [(place: Int, outcome: Outcome)] {
+        let count = buffer.count
+        return buffer.withBytes(from: 0) { bytes in
+            var others: [(place: Int, outcome: Outcome)] = []
+            for place in sockets.indices {
+                guard let handle = sockets[place]?.handle else {
+                    others.append((place, .untried))
+                    continue
+                }
+                if lws_write(handle, bytes, count, LWS_WRITE_HTTP) < 0 {
+                    others.append((place, .failed))
+                } else if lws_partial_buffered(handle) != 0 {
+                    others.append((place, .partial))
+                }
+            }
+            return others
+        }
+    }
+
     /// Whether part of the last write waits in the library. Another write would be copied behind
     /// it, into a list of segments that is short and searched from its head: it must not be tried.
     var holdsRemainder: Bool { lws_partial_buffered(handle) != 0 }

@@ -55,9 +55,11 @@ package final class Server: @unchecked Sendable {
     let limits: ServerLimits
     /// Who is told; set before the loop runs.
     package weak var delegate: (any ServerDelegate)?
-    var connections: ConnectionTable
+    @exclusivity(unchecked) var connections: ConnectionTable
     /// For everything that is sent but by `send`: responses, control frames, remainders.
     var scratch = SendBuffer(capacity: VirtualHost.chunk)
+    /// For `send` to many.
+    @exclusivity(unchecked) var handles: [LibrarySocket?] = []
     private var acceptors: [Acceptor] = []
     private var doomed: [SocketID] = []
     private var deadlines = Deadlines(now: Server.now())
@@ -219,6 +221,9 @@ package final class Server: @unchecked Sendable {
         guard let connection = connections[socket], connection.phase == .open else { return .gone }
         return connection.send(&buffer)
     }
+
+    /// Whether frames can be sent.
+    package func isOpen(_ socket: SocketID) -> Bool { connections[socket]?.phase == .open }
 
     /// Whether bytes wait here for the socket to take them.
     package func isBlocked(_ socket: SocketID) -> Bool {

@@ -3,13 +3,6 @@ import Wire
 
 /// What happened at the sockets of one loop in a turn, for the engine's, in order.
 struct Report: Sendable {
-    /// Bytes that a socket did not take of a write.
-    struct Unsent: Sendable {
-        /// Of the write among those that came with it.
-        let index: Int
-        let bytes: Int
-    }
-
     /// What a socket that the engine had asked for has taken since its connection began.
     struct Progress: Sendable {
         let socket: SocketID
@@ -25,7 +18,7 @@ struct Report: Sendable {
         case closed(SocketID)
         case requested(HTTPRequest, HTTPResponder)
         /// The oldest writes that were not answered yet are done, but for these bytes.
-        case landed([Unsent], took: Duration)
+        case landed([Writes.Unsent], took: Duration)
         case progress([Progress])
     }
 

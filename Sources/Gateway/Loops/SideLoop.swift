@@ -112,19 +112,7 @@ final class SideLoop: @unchecked Sendable {
 
     private func write(_ orders: Orders) {
         let began = ContinuousClock.now
-        var unsent: [Report.Unsent] = []
-        var filled = 0..<0
-        for (index, write) in orders.writes.enumerated() {
-            if write.frames != filled {
-                buffer.removeAll()
-                for frame in orders.frames[write.frames] { buffer.append(frame.bytes) }
-                filled = write.frames
-            }
-            if server.send(write.socket, &buffer) == .blocked {
-                let bytes = server.unsentBytes(write.socket)
-                unsent.append(Report.Unsent(index: index, bytes: bytes))
-            }
-        }
+        let unsent = orders.writes.send(by: server, &buffer)
         report.events.append(.landed(unsent, took: ContinuousClock.now - began))
     }
 

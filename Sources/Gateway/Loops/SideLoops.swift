@@ -81,9 +81,9 @@ final class SideLoops: @unchecked Sendable {
     func write(_ session: Session, _ limit: Int) {
         guard !session.isInTransit else { return }
         let place = place(session.id)
-        sides[place].orders.begin()
-        driver.engine.handOver(session, limit) { sides[place].orders.append($0) }
-        sides[place].orders.end(for: SocketID(rawValue: session.id))
+        sides[place].orders.writes.begin()
+        driver.engine.handOver(session, limit) { sides[place].orders.writes.append($0) }
+        sides[place].orders.writes.end(for: SocketID(rawValue: session.id))
         if session.isInTransit { sides[place].sessions.append(session) }
     }
 
@@ -91,9 +91,12 @@ final class SideLoops: @unchecked Sendable {
     func close(_ session: SessionID, _ code: CloseCode) {
         let place = place(session)
         let socket = SocketID(rawValue: session)
-        sides[place].orders.begin()
-        if let session = driver.engine.handOverRest(session, { sides[place].orders.append($0) }) {
-            sides[place].orders.end(for: socket)
+        sides[place].orders.writes.begin()
+        let closing = driver.engine.handOverRest(session) {
+            sides[place].orders.writes.append($0)
+        }
+        if let session = closing {
+            sides[place].orders.writes.end(for: socket)
             sides[place].sessions.append(session)
         }
         sides[place].orders.closes.append(Orders.Close(socket: socket, code: code))
@@ -182,7 +185,7 @@ final class SideLoops: @unchecked Sendable {
         driver.hear(session, frame)
     }
 
-    private func landed(_ unsent: [Report.Unsent], _ time: Duration, at place: Int) {
+    private func landed(_ unsent: [Writes.Unsent], _ time: Duration, at place: Int) {
         let sessions = sides[place].landings.removeFirst()
         sides[place].writeTime = time / max(1, sessions.count)
         var rest = unsent[...]
