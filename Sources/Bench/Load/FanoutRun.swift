@@ -45,6 +45,7 @@ final class FanoutRun: FrameReceiver {
     ) {
         self.swarm = swarm
         swarm.isAwake = true
+        for client in swarm.clients.prefix(plan.subscribers) { client.socket?.becomeListener() }
         self.plan = plan
         self.base = base
         self.peerBytes = peerBytes

@@ -78,6 +78,7 @@ final class Poll {
                 if count > 0 { return count }
             }
             guard now < moment else { return 0 }
+            gapless_relax()
             now = Clock.now()
         }
     }

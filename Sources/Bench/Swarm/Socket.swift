@@ -68,6 +68,11 @@ final class Socket {
 
     func stopBlocking() { _ = fcntl(descriptor, F_SETFL, O_NONBLOCK) }
 
+    /// From now on the kernel acknowledges what is read when it is read. Of a client that has just
+    /// asked for something it puts that off until more comes, and does it inside the server's next
+    /// send: a server whose protocol has requests would pay for it, and one that only sends not.
+    func becomeListener() { set(IPPROTO_TCP, TCP_QUICKACK, Int32(1)) }
+
     /// Lets no read block for longer than a second; it then has read nothing.
     func limitBlocking() {
         set(Int(SOL_SOCKET), SO_RCVTIMEO, timeval(tv_sec: 1, tv_usec: 0))
