@@ -19,7 +19,7 @@ extension Server {
             switch outcome {
             case .untried: if send(sockets[index], &buffer) != .blocked { continue }
             case .failed: connection.abandon()
-            case .partial: connection.tookPart(of: buffer.count)
+            case .partial(let bytes): connection.tookPart(of: bytes)
             }
             if connection.isBlocked { unsent(index, connection.unsentBytes) }
         }

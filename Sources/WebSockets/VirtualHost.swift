@@ -90,7 +90,10 @@ final class VirtualHost {
         description.fd.sockfd = descriptor
         // The id itself, not a pointer: a callback that comes too late finds nothing.
         description.opaque = UnsafeMutableRawPointer(bitPattern: UInt(id.rawValue))
-        return lws_adopt_descriptor_vhost_via_info(&description).map { LibrarySocket($0) }
+        let isPlain = certificate == nil
+        return lws_adopt_descriptor_vhost_via_info(&description).map {
+            LibrarySocket($0, isPlain: isPlain)
+        }
     }
 
     private static func makeProtocols() -> UnsafeMutablePointer<lws_protocols> {
