@@ -18,6 +18,27 @@ import Testing
         #expect(peer.path == "/sub?a=b" && peer.publisherPath == "/pub")
     }
 
+    @Test func aServerMaySpeakTheProtocolOfNATS() throws {
+        let peer = try Peer("nats=nats+ws://127.0.0.1:9222")
+        #expect(peer.isNATS && peer.endpoint.authority == "127.0.0.1:9222")
+        let one = DeltaLedger.event(7, bytes: 200)
+        let frame = Array("PING\r\n".utf8) + Self.message(one) + Self.message(Array("b".utf8))
+        var at = 0
+        var found: [[UInt8]] = []
+        while let place = NATS.next(in: frame.span, from: &at) { found.append(Array(frame[place])) }
+        #expect(found == [one, Array("b".utf8)] && at == frame.count)
+        // Half a message is none.
+        at = 0
+        let half = Array(frame[..<150])
+        let none = NATS.next(in: half.span, from: &at)
+        #expect(none == nil && at == 0)
+        #expect(NATS.publication([98]) == Array("PUB bench 1\r\nb\r\n".utf8))
+    }
+
+    private static func message(_ payload: [UInt8]) -> [UInt8] {
+        Array("MSG bench 1 \(payload.count)\r\n".utf8) + payload + Array("\r\n".utf8)
+    }
+
     @Test(arguments: [
         "", "uws", "uws=", "=ws://127.0.0.1:1", "uws=wss://127.0.0.1:1",
         "a=ws://127.0.0.1:1,ws://127.0.0.1:2",

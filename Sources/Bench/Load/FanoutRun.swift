@@ -17,6 +17,7 @@ final class FanoutRun: FrameReceiver {
     /// The bytes of a message that a peer is to hand on; nil where the server is a gateway, whose
     /// messages are requests, with answers.
     private let peerBytes: Int?
+    private let isNATS: Bool
     private var ledger: DeltaLedger
     private var flights: [Flight] = []
     /// By subscriber: the seq of the last message that it has.
@@ -39,9 +40,10 @@ final class FanoutRun: FrameReceiver {
     ///   - base: the head's seq when the clients subscribed.
     ///   - publishers: their clients, where these are not the ones behind the subscribers.
     ///   - peerBytes: of a message, where the server is no gateway.
+    ///   - isNATS: whether its messages come in the protocol of nats-server.
     init(
         _ swarm: Swarm, _ plan: FanoutPlan, base: Int, publishers: Range<Int>? = nil,
-        peerBytes: Int? = nil
+        peerBytes: Int? = nil, isNATS: Bool = false
     ) {
         self.swarm = swarm
         swarm.isAwake = true
@@ -49,6 +51,7 @@ final class FanoutRun: FrameReceiver {
         self.plan = plan
         self.base = base
         self.peerBytes = peerBytes
+        self.isNATS = isNATS
         ledger = DeltaLedger(isNumbered: peerBytes == nil)
         subscribers = plan.subscribers
         self.publishers =
@@ -109,7 +112,8 @@ final class FanoutRun: FrameReceiver {
                 id: number + Self.firstRequest, conversation: FanoutPlan.conversation,
                 message: "\(DeltaLedger.prefix)\(number)", body: plan.body)
         }
-        return DeltaLedger.event(number, bytes: peerBytes)
+        let event = DeltaLedger.event(number, bytes: peerBytes)
+        return isNATS ? NATS.publication(event) : event
     }
 
     /// Behind the ids of the requests that set the clients up.
@@ -123,6 +127,14 @@ final class FanoutRun: FrameReceiver {
             answered += 1
             return arrived(reply.id - Self.firstRequest)
         }
+        guard isNATS else { return delivered(payload, to: client) }
+        var place = 0
+        while let message = NATS.next(in: payload, from: &place) {
+            delivered(payload.extracting(message), to: client)
+        }
+    }
+
+    private func delivered(_ payload: Span<UInt8>, to client: Client) {
         let expected = last[client.index] + 1
         guard let deltas = ledger.deltas(in: payload, expecting: expected) else {
             return noteOther(payload)

@@ -11,16 +11,21 @@ struct Peer: Sendable {
     let path: String
     /// Where to connect to publish; nil where every subscriber may.
     let publisherPath: String?
+    /// Whether it speaks the protocol of nats-server inside its frames.
+    let isNATS: Bool
 
     /// Reads `NAME=URL` or `NAME=URL,URL`, the second one for publishers.
     /// - Throws: `BenchError.usage`
     init(_ text: String) throws(BenchError) {
         let problem = BenchError.usage(
             "--peer: \(text) is not accepted (NAME=ws://HOST:PORT/PATH, with a comma and the same"
-                + " for publishers where that differs)")
+                + " for publishers where that differs, or NAME=nats+ws://HOST:PORT)")
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         guard parts.count == 2 else { throw problem }
-        let urls = parts[1].split(separator: ",").map(String.init)
+        let dialect = "nats+"
+        isNATS = parts[1].hasPrefix(dialect)
+        let urls = parts[1].dropFirst(isNATS ? dialect.count : 0).split(separator: ",")
+            .map(String.init)
         guard let first = urls.first, let endpoint = Endpoint(url: first), urls.count <= 2,
             urls.allSatisfy({ Endpoint(url: $0) == endpoint })
         else { throw problem }

@@ -145,8 +145,14 @@ extension Scenario {
         if let path = peer.publisherPath {
             publishers = try swarm.open(plan.publishers, saying: swarm.upgrade(at: path))
         }
+        if peer.isNATS {
+            publishers = try swarm.open(plan.publishers, saying: swarm.upgrade(at: peer.path))
+            try NATSGreeting.greet(subscribers, of: swarm, NATS.subscription)
+            try NATSGreeting.greet(publishers, of: swarm, NATS.greeting)
+        }
         let run = FanoutRun(
-            swarm, plan, base: 0, publishers: publishers, peerBytes: try size.bytes())
+            swarm, plan, base: 0, publishers: publishers, peerBytes: try size.bytes(),
+            isNATS: peer.isNATS)
         var trial = try measure(run, plan, swarm) { () throws(BenchError) in
             try ProcessFigures(of: processes)
         }

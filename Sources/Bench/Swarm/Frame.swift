@@ -3,6 +3,7 @@
 struct Frame {
     enum Opcode {
         static let text: UInt8 = 1
+        static let binary: UInt8 = 2
         static let close: UInt8 = 8
         static let ping: UInt8 = 9
         static let pong: UInt8 = 10

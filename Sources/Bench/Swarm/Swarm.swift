@@ -206,7 +206,7 @@ final class Swarm {
         {
             let payload = bytes.extracting(frame.payload)
             switch frame.opcode {
-            case Frame.Opcode.text: try receiver.received(payload, on: client)
+            case Frame.Opcode.text, Frame.Opcode.binary: try receiver.received(payload, on: client)
             case Frame.Opcode.ping:
                 try write(Frame.masked(Frame.Opcode.pong, Bytes.copy(payload)), to: client)
             case Frame.Opcode.close:
