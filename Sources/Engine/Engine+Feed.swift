@@ -295,6 +295,7 @@ extension Engine {
     private func sayStream(_ stream: Stream, _ state: Stream.State) {
         let batch = stream.batch
         stream.batch = Stream.Batch()
+        stream.isBehind = stream.isBehind || batch.deltas.count > 1
         let isOpen = stream.isOpen
         let payload = ServerFrame.messages(
             conversation: stream.id, deltas: batch.deltas, covers: batch.covers, prev: stream.told,

@@ -1,9 +1,11 @@
 import Wire
 
 /// How busy conversations are kept from costing more than they need. One write to a socket costs
-/// the same whether it carries one message or ten, so what comes right after a fan-out is gathered:
-/// where writing a conversation's events took d, its next ones wait `Limits.pacing` times d. A
-/// conversation that has been quiet for that long goes out at once.
+/// the same whether it carries one message or ten, so where messages come faster than they are
+/// written they are gathered: after a fan-out of several that took d, the next one waits
+/// `Limits.pacing` times d. A conversation that has been quiet for that long goes out at once, and
+/// so does one whose last fan-out was of a single message: nothing had waited for it, and to have
+/// the next one wait would only make it late.
 ///
 /// What waits is not in any outbox yet, but in the stream's batch, as if the turn went on. So it
 /// goes out before everything that is to come behind it (replies about the stream, its record, its
@@ -21,8 +23,8 @@ struct Pacing {
 }
 
 extension Engine {
-    /// The sockets were written at the end of a turn: the conversations whose events were in it
-    /// rest for as long as that took them.
+    /// The sockets were written at the end of a turn: the conversations with more to say than that
+    /// rest for as long as it took them.
     /// - Parameters:
     ///   - sessions: how many sessions were written.
     ///   - time: what that took.
@@ -31,6 +33,11 @@ extension Engine {
         pacing.instant = instant
         for stream in pacing.spoken {
             stream.isSpoken = false
+            defer { stream.isBehind = false }
+            guard stream.isBehind else {
+                stream.restsUntil = nil
+                continue
+            }
             // Of sessions that were written for other reasons the stream does not bear the cost.
             let share = min(1, Double(stream.subscribers.count) / Double(max(1, sessions)))
             let rest = min(limits.pacingCap, time * share * limits.pacing)

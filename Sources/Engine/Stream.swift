@@ -84,6 +84,8 @@ final class Stream {
     var isHeld = false
     /// It stands in the engine's list of those whose subscribers are about to be written.
     var isSpoken = false
+    /// What they are written has more than one message: they come faster than they are written.
+    var isBehind = false
 
     init(id: String, at now: Timestamp) {
         self.id = id
