@@ -33,11 +33,9 @@ extension Engine {
         pacing.instant = instant
         for stream in pacing.spoken {
             stream.isSpoken = false
-            defer { stream.isBehind = false }
-            guard stream.isBehind else {
-                stream.restsUntil = nil
-                continue
-            }
+            // A rest that is not over yet stands: other events than messages don't end it.
+            guard stream.isBehind else { continue }
+            stream.isBehind = false
             // Of sessions that were written for other reasons the stream does not bear the cost.
             let share = min(1, Double(stream.subscribers.count) / Double(max(1, sessions)))
             let rest = min(limits.pacingCap, time * share * limits.pacing)
@@ -49,7 +47,8 @@ extension Engine {
     /// When a turn is due though nothing has come in, on the clock of `endTurn`: some conversation
     /// has rested then. Nil if none waits.
     package var nextRelease: Duration? {
-        pacing.held.lazy.compactMap(\.restsUntil).min()
+        // Whoever waits without a rest left waits for nothing.
+        pacing.held.lazy.map { $0.restsUntil ?? .zero }.min()
     }
 
     /// Whether the conversation has something to say, and rests.

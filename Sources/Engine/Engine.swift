@@ -209,7 +209,8 @@ package final class Engine {
     package func takePressedSessions() -> [Session] {
         guard !pressed.isEmpty else { return [] }
         defer { pressed.removeAll(keepingCapacity: true) }
-        return pressed
+        var seen: Set<SessionID> = []
+        return pressed.filter { seen.insert($0.id).inserted }
     }
 
     /// Sessions whose sockets did not take all that they were given.

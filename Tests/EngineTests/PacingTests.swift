@@ -148,6 +148,7 @@ import Wire
         room.rig.send(room.ben, 3, "subscribeMessages", #""conversation":"c2""#)
         _ = room.heard()
         room.rig.say("zero", "one")
+        let began = room.rig.instant
         room.rig.say("two")
         room.rig.say("elsewhere", to: "c2")
         room.rig.send(room.ben, 4, "sendMessage", Self.c1 + #","body":"three""#)
@@ -156,6 +157,8 @@ import Wire
         #expect(frames.map { $0.id ?? 0 } == [0, 0, 4, 0])
         #expect(frames.map { $0["conversation"]?.string } == ["c1", "c2", nil, "c1"])
         #expect(frames.map(\.seqs) == [[1, 2], [1], [], []])
+        // Nor does it end the rest, or have it forgotten.
+        #expect(room.rig.engine.nextRelease == began + .milliseconds(10))
         room.rig.wait(10)
         #expect(room.heard() == [[3, 4]])
     }

@@ -79,7 +79,7 @@ final class SideLoops: @unchecked Sendable {
 
     /// Has the session's next write go with the orders of this turn, unless one is on its way.
     func write(_ session: Session, _ limit: Int) {
-        guard !session.isInTransit else { return }
+        guard session.isReady else { return }
         let place = place(session.id)
         sides[place].orders.writes.begin()
         driver.engine.handOver(session, limit) { sides[place].orders.writes.append($0) }
