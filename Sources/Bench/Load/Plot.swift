@@ -10,8 +10,8 @@ struct Plot {
     private let unit: String
     private let groups: [(name: String, bars: [Bar])]
 
-    private static let width = 900
-    private static let left = 230
+    private static let width = 980
+    private static let left = 310
     private static let bar = 18
     private static let head = 48
     private static let colours = ["#2b6cb0", "#63b3ed", "#dd6b20", "#718096", "#38a169", "#805ad5"]
