@@ -184,10 +184,10 @@ extension ConfigurationKey {
         ),
         .init(
             "fanout.pacing", \.fanout.pacing, .number(0...10),
-            "Under load: where writing several messages of a conversation to its subscribers took"
-                + " d, its next ones wait this many times d, at most 20 ms, and are written"
-                + " together. One that has been idle for that long, or had a single message to say, is"
-                + " written at once. 0: nothing ever waits."),
+            "Under load: where writing several messages of a conversation to its subscribers"
+                + " took d, its next ones wait this many times d, at most 20 ms, and are written"
+                + " together. One that has been idle for that long, or had a single message to"
+                + " say, is written at once. 0: nothing ever waits."),
     ]
 
     private static let operation: [ConfigurationKey] = [
