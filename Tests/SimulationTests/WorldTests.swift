@@ -25,7 +25,7 @@ import Testing
     /// Where conversations rest, the worlds must come by.
     @Test func someConversationsAreHeldBack() throws {
         var held = 0
-        for seed in 1...20 as ClosedRange<UInt64> {
+        for seed in 1...40 as ClosedRange<UInt64> {
             let world = World(seed: seed, isPaced: true)
             try world.run(steps: 60)
             held += world.engine.figures.heldBack
