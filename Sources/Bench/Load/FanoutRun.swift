@@ -10,7 +10,7 @@ final class FanoutRun: FrameReceiver {
         var missing: Int32
     }
 
-    private let swarm: Swarm
+    let swarm: Swarm
     private let plan: FanoutPlan
     private let subscribers: Int
     private let publishers: Range<Int>

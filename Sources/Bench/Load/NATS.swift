@@ -33,28 +33,3 @@ enum NATS {
         return low..<(low + size)
     }
 }
-
-/// Waits until clients of a nats-server are let in.
-final class NATSGreeting: FrameReceiver {
-    private(set) var count = 0
-
-    func received(_ payload: Span<UInt8>, on client: Client) {
-        if NATS.isGreeted(in: payload) { count += 1 }
-    }
-
-    /// Has these clients say who they are and what they want.
-    /// - Throws: `BenchError.failure`
-    static func greet(
-        _ clients: Range<Int>, of swarm: Swarm, _ words: [UInt8]
-    ) throws(BenchError) {
-        let greeting = NATSGreeting()
-        let deadline = Clock.now() + Swarm.patience
-        for place in clients { try swarm.send(words, to: swarm.clients[place]) }
-        while greeting.count < clients.count {
-            try swarm.turn(for: greeting, until: deadline)
-            guard swarm.now < deadline else {
-                throw .failure("greeting nats-server: \(greeting.count) of \(clients.count) let in")
-            }
-        }
-    }
-}

@@ -109,9 +109,7 @@ extension Scenario {
         let swarm = try Swarm(port: gateway.port)
         let base = try subscribe(plan, swarm, gateway)
         let run = FanoutRun(swarm, plan, base: base)
-        var trial = try measure(run, plan, swarm) { () throws(BenchError) in
-            try gateway.figures()
-        }
+        var trial = try measure(run, plan) { () throws(BenchError) in try gateway.figures() }
         size.note(trial.figures.first { $0.name == "bytesPerDelivery" }?.value ?? 0)
         trial.faults = run.finalFaults() + (try gateway.faults())
         return trial
@@ -147,13 +145,13 @@ extension Scenario {
         }
         if peer.isNATS {
             publishers = try swarm.open(plan.publishers, saying: swarm.upgrade(at: peer.path))
-            try NATSGreeting.greet(subscribers, of: swarm, NATS.subscription)
-            try NATSGreeting.greet(publishers, of: swarm, NATS.greeting)
+            try swarm.ask(subscribers, { _ in NATS.subscription }, isAnswer: NATS.isGreeted)
+            try swarm.ask(publishers, { _ in NATS.greeting }, isAnswer: NATS.isGreeted)
         }
         let run = FanoutRun(
             swarm, plan, base: 0, publishers: publishers, peerBytes: try size.bytes(),
             isNATS: peer.isNATS)
-        var trial = try measure(run, plan, swarm) { () throws(BenchError) in
+        var trial = try measure(run, plan) { () throws(BenchError) in
             try ProcessFigures(of: processes)
         }
         trial.faults = run.finalFaults()
@@ -161,12 +159,12 @@ extension Scenario {
     }
 
     private static func measure(
-        _ run: FanoutRun, _ plan: FanoutPlan, _ swarm: Swarm,
+        _ run: FanoutRun, _ plan: FanoutPlan,
         _ figures: @escaping () throws(BenchError) -> ProcessFigures
     ) throws(BenchError) -> Trial {
         try run.publish(for: plan.warmUp, measuring: false)
         let (deliveries, completed, bytes) = (run.deliveries, run.completed, run.bytes)
-        let meter = try UsageMeter(swarm, figures)
+        let meter = try UsageMeter(run.swarm, figures)
         try run.publish(for: plan.span, measuring: true)
         let usage = try meter.read()
         let resident = try figures().residentBytes

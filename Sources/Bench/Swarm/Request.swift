@@ -88,6 +88,12 @@ struct Reply {
     private static let cached = Pattern(",\"cached\":true")
     private static let error = Pattern(",\"error\":")
 
+    /// Whether the frame is the last of a reply.
+    /// - Throws: `BenchError.failure` for an error, with its code.
+    static func isFinal(_ frame: Span<UInt8>) throws(BenchError) -> Bool {
+        try Reply(frame)?.isFinal ?? false
+    }
+
     /// Nil for an event.
     /// - Throws: `BenchError.failure` for an error, with its code.
     init?(_ payload: Span<UInt8>) throws(BenchError) {

@@ -29,13 +29,17 @@ extension Swarm {
     }
 
     /// Sends a request on each of the clients and waits until all are answered.
-    /// - Parameter answer: told each answer; it has been seen to be no error.
+    /// - Parameters:
+    ///   - isAnswer: whether a frame is the answer, where the server is no gateway; it throws where
+    ///     that is an error.
+    ///   - answer: told each answer; it has been seen to be no error.
     /// - Throws: `BenchError.failure`, for an answer that is an error too.
     func ask(
         _ clients: Range<Int>, _ request: (Client) -> [UInt8],
+        isAnswer: @escaping (Span<UInt8>) throws(BenchError) -> Bool = Reply.isFinal(_:),
         answer: @escaping (Client, Span<UInt8>) throws(BenchError) -> Void = { _, _ in }
     ) throws(BenchError) {
-        let asking = Asking(answer)
+        let asking = Asking(isAnswer, answer)
         let deadline = Clock.now() + Self.patience
         var next = clients.lowerBound
         while asking.count < clients.count {
@@ -67,15 +71,20 @@ private final class Opening: FrameReceiver {
 }
 
 private final class Asking: FrameReceiver {
+    private let isAnswer: (Span<UInt8>) throws(BenchError) -> Bool
     private let answer: (Client, Span<UInt8>) throws(BenchError) -> Void
     private(set) var count = 0
 
-    init(_ answer: @escaping (Client, Span<UInt8>) throws(BenchError) -> Void) {
+    init(
+        _ isAnswer: @escaping (Span<UInt8>) throws(BenchError) -> Bool,
+        _ answer: @escaping (Client, Span<UInt8>) throws(BenchError) -> Void
+    ) {
+        self.isAnswer = isAnswer
         self.answer = answer
     }
 
     func received(_ payload: Span<UInt8>, on client: Client) throws(BenchError) {
-        guard let reply = try Reply(payload), reply.isFinal else { return }
+        guard try isAnswer(payload) else { return }
         count += 1
         try answer(client, payload)
     }
