@@ -37,9 +37,9 @@ import Wire
 
     @Test func aConversationThatIsIdleGoesOutAtOnce() {
         let room = Room()
-        for seq in 1...3 {
-            room.rig.say("now")
-            #expect(room.heard() == [[seq]])
+        for turn in 0..<3 {
+            room.rig.say("now", "and now")
+            #expect(room.heard() == [[2 * turn + 1, 2 * turn + 2]])
             // Just as long as it rests.
             room.rig.wait(10)
             #expect(room.heard() == [])
@@ -72,7 +72,7 @@ import Wire
         #expect(room.heard() == [[6]])
     }
 
-    /// Ten a second less than could be written: to gather them would only make them late.
+    /// Fewer come than could be written: to gather them would only make them late.
     @Test func messagesThatAreWrittenOneByOneDoNotWait() {
         let room = Room()
         for seq in 1...3 {
