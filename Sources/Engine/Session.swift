@@ -8,8 +8,9 @@ package typealias SessionID = UInt64
 /// on the loop only.
 package final class Session {
     // First what every delivery touches: with thousands of readers each of them is in no cache, and
-    // what a delivery costs is how many lines of memory it asks for. That nobody changes
-    // one of these while it is being changed is not checked at run time either.
+    // what a delivery costs is how many lines of memory it asks for. That nobody changes one of
+    // these while it is being changed is not checked at run time, here and wherever else a delivery
+    // comes by: the checks were a fiftieth of its cost.
 
     package let id: SessionID
     @exclusivity(unchecked) var outbox = Outbox()

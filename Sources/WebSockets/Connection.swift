@@ -100,7 +100,7 @@ final class Connection {
     var unsentBytes: Int { stalledBytes + output.count - outputOffset }
 
     /// The socket, if the next write may go straight to it.
-    var idleSocket: LibrarySocket? { phase == .open && stalledBytes == 0 ? socket : nil }
+    var idleSocket: LibrarySocket? { phase == .open && !isBlocked ? socket : nil }
 
     func send(_ buffer: inout SendBuffer) -> SendResult {
         guard !isBlocked else {

@@ -77,14 +77,14 @@ final class SideLoops: @unchecked Sendable {
         return sides.reduce(.zero) { $0 + $1.writeTime * $1.sessions.count }
     }
 
-    /// Has the session's next write go with the orders of this turn, unless one is on its way.
+    /// Has the session's next write go with the orders of this turn, if its socket may take one.
     func write(_ session: Session, _ limit: Int) {
         guard session.isReady else { return }
         let place = place(session.id)
         sides[place].orders.writes.begin()
         driver.engine.handOver(session, limit) { sides[place].orders.writes.append($0) }
         sides[place].orders.writes.end(for: SocketID(rawValue: session.id))
-        if session.isInTransit { sides[place].sessions.append(session) }
+        sides[place].sessions.append(session)
     }
 
     /// Closes the session's connection behind all that it is owed.
