@@ -31,8 +31,13 @@ package protocol BatchWork: AnyObject, SendableMetatype {
     func probe() throws(CacheError)
 }
 
-/// Whether a job was taken; one that was not will not be done.
-package enum Submission: Sendable { case taken, full, stopped }
+/// Whether jobs were taken; one that was not will not be done.
+package enum Submission: Sendable, Hashable {
+    case taken
+    /// So many, the first ones, were taken.
+    case full(taken: Int)
+    case stopped
+}
 
 /// What a writer has done since it began.
 package struct WriterFigures: Sendable, Hashable {
@@ -106,14 +111,18 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         if isDue { queue.async { self.turn() } }
     }
 
-    /// Hands over a job; from any thread, without waiting.
-    package func submit(_ job: Work.Job) -> Submission {
+    /// Hands over jobs; from any thread, without waiting. What there is to write at one moment
+    /// belongs into one call: the writer begins with the first, and where it shares a core with
+    /// the caller it has committed that before the caller can name a second.
+    package func submit(_ jobs: [Work.Job]) -> Submission {
         let (submission, isDue) = waiting.withLock { waiting -> (Submission, Bool) in
             if waiting.isStopped { return (.stopped, false) }
-            if waiting.jobs.count >= Self.queueLimit { return (.full, false) }
-            waiting.jobs.append(job)
-            defer { waiting.isScheduled = true }
-            return (.taken, !waiting.isScheduled)
+            let room = max(0, Self.queueLimit - waiting.jobs.count)
+            let taken = jobs.prefix(room)
+            waiting.jobs += taken
+            let isDue = !taken.isEmpty && !waiting.isScheduled
+            if isDue { waiting.isScheduled = true }
+            return (taken.count < jobs.count ? .full(taken: taken.count) : .taken, isDue)
         }
         if isDue { queue.async { self.turn() } }
         return submission

@@ -118,6 +118,7 @@ extension Engine {
     func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
         updateLast(message, stream)
         list(stream)
+        noteArrival(stream)
         guard !stream.subscribers.isEmpty else { return }
         if stream.batch.deltas.isEmpty { touch(stream) }
         stream.batch.deltas.append(EncodedDelta(type, via, message))

@@ -7,6 +7,10 @@ import Wire
 /// so does one whose last fan-out was of a single message: nothing had waited for it, and to have
 /// the next one wait would only make it late.
 ///
+/// And whoever is about to say something while more is on its way to the log waits for that: both
+/// are written together then. That is the time of a commit; an origin that takes longer is not
+/// waited for.
+///
 /// What waits is not in any outbox yet, but in the stream's batch, as if the turn went on. So it
 /// goes out before everything that is to come behind it (replies about the stream, its record, its
 /// end), as it does within a turn, and it is joined to one event.
@@ -17,9 +21,18 @@ struct Pacing {
     var spoken: [Stream] = []
     /// The moment of the turn, on the shell's steady clock.
     var instant = Duration.zero
+    /// Sends on their way to the log, by the token of the operation, and the streams that they
+    /// concern.
+    var sends: [UInt64: Stream] = [:]
+    /// Until then no stream waits for a send: the origin was too slow for that.
+    var awaitsFrom = Duration.zero
 
     /// A shorter rest is none: to be woken for its end would cost as much as it saves.
     static let least = Duration.microseconds(200)
+    /// How long a stream waits for a send, a commit of which takes less.
+    static let patience = Duration.milliseconds(1)
+    /// How long none does after one has waited in vain.
+    static let doubt = Duration.milliseconds(100)
 }
 
 extension Engine {
@@ -40,6 +53,7 @@ extension Engine {
             let share = min(1, Double(stream.subscribers.count) / Double(max(1, sessions)))
             let rest = min(limits.pacingCap, time * share * limits.pacing)
             stream.restsUntil = rest < Pacing.least ? nil : instant + rest
+            stream.isAwaiting = false
         }
         pacing.spoken.removeAll(keepingCapacity: true)
     }
@@ -73,13 +87,14 @@ extension Engine {
     func takeTouched() -> [Stream] {
         var due = releaseHeld { !rests($0) }
         for stream in touched {
-            guard rests(stream) else {
+            if rests(stream) {
+                if !stream.isHeld { figures.heldBack += 1 }
+            } else if !awaits(stream) {
                 due.append(stream)
                 continue
             }
             guard !stream.isHeld else { continue }
             stream.isHeld = true
-            figures.heldBack += 1
             pacing.held.append(stream)
         }
         touched.removeAll(keepingCapacity: true)
@@ -96,8 +111,53 @@ extension Engine {
         guard !pacing.held.isEmpty else { return [] }
         let due = pacing.held.filter(isDue)
         guard !due.isEmpty else { return [] }
-        for stream in due { stream.isHeld = false }
+        for stream in due {
+            stream.isHeld = false
+            guard stream.isAwaiting else { continue }
+            stream.isAwaiting = false
+            // What came behind the batch may have sent it ahead.
+            guard !stream.batch.deltas.isEmpty else { continue }
+            pacing.awaitsFrom = pacing.instant + Pacing.doubt
+        }
         pacing.held.removeAll { !$0.isHeld }
         return due
+    }
+
+    // MARK: - Sends on their way
+
+    /// A message is on its way to the log, until `stopExpecting` is called with the same token. The
+    /// engine knows those of its own calls; this is for those of others.
+    package func expect(_ operation: Operation, token: UInt64) {
+        guard case .send(let conversation, _) = operation,
+            let stream = streams[conversation.id], !stream.subscribers.isEmpty
+        else { return }
+        stream.sends += 1
+        pacing.sends[token] = stream
+    }
+
+    /// The operation was done, or refused.
+    package func stopExpecting(token: UInt64, _ result: Result<Outcome, RequestError>) {
+        guard let stream = pacing.sends.removeValue(forKey: token) else { return }
+        stream.sends -= 1
+        // Of one that was refused nothing comes; what was done comes by the feed.
+        if case .failure = result { noteArrival(stream) }
+    }
+
+    /// Whether the stream, which has something to say, waits for a send that is on its way. Once
+    /// something of it has come it does not wait again, whatever was sent meanwhile.
+    private func awaits(_ stream: Stream) -> Bool {
+        guard stream.sends > 0, !stream.batch.deltas.isEmpty, drain == nil,
+            pacing.instant >= pacing.awaitsFrom
+        else { return false }
+        stream.isAwaiting = true
+        stream.restsUntil = pacing.instant + Pacing.patience
+        return true
+    }
+
+    /// A message of the stream has come.
+    func noteArrival(_ stream: Stream) {
+        guard stream.isAwaiting else { return }
+        stream.isAwaiting = false
+        stream.restsUntil = nil
     }
 }

@@ -213,7 +213,9 @@ extension Engine {
 
     private func write(_ call: Call, by user: String) {
         guard let operation = operation(call) else { return }
-        act(.perform(token: token(for: .write(call)), operation, .user(user)))
+        let token = token(for: .write(call))
+        expect(operation, token: token)
+        act(.perform(token: token, operation, .user(user)))
     }
 
     /// The operation that the call asks for, within the limits.

@@ -86,6 +86,10 @@ final class Stream {
     var isSpoken = false
     /// What they are written has more than one message: they come faster than they are written.
     var isBehind = false
+    /// How many messages are on their way to the log, as far as they are sent by way of here.
+    var sends = 0
+    /// It rests until one of them has come.
+    var isAwaiting = false
 
     init(id: String, at now: Timestamp) {
         self.id = id

@@ -85,9 +85,10 @@ extension Driver {
         switch call {
         case .ask(let query):
             let token = wait(WaitingCall(responder: responder, kind: .answer(query)))
-            upstream.ask(query, token: token)
+            calls.append(.ask(query, token: token))
         case .perform(let operation, let shape):
             let token = wait(WaitingCall(responder: responder, kind: .write(shape)))
+            engine.expect(operation, token: token)
             perform(operation, by: .server, token: token)
         case .boundaries(let conversation):
             answerBoundaries(of: conversation, responder)
@@ -116,7 +117,7 @@ extension Driver {
         } catch let error as RequestError where mirror != nil && error == .noConversation {
             // Nobody has looked at it here yet, or there is none.
             let token = wait(WaitingCall(responder: responder, kind: .boundaries(conversation)))
-            upstream.ask(.heads([conversation]), token: token)
+            calls.append(.ask(.heads([conversation]), token: token))
         } catch let error as RequestError {
             responder.respond(.error(error))
         } catch {

@@ -2,8 +2,15 @@ import Engine
 import Upstream
 import Wire
 
-/// What the driver hears of the upstream.
+/// What the driver says to the upstream and hears of it.
 extension Driver {
+    /// Hands over what this turn has asked for so far.
+    func handOver() {
+        guard !calls.isEmpty else { return }
+        upstream.submit(calls)
+        calls.removeAll(keepingCapacity: true)
+    }
+
     /// What the upstream has to say, on the loop; `since` is when it said so.
     func deliver(_ outputs: [UpstreamOutput], since: ContinuousClock.Instant) {
         let now = now()
@@ -17,6 +24,7 @@ extension Driver {
             case .performed(let token, let result):
                 measurements.performed(token)
                 if let call = waiting.removeValue(forKey: token) {
+                    engine.stopExpecting(token: token, result)
                     call.performed(result)
                 } else {
                     engine.performed(token, result, at: now)

@@ -38,6 +38,8 @@ final class Driver {
     /// Ends the rest of a conversation that has something to say.
     private lazy var release = loop.alarm { [unowned self] in releasesAt = nil }
     private var releasesAt: Duration?
+    /// What the upstream is asked for in this turn, and has not been handed yet.
+    var calls: [UpstreamCall] = []
     /// An operation was handed to the upstream in this turn.
     private var hasAskedUpstream = false
     private var pace = ReadingPace()
@@ -148,7 +150,7 @@ final class Driver {
     private func performDeeds(since began: ContinuousClock.Instant) {
         while true {
             actions.append(engine.takeActions(), at: .now)
-            guard !actions.areDeedsDone else { return }
+            guard !actions.areDeedsDone else { return handOver() }
             while let deed = actions.popDeed() { perform(deed) }
             engine.endTurn(at: now(), instant: began - origin)
         }
@@ -219,7 +221,7 @@ final class Driver {
             engine.stored(token, keep(writes), at: engine.now)
         case .fetch(let token, let query):
             measurements.asked(token)
-            upstream.ask(query, token: token)
+            calls.append(.ask(query, token: token))
         case .subscribe(let conversation):
             upstream.subscribe(conversation)
         case .unsubscribe(let conversation):
@@ -337,11 +339,11 @@ final class Driver {
 
     // MARK: - The upstream
 
-    /// Hands the operation to the upstream, which says what became of it under the token.
+    /// Has the upstream do it, which says what became of it under the token.
     func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
         measurements.asked(token)
         hasAskedUpstream = true
-        upstream.perform(operation, by: caller, token: token)
+        calls.append(.perform(operation, by: caller, token: token))
     }
 
     /// A token for a call of the server API.

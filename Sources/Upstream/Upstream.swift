@@ -33,6 +33,14 @@ package enum UpstreamOutput: Sendable {
     case state(UpstreamState)
 }
 
+/// What the loop asks of an upstream and waits for.
+package enum UpstreamCall: Sendable {
+    /// A write; answered by `performed` with the same token.
+    case perform(Operation, by: Caller, token: UInt64)
+    /// A question about history; answered by `answered` with the same token.
+    case ask(HistoryQuery, token: UInt64)
+}
+
 /// A chat backend as the gateway sees it: a feed of changes, a history to ask, and a door for
 /// writes. An implementation brings its own threads; the calls come from the loop and don't block,
 /// and everything that it has to say goes to `deliver`, from any thread.
@@ -43,11 +51,9 @@ package protocol Upstream: AnyObject, Sendable {
     /// Begins to deliver. Called once.
     func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void)
 
-    /// Asks for a write; answered by `performed` with the same token.
-    func perform(_ operation: Operation, by caller: Caller, token: UInt64)
-
-    /// Asks for history; answered by `answered` with the same token.
-    func ask(_ query: HistoryQuery, token: UInt64)
+    /// Takes all that a turn of the loop asks for, in its order: what comes together can share what
+    /// it costs to begin, and a commit.
+    func submit(_ calls: [UpstreamCall])
 
     /// Asks for the feed of a conversation; answered by `subscribed`, again in each generation,
     /// until `unsubscribe`.
@@ -85,6 +91,6 @@ extension Upstream {
     package func unsubscribeList(of user: String) {}
 
     package func disown(_ head: Head, conversation: String, token: UInt64) {
-        ask(.heads([conversation]), token: token)
+        submit([.ask(.heads([conversation]), token: token)])
     }
 }

@@ -23,11 +23,12 @@ import Testing
         let started = DispatchSemaphore(value: 0)
         let gate = DispatchSemaphore(value: 0)
         #expect(
-            writer.submit(
+            writer.submit([
                 .block {
                     started.signal()
                     gate.wait()
-                }) == .taken)
+                }
+            ]) == .taken)
         started.wait()
         return gate
     }
@@ -35,7 +36,7 @@ import Testing
     @Test func jobsThatWaitShareACommitAndAreToldInOrder() throws {
         let writer = try writer(try scratch.store())
         let gate = hold(writer)
-        for number in 0..<100 { #expect(writer.submit(.insert(number)) == .taken) }
+        for number in 0..<100 { #expect(writer.submit([.insert(number)]) == .taken) }
         gate.signal()
         writer.stop()
         #expect(journal.committed == Array(0..<100))
@@ -47,7 +48,7 @@ import Testing
         let writer = try writer(try scratch.store())
         let gate = hold(writer)
         let count = Writer<Ledger>.batchLimit * 5 / 2
-        for number in 0..<count { #expect(writer.submit(.insert(number)) == .taken) }
+        for number in 0..<count { #expect(writer.submit([.insert(number)]) == .taken) }
         gate.signal()
         writer.stop()
         #expect(journal.committed == Array(0..<count))
@@ -58,9 +59,9 @@ import Testing
         let store = try scratch.store()
         let writer = try writer(store)
         let gate = hold(writer)
-        for number in 0..<10 { _ = writer.submit(.insert(number)) }
+        for number in 0..<10 { _ = writer.submit([.insert(number)]) }
         // The same key again: SQLite refuses it.
-        _ = writer.submit(.insert(3))
+        _ = writer.submit([.insert(3)])
         gate.signal()
         writer.stop()
         #expect(journal.committed.isEmpty)
@@ -71,13 +72,33 @@ import Testing
         #expect(writer.figures.rollbacks == 1)
     }
 
+    @Test func whatIsHandedOverTogetherIsOneBatch() throws {
+        let writer = try writer(try scratch.store())
+        let numbers = Array(0..<100)
+        #expect(writer.submit(numbers.map(Ledger.Job.insert)) == .taken)
+        writer.stop()
+        #expect(journal.committed == numbers)
+        #expect(writer.figures.commits == 1)
+    }
+
+    @Test func theFirstOnesAreTakenWhereThereIsNoRoomForAll() throws {
+        let writer = try writer(try scratch.store())
+        let gate = hold(writer)
+        let limit = Writer<Ledger>.queueLimit
+        let numbers = Array(0..<limit + 3)
+        #expect(writer.submit(numbers.map(Ledger.Job.insert)) == .full(taken: limit))
+        gate.signal()
+        writer.stop()
+        #expect(journal.committed == Array(numbers.prefix(limit)))
+    }
+
     @Test func oneMoreThanTheQueueTakesIsRefused() throws {
         let writer = try writer(try scratch.store())
         let gate = hold(writer)
         for number in 0..<Writer<Ledger>.queueLimit {
-            #expect(writer.submit(.insert(number)) == .taken)
+            #expect(writer.submit([.insert(number)]) == .taken)
         }
-        #expect(writer.submit(.insert(-1)) == .full)
+        #expect(writer.submit([.insert(-1)]) == .full(taken: 0))
         gate.signal()
         writer.stop()
         #expect(journal.committed.count == Writer<Ledger>.queueLimit)
@@ -85,23 +106,23 @@ import Testing
 
     @Test func stoppingDoesWhatWaitsAndTakesNoMore() throws {
         let writer = try writer(try scratch.store())
-        for number in 0..<500 { _ = writer.submit(.insert(number)) }
+        for number in 0..<500 { _ = writer.submit([.insert(number)]) }
         writer.stop()
         #expect(journal.committed.count == 500)
-        #expect(writer.submit(.insert(500)) == .stopped)
+        #expect(writer.submit([.insert(500)]) == .stopped)
     }
 
     @Test func aFullDiskFailsTheBatchAndIsFoundToHaveRoomAgain() throws {
         let writer = try writer(try scratch.store())
-        _ = writer.submit(.limitPages(true))
+        _ = writer.submit([.limitPages(true)])
         // Longer than the free room of the pages that are there.
-        for number in 0..<2_000 { _ = writer.submit(.insert(number)) }
+        for number in 0..<2_000 { _ = writer.submit([.insert(number)]) }
         journal.waitForWritable(count: 1)
         #expect(journal.writable == [false])
         // What comes behind a failing insert in its batch is undone with it.
         journal.waitForEnd(of: 2_000)
         #expect(!writer.isWritable)
-        _ = writer.submit(.limitPages(false))
+        _ = writer.submit([.limitPages(false)])
         // Nothing else is asked of it: the writer looks by itself.
         journal.waitForWritable(count: 2)
         #expect(journal.writable == [false, true])
@@ -113,7 +134,7 @@ import Testing
 
     @Test func whatNobodyWaitsForIsDoneWhenThereIsNothingElse() throws {
         let writer = try writer(try scratch.store())
-        _ = writer.submit(.leaveTidying(3))
+        _ = writer.submit([.leaveTidying(3)])
         journal.waitForTidying(count: 3)
         writer.stop()
         #expect(journal.tidied == 3)

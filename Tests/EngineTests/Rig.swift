@@ -22,6 +22,9 @@ final class Rig {
     /// Sessions whose sockets are another loop's, and those of them whose write is on its way.
     var away: Set<SessionID> = []
     private var travelling: [Session] = []
+    /// The origin writes when it is let: `performWrites`.
+    var isHoldingWrites = false
+    private var writes: [(token: UInt64, operation: Operation, caller: Caller)] = []
     /// The store answers when it is let: `answerReads`.
     var isHoldingReads = false
     private var reads: [(token: UInt64, query: Query)] = []
@@ -154,9 +157,11 @@ final class Rig {
                 if !isHoldingReads, !engine.waits(for: token) { continue }
                 if isHoldingReads { reads.append((token, query)) } else { answer(token, query) }
             case .perform(let token, let operation, let caller):
-                let performed = origin.perform(operation, by: caller)
-                engine.feed(performed.events, at: now)
-                engine.performed(token, performed.result, at: now)
+                if isHoldingWrites {
+                    writes.append((token, operation, caller))
+                } else {
+                    perform(operation, by: caller, token)
+                }
             case .publish(let event):
                 engine.feed(CollectionOfOne(event), at: now)
             case .store, .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList,
@@ -165,6 +170,20 @@ final class Rig {
             }
         }
         return !actions.isEmpty
+    }
+
+    private func perform(_ operation: Operation, by caller: Caller, _ token: UInt64) {
+        let performed = origin.perform(operation, by: caller)
+        engine.feed(performed.events, at: now)
+        engine.performed(token, performed.result, at: now)
+    }
+
+    /// Does the first of the writes that were held, or so many, in one turn.
+    func performWrites(_ count: Int = 1) {
+        let due = writes.prefix(count)
+        writes.removeFirst(due.count)
+        for write in due { perform(write.operation, by: write.caller, write.token) }
+        turn()
     }
 
     private func answer(_ token: UInt64, _ query: Query) {

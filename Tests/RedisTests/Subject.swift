@@ -23,7 +23,7 @@ final class Subject: Sendable {
     @discardableResult
     func perform(_ operation: Operation, by caller: Caller = .server) throws -> Outcome {
         let token = outputs.token()
-        upstream.perform(operation, by: caller, token: token)
+        upstream.submit([.perform(operation, by: caller, token: token)])
         guard case .performed(_, let result) = try outputs.wait(for: token) else {
             throw TestFailure("another kind of answer to a write")
         }
@@ -35,7 +35,7 @@ final class Subject: Sendable {
     /// The answer, and the generation that was under way.
     func askProven(_ query: HistoryQuery) throws -> (answer: HistoryAnswer, generation: Int) {
         let token = outputs.token()
-        upstream.ask(query, token: token)
+        upstream.submit([.ask(query, token: token)])
         return try answer(to: token)
     }
 

@@ -34,7 +34,7 @@ struct Crammed {
     }
 
     private func perform(_ operation: Operation) -> Result<Outcome, RequestError>? {
-        embedded.perform(operation, by: .server, token: 1)
+        embedded.submit([.perform(operation, by: .server, token: 1)])
         results.arrived.wait()
         return results.outcomes.withLock { $0.popLast() }
     }

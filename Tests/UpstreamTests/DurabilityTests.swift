@@ -127,8 +127,10 @@ import Wire
         for number in 0..<300 {
             let id = number % 3 == 0 ? "nowhere" : "c1"
             let message = NewMessage(author: "a", content: MessageContent(body: "x"))
-            origin.embedded.perform(
-                .send(conversation: id, [message]), by: .server, token: UInt64(10_000 + number))
+            let send = Operation.send(conversation: id, [message])
+            origin.embedded.submit([
+                .perform(send, by: .server, token: UInt64(10_000 + number))
+            ])
         }
         _ = try origin.ask(.heads([]))
         for case .performed(let token, let result) in origin.batches.joined() where token >= 10_000

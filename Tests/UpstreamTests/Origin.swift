@@ -89,7 +89,7 @@ final class Origin {
     @discardableResult
     func perform(_ operation: Operation, by caller: Caller = .server) throws -> Outcome {
         let token = outputs.token()
-        embedded.perform(operation, by: caller, token: token)
+        embedded.submit([.perform(operation, by: caller, token: token)])
         guard case .performed(_, let result) = try outputs.wait(for: token) else {
             throw Lost()
         }
@@ -98,7 +98,7 @@ final class Origin {
 
     func ask(_ query: HistoryQuery) throws -> HistoryAnswer {
         let token = outputs.token()
-        embedded.ask(query, token: token)
+        embedded.submit([.ask(query, token: token)])
         guard case .answered(_, _, let result) = try outputs.wait(for: token) else { throw Lost() }
         return try result.get()
     }
@@ -107,7 +107,7 @@ final class Origin {
     func performAll(_ operations: [Operation], by caller: Caller = .server) throws -> [Outcome] {
         let tokens = operations.map { operation in
             let token = outputs.token()
-            embedded.perform(operation, by: caller, token: token)
+            embedded.submit([.perform(operation, by: caller, token: token)])
             return token
         }
         return try tokens.map { token in

@@ -34,14 +34,14 @@ struct Victim {
             lines.withUTF8 { _ = write(noted, $0.baseAddress, $0.count) }
             if !lines.isEmpty { acknowledged.signal() }
         }
-        embedded.perform(
-            .put(id: "c1", ConversationFields(participants: ["a"])), by: .server, token: 0)
+        let put = Operation.put(id: "c1", ConversationFields(participants: ["a"]))
+        embedded.submit([.perform(put, by: .server, token: 0)])
         DispatchQueue.global().async {
             for token in UInt64(1)... {
                 let content = MessageContent(id: "r\(round)-\(token)", body: "message \(token)")
-                embedded.perform(
-                    .send(conversation: "c1", [NewMessage(author: "a", content: content)]),
-                    by: .server, token: token)
+                let send = Operation.send(
+                    conversation: "c1", [NewMessage(author: "a", content: content)])
+                embedded.submit([.perform(send, by: .server, token: token)])
                 if token % 50 == 0 { usleep(1_000) }
             }
         }

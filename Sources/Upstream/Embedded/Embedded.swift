@@ -46,17 +46,13 @@ package final class Embedded: Upstream {
         writer.start()
     }
 
-    package func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
-        submit(.perform(operation, by: caller, token: token)) {
-            .performed(token: token, .failure($0))
-        }
+    package func submit(_ calls: [UpstreamCall]) {
+        guard case .full(let taken) = writer.submit(calls) else { return }
+        outlet.deliver(calls.dropFirst(taken).map { $0.refused(with: Self.busy) })
     }
 
-    package func ask(_ query: HistoryQuery, token: UInt64) {
-        submit(.ask(query, token: token)) {
-            .answered(token: token, generation: Embedded.generation, .failure($0))
-        }
-    }
+    private static let busy = RequestError(
+        .originUnavailable, "the origin has too many requests waiting", retry: .later)
 
     /// The feed is there for every conversation, all the time.
     package func subscribe(_ conversation: String) {
@@ -76,21 +72,22 @@ package final class Embedded: Upstream {
     /// What the writer has done since it began.
     package var figures: WriterFigures { writer.figures }
 
-    private func submit(_ job: Log.Job, refusal: (RequestError) -> UpstreamOutput) {
-        switch writer.submit(job) {
-        case .taken, .stopped: break
-        case .full:
-            let error = RequestError(
-                .originUnavailable, "the origin has too many requests waiting", retry: .later)
-            outlet.deliver([refusal(error)])
-        }
-    }
-
     /// The system's clock.
     package static func systemTime() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}
+
+extension UpstreamCall {
+    /// What one is told whose call was not taken.
+    fileprivate func refused(with error: RequestError) -> UpstreamOutput {
+        switch self {
+        case .perform(_, _, let token): .performed(token: token, .failure(error))
+        case .ask(_, let token):
+            .answered(token: token, generation: Embedded.generation, .failure(error))
+        }
     }
 }
 

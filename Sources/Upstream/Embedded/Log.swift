@@ -9,10 +9,7 @@ import Wire
 /// it has to say after the commit; so a batch that is rolled back leaves no trace. It lives on the
 /// writer's queue.
 final class Log: BatchWork {
-    enum Job: Sendable {
-        case perform(Operation, by: Caller, token: UInt64)
-        case ask(HistoryQuery, token: UInt64)
-    }
+    typealias Job = UpstreamCall
 
     let rows: Rows
     let writes: LogWrites

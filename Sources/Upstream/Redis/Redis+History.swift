@@ -4,7 +4,7 @@ import Wire
 
 /// The reading half: every question but the lists is one script, and so one moment.
 extension Redis {
-    package func ask(_ query: HistoryQuery, token: UInt64) {
+    func ask(_ query: HistoryQuery, token: UInt64) {
         let question = question(token, about: query.topics)
         let answer: @Sendable (Result<HistoryAnswer, RequestError>) -> Void = { result in
             self.answer(question, result)

@@ -113,7 +113,17 @@ package final class Redis: Upstream {
         }
     }
 
-    package func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
+    package func submit(_ calls: [UpstreamCall]) {
+        for call in calls {
+            switch call {
+            case .perform(let operation, let caller, let token):
+                perform(operation, by: caller, token: token)
+            case .ask(let query, let token): ask(query, token: token)
+            }
+        }
+    }
+
+    private func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
         let call = Call(caller: caller, token: token)
         switch operation {
         case .send(let id, let messages): send(messages, to: id, call)
