@@ -43,9 +43,10 @@ extension JSONWriter {
     /// The result of `fetchMessages`.
     package mutating func page(_ page: Page, _ standing: Standing) {
         let covers = page.covers.intersection(standing.held ?? page.covers)
-        let ends = Set(covers.runs.flatMap { [$0.low, $0.high] })
         var ids: [Int: String] = [:]
-        for message in page.messages where ends.contains(message.seq) {
+        // Nearly always one run: to look at it is less than to hash.
+        for message in page.messages
+        where covers.runs.contains(where: { $0.low == message.seq || $0.high == message.seq }) {
             ids[message.seq] = message.id
         }
         beginObject()
