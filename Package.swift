@@ -133,7 +133,7 @@ let package = Package(
         tests("CacheTests", ["Cache", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
         tests(
             "UpstreamTests",
-            ["Upstream", "Cache", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
+            ["Upstream", "Cache", "Engine", "Wire", "Chat", "JSON", "Simulation", "TestSupport"]),
     ]
 )
 

@@ -5,7 +5,7 @@ import Wire
 /// The statements with which a log is written, all inside a transaction of the writer. They know
 /// the tables and no rule: what may be written is decided above.
 package final class LogWrites {
-    private let list: Statement
+    private let listHead: Statement
     private let touch: Statement
     private let markList: Statement
     private let insertMark: Statement
@@ -25,7 +25,7 @@ package final class LogWrites {
     package init(_ connection: Connection) throws(CacheError) {
         self.connection = connection
         // Not with RETURNING: SQLite keeps a journal for such a statement alone.
-        list = try connection.prepare("SELECT touched, mark FROM state WHERE id = 0")
+        listHead = try connection.prepare("SELECT touched, mark FROM state WHERE id = 0")
         touch = try connection.prepare(
             "UPDATE state SET touched = ?, messages = messages + ? WHERE id = 0")
         markList = try connection.prepare("UPDATE state SET mark = ? WHERE id = 0")
@@ -88,17 +88,33 @@ package final class LogWrites {
     ///   - mark: of the process that writes.
     /// - Throws: `CacheError`, if the file can't be written.
     package func touch(messages: Int = 0, mark: String) throws(CacheError) -> Int {
-        guard let last = try list.first({ (rev: $0.int(0), mark: $0.text(1)) }) else { return 0 }
+        let last = try list()
         let rev = last.rev + 1
+        try write(list: rev, messages: messages)
+        if last.mark != mark { try markList(from: rev, mark) }
+        return rev
+    }
+
+    /// The list's newest rev, and the mark that it has there.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func list() throws(CacheError) -> (rev: Int, mark: String) {
+        try listHead.first { (rev: $0.int(0), mark: $0.text(1)) } ?? (0, "")
+    }
+
+    /// The list is at this rev, with so many more messages.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func write(list rev: Int, messages: Int) throws(CacheError) {
         touch.bind(1, rev)
         touch.bind(2, messages)
         try touch.run()
-        if last.mark != mark {
-            markList.bind(1, mark)
-            try markList.run()
-            try insertMark(0, from: rev, mark)
-        }
-        return rev
+    }
+
+    /// From this rev on, the list is written by the process with this mark.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func markList(from rev: Int, _ mark: String) throws(CacheError) {
+        markList.bind(1, mark)
+        try markList.run()
+        try insertMark(0, from: rev, mark)
     }
 
     /// From this rev on, the log (0: the list) is written by the process with this mark.

@@ -13,6 +13,10 @@ package protocol BatchWork: AnyObject, SendableMetatype {
     /// - Throws: `CacheError`, if the file can't be written: the whole batch is rolled back.
     func write(_ job: Job) throws(CacheError)
 
+    /// Writes, in the same transaction, what its jobs have left to the end of it.
+    /// - Throws: `CacheError`, if the file can't be written: the whole batch is rolled back.
+    func settle() throws(CacheError)
+
     /// The batch is in the file.
     func committed(_ jobs: [Job])
 
@@ -29,6 +33,11 @@ package protocol BatchWork: AnyObject, SendableMetatype {
     /// Writes anything at all, to learn whether the file can be written again.
     /// - Throws: `CacheError`, if not.
     func probe() throws(CacheError)
+}
+
+extension BatchWork {
+    /// Each job has written all that is its own.
+    package func settle() throws(CacheError) {}
 }
 
 /// Whether jobs were taken; one that was not will not be done.
@@ -176,6 +185,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         do throws(CacheError) {
             try transaction { () throws(CacheError) in
                 for job in jobs { try work.write(job) }
+                try work.settle()
             }
         } catch {
             return work.rolledBack(jobs, because: error)

@@ -281,11 +281,12 @@ import Wire
         let origin = try Origin()
         let first = try origin.conversation(of: ["a"]).head
         for number in 1...3 { try origin.send("x", id: "m\(number)", by: "a") }
+        func edit(_ number: Int) -> Operation {
+            .edit(conversation: "c1", id: "m2", MessageEdit(body: "edit \(number)"))
+        }
         // One more than the store looks at.
-        _ = try origin.performAll(
-            (0...10_000).map {
-                .edit(conversation: "c1", id: "m2", MessageEdit(body: "edit \($0)"))
-            })
+        _ = try origin.performAll((0..<10_000).map(edit))
+        try origin.perform(edit(10_000))
         let have = Have(head: first, asOf: 1, runs: Coverage(1, 3))
         func catchUp(_ have: Have) throws -> CatchUp {
             let query = Query.catchUp(conversation: "c1", have: have, limit: 1, bytes: .max)

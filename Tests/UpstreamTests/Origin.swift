@@ -103,18 +103,23 @@ final class Origin {
         return try result.get()
     }
 
-    /// Asks for many writes at once and waits for the last.
+    /// Asks for many writes at once, as a turn of the loop does, and waits for the last.
     func performAll(_ operations: [Operation], by caller: Caller = .server) throws -> [Outcome] {
-        let tokens = operations.map { operation in
-            let token = outputs.token()
-            embedded.submit([.perform(operation, by: caller, token: token)])
-            return token
-        }
+        try results(of: operations.map { ($0, caller) }).map { try $0.get() }
+    }
+
+    /// The same of several callers, whatever becomes of it.
+    func results(
+        of calls: [(operation: Operation, caller: Caller)]
+    ) throws -> [Result<Outcome, RequestError>] {
+        let tokens = calls.map { _ in outputs.token() }
+        embedded.submit(
+            zip(calls, tokens).map { .perform($0.operation, by: $0.caller, token: $1) })
         return try tokens.map { token in
             guard case .performed(_, let result) = try outputs.wait(for: token) else {
                 throw Lost()
             }
-            return try result.get()
+            return result
         }
     }
 

@@ -30,25 +30,22 @@ extension Log {
         let fates = try fates(of: messages, in: access.log, at: at)
         var log = access.log
         let new = fates.count { if case .new = $0 { true } else { false } }
-        if new > 0 { log.touched = try writes.touch(messages: new, mark: mark) }
+        if new > 0 { log.touched = try touch(messages: new) }
         var sent: [EncodedMessage] = []
-        var markers: [[UInt8]: (user: String, seq: Int)] = [:]
+        var markers: [[UInt8]: Marker] = [:]
         for (message, fate) in zip(messages, fates) {
             switch fate {
             case .known(let known): sent.append(known)
             case .repeated(let earlier): sent.append(sent[earlier])
             case .new(let id, let hash):
                 let encoded = try append(message, id, hash, to: &log, at: at)
-                markers[message.author.exactID] = (message.author, encoded.seq)
+                markers[message.author.exactID] = Marker(user: message.author, seq: encoded.seq)
                 sent.append(encoded)
             }
         }
         if new > 0 {
             log.activity = at
-            try writes.update(log)
-            for marker in markers.values {
-                try writes.raiseMarker(marker.user, to: marker.seq, log, at: at)
-            }
+            noteSends(log, markers)
         }
         return .messages(sent, isNew: new > 0)
     }
@@ -159,7 +156,7 @@ extension Log {
         by encode: (LogRow, Timestamp) -> EncodedMessage
     ) throws(CacheError) -> Outcome {
         var log = log
-        log.touched = try writes.touch(mark: mark)
+        log.touched = try touch()
         try advance(&log)
         let message = encode(log, now)
         try writes.update(message, in: log)

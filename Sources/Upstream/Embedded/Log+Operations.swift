@@ -17,7 +17,7 @@ extension Log {
     func perform(_ operation: Operation, by caller: Caller) throws -> Outcome {
         switch operation {
         case .send(let id, let messages):
-            return try send(messages, in: try open(id, by: caller))
+            return try send(messages, in: try openToSend(id, by: caller))
         case .edit(let id, let message, let edit):
             return try self.edit(message, edit, in: try open(id, by: caller))
         case .delete(let id, let message):
@@ -64,7 +64,7 @@ extension Log {
         }
     }
 
-    private func open(_ id: String, by caller: Caller) throws -> Access {
+    func open(_ id: String, by caller: Caller) throws -> Access {
         guard let log = try rows.conversations.log(id) else { throw RequestError.noConversation }
         switch caller {
         case .server:
@@ -93,7 +93,7 @@ extension Log {
         }
         var log = access.log
         let users = try rows.members.everybody(log.cid).users
-        log.touched = try writes.touch(mark: mark)
+        log.touched = try touch()
         try writes.remove(log)
         leaveToPurge()
         tell(.deleted(conversation: log.id, epoch: log.head.epoch, participants: users))
@@ -109,7 +109,7 @@ extension Log {
         guard let reader = try rows.reader(log, user) else { throw RequestError.noConversation }
         guard seq > reader.lastReadSeq else { return .read(reader) }
         // A change of this user's list, though of nobody else's, and not of the log.
-        let touched = try writes.touch(mark: mark)
+        let touched = try touch()
         try writes.raiseMarker(user, to: seq, log, at: now, touched: touched)
         tell(.read(conversation: log.id, user: user, seq: seq))
         return .read(try rows.reader(log, user) ?? reader)

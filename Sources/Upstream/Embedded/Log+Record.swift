@@ -73,7 +73,7 @@ extension Log {
         people: [UInt8]?, for user: String?
     ) throws(CacheError) -> Outcome {
         let at = now
-        let touched = try writes.touch(mark: mark)
+        let touched = try touch()
         let head = Head(epoch: Random.hex(8), seq: 0, rev: 1, mark: mark)
         var log = LogRow(
             cid: 0, id: id, head: head, recordRev: 1, lastSeq: 0, activity: at, touched: touched)
@@ -132,7 +132,7 @@ extension Log {
         guard !members.isEmpty || !described.isEmpty || !record.isSame(as: old) else {
             return .conversation(try rows.view(log, for: access.user), isNew: false)
         }
-        log.touched = try writes.touch(mark: mark)
+        log.touched = try touch()
         try advance(&log)
         log.recordRev = log.head.rev
         log.activity = max(at, log.activity)

@@ -5,8 +5,8 @@ import JSON
 import Wire
 
 /// The log of the embedded upstream: what may be written, and what it becomes. It decides by what
-/// is in the file, inside the transaction that writes, and keeps nothing between two jobs but what
-/// it has to say after the commit; so a batch that is rolled back leaves no trace. It lives on the
+/// is in the file, inside the transaction that writes, and keeps nothing between two batches;
+/// so one that is rolled back leaves no trace. It lives on the
 /// writer's queue.
 final class Log: BatchWork {
     typealias Job = UpstreamCall
@@ -24,6 +24,11 @@ final class Log: BatchWork {
     private let outlet: Outlet
     private var feed: [FeedEvent] = []
     private var results: [UpstreamOutput] = []
+    /// What the batch has left to its end: `Log+Batch`.
+    var list: List?
+    var sending: Sending?
+    /// How often the list was touched.
+    var touches = 0
     private(set) var isTidyingDue = true
 
     init(
@@ -59,15 +64,16 @@ final class Log: BatchWork {
 
     func write(_ job: Job) throws(CacheError) {
         guard case .perform(let operation, let caller, let token) = job else { return }
-        let before = connection.totalChanges
+        if !isContinued(by: operation) { try settleSends() }
+        let before = changes
         do {
             let outcome = try perform(operation, by: caller)
             results.append(.performed(token: token, .success(outcome)))
-        } catch let error as RequestError where connection.totalChanges == before {
+        } catch let error as RequestError where changes == before {
             results.append(.performed(token: token, .failure(error)))
         } catch let error as CacheError {
             throw error
-        } catch  where connection.totalChanges == before {
+        } catch  where changes == before {
             // A stored message that can't be read again; a matter of that message alone.
             let error = RequestError(.internal, "what is stored can't be read")
             results.append(.performed(token: token, .failure(error)))
@@ -79,6 +85,14 @@ final class Log: BatchWork {
         }
     }
 
+    /// Moves with every change, be it in the file or left to the end of the batch.
+    private var changes: [Int] { [connection.totalChanges, touches] }
+
+    func settle() throws(CacheError) {
+        try settleSends()
+        try settleList()
+    }
+
     func committed(_ jobs: [Job]) {
         var outputs = feed.map(UpstreamOutput.feed)
         outputs += results
@@ -86,6 +100,8 @@ final class Log: BatchWork {
     }
 
     func rolledBack(_ jobs: [Job], because error: CacheError) {
+        sending = nil
+        list = nil
         let refusal = error.isOfTheDisk ? Self.unwritable : RequestError.originUnavailable
         let failures = jobs.compactMap { job -> UpstreamOutput? in
             guard case .perform(_, _, let token) = job else { return nil }
@@ -132,7 +148,8 @@ final class Log: BatchWork {
     }
 
     func probe() throws(CacheError) {
-        _ = try writes.touch(mark: mark)
+        _ = try touch()
+        try settle()
         isTidyingDue = true
     }
 }
