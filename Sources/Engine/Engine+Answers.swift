@@ -48,7 +48,7 @@ extension Engine {
         _ token: UInt64, _ result: Result<Outcome, RequestError>, at now: Timestamp
     ) {
         self.now = now
-        stopExpecting(token: token, result)
+        noteSent(token: token)
         guard case .write(let call) = pending.removeValue(forKey: token) else { return }
         switch result {
         case .failure(let error): fail(call, error)

@@ -4,12 +4,13 @@ import Wire
 /// the same whether it carries one message or ten, so where messages come faster than they are
 /// written they are gathered: after a fan-out of several that took d, the next one waits
 /// `Limits.pacing` times d. A conversation that has been quiet for that long goes out at once, and
-/// so does one whose last fan-out was of a single message: nothing had waited for it, and to have
+/// so does one whose last fan-out was of a single message: no other had waited for it, and to have
 /// the next one wait would only make it late.
 ///
-/// And whoever is about to say something while more is on its way to the log waits for that: both
-/// are written together then. That is the time of a commit; an origin that takes longer is not
-/// waited for.
+/// And a conversation that is about to say something while a message of it is on its way to the
+/// log waits for that, whatever `Limits.pacing` is: both are written together then. It waits for
+/// one answer of the log, and a millisecond at most; where that was in vain (a disk that takes
+/// longer to flush, say) none waits for a while.
 ///
 /// What waits is not in any outbox yet, but in the stream's batch, as if the turn went on. So it
 /// goes out before everything that is to come behind it (replies about the stream, its record, its
@@ -21,15 +22,14 @@ struct Pacing {
     var spoken: [Stream] = []
     /// The moment of the turn, on the shell's steady clock.
     var instant = Duration.zero
-    /// Sends on their way to the log, by the token of the operation, and the streams that they
-    /// concern.
+    /// The streams of messages that are on their way to the log, by the token of the operation.
     var sends: [UInt64: Stream] = [:]
-    /// Until then no stream waits for a send: the origin was too slow for that.
+    /// Until then no stream waits for a message on its way: the log was too slow for that.
     var awaitsFrom = Duration.zero
 
     /// A shorter rest is none: to be woken for its end would cost as much as it saves.
     static let least = Duration.microseconds(200)
-    /// How long a stream waits for a send, a commit of which takes less.
+    /// How long a stream waits for a message on its way.
     static let patience = Duration.milliseconds(1)
     /// How long none does after one has waited in vain.
     static let doubt = Duration.milliseconds(100)
@@ -85,49 +85,53 @@ extension Engine {
 
     /// The streams that speak at the end of this turn; those that rest are kept.
     func takeTouched() -> [Stream] {
-        var due = releaseHeld { !rests($0) }
-        for stream in touched {
+        var due: [Stream] = []
+        for stream in touched where !stream.isHeld {
             if rests(stream) {
-                if !stream.isHeld { figures.heldBack += 1 }
-            } else if !awaits(stream) {
+                figures.heldBack += 1
+            } else if awaits(stream) {
+                figures.awaited += 1
+            } else {
                 due.append(stream)
                 continue
             }
-            guard !stream.isHeld else { continue }
             stream.isHeld = true
             pacing.held.append(stream)
         }
         touched.removeAll(keepingCapacity: true)
-        return due
+        let rested = releaseHeld { !rests($0) }
+        for stream in rested where stream.isAwaiting {
+            noteArrival(stream)
+            // What came behind the batch may have sent it ahead.
+            guard !stream.batch.deltas.isEmpty else { continue }
+            figures.awaitedInVain += 1
+            pacing.awaitsFrom = pacing.instant + Pacing.doubt
+        }
+        return due + rested
     }
 
     /// All streams with something to say, also those that rest.
     func takeAllTouched() -> [Stream] {
         defer { touched = [] }
-        return releaseHeld { _ in true } + touched
+        let held = releaseHeld { _ in true }
+        for stream in held { noteArrival(stream) }
+        return held + touched
     }
 
     private func releaseHeld(_ isDue: (Stream) -> Bool) -> [Stream] {
         guard !pacing.held.isEmpty else { return [] }
         let due = pacing.held.filter(isDue)
         guard !due.isEmpty else { return [] }
-        for stream in due {
-            stream.isHeld = false
-            guard stream.isAwaiting else { continue }
-            stream.isAwaiting = false
-            // What came behind the batch may have sent it ahead.
-            guard !stream.batch.deltas.isEmpty else { continue }
-            pacing.awaitsFrom = pacing.instant + Pacing.doubt
-        }
+        for stream in due { stream.isHeld = false }
         pacing.held.removeAll { !$0.isHeld }
         return due
     }
 
-    // MARK: - Sends on their way
+    // MARK: - Messages on their way
 
-    /// A message is on its way to the log, until `stopExpecting` is called with the same token. The
-    /// engine knows those of its own calls; this is for those of others.
-    package func expect(_ operation: Operation, token: UInt64) {
+    /// The operation is on its way to the log, until `noteSent` is called with the same token.
+    /// Those of its own calls the engine knows; this is for others'.
+    package func noteSend(_ operation: Operation, token: UInt64) {
         guard case .send(let conversation, _) = operation,
             let stream = streams[conversation.id], !stream.subscribers.isEmpty
         else { return }
@@ -136,15 +140,15 @@ extension Engine {
     }
 
     /// The operation was done, or refused.
-    package func stopExpecting(token: UInt64, _ result: Result<Outcome, RequestError>) {
+    package func noteSent(token: UInt64) {
         guard let stream = pacing.sends.removeValue(forKey: token) else { return }
         stream.sends -= 1
-        // Of one that was refused nothing comes; what was done comes by the feed.
-        if case .failure = result { noteArrival(stream) }
+        // It brought nothing (it was refused, or sent before), or what waits is itself.
+        if stream.sends == 0 { noteArrival(stream) }
     }
 
-    /// Whether the stream, which has something to say, waits for a send that is on its way. Once
-    /// something of it has come it does not wait again, whatever was sent meanwhile.
+    /// Whether the stream, which has messages to tell, waits for one that is on its way. Once
+    /// something has come it does not wait again, whatever was sent meanwhile.
     private func awaits(_ stream: Stream) -> Bool {
         guard stream.sends > 0, !stream.batch.deltas.isEmpty, drain == nil,
             pacing.instant >= pacing.awaitsFrom
@@ -154,7 +158,7 @@ extension Engine {
         return true
     }
 
-    /// A message of the stream has come.
+    /// There is nothing, or nothing more, that the stream waits for.
     func noteArrival(_ stream: Stream) {
         guard stream.isAwaiting else { return }
         stream.isAwaiting = false

@@ -214,7 +214,7 @@ extension Engine {
     private func write(_ call: Call, by user: String) {
         guard let operation = operation(call) else { return }
         let token = token(for: .write(call))
-        expect(operation, token: token)
+        noteSend(operation, token: token)
         act(.perform(token: token, operation, .user(user)))
     }
 

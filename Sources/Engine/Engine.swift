@@ -163,7 +163,7 @@ package final class Engine {
     /// Ends the turn: what the changes of the turn have to say is encoded and queued, and readers
     /// that fell behind are shed.
     /// - Parameter instant: the same moment on a clock that never jumps, for pacing.
-    package func endTurn(at now: Timestamp, instant: Duration = .zero) {
+    package func endTurn(at now: Timestamp, instant: Duration) {
         self.now = now
         pacing.instant = instant
         lookAround()

@@ -14,6 +14,10 @@ package struct Figures: Sendable {
     package var shed = 0
     /// Times that a conversation had something to say while it rested.
     package var heldBack = 0
+    /// Times that one waited for a message on its way to the log, to tell both at once; and those
+    /// of them when it did not come in time.
+    package var awaited = 0
+    package var awaitedInVain = 0
     /// Subscriptions answered, by whether the holder's log was confirmed.
     package var resumes = 0
     package var resets = 0

@@ -84,6 +84,23 @@ package struct Page: Sendable, Hashable {
     /// The head of the log at the moment of reading.
     package var head: Head
 
+    /// The message at this place, if the page has it.
+    /// - Complexity: O(log n).
+    func message(at seq: Int) -> EncodedMessage? {
+        let isAscending = (messages.first?.seq ?? 0) < (messages.last?.seq ?? 0)
+        var rest = messages.indices
+        while !rest.isEmpty {
+            let middle = rest.lowerBound + rest.count / 2
+            let found = messages[middle].seq
+            if found == seq { return messages[middle] }
+            rest =
+                (found < seq) == isAscending
+                ? middle + 1..<rest.upperBound
+                : rest.lowerBound..<middle
+        }
+        return nil
+    }
+
     package init(messages: [EncodedMessage], hasMoreBefore: Bool, hasMoreAfter: Bool, head: Head) {
         self.messages = messages
         self.hasMoreBefore = hasMoreBefore

@@ -44,10 +44,8 @@ extension JSONWriter {
     package mutating func page(_ page: Page, _ standing: Standing) {
         let covers = page.covers.intersection(standing.held ?? page.covers)
         var ids: [Int: String] = [:]
-        // Nearly always one run: to look at it is less than to hash.
-        for message in page.messages
-        where covers.runs.contains(where: { $0.low == message.seq || $0.high == message.seq }) {
-            ids[message.seq] = message.id
+        for end in covers.runs.flatMap({ [$0.low, $0.high] }) {
+            ids[end] = page.message(at: end)?.id
         }
         beginObject()
         key("messages")

@@ -88,7 +88,7 @@ extension Driver {
             calls.append(.ask(query, token: token))
         case .perform(let operation, let shape):
             let token = wait(WaitingCall(responder: responder, kind: .write(shape)))
-            engine.expect(operation, token: token)
+            engine.noteSend(operation, token: token)
             perform(operation, by: .server, token: token)
         case .boundaries(let conversation):
             answerBoundaries(of: conversation, responder)

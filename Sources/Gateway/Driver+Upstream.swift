@@ -24,7 +24,7 @@ extension Driver {
             case .performed(let token, let result):
                 measurements.performed(token)
                 if let call = waiting.removeValue(forKey: token) {
-                    engine.stopExpecting(token: token, result)
+                    engine.noteSent(token: token)
                     call.performed(result)
                 } else {
                     engine.performed(token, result, at: now)

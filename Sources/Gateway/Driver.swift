@@ -40,7 +40,7 @@ final class Driver {
     private var releasesAt: Duration?
     /// What the upstream is asked for in this turn, and has not been handed yet.
     var calls: [UpstreamCall] = []
-    /// An operation was handed to the upstream in this turn.
+    /// The upstream is asked for a write in this turn.
     private var hasAskedUpstream = false
     private var pace = ReadingPace()
     /// Ends the rest of questions that wait.
@@ -218,6 +218,8 @@ final class Driver {
             upstream.publish(event)
         case .store(let token, let writes):
             guard engine.waits(for: token) else { return }
+            // The origin does not wait for the file.
+            handOver()
             engine.stored(token, keep(writes), at: engine.now)
         case .fetch(let token, let query):
             measurements.asked(token)

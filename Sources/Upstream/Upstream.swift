@@ -52,7 +52,7 @@ package protocol Upstream: AnyObject, Sendable {
     func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void)
 
     /// Takes all that a turn of the loop asks for, in its order: what comes together can share what
-    /// it costs to begin, and a commit.
+    /// it costs to begin, and a commit. The other calls of the turn may come before it.
     func submit(_ calls: [UpstreamCall])
 
     /// Asks for the feed of a conversation; answered by `subscribed`, again in each generation,

@@ -221,7 +221,7 @@ final class SessionWorld {
     private func endTurn() {
         var actions: [Engine.Action] = []
         repeat {
-            engine.endTurn(at: now)
+            engine.endTurn(at: now, instant: .milliseconds(now.milliseconds))
             actions = engine.takeActions()
             for action in actions { perform(action) }
         } while !actions.isEmpty

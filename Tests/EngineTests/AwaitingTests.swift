@@ -8,11 +8,14 @@ import Wire
 @Suite struct AwaitingTests {
     /// Ann and Ben read along, and the log takes its time.
     private struct Room {
-        let rig = Rig()
+        let rig: Rig
         let ann: SessionID
         let ben: SessionID
 
         init() {
+            var limits = Limits()
+            limits.pacing = 1
+            rig = Rig(limits)
             rig.create()
             ann = rig.connect("ann")
             ben = rig.connect("ben")
@@ -21,8 +24,9 @@ import Wire
             rig.isHoldingWrites = true
         }
 
-        func send(_ id: Int, _ body: String) {
-            rig.send(ann, id, "sendMessage", PacingTests.c1 + #","body":"\#(body)""#)
+        func send(_ id: Int, _ body: String, id message: String? = nil) {
+            let named = message.map { #","id":"\#($0)""# } ?? ""
+            rig.send(ann, id, "sendMessage", PacingTests.c1 + #","body":"\#(body)""# + named)
         }
 
         /// What Ben was sent since the last time: the places of each event.
@@ -75,14 +79,67 @@ import Wire
         #expect(room.heard() == [[3, 4]])
     }
 
-    @Test func whatIsRefusedIsNotWaitedFor() {
+    @Test func whatBringsNothingIsNotWaitedFor() {
         let room = Room()
-        room.send(3, "one")
-        room.rig.send(room.rig.connect("eve"), 4, "sendMessage", PacingTests.c1 + #","body":"x""#)
-        room.rig.performWrites(1)
-        room.rig.performWrites(1)
+        // The same once more, and one by somebody who may not.
+        room.send(3, "one", id: "m1")
+        room.send(4, "one", id: "m1")
+        room.rig.send(room.rig.connect("eve"), 5, "sendMessage", PacingTests.c1 + #","body":"x""#)
+        room.rig.performWrites()
+        #expect(room.heard() == [])
+        room.rig.performWrites()
+        #expect(room.heard() == [])
+        room.rig.performWrites()
         #expect(room.heard() == [[1]])
         #expect(room.rig.engine.nextRelease == nil)
+        #expect(room.rig.engine.figures.awaitedInVain == 0)
+    }
+
+    /// Where feed and answers come on two ways, a message can come before its own answer.
+    @Test func aMessageDoesNotWaitForItself() {
+        let room = Room()
+        let content = MessageContent(body: "by the backend")
+        let send = Operation.send(
+            conversation: "c1", [NewMessage(author: "ben", content: content)])
+        room.rig.engine.noteSend(send, token: 1 << 63)
+        room.rig.write(send)
+        #expect(room.heard() == [])
+        room.rig.engine.noteSent(token: 1 << 63)
+        room.rig.turn()
+        #expect(room.heard() == [[1]])
+        #expect(room.rig.engine.figures.awaitedInVain == 0)
+    }
+
+    /// What was written together makes the conversation rest, and a rest is not cut short by what
+    /// comes in it.
+    @Test func aRestFollowsWhatWasToldTogether() {
+        let room = Room()
+        // Ann is written too, so half of it counts.
+        room.rig.writing = .milliseconds(10)
+        room.send(3, "one")
+        room.send(4, "two")
+        room.send(5, "three")
+        room.rig.performWrites()
+        room.rig.performWrites()
+        #expect(room.heard() == [[1, 2]])
+        room.send(6, "four")
+        room.rig.performWrites()
+        room.rig.wait(4)
+        room.rig.performWrites()
+        #expect(room.heard() == [])
+        room.rig.wait(1)
+        #expect(room.heard() == [[3, 4]])
+    }
+
+    /// Whoever is sent away is told all before.
+    @Test func aDrainKeepsNothingBack() {
+        let room = Room()
+        room.send(3, "one")
+        room.send(4, "two")
+        room.rig.performWrites()
+        room.rig.engine.beginDrain(window: 10_000, deadline: 30_000, at: room.rig.now)
+        room.rig.turn()
+        #expect(room.heard().contains([1]))
     }
 
     /// A reply about the conversation stands behind what waits, and takes it along.
@@ -110,12 +167,12 @@ import Wire
         let content = MessageContent(body: "by the backend")
         let send = Operation.send(
             conversation: "c1", [NewMessage(author: "ben", content: content)])
-        room.rig.engine.expect(send, token: 1 << 63)
+        room.rig.engine.noteSend(send, token: 1 << 63)
         room.send(3, "one")
         room.rig.performWrites()
         #expect(room.heard() == [])
         room.rig.write(send)
-        room.rig.engine.stopExpecting(token: 1 << 63, .success(.done))
+        room.rig.engine.noteSent(token: 1 << 63)
         #expect(room.heard() == [[1, 2]])
     }
 }

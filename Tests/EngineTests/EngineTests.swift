@@ -217,7 +217,7 @@ import Wire
         rig.engine.tick(at: rig.now)
         var turns = 0
         repeat {
-            rig.engine.endTurn(at: rig.now)
+            rig.engine.endTurn(at: rig.now, instant: rig.instant)
             turns += 1
             let closed = rig.engine.takeCloses()
             #expect(closed.count < 100 && closed.allSatisfy { $0.1 == .protocolViolation })

@@ -187,7 +187,7 @@ extension ConfigurationKey {
             "Under load: where writing several messages of a conversation to its subscribers"
                 + " took d, its next ones wait this many times d, at most 20 ms, and are written"
                 + " together. One that has been idle for that long, or had a single message to"
-                + " say, is written at once. 0: nothing ever waits."),
+                + " say, is written at once. 0: none rests."),
     ]
 
     private static let operation: [ConfigurationKey] = [

@@ -158,6 +158,14 @@ extension Exposition {
             "gapless_rests_total",
             "Times that a busy conversation kept back what it had to say for a moment.",
             snapshot.figures.heldBack)
+        counter(
+            "gapless_awaits_total",
+            "Times that a conversation waited for a message on its way to the log.",
+            snapshot.figures.awaited)
+        counter(
+            "gapless_awaits_in_vain_total",
+            "Those of them when it had not come within a millisecond.",
+            snapshot.figures.awaitedInVain)
     }
 
     fileprivate mutating func books(_ snapshot: Snapshot) {

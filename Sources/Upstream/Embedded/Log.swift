@@ -114,16 +114,18 @@ final class Log: BatchWork {
     private static let unwritable = RequestError(
         .originUnavailable, "the origin can't write its log", retry: .later)
 
-    /// Answers the questions of the batch, from what is now in the file, and delivers everything.
+    /// Delivers what was written, then the answers to the questions of the batch, from what is now
+    /// in the file: what everybody is told does not wait for what somebody has asked.
     private func finish(_ jobs: [Job], _ outputs: [UpstreamOutput]) {
         feed.removeAll(keepingCapacity: true)
         results.removeAll(keepingCapacity: true)
-        var outputs = outputs
+        outlet.deliver(outputs)
+        var answers: [UpstreamOutput] = []
         for case .ask(let query, let token) in jobs {
-            outputs.append(
+            answers.append(
                 .answered(token: token, generation: Embedded.generation, answer(query)))
         }
-        outlet.deliver(outputs)
+        outlet.deliver(answers)
     }
 
     private func answer(_ query: HistoryQuery) -> Result<HistoryAnswer, RequestError> {
