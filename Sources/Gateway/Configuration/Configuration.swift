@@ -107,7 +107,7 @@ package struct Configuration: Sendable, Equatable {
     }
 
     package struct Fanout: Sendable, Equatable {
-        package var loops = 1
+        package var loops = 0
         package var pacing = 1.0
     }
 
