@@ -116,7 +116,8 @@ import Testing
         let writer = try writer(try scratch.store())
         _ = writer.submit([.limitPages(true)])
         // Longer than the free room of the pages that are there.
-        for number in 0..<2_000 { _ = writer.submit([.insert(number)]) }
+        // In one batch: of several a short one could still find room behind one that did not.
+        _ = writer.submit((0..<2_000).map(Ledger.Job.insert))
         journal.waitForWritable(count: 1)
         #expect(journal.writable == [false])
         // What comes behind a failing insert in its batch is undone with it.
