@@ -29,6 +29,19 @@ import Wire
             rig.send(ann, id, "sendMessage", PacingTests.c1 + #","body":"\#(body)""# + named)
         }
 
+        /// What the engine is told of a call of the server API.
+        static let token: UInt64 = 1 << 63
+
+        /// One such call begins.
+        /// - Returns: what the origin is to do.
+        func sendByBackend() -> Operation {
+            let content = MessageContent(body: "by the backend")
+            let send = Operation.send(
+                conversation: "c1", [NewMessage(author: "ben", content: content)])
+            rig.engine.noteSend(send, token: Self.token)
+            return send
+        }
+
         /// What Ben was sent since the last time: the places of each event.
         func heard() -> [[Int]] { rig.take(ben).map(\.seqs) }
     }
@@ -98,13 +111,10 @@ import Wire
     /// Where feed and answers come on two ways, a message can come before its own answer.
     @Test func aMessageDoesNotWaitForItself() {
         let room = Room()
-        let content = MessageContent(body: "by the backend")
-        let send = Operation.send(
-            conversation: "c1", [NewMessage(author: "ben", content: content)])
-        room.rig.engine.noteSend(send, token: 1 << 63)
+        let send = room.sendByBackend()
         room.rig.write(send)
         #expect(room.heard() == [])
-        room.rig.engine.noteSent(token: 1 << 63)
+        room.rig.engine.noteSent(token: Room.token)
         room.rig.turn()
         #expect(room.heard() == [[1]])
         #expect(room.rig.engine.figures.awaitedInVain == 0)
@@ -161,18 +171,28 @@ import Wire
         #expect(room.heard() == [])
     }
 
+    /// A batch that something behind it has sent ahead is not waited with once more.
+    @Test func whoSpokeEarlyDoesNotWaitAgainForWhatHasCome() {
+        let room = Room()
+        for id in 3...5 { room.send(id, "on its way") }
+        room.rig.performWrites()
+        room.rig.send(room.ann, 6, "subscribeMessages", PacingTests.c1)
+        #expect(room.heard() == [[1]])
+        room.rig.performWrites()
+        #expect(room.heard() == [[2]])
+        #expect(room.rig.engine.nextRelease == nil)
+        #expect(room.rig.engine.figures.awaited == 1)
+    }
+
     /// The same of calls that the engine does not know, such as those of the server API.
     @Test func othersSendToo() {
         let room = Room()
-        let content = MessageContent(body: "by the backend")
-        let send = Operation.send(
-            conversation: "c1", [NewMessage(author: "ben", content: content)])
-        room.rig.engine.noteSend(send, token: 1 << 63)
+        let send = room.sendByBackend()
         room.send(3, "one")
         room.rig.performWrites()
         #expect(room.heard() == [])
         room.rig.write(send)
-        room.rig.engine.noteSent(token: 1 << 63)
+        room.rig.engine.noteSent(token: Room.token)
         #expect(room.heard() == [[1, 2]])
     }
 }

@@ -40,6 +40,28 @@ import Wire
         #expect(together.embedded.figures.commits < alone.embedded.figures.commits)
     }
 
+    /// Each call has one answer, also where there is no room for all of them.
+    @Test func whatIsTooMuchAtOnceIsRefusedAndTheRestDone() throws {
+        let origin = try Origin()
+        try origin.conversation()
+        // `Writer.queueLimit`
+        let limit = 10_000
+        let read = Operation.markRead(conversation: "c1", seq: 0)
+        let calls = (0..<limit + 3).map { _ in (operation: read, caller: Caller.user("alice")) }
+        let results = try origin.results(of: calls)
+        for (at, result) in results.enumerated() {
+            switch result {
+            case .success: #expect(at < limit)
+            case .failure(let error):
+                #expect(at >= limit && error.code == ErrorCode.originUnavailable)
+            }
+        }
+        let answers = origin.batches.joined().count {
+            if case .performed = $0 { true } else { false }
+        }
+        #expect(answers == calls.count + 1, "and the one that made the conversation")
+    }
+
     /// Mostly messages, mostly to the same conversation; the same ids come again.
     private static func call(using random: inout some RandomNumberGenerator) -> Call {
         func one<Value>(of values: [Value]) -> Value {

@@ -53,8 +53,9 @@ extension Log {
 
     func settleList() throws(CacheError) {
         guard let list else { return }
-        try writes.write(list: list.rev, messages: list.messages)
+        // Let go of first: what can't be written is not there for whoever tries again.
         self.list = nil
+        try writes.write(list: list.rev, messages: list.messages)
     }
 
     /// Whether the operation sends to where the ones before it have sent.
@@ -93,8 +94,8 @@ extension Log {
         guard let sending else { return }
         self.sending = nil
         guard sending.isChanged else { return }
-        try writes.update(sending.log)
         let log = sending.log
+        try writes.update(log)
         for marker in sending.markers.values {
             try writes.raiseMarker(marker.user, to: marker.seq, log, at: log.activity)
         }

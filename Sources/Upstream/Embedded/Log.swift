@@ -5,9 +5,8 @@ import JSON
 import Wire
 
 /// The log of the embedded upstream: what may be written, and what it becomes. It decides by what
-/// is in the file, inside the transaction that writes, and keeps nothing between two batches;
-/// so one that is rolled back leaves no trace. It lives on the
-/// writer's queue.
+/// is in the file, inside the transaction that writes, and keeps nothing between two batches; so
+/// one that is rolled back leaves no trace. It lives on the writer's queue.
 final class Log: BatchWork {
     typealias Job = UpstreamCall
 
@@ -85,8 +84,8 @@ final class Log: BatchWork {
         }
     }
 
-    /// Moves with every change, be it in the file or left to the end of the batch.
-    private var changes: [Int] { [connection.totalChanges, touches] }
+    /// Rises with every change, be it in the file or left to the end of the batch.
+    private var changes: Int { connection.totalChanges + touches }
 
     func settle() throws(CacheError) {
         try settleSends()
