@@ -49,20 +49,23 @@ let package = Package(
 
         // MARK: the shell: what owns threads, files and sockets
         core("Crypto", ["CCrypto", "Chat", "JSON"]),
-        core("Cache", ["Engine", "Wire", "Chat", "JSON", "CSQLite"]),
+        core("SQLite", ["CSQLite"]),
+        core("Cache", ["SQLite", "Engine", "Wire", "Chat", "JSON"]),
         core("WebSockets", ["CWebSockets"]),
-        core("Upstream", ["Cache", "Crypto", "Engine", "Wire", "Chat", "JSON", "CHiredis"]),
+        core(
+            "Upstream",
+            ["Cache", "SQLite", "Crypto", "Engine", "Wire", "Chat", "JSON", "CHiredis"]),
         core(
             "Gateway",
             [
-                "Upstream", "Cache", "WebSockets", "Crypto", "Engine", "Wire", "Chat", "JSON",
-                "Bench", "CCurl",
+                "Upstream", "Cache", "SQLite", "WebSockets", "Crypto", "Engine", "Wire", "Chat",
+                "JSON", "Bench", "CCurl",
             ]),
 
         // MARK: the client library
         core(
             "ChatClient",
-            ["ClientCore", "Cache", "WebSockets", "Wire", "Chat", "JSON"]),
+            ["ClientCore", "SQLite", "WebSockets", "Wire", "Chat", "JSON"]),
 
         .executableTarget(
             name: "gapless-example", dependencies: ["ChatClient"], swiftSettings: house),
@@ -75,7 +78,9 @@ let package = Package(
         core("Bench", ["JSON", "CLinux"]),
         // The cache without a gateway around it, beside plain C that does the same.
         .target(name: "Recorder", dependencies: ["CSQLite"]),
-        core("CacheBench", ["Bench", "Recorder", "Cache", "Engine", "Wire", "Chat", "JSON"]),
+        core(
+            "CacheBench",
+            ["Bench", "Recorder", "Cache", "SQLite", "Engine", "Wire", "Chat", "JSON"]),
         .executableTarget(
             name: "gapless-bench", dependencies: ["Bench", "CacheBench"], swiftSettings: house),
 
@@ -130,10 +135,13 @@ let package = Package(
         tests(
             "RedisTests",
             ["Upstream", "Cache", "Crypto", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
-        tests("CacheTests", ["Cache", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
+        tests("CacheTests", ["Cache", "SQLite", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
         tests(
             "UpstreamTests",
-            ["Upstream", "Cache", "Engine", "Wire", "Chat", "JSON", "Simulation", "TestSupport"]),
+            [
+                "Upstream", "Cache", "SQLite", "Engine", "Wire", "Chat", "JSON", "Simulation",
+                "TestSupport",
+            ]),
     ]
 )
 

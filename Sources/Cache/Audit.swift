@@ -1,3 +1,5 @@
+import SQLite
+
 /// Whether what a file claims is there, row by row. For tests, for the time after a crash and for
 /// whoever suspects a file; it reads everything and takes its time.
 ///

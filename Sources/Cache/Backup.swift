@@ -1,5 +1,5 @@
-import CSQLite
 import Glibc
+import SQLite
 
 /// A copy of the log of an embedded origin, taken while a gateway serves from it: one moment of the
 /// file, through SQLite's online backup, checked before it gets its name. It takes no lock that a
@@ -138,29 +138,5 @@ package enum Backup {
         return CacheError(
             kind, doing: doing, on: path, seen: String(cString: strerror(code)),
             detail: "errno \(code)")
-    }
-}
-
-extension Connection {
-    /// Copies the whole file as this connection's transaction sees it.
-    /// - Throws: `CacheError` with what SQLite answers, of the one file or the other.
-    fileprivate func copy(
-        to other: Connection, path: String, step: Int32, _ progress: (Int, Int) -> Void
-    ) throws(CacheError) {
-        guard let backup = sqlite3_backup_init(other.handle, "main", handle, "main") else {
-            throw CacheError(
-                doing: "write backup", on: path, result: sqlite3_extended_errcode(other.handle))
-        }
-        var result = SQLITE_OK
-        while result == SQLITE_OK {
-            result = sqlite3_backup_step(backup, step)
-            let all = Int(sqlite3_backup_pagecount(backup))
-            progress(all - Int(sqlite3_backup_remaining(backup)), all)
-        }
-        let end = sqlite3_backup_finish(backup)
-        guard result == SQLITE_DONE, end == SQLITE_OK else {
-            throw CacheError(
-                doing: "write backup", on: path, result: end == SQLITE_OK ? result : end)
-        }
     }
 }

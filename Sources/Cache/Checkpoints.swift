@@ -1,4 +1,5 @@
 import Dispatch
+import SQLite
 import Synchronization
 
 /// Brings what the write-ahead log holds into the database file, on a queue of its own, so that

@@ -1,5 +1,6 @@
 import Chat
 import JSON
+import SQLite
 import Wire
 
 /// The reading of conversations and of the list of them, through the statements of one connection.

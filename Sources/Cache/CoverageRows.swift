@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import SQLite
 
 /// What the cache of another origin holds of a conversation: runs, each as of a rev of its own.
 /// Runs of one rev never touch; runs of different revs may touch but never overlap. Read and

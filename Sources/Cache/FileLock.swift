@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 
 /// The claim of one process to a database file: a lock on `<file>.lock`, held for as long as this
 /// object lives. The kernel lets go of it when the process ends, however it ends. SQLite's own

@@ -1,5 +1,6 @@
 import Chat
 import JSON
+import SQLite
 import Wire
 
 /// The statements with which a log is written, all inside a transaction of the writer. They know

@@ -1,5 +1,6 @@
 import Chat
 import JSON
+import SQLite
 import Wire
 
 /// The reading of participants, through the statements of one connection.

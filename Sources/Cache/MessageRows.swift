@@ -1,4 +1,5 @@
 import Chat
+import SQLite
 import Wire
 
 /// The reading of messages, through the statements of one connection. Every statement walks an

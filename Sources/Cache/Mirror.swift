@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import SQLite
 import Wire
 
 /// The cache of another origin, as far as it is written: it performs what the engine decides, each

@@ -1,3 +1,5 @@
+import SQLite
+
 /// What the row of a conversation says beyond its log, in the cache of another origin.
 package struct MirrorRow: Sendable, Hashable {
     /// The change above which every slot that changed is held with that value.

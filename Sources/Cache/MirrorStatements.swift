@@ -1,4 +1,5 @@
 import Chat
+import SQLite
 import Wire
 
 /// The statements with which the cache of another origin is written where those of `LogWrites` do

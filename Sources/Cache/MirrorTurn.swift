@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import SQLite
 import Wire
 
 /// What each `StoreWrite` means in the tables: the rules of the cache of another origin. One turn

@@ -1,3 +1,5 @@
+import SQLite
+
 /// Takes away, a little at a time, what removed conversations left behind. A conversation of any
 /// size is removed in one short transaction, and its rows go when there is nothing else to do.
 package final class Purge {

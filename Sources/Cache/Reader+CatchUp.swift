@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import SQLite
 import Wire
 
 /// What a holder lacks: by runs, for one who resumes, and by rev, for another cache that follows.

@@ -1,5 +1,6 @@
 import Engine
 import JSON
+import SQLite
 import Wire
 
 /// One user's list of conversations: as it is, and what changed in it.

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import SQLite
 import Wire
 
 /// What may be believed of the cache of another origin. Of the log itself, everything.

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import SQLite
 import Wire
 
 /// Pages: from where, in which direction, and whether there is more.

@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import SQLite
 import Wire
 
 /// Answers questions from the file, each from one moment: one read transaction, which neither waits

@@ -1,4 +1,5 @@
 import Chat
+import SQLite
 import Wire
 
 /// How much of each conversation a cache keeps: `cache.retain_messages`, `cache.retain_age`. What

@@ -1,5 +1,6 @@
 import Engine
 import JSON
+import SQLite
 import Wire
 
 /// All that can be read of the file, and the objects that replies are made of, through one

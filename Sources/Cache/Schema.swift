@@ -1,3 +1,5 @@
+import SQLite
+
 /// The shape of the database file: numbered migrations, run at open, each in a transaction of its
 /// own. A migration that was released never changes; a new one is added behind it.
 ///

@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 
 /// A cache whose file is broken costs nothing but the time to fill it again, so it is put aside for
 /// whoever wants to look at it, and an empty one takes its place. A log is never put aside: its

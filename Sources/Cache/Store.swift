@@ -1,4 +1,5 @@
 import Glibc
+import SQLite
 
 /// The database file of one gateway: made, migrated and claimed here, then read by `Reader`s and
 /// written by one `Writer` (the log itself) or one `Mirror` (the cache of another origin). Owned by

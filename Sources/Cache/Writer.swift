@@ -1,4 +1,5 @@
 import Dispatch
+import SQLite
 import Synchronization
 
 /// What a `Writer` runs its jobs with. It lives on the writer's queue alone.

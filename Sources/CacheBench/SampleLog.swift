@@ -3,6 +3,7 @@ import Cache
 import Chat
 import Engine
 import JSON
+import SQLite
 import Wire
 
 /// A conversation of another origin as a feed brings it: dense numbers, messages as clients send

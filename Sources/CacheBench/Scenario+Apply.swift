@@ -2,6 +2,7 @@ import Bench
 import Cache
 import Chat
 import Engine
+import SQLite
 import Wire
 
 /// `apply`: what the cache of another origin costs to write, turn by turn as the engine has it

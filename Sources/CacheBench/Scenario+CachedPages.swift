@@ -3,6 +3,7 @@ import Cache
 import Chat
 import Engine
 import JSON
+import SQLite
 import Wire
 
 /// The other half of `pages`: a page of a cache without a gateway around it, read and encoded, and

@@ -1,7 +1,7 @@
-import Cache
 import Chat
 import ClientCore
 import JSON
+import SQLite
 import Wire
 
 /// What the gateway answered before, and what that and what is held say to a question again.

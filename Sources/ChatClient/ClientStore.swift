@@ -1,7 +1,7 @@
-import Cache
 import ClientCore
 import Glibc
 import JSON
+import SQLite
 
 /// What one user's client keeps on disk: what it holds of each conversation, what is not sent yet,
 /// the list, and what it was answered last. Owns one SQLite file; belongs to the client's thread.

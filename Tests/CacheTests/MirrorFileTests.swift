@@ -3,6 +3,7 @@ import Chat
 import Engine
 import Foundation
 import JSON
+import SQLite
 import Testing
 import Wire
 

@@ -1,6 +1,7 @@
 import Cache
 import Chat
 import Engine
+import SQLite
 import TestSupport
 import Testing
 import Wire

@@ -1,4 +1,5 @@
 import Cache
+import SQLite
 import Testing
 
 /// How SQLite goes about the statements. What costs the same for a short and a long conversation

@@ -1,4 +1,5 @@
 import Cache
+import SQLite
 import Testing
 
 /// What is removed goes in small pieces, and is not remembered for ever.

@@ -2,6 +2,7 @@ import Cache
 import Chat
 import Engine
 import JSON
+import SQLite
 import Testing
 import Wire
 

@@ -1,5 +1,6 @@
 import Cache
 import Foundation
+import SQLite
 import Testing
 
 /// What is refused at the start, and that the refusal says why.

@@ -1,5 +1,6 @@
 import Cache
 import Foundation
+import SQLite
 import Synchronization
 import Testing
 

@@ -3,6 +3,7 @@ import Chat
 import Crypto
 import Engine
 import Glibc
+import SQLite
 import Synchronization
 import Wire
 

@@ -1,5 +1,6 @@
 import Cache
 import Engine
+import SQLite
 import Wire
 
 /// What the jobs of a batch change alike is written once for all of them: where the list stands at

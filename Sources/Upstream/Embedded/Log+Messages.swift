@@ -3,6 +3,7 @@ import Chat
 import Crypto
 import Engine
 import JSON
+import SQLite
 import Wire
 
 /// Messages: sent once, however often they are sent; edited by their author; deleted to a

@@ -1,6 +1,7 @@
 import Cache
 import Chat
 import Engine
+import SQLite
 import Wire
 
 /// Who may do what: `protocol.md` 3. For one who does not take part, nothing is there at all; the

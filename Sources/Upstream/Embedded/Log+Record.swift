@@ -3,6 +3,7 @@ import Chat
 import Crypto
 import Engine
 import JSON
+import SQLite
 import Wire
 
 /// Slot 0: title, metadata, participants and admins. Whatever one call changes of it is one change.

@@ -2,6 +2,7 @@ import Cache
 import Chat
 import Engine
 import JSON
+import SQLite
 import Wire
 
 /// The log of the embedded upstream: what may be written, and what it becomes. It decides by what

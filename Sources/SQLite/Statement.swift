@@ -90,7 +90,7 @@ package struct Statement: ~Copyable {
 
     /// What `read` makes of the first row, nil if there is none.
     /// - Throws: `CacheError`, if the file can't be read.
-    package func first<Value>(
+    @inlinable package func first<Value>(
         _ read: (borrowing Statement) -> Value
     ) throws(CacheError) -> Value? {
         defer { reset() }
@@ -99,7 +99,7 @@ package struct Statement: ~Copyable {
 
     /// What `read` makes of each row.
     /// - Throws: `CacheError`, if the file can't be read.
-    package func all<Value>(
+    @inlinable package func all<Value>(
         _ read: (borrowing Statement) -> Value
     ) throws(CacheError) -> [Value] {
         defer { reset() }

@@ -1,6 +1,6 @@
 /// Why the store could not do what it was asked for. Made where a file or SQLite refuses, thrown
-/// through the whole target; the message names what was done, to which file, and what was seen, and
-/// never carries a value that a user wrote.
+/// through whoever keeps a file; the message names what was done, to which file, and what was seen,
+/// and never carries a value that a user wrote.
 package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What went wrong, as far as somebody can act on it.
     package enum Code: String, Sendable, Hashable {
@@ -44,7 +44,7 @@ package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The same error, as one of this conversation.
-    func about(_ conversation: String) -> CacheError {
+    package func about(_ conversation: String) -> CacheError {
         var error = self
         error.conversation = conversation
         return error
