@@ -43,23 +43,24 @@ let package = Package(
         core("JSON"),
         core("Chat", ["JSON"]),
         core("Wire", ["Chat", "JSON"]),
-        core("Engine", ["Wire", "Chat", "JSON"]),
+        core("Ports", ["Wire", "Chat", "JSON"]),
+        core("Engine", ["Ports", "Wire", "Chat", "JSON"]),
         core("ClientCore", ["Wire", "Chat", "JSON"]),
-        core("Simulation", ["Engine", "Wire", "Chat", "JSON"]),
+        core("Simulation", ["Engine", "Ports", "Wire", "Chat", "JSON"]),
 
         // MARK: the shell: what owns threads, files and sockets
         core("Crypto", ["CCrypto", "Chat", "JSON"]),
         core("SQLite", ["CSQLite"]),
-        core("Cache", ["SQLite", "Engine", "Wire", "Chat", "JSON"]),
+        core("Cache", ["SQLite", "Ports", "Wire", "Chat", "JSON"]),
         core("WebSockets", ["CWebSockets"]),
         core(
             "Upstream",
-            ["Cache", "SQLite", "Crypto", "Engine", "Wire", "Chat", "JSON", "CHiredis"]),
+            ["Cache", "SQLite", "Crypto", "Ports", "Wire", "Chat", "JSON", "CHiredis"]),
         core(
             "Gateway",
             [
-                "Upstream", "Cache", "SQLite", "WebSockets", "Crypto", "Engine", "Wire", "Chat",
-                "JSON", "Bench", "CCurl",
+                "Upstream", "Cache", "SQLite", "WebSockets", "Crypto", "Engine", "Ports", "Wire",
+                "Chat", "JSON", "Bench", "CCurl",
             ]),
 
         // MARK: the client library
@@ -80,7 +81,9 @@ let package = Package(
         .target(name: "Recorder", dependencies: ["CSQLite"]),
         core(
             "CacheBench",
-            ["Bench", "Recorder", "Cache", "SQLite", "Engine", "Wire", "Chat", "JSON"]),
+            [
+                "Bench", "Recorder", "Cache", "SQLite", "Engine", "Ports", "Wire", "Chat", "JSON",
+            ]),
         .executableTarget(
             name: "gapless-bench", dependencies: ["Bench", "CacheBench"], swiftSettings: house),
 
@@ -99,7 +102,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Gateway", "Upstream", "WebSockets", "Crypto", "Engine", "Wire", "Chat", "JSON",
+                "Gateway", "Upstream", "WebSockets", "Crypto", "Engine", "Ports", "Wire", "Chat",
+                "JSON",
             ],
             path: "Tests/FuzzTargets", swiftSettings: house),
         tests("FuzzTests", ["FuzzTargets"]),
@@ -116,13 +120,13 @@ let package = Package(
         tests("ConfigurationTests", ["Gateway", "Crypto", "Chat", "JSON", "TestSupport"]),
         tests(
             "OperationsTests",
-            ["Gateway", "Cache", "Engine", "Wire", "Chat", "TestSupport", "gapless"]),
+            ["Gateway", "Cache", "Engine", "Ports", "Wire", "Chat", "TestSupport", "gapless"]),
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("WireTests", ["Wire", "Chat", "JSON", "TestSupport"]),
         tests("ChatTests", ["Chat", "JSON", "TestSupport"]),
         tests(
             "ClientCoreTests",
-            ["ClientCore", "Simulation", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
+            ["ClientCore", "Simulation", "Engine", "Ports", "Wire", "Chat", "JSON", "TestSupport"]),
         tests(
             "ChatClientTests",
             [
@@ -130,16 +134,17 @@ let package = Package(
                 "gapless-example",
             ]),
         tests("GatewayContractTests", ["TestSupport", "gapless"]),
-        tests("EngineTests", ["Simulation", "Engine", "Wire", "Chat", "JSON"]),
-        tests("SimulationTests", ["Simulation", "Engine", "Wire", "Chat", "JSON"]),
+        tests("EngineTests", ["Simulation", "Engine", "Ports", "Wire", "Chat", "JSON"]),
+        tests("SimulationTests", ["Simulation", "Engine", "Ports", "Wire", "Chat", "JSON"]),
         tests(
             "RedisTests",
-            ["Upstream", "Cache", "Crypto", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
-        tests("CacheTests", ["Cache", "SQLite", "Engine", "Wire", "Chat", "JSON", "TestSupport"]),
+            ["Upstream", "Cache", "Crypto", "Ports", "Wire", "Chat", "JSON", "TestSupport"]),
+        tests("CacheTests", ["Cache", "SQLite", "Ports", "Wire", "Chat", "JSON", "TestSupport"]),
         tests(
             "UpstreamTests",
             [
-                "Upstream", "Cache", "SQLite", "Engine", "Wire", "Chat", "JSON", "Simulation",
+                "Upstream", "Cache", "SQLite", "Engine", "Ports", "Wire", "Chat", "JSON",
+                "Simulation",
                 "TestSupport",
             ]),
     ]

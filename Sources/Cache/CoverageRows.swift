@@ -1,5 +1,5 @@
 import Chat
-import Engine
+import Ports
 import SQLite
 
 /// What the cache of another origin holds of a conversation: runs, each as of a rev of its own.

@@ -1,5 +1,5 @@
 import Chat
-import Engine
+import Ports
 import SQLite
 import Wire
 

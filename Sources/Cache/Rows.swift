@@ -1,5 +1,5 @@
-import Engine
 import JSON
+import Ports
 import SQLite
 import Wire
 

@@ -1,8 +1,8 @@
 import Bench
 import Cache
 import Chat
-import Engine
 import JSON
+import Ports
 import SQLite
 import Wire
 

@@ -1,7 +1,7 @@
 import Bench
 import Cache
 import Chat
-import Engine
+import Ports
 import SQLite
 import Wire
 

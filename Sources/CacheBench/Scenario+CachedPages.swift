@@ -3,6 +3,7 @@ import Cache
 import Chat
 import Engine
 import JSON
+import Ports
 import SQLite
 import Wire
 

@@ -213,6 +213,11 @@ public struct Coverage: Sendable, Hashable {
         return result
     }
 
+    /// From `low` to `high`, or nothing if there is nothing between them.
+    package static func closed(_ low: Int, _ high: Int) -> Coverage {
+        low <= high ? Coverage(low, high) : Coverage()
+    }
+
     /// The part that lies from `low` to `high`.
     public func clipped(_ low: Int, _ high: Int) -> Coverage {
         low <= high ? intersection(Coverage(low, high)) : Coverage()

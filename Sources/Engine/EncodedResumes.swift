@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// Answers to subscriptions of one conversation, encoded once for all who ask the same while the

@@ -1,5 +1,6 @@
 import Chat
 import JSON
+import Ports
 import Wire
 
 /// What the store and the upstream answer, and how it becomes replies.

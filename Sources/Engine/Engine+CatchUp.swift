@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// What the origin answers about a mirrored log, and where it brings the stream: heads, the chain

@@ -1,5 +1,6 @@
 import Chat
 import JSON
+import Ports
 import Wire
 
 /// How answers become replies: those that stand for themselves, and those that stand at the

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// Whether the log that is listened to is the one that a stream knows: another master may go on

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// What is asked of an origin that lives elsewhere: in order, a few at a time, again after a while

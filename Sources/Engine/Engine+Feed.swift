@@ -1,5 +1,6 @@
 import Chat
 import JSON
+import Ports
 import Wire
 
 /// What the feed tells: it moves the streams and goes to those who watch. Message changes of a turn

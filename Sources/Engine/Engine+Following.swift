@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// How a mirrored stream comes to the present: the head of its log is asked for, then the changes

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// A gap that the gateway has still to close: an entry of `GET /v1/gaps`.

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// What the cache is told to keep. What a turn decides is written in one transaction, before

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// Which message lists show as a conversation's last one, after the last one was deleted.

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// How the link to an origin that lives elsewhere comes and goes: what it acknowledges, when it

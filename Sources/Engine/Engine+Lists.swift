@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// A user's list of conversations that somebody watches, where the feed has to be asked for each

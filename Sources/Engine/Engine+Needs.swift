@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// What a request needs of a mirrored conversation before the cache can answer it, and what happens

@@ -1,3 +1,4 @@
+import Ports
 import Wire
 
 /// How busy conversations are kept from costing more than they need. One write to a socket costs

@@ -1,5 +1,6 @@
 import Chat
 import JSON
+import Ports
 import Wire
 
 /// What a connected client asks for. A request that needs the store or the origin becomes an action
@@ -263,12 +264,5 @@ extension Engine {
                 .tooLarge,
                 "message: \(size) bytes of content, at most \(limits.message) are accepted"))
         return false
-    }
-}
-
-extension Coverage {
-    /// From `low` to `high`, or nothing if there is nothing between them.
-    static func closed(_ low: Int, _ high: Int) -> Coverage {
-        low <= high ? Coverage(low, high) : Coverage()
     }
 }

@@ -1,5 +1,6 @@
 import Chat
 import JSON
+import Ports
 import Wire
 
 /// Decides. Everything that happens to the gateway comes in as a call (a frame, a change of a log,

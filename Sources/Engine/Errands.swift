@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// What the origin of a mirrored log is asked, and in which order: the questions of calls that wait

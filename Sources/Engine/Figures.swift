@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// What the engine counts for health and metrics.

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// The latest changes of one conversation, as they came: whoever was away for a moment is answered

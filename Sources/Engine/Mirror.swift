@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// What the gateway knows of a log that lives elsewhere: which places its cache holds, and how the

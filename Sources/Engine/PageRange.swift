@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// Which places a page spans, worked out from the request alone: in dense numbering every place

@@ -1,5 +1,6 @@
 import Chat
 import JSON
+import Ports
 import Wire
 
 /// The results of the methods, as `protocol.md` 3 writes them.
@@ -31,13 +32,6 @@ extension JSONWriter {
         key("conversation")
         self.record(record, isEvent: false)
         endObject()
-    }
-
-    /// - Parameter ids: as of `resume`.
-    mutating func boundaries(of resume: Resume, _ ids: [Int: String]) {
-        var known = ids
-        for delta in resume.deltas { known[delta.message.seq] = delta.message.id }
-        boundaries(resume.held, known)
     }
 
     /// The result of `fetchMessages`.
@@ -72,17 +66,6 @@ extension JSONWriter {
         member("before", bool: page.hasMoreBefore)
         member("after", bool: page.hasMoreAfter)
         endObject()
-    }
-
-    /// The boundaries of a coverage, newest run first.
-    /// - Parameter ids: of the messages at the ends, as far as they are known here.
-    package mutating func boundaries(_ coverage: Coverage, _ ids: [Int: String]) {
-        boundaries(
-            coverage.runs.reversed().map { run in
-                Boundary(
-                    newest: .init(id: ids[run.high], seq: run.high),
-                    oldest: .init(id: ids[run.low], seq: run.low))
-            })
     }
 
     /// The result of `fetchConversations`.
@@ -153,15 +136,5 @@ extension JSONWriter {
             break
         }
         endObject()
-    }
-}
-
-extension Page {
-    /// What the page proves: from its older to its newer end, in dense numbering.
-    package var covers: Coverage {
-        guard let first = messages.first?.seq, let last = messages.last?.seq else {
-            return Coverage()
-        }
-        return Coverage(min(first, last), max(first, last))
     }
 }

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// The gateway's position in one conversation's log, and who watches it. Owned by the engine,

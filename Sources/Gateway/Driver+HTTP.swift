@@ -3,6 +3,7 @@ import Chat
 import Crypto
 import Engine
 import JSON
+import Ports
 import Upstream
 import WebSockets
 import Wire

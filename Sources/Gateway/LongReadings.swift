@@ -2,6 +2,7 @@ import Cache
 import Dispatch
 import Engine
 import Glibc
+import Ports
 import Synchronization
 
 /// Answers the questions that would hold the loop up, one after the other on a thread of their own:

@@ -1,4 +1,5 @@
 import Engine
+import Ports
 import Wire
 
 /// What catching up with one conversation has cost a gateway, in answers of the origin, and the

@@ -1,4 +1,5 @@
 import Engine
+import Ports
 import Wire
 
 /// The way from the origin to the gateway: what was committed travels in order, and waits here

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Ports
 import Wire
 
 /// One gateway of a simulated world: the engine, which ends with its process, the cache, which

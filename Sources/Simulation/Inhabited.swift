@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// A world in which people do things: the deeds of a turn, drawn from the seed. What becomes of a

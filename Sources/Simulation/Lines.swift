@@ -1,5 +1,6 @@
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// What the trace of a run says of the engine's questions and of what it is told, a few words each.

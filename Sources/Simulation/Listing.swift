@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// A client's list of conversations, kept by the simplest rule there is: the last event is right,

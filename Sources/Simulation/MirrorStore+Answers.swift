@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Ports
 import Wire
 
 /// What a cache of another origin answers, found by looking at every row.

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Ports
 import Wire
 
 /// The cache of an origin elsewhere, as the plainest tables: it performs what `StoreWrite` says,

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Ports
 import Wire
 
 /// What comes to a gateway from elsewhere: its link's outputs, answers of cache and origin, the

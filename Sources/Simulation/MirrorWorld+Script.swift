@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Ports
 import Wire
 
 /// A world that follows a script instead of a seed: nothing happens by chance, everything comes at

@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// The shell around each engine, as the gateway's driver is around it.

@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// A small world around real engines whose log lives elsewhere: an origin that is written to, that

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Ports
 import Wire
 
 /// What a store answers about one log, as of one of its changes, found by looking at everything.

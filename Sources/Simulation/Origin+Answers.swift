@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// The store: every question of the engine, answered as of one commit.

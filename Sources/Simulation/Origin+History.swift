@@ -1,4 +1,5 @@
 import Engine
+import Ports
 import Wire
 
 /// The questions that a gateway asks of an origin elsewhere, answered as of now.

@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// What becomes of messages: sent once, edited by their author, deleted to a tombstone.

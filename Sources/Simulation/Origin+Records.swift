@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// What becomes of slot 0: created, changed, gone; and of read markers, which are no change.

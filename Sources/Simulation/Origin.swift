@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// The scripted backend: it decides over writes by the rules of `protocol.md` 3, keeps every log

@@ -1,4 +1,5 @@
 import Engine
+import Ports
 import Wire
 
 /// One gateway's link to an origin elsewhere, as its adapter sees it: a feed for what was asked

@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// The shell around the engine, as the gateway's driver is around it: it does what the engine

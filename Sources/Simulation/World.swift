@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// A small world around the real engine: an origin that is written to, a feed and a store between

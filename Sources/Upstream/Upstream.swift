@@ -1,4 +1,4 @@
-import Engine
+import Ports
 import Wire
 
 /// What an upstream hands to the loop. One batch is in the order of the log.

@@ -1,6 +1,6 @@
 import Cache
 import Chat
-import Engine
+import Ports
 import SQLite
 import TestSupport
 import Testing

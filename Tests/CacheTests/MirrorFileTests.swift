@@ -1,8 +1,8 @@
 import Cache
 import Chat
-import Engine
 import Foundation
 import JSON
+import Ports
 import SQLite
 import Testing
 import Wire

@@ -1,6 +1,6 @@
 import Cache
 import Chat
-import Engine
+import Ports
 import Wire
 
 /// The cache of another origin as dictionaries: what `StoreWrite`s mean, in the plainest words.

@@ -1,6 +1,7 @@
 import Chat
 import ClientCore
 import Engine
+import Ports
 import Wire
 
 @testable import Simulation

@@ -1,5 +1,6 @@
 import Engine
 import JSON
+import Ports
 import Testing
 import Wire
 

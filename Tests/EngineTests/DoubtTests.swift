@@ -1,4 +1,5 @@
 import Engine
+import Ports
 import Simulation
 import Testing
 import Wire

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Ports
 import Simulation
 import Testing
 import Wire

@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Upstream
 import Wire
 

@@ -1,6 +1,7 @@
 import Engine
 import Gateway
 import JSON
+import Ports
 import WebSockets
 import Wire
 

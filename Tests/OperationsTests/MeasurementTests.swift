@@ -1,4 +1,5 @@
 import Chat
+import Ports
 @testable import Engine
 @testable import Gateway
 import Testing

@@ -1,5 +1,5 @@
-import Engine
 import JSON
+import Ports
 import Testing
 import Wire
 

@@ -1,8 +1,8 @@
 import Chat
 import Dispatch
-import Engine
 import Foundation
 import Glibc
+import Ports
 import Synchronization
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import Cache
 import Chat
-import Engine
 import FoundationEssentials
+import Ports
 import TestSupport
 import Testing
 import Wire

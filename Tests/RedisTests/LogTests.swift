@@ -1,6 +1,6 @@
 import Chat
 import Dispatch
-import Engine
+import Ports
 import TestSupport
 import Testing
 import Wire

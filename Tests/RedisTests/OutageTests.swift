@@ -1,6 +1,6 @@
 import Chat
-import Engine
 import Glibc
+import Ports
 import TestSupport
 import Testing
 import Wire

@@ -1,7 +1,7 @@
 import Chat
-import Engine
 import FoundationEssentials
 import Glibc
+import Ports
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Chat
 import Dispatch
-import Engine
+import Ports
 import Synchronization
 import TestSupport
 import Wire

@@ -1,6 +1,7 @@
 import Cache
 import Chat
 import Engine
+import Ports
 import TestSupport
 import Testing
 import Upstream

@@ -1,9 +1,9 @@
 import Cache
 import Chat
 import Dispatch
-import Engine
 import FoundationEssentials
 import Glibc
+import Ports
 import Synchronization
 import Testing
 import Upstream

@@ -1,6 +1,6 @@
 import Chat
-import Engine
 import JSON
+import Ports
 import Testing
 import Upstream
 import Wire

@@ -1,10 +1,10 @@
 import Cache
 import Chat
 import Dispatch
-import Engine
 import FoundationEssentials
 import Glibc
 import JSON
+import Ports
 import Synchronization
 import Testing
 import Upstream

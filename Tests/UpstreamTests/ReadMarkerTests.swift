@@ -1,4 +1,4 @@
-import Engine
+import Ports
 import TestSupport
 import Testing
 import Upstream

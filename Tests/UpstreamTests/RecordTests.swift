@@ -1,7 +1,7 @@
 import Cache
 import Chat
-import Engine
 import JSON
+import Ports
 import Testing
 import Upstream
 import Wire

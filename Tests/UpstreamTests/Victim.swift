@@ -1,7 +1,7 @@
 import Cache
 import Dispatch
-import Engine
 import Glibc
+import Ports
 import Upstream
 import Wire
 

@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// The answer to `GET /v1/conversations/{id}/boundaries`: what the cache holds of a log, and what

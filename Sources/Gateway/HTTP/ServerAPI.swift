@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Wire
 
 /// The server API of `protocol.md` 7 as a pure function: from method, path, query and body to what

@@ -1,4 +1,5 @@
 import Engine
+import Ports
 import WebSockets
 import Wire
 

@@ -1,5 +1,6 @@
 import Engine
 import Glibc
+import Ports
 import WebSockets
 import Wire
 

@@ -1,4 +1,5 @@
 import Engine
+import Ports
 import Wire
 
 /// What the driver measures while it works: how long turns, deliveries, questions and writes take,

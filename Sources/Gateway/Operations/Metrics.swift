@@ -1,4 +1,5 @@
 import Engine
+import Ports
 import Wire
 
 /// What `/metrics` shows. Labels are bounded: they are words of this program, never of a client.

@@ -1,8 +1,8 @@
 import Cache
 import Chat
 import Crypto
-import Engine
 import Glibc
+import Ports
 import SQLite
 import Synchronization
 import Wire

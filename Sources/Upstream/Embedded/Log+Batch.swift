@@ -1,5 +1,5 @@
 import Cache
-import Engine
+import Ports
 import SQLite
 import Wire
 

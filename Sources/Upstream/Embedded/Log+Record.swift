@@ -1,8 +1,8 @@
 import Cache
 import Chat
 import Crypto
-import Engine
 import JSON
+import Ports
 import SQLite
 import Wire
 

@@ -1,5 +1,5 @@
-import Engine
 import JSON
+import Ports
 
 /// What a call asks to be changed of slot 0, whichever call it is. What is so already is no change.
 struct RecordChange {

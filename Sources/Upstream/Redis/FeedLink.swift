@@ -1,5 +1,5 @@
 import Dispatch
-import Engine
+import Ports
 import Synchronization
 import Wire
 

@@ -1,7 +1,7 @@
 import Chat
 import Crypto
-import Engine
 import JSON
+import Ports
 import Wire
 
 /// What a change of slot 0 comes to, upon a view of the conversation or for a new one: all that the

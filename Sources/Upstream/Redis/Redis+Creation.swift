@@ -1,6 +1,6 @@
 import Chat
 import Crypto
-import Engine
+import Ports
 import Wire
 
 /// New conversations, and the distinct one of some people.

@@ -1,5 +1,5 @@
 import Chat
-import Engine
+import Ports
 import Wire
 
 /// The reading half: every question but the lists is one script, and so one moment.

@@ -1,5 +1,5 @@
 import Chat
-import Engine
+import Ports
 import Wire
 
 /// A user's list of conversations. The key of it, in a slot of its own, holds every conversation in

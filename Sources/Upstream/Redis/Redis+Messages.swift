@@ -1,7 +1,7 @@
 import Chat
 import Crypto
-import Engine
 import JSON
+import Ports
 import Wire
 
 /// Messages: sent once, however often they are sent; edited by their author; deleted to a

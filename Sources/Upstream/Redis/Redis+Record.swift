@@ -1,7 +1,7 @@
 import Chat
 import Crypto
-import Engine
 import JSON
+import Ports
 import Wire
 
 /// Slot 0: title, metadata, participants and admins. Whatever one call changes of it is one change,

@@ -1,6 +1,6 @@
 import Chat
 import Crypto
-import Engine
+import Ports
 import Synchronization
 import Wire
 

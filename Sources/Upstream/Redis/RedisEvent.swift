@@ -1,6 +1,6 @@
 import Chat
-import Engine
 import JSON
+import Ports
 import Wire
 
 /// What goes over a channel: parts with their lengths (`5:hello`), which a script can put together

@@ -1,6 +1,6 @@
 import Chat
-import Engine
 import JSON
+import Ports
 import Wire
 
 /// A conversation as the scripts show it: slot 0, who takes part, the head, the last message and,

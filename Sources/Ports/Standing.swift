@@ -29,13 +29,13 @@ package struct Standing: Sendable {
     }
 
     /// Whether nothing of the log up to `head` is lacking, and nothing beyond it is known.
-    func knowsAll(upTo head: Head) -> Bool {
+    package func knowsAll(upTo head: Head) -> Bool {
         held == nil && !isOpen && self.head == head && asOf == head.rev
     }
 
     /// Gaps for the places. What the gateway lacks is as old as its lack, everything else is found
     /// now.
-    func gaps(_ places: Coverage, _ cause: GapCause) -> [Gap] {
+    package func gaps(_ places: Coverage, _ cause: GapCause) -> [Gap] {
         places.runs.map {
             Gap(
                 after: $0.low - 1, before: $0.high + 1, missing: $0.count, cause: cause,

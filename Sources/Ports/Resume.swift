@@ -14,10 +14,10 @@ package struct Resume: Sendable, Hashable {
     /// What the gateway lacks itself and is to send once it has it: gaps of cause `upstream`.
     package var owed = Coverage()
     /// The boundaries of `held` as text, where they were written already.
-    var boundaries: [UInt8]?
+    package var boundaries: [UInt8]?
 
     /// Gaps of cause `limit` are joined to at most this many: `protocol.md` 4.
-    static let gapLimit = 16
+    package static let gapLimit = 16
 
     /// For a holder of nothing: the latest messages. What is older is no gap, it lies below the
     /// oldest run.

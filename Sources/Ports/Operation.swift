@@ -114,17 +114,17 @@ package enum FeedEvent: Sendable, Hashable {
 
 extension FeedEvent {
     /// Whether a log begins with it.
-    var isBeginning: Bool {
+    package var isBeginning: Bool {
         if case .record(_, _, _, isNew: true) = self { true } else { false }
     }
 
     /// Of the log that changed, or ended; nil if none did.
-    var epoch: String? {
+    package var epoch: String? {
         if case .deleted(_, let epoch, _) = self { epoch } else { head?.epoch }
     }
 
     /// The value of the place that changed; nil if that is slot 0, or nothing changed.
-    var message: EncodedMessage? {
+    package var message: EncodedMessage? {
         if case .message(_, _, let message, _) = self { message } else { nil }
     }
 

@@ -86,7 +86,7 @@ package struct Page: Sendable, Hashable {
 
     /// The message at this place, if the page has it.
     /// - Complexity: O(log n).
-    func message(at seq: Int) -> EncodedMessage? {
+    package func message(at seq: Int) -> EncodedMessage? {
         let isAscending = (messages.first?.seq ?? 0) < (messages.last?.seq ?? 0)
         var rest = messages.indices
         while !rest.isEmpty {
