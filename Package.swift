@@ -14,6 +14,13 @@ func core(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: house)
 }
 
+/// What only measures, all of it in one folder.
+func measuring(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Sources/Measuring/\(name)",
+        swiftSettings: house)
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: house)
 }
@@ -76,20 +83,24 @@ let package = Package(
 
         // MARK: the load generator, alone and as the command `bench`; it shares no code with what
         // it measures but the reading of JSON
-        core("Bench", ["JSON", "CLinux"]),
+        measuring("Bench", ["JSON", "CLinux"]),
         // The cache without a gateway around it, beside plain C that does the same.
-        .target(name: "Recorder", dependencies: ["CSQLite"]),
-        core(
+        .target(
+            name: "Recorder", dependencies: ["CSQLite"], path: "Sources/Measuring/Recorder"),
+        measuring(
             "CacheBench",
             [
                 "Bench", "Recorder", "Cache", "SQLite", "Engine", "Ports", "Wire", "Chat", "JSON",
             ]),
         .executableTarget(
-            name: "gapless-bench", dependencies: ["Bench", "CacheBench"], swiftSettings: house),
+            name: "gapless-bench", dependencies: ["Bench", "CacheBench"],
+            path: "Sources/Measuring/gapless-bench", swiftSettings: house),
 
         // What a fan-out and what the cache could cost at the least, to be measured beside them.
-        .executableTarget(name: "gapless-limit"),
-        .executableTarget(name: "gapless-plain", dependencies: ["CSQLite"]),
+        .executableTarget(name: "gapless-limit", path: "Sources/Measuring/gapless-limit"),
+        .executableTarget(
+            name: "gapless-plain", dependencies: ["CSQLite"],
+            path: "Sources/Measuring/gapless-plain"),
 
         // MARK: tests
         // The program with a `malloc` that counts.

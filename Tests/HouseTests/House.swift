@@ -16,6 +16,9 @@ enum House {
         ["gapless", "gapless-bench", "gapless-example", "gapless-limit", "gapless-plain"],
     ]
 
+    /// Folders below `Sources` that are no target, but hold some.
+    static let folders: Set<String> = ["Measuring"]
+
     /// The targets without clock, thread, file or socket: the standard library and lower rows only.
     static let pure: Set<String> = [
         "JSON", "Chat", "Wire", "ClientCore", "Ports", "Engine", "Simulation",
@@ -64,9 +67,9 @@ enum House {
         "Sources/WebSockets/Watchers.swift",
         // The load generator: memory compared and searched, addresses of sockets, names in a
         // directory.
-        "Sources/Bench/Swarm/Bytes.swift",
-        "Sources/Bench/Swarm/Socket.swift",
-        "Sources/Bench/System/Files+Directories.swift",
+        "Sources/Measuring/Bench/Swarm/Bytes.swift",
+        "Sources/Measuring/Bench/Swarm/Socket.swift",
+        "Sources/Measuring/Bench/System/Files+Directories.swift",
     ]
 
     /// The files with a type that owns a thread, or is touched on one only, and is therefore

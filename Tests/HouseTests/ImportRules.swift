@@ -64,11 +64,13 @@ enum ImportRules {
         }
     }
 
-    /// Reads `core("Name", ["A", "B"])`.
+    /// Reads `core("Name", ["A", "B"])`, and the same of `measuring`.
     static func dependencies(manifest: String) -> [String: [String]] {
         var found: [String: [String]] = [:]
-        for call in manifest.split(separator: "core(", omittingEmptySubsequences: false).dropFirst()
-        {
+        let calls = ["core(", "measuring("].flatMap {
+            manifest.split(separator: $0, omittingEmptySubsequences: false).dropFirst()
+        }
+        for call in calls {
             let names = call.prefix { $0 != ")" }.split(
                 separator: "\"", omittingEmptySubsequences: false)
             let quoted = names.indices.filter { $0 % 2 == 1 }.map { String(names[$0]) }

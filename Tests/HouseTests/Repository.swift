@@ -18,10 +18,15 @@ struct Repository {
             code = SwiftCode(path.hasSuffix(".swift") ? text : "")
         }
 
-        /// The folder below `Sources`, which is the target's name.
+        /// The folder below `Sources`, or below one there that holds several, which is the
+        /// target's name.
         var target: String? {
-            let parts = path.split(separator: "/")
-            return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
+            var parts = path.split(separator: "/")[...]
+            guard parts.popFirst() == "Sources" else { return nil }
+            if parts.first.map({ House.folders.contains(String($0)) }) == true {
+                parts.removeFirst()
+            }
+            return parts.count > 1 ? parts.first.map(String.init) : nil
         }
     }
 
