@@ -118,6 +118,14 @@ export class Connection {
   /** Ends the connection for good. */
   close() { this.#lose(1000, undefined, false); }
 
+  /** The device lost its network: a socket that stands would only be silent for long. */
+  cut() {
+    const { phase } = this.#state;
+    if (phase === 'live' || phase === 'connecting') {
+      this.#lose(CloseCode.broken, 'this device is offline');
+    }
+  }
+
   /** Tries at once where it waits: the network came back, or a person asked. */
   wake() {
     if (this.#state.phase === 'waiting') this.#connect();

@@ -165,6 +165,7 @@ async function start() {
   connection.changed.listen(() => { askAgain(); });
   addEventListener('popstate', () => show(named()));
   addEventListener('online', () => connection.wake());
+  addEventListener('offline', () => connection.cut());
   document.addEventListener('visibilitychange', () => { if (!document.hidden) connection.wake(); });
   list.open();
   connection.open();

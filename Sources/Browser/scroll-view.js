@@ -138,10 +138,12 @@ export class ScrollView {
    *
    * @param {readonly Item[]} items  each id at most once
    * @param {boolean} [forceReloadVisible]  draws what is visible anew, whatever its hash
+   * @param {boolean} [leavesEnd]  a view that stands at the end does not follow it this time
    */
-  updateItems(items, forceReloadVisible = false) {
+  updateItems(items, forceReloadVisible = false, leavesEnd = false) {
     // The browser may not have told yet how far a person has scrolled.
     this.#scrolled();
+    if (leavesEnd) this.#isAtEnd = false;
     const holds = this.#isAtEnd ? [] : this.#holds();
     this.#items = items;
     this.#indices = new Map(items.map(({ id }, index) => [id, index]));
@@ -167,6 +169,17 @@ export class ScrollView {
     if (index === undefined || this.#isScrolling) return false;
     this.#layout(anchorAtEdge(index, edge, inset));
     return true;
+  }
+
+  /**
+   * Whether an item and all behind it fit the view.
+   *
+   * @param {string} id
+   */
+  fitsFrom(id) {
+    const index = this.#indices.get(id);
+    return index !== undefined
+      && this.#heights.total - this.#heights.before(index) <= this.#height;
   }
 
   /** Goes to the end and stays there. */

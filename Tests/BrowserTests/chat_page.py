@@ -8,6 +8,17 @@ from playwright.sync_api import expect
 RETURN = 30_000
 #: One page of history may take so long to come, in milliseconds.
 PATIENCE = 60_000
+HOLD = """method => {
+  const { send } = WebSocket.prototype;
+  const held = [];
+  WebSocket.prototype.send = function (text) {
+    if (text.includes(method)) held.push([this, text]); else send.call(this, text);
+  };
+  window.release = () => {
+    WebSocket.prototype.send = send;
+    for (const [socket, text] of held) if (socket.readyState === 1) socket.send(text);
+  };
+}"""
 WALK = pathlib.Path(__file__).with_name("walk.js").read_text()
 
 
@@ -73,6 +84,23 @@ class ChatPage:
         expect(bar.locator("span").first).to_be_attached()
         box = bar.bounding_box()
         bar.click(position={"x": box["width"] * share, "y": box["height"] / 2})
+
+    def lose_network(self):
+        """The device has no network any more, and the browser says so."""
+        self.page.context.set_offline(True)
+        # On a machine without any it would not: there it never had one.
+        self.page.evaluate("dispatchEvent(new Event('offline'))")
+
+    def regain_network(self):
+        self.page.context.set_offline(False)
+        self.page.evaluate("dispatchEvent(new Event('online'))")
+
+    def hold_requests(self, method):
+        """Keeps requests of a method from leaving, until `release_requests`."""
+        self.page.evaluate(HOLD, f'"{method}"')
+
+    def release_requests(self):
+        self.page.evaluate("release()")
 
     # What is waited for.
 

@@ -2,13 +2,13 @@ import { tombstones } from '../grouping.js';
 
 /** @import { Conversation } from '../conversation.js' */
 /** @import { Category, Grouping } from '../grouping.js' */
-/** @import { Item } from '../items.js' */
+/** @import { Item, MessageItem } from '../items.js' */
 /** @import { Message } from '../types.js' */
 
 /**
  * Messages that stand together and are shown as one row, oldest first.
  *
- * @typedef {{kind: 'fold', key: string, messages: Message[]}} FoldItem
+ * @typedef {{kind: 'fold', key: string, messages: Message[], isHeld: boolean}} FoldItem
  */
 
 /**
@@ -51,7 +51,7 @@ export class Folding {
         continue;
       }
       const { isRevealed } = grouping.at(row);
-      if (last?.row === row) folded.push(joined(folded.pop(), item.message));
+      if (last?.row === row) folded.push(joined(folded.pop(), item));
       else if (isRevealed && !last?.isRevealed) folded.push({ ...item, canFold: true });
       else folded.push(item);
       last = { row, isRevealed };
@@ -87,12 +87,15 @@ export class Folding {
 
 /**
  * @param {Item | FoldItem | undefined} before
- * @param {Message} message
+ * @param {MessageItem} item
  * @returns {FoldItem}
  */
-function joined(before, message) {
+function joined(before, { message, isHeld }) {
   const known = before?.kind === 'fold' ? before.messages
     : before?.kind === 'message' ? [before.message] : [];
+  const isWhole = isHeld && (before?.kind === 'fold' || before?.kind === 'message')
+    && before.isHeld;
   // The newest names it: older ones come as one reads back.
-  return { kind: 'fold', key: `fold ${message.id}`, messages: [...known, message] };
+  const messages = [...known, message];
+  return { kind: 'fold', key: `fold ${message.id}`, messages, isHeld: isWhole };
 }

@@ -4,23 +4,21 @@ import { Announcer } from './announcer.js';
 import { beginningElement, beginningSignature } from './beginning.js';
 import { adopt, element, setAttribute, setText, soon } from './dom.js';
 import { Folding } from './folding.js';
+import { messageKey } from './message-keys.js';
 import { rowElement, rowSignature } from './message-row.js';
+import { MissedBar } from './missed-bar.js';
 import { dayOf } from './moments.js';
-import { listRows, newestMessage } from './rows.js';
+import { Reading, shownRuns } from './reading.js';
+import { countMissed, gapOf, messageOf, newestSeq, seenBy, shows } from './row-content.js';
+import { listRows } from './rows.js';
 
 /** @import { Conversation } from '../conversation.js' */
 /** @import { Item } from '../items.js' */
-/** @import { Gap, Message } from '../types.js' */
+/** @import { Message } from '../types.js' */
 /** @import { RowContext } from './message-row.js' */
+/** @import { ListRow } from './row-content.js' */
 /** @import { Row } from './rows.js' */
 
-/**
- * @typedef {{kind: 'beginning', key: string}} BeginningRow
- * @typedef {{id: string, hash: string, isLoose: boolean, row: Row | BeginningRow}} ListRow
- */
-
-/** Who has read the newest message is named in conversations of at most this many people. */
-const SEEN_LIMIT = 20;
 /** The line above what is unread stands this far below the top, in pixels. */
 const UNREAD_INSET = 80;
 /** A message that was jumped to is marked for so long, in milliseconds. */
@@ -38,7 +36,12 @@ export class MessageList {
   #view;
   #announcer = new Announcer();
   #folding;
+  #reading = new Reading();
   #isPlaced = false;
+  /** The view is where reading goes on: what it shows is seen. */
+  #isOpen = false;
+  /** The page was away from the conversation until a moment ago. */
+  #isBack = false;
   #isUpward = true;
   #lastTop = 0;
   /** @type {number | null} */
@@ -87,7 +90,9 @@ export class MessageList {
     };
     this.scroller = element('div', {
       class: 'scroller', role: 'feed', 'aria-label': 'Messages', tabindex: 0,
-      onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
+      onkeydown: (/** @type {KeyboardEvent} */ event) => messageKey(event, {
+        scroller: this.scroller, at: (seq) => conversation.at(seq), ...this.#context,
+      }),
     });
     /** @type {ScrollView<ListRow>} */
     this.#view = new ScrollView({
@@ -96,9 +101,12 @@ export class MessageList {
     this.jump = element('button', {
       type: 'button', class: 'jump', hidden: true, onclick: () => this.#jumpToEnd(),
     });
+    this.missed = new MissedBar({
+      onFirst: () => this.#showFirstMissed(), onRead: () => this.#takeAsRead(),
+    });
     /** What to put on the page. */
     this.element = element('div', { class: 'messages' },
-      this.scroller, this.jump, this.#announcer.element);
+      this.scroller, this.missed.element, this.jump, this.#announcer.element);
     this.#watch();
   }
 
@@ -135,7 +143,7 @@ export class MessageList {
     this.#update();
     const id = this.#rowOf(seq)?.id;
     if (id === undefined) return false;
-    this.#isPlaced = true;
+    this.#isPlaced = this.#isOpen = true;
     if (wasHere) await this.#view.scrollToItemAnimated(id, 'center');
     else this.#view.scrollToItem(id, 'center');
     const row = this.#view.row(id);
@@ -151,7 +159,10 @@ export class MessageList {
     const onVisible = () => this.#moved();
     document.addEventListener('visibilitychange', onVisible);
     this.#stops = [
-      this.#conversation.changed.listen(this.#scheduleUpdate),
+      this.#conversation.changed.listen((reason) => {
+        if (reason === 'resumed') this.#isBack = true;
+        this.#scheduleUpdate();
+      }),
       this.#view.laidOut.listen(() => this.#moved()),
       () => document.removeEventListener('visibilitychange', onVisible),
     ];
@@ -161,14 +172,19 @@ export class MessageList {
   #update() {
     const conversation = this.#conversation;
     const { items } = conversation;
-    this.#noteNewest(items);
-    if (!this.#isPlaced && this.#isReady) this.#markUnread();
+    this.#reading.follow(conversation.have?.head.epoch);
+    const hasMissed = this.#noteNewest(items);
+    if (!this.#isPlaced && this.#isReady) this.#markUnread(items);
     const rows = listRows(this.#folding.fold(items, conversation), {
       dayOf, user: this.#context.user, unreadAfter: this.#unreadAfter,
-      seenBy: this.#seenBy(items.at(-1)),
+      seenBy: seenBy(conversation.people, items.at(-1), this.#context),
     });
     setAttribute(this.scroller, 'aria-busy', conversation.older === 'busy' || undefined);
-    this.#view.updateItems([this.#beginning(items), ...rows.map((row) => this.#listRow(row))]);
+    const wasAtEnd = this.#view.isAtEnd;
+    const listed = [this.#beginning(items), ...rows.map((row) => this.#listRow(row))];
+    this.#view.updateItems(listed, false, hasMissed);
+    // What fits below the last message seen is shown at once; for more, the place is kept.
+    if (hasMissed && wasAtEnd && this.#view.fitsFrom('unread')) this.#view.scrollToEnd();
     if (!this.#isPlaced && this.#isReady && items.length > 0) this.#open();
   }
 
@@ -179,20 +195,29 @@ export class MessageList {
    */
   #unfolded(id) {
     this.#update();
-    const row = this.#view.items.find((item) => holds(item.row, id));
+    const row = this.#view.items.find((item) => shows(item.row, id));
     const drawn = row && this.#view.row(row.id);
     const target = drawn?.matches('.fold') ? drawn.querySelector('button') : drawn;
     target?.focus({ preventScroll: true });
   }
 
-  /** @param {Item[]} items */
+  /**
+   * @param {Item[]} items
+   * @returns {boolean}  whether something came while nobody looked
+   */
   #noteNewest(items) {
-    const last = items.findLast((item) => item.kind === 'message');
-    const newest = last?.kind === 'message' ? last.message.seq : 0;
-    if (this.#isPlaced && newest > this.#newest) {
-      this.#announcer.announce(items, this.#newest, this.#context);
-    }
+    const newest = newestSeq(items);
+    const [before, isBack] = [this.#newest, this.#isBack];
     this.#newest = newest;
+    this.#isBack = false;
+    if (!this.#isPlaced || newest <= before) return false;
+    this.#announcer.announce(items, before, this.#context);
+    if (!this.#isOpen || !(isBack || document.hidden)) return false;
+    const count = countMissed(items, before, newest, this.#context.user);
+    if (count === 0) return false;
+    if (this.#reading.missed === null) this.#unreadAfter = before;
+    this.#reading.miss({ after: before, upTo: newest, count, isUnread: false });
+    return true;
   }
 
   /**
@@ -233,23 +258,65 @@ export class MessageList {
     return phase === 'live' && lastReadSeq !== null;
   }
 
-  /** Where reading goes on: a line above the first unread message, and the view there. */
-  #markUnread() {
-    const read = this.#conversation.lastReadSeq ?? 0;
-    this.#unreadAfter = read > 0 && read < this.#newest ? read : null;
+  /**
+   * Where reading goes on: a line above the first unread message, and the view there.
+   *
+   * @param {Item[]} items
+   */
+  #markUnread(items) {
+    const read = this.#read;
+    const newest = this.#newest;
+    this.#unreadAfter = read > 0 && read < newest ? read : null;
+    const count = countMissed(items, read, newest, this.#context.user);
+    if (read === 0 || count === 0) return;
+    this.#reading.miss({ after: read, upTo: newest, count, isUnread: true });
   }
 
   /** Brings the view to where reading goes on; that may have to be fetched first. */
   async #open() {
     this.#isPlaced = true;
-    if (this.#unreadAfter === null) {
-      this.#view.scrollToEnd();
-      return;
-    }
-    const isHere = await this.#conversation.loadAround(this.#unreadAfter + 1);
+    await this.#showLine(this.#unreadAfter);
+    if (this.#view.indexOf('unread') === undefined) this.#view.scrollToEnd();
+    this.#isOpen = true;
+    this.#moved();
+  }
+
+  /**
+   * Brings the line above what is unread near the top, so that what stands above it can be seen to
+   * have been read.
+   *
+   * @param {number | null} after  the last place above it
+   * @returns {Promise<boolean>}  whether what stands below it could be had
+   */
+  async #showLine(after) {
+    if (after === null) return false;
+    const isHere = await this.#conversation.loadAround(after + 1);
     if (isHere) this.#update();
-    // A row below the line, so that what stands above it can be seen to have been read.
-    if (!this.#view.scrollToItem('unread', 'top', UNREAD_INSET)) this.#view.scrollToEnd();
+    this.#view.scrollToItem('unread', 'top', UNREAD_INSET);
+    return isHere;
+  }
+
+  async #showFirstMissed() {
+    this.#unreadAfter = this.#reading.missed?.after ?? null;
+    this.#update();
+    const isHere = await this.#showLine(this.#unreadAfter);
+    if (!isHere) this.#onLost();
+    else this.scroller.focus({ preventScroll: true });
+  }
+
+  /** Somebody says that what they did not see is read. */
+  #takeAsRead() {
+    if (this.#conversation.phase !== 'live') return;
+    this.#conversation.markRead(this.#newest);
+    this.#reading.dismiss();
+    this.clearUnread();
+    this.scroller.focus({ preventScroll: true });
+  }
+
+  /** Up to where was read: sending says so too. */
+  get #read() {
+    const { items, lastReadSeq } = this.#conversation;
+    return Math.max(lastReadSeq ?? 0, newestSeq(items, this.#context.user));
   }
 
   /** The view moved, or what is in it changed. */
@@ -262,10 +329,11 @@ export class MessageList {
     if (this.jump.hidden === isAway) this.jump.hidden = !isAway;
     const count = Math.max(0, this.#newest - this.#seenNewest);
     setText(this.jump, count > 0 ? `${count} new ↓` : 'Latest ↓');
-    if (!this.#isPlaced || this.#view.isScrolling) return;
+    if (!this.#isOpen || this.#view.isScrolling) return;
     this.#noteVisible();
     this.#preload();
     if (!document.hidden) this.#markRead();
+    this.missed.draw(this.#reading.missed);
   }
 
   #noteVisible() {
@@ -295,15 +363,24 @@ export class MessageList {
     else if (load !== null) conversation.fill(load.gap, load.end);
   }
 
+  /** Notes what is on the screen, and moves the marker as far as that goes without a break. */
   #markRead() {
-    let seq = this.#view.isAtEnd ? this.#newest : 0;
-    const last = this.#view.lastWhole;
-    if (seq === 0 && last !== null) {
-      const { items } = this.#view;
-      const whole = items.slice(0, (this.#view.indexOf(last.id) ?? -1) + 1);
-      seq = messageOf(whole.findLast(({ row }) => messageOf(row))?.row)?.seq ?? 0;
-    }
-    if (seq > (this.#conversation.lastReadSeq ?? 0)) this.#conversation.markRead(seq);
+    const { visible, lastWhole, items } = this.#view;
+    const conversation = this.#conversation;
+    const last = this.#view.indexOf(lastWhole?.id ?? '');
+    const { have, phase } = conversation;
+    if (visible === null || last === undefined || !have) return;
+    const { floor } = have.head;
+    const read = Math.max(this.#read, floor - 1);
+    const runs = shownRuns(items, visible.first, last, {
+      isFromStart: !conversation.hasOlder,
+      // Who has read nothing begins where they come in; what is older is history to them.
+      beginsHere: this.#read === 0 && conversation.gaps.length === 0,
+    });
+    this.#reading.see(runs, { floor, read });
+    if (phase !== 'live' || conversation.lastReadSeq === null) return;
+    const seq = this.#reading.upTo(read);
+    if (seq > conversation.lastReadSeq) conversation.markRead(seq);
   }
 
   #jumpToEnd() {
@@ -311,88 +388,6 @@ export class MessageList {
     if (last) this.#view.scrollToItemAnimated(last.id, 'bottom');
   }
 
-  /**
-   * Arrow keys go from message to message; `r`, `e` and Delete act on the one that has the focus.
-   *
-   * @param {KeyboardEvent} event
-   */
-  #key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const target = /** @type {HTMLElement} */ (event.target);
-    const row = /** @type {HTMLElement | null} */ (target.closest('.message'));
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined) {
-      const next = this.#neighbour(row, step);
-      if (next) {
-        event.preventDefault();
-        next.focus();
-      }
-      return;
-    }
-    const message = row && row === target && this.#conversation.at(Number(row.dataset.seq));
-    if (!message || message.deleted) return;
-    const isOwn = message.author === this.#context.user;
-    if (event.key === 'r') this.#context.onReply(message);
-    else if (event.key === 'e' && isOwn) this.#context.onEdit(message);
-    else if (event.key === 'Delete' && isOwn) this.#context.onDelete(message);
-    else return;
-    event.preventDefault();
-  }
-
-  /**
-   * The message above or below one; without one the last that is in view.
-   *
-   * @param {HTMLElement | null} row
-   * @param {number} step
-   */
-  #neighbour(row, step) {
-    const drawn = /** @type {HTMLElement[]} */ ([...this.scroller.querySelectorAll('.message')]);
-    if (row) return drawn[drawn.indexOf(row) + step];
-    const { bottom } = this.scroller.getBoundingClientRect();
-    return drawn.findLast((each) => each.getBoundingClientRect().bottom <= bottom + 1);
-  }
-
   /** @param {number} seq */
   #rowOf(seq) { return this.#view.items.find(({ row }) => messageOf(row)?.seq === seq); }
-
-  /** @param {Item} [last] */
-  #seenBy(last) {
-    const { people } = this.#conversation;
-    if (last?.kind !== 'message' || people.size > SEEN_LIMIT) return [];
-    const { author, seq } = last.message;
-    if (author !== this.#context.user) return [];
-    return [...people.values()]
-      .filter(({ id, lastReadSeq = 0 }) => id !== author && lastReadSeq >= seq)
-      .map(({ id }) => this.#context.nameOf(id));
-  }
-}
-
-/**
- * @param {Row | BeginningRow | undefined} row
- * @returns {Message | undefined}
- */
-function messageOf(row) {
-  const item = row?.kind === 'item' ? row.item : undefined;
-  return item?.kind === 'message' || item?.kind === 'fold' ? newestMessage(item) : undefined;
-}
-
-/**
- * Whether a row shows a message, by itself or with others.
- *
- * @param {Row | BeginningRow} row
- * @param {string} id
- */
-function holds(row, id) {
-  if (row.kind !== 'item') return false;
-  const { item } = row;
-  return item.kind === 'fold' ? item.messages.some((message) => message.id === id)
-    : item.kind === 'message' && item.message.id === id;
-}
-
-/**
- * @param {Row | BeginningRow} row
- * @returns {Gap | undefined}
- */
-function gapOf(row) {
-  return row.kind === 'item' && row.item.kind === 'gap' ? row.item.gap : undefined;
 }

@@ -1,0 +1,88 @@
+import { newestMessage } from './rows.js';
+
+/** @import { Item } from '../items.js' */
+/** @import { RowContext } from './message-row.js' */
+/** @import { Gap, Message, Participant } from '../types.js' */
+/** @import { Row } from './rows.js' */
+
+/**
+ * What the rows of a message list are about.
+ *
+ * @typedef {{kind: 'beginning', key: string}} BeginningRow
+ * @typedef {{id: string, hash: string, isLoose: boolean, row: Row | BeginningRow}} ListRow
+ */
+
+/** Who has read the newest message is named in conversations of at most this many people. */
+const SEEN_LIMIT = 20;
+
+/**
+ * @param {Row | BeginningRow | undefined} row
+ * @returns {Message | undefined}
+ */
+export function messageOf(row) {
+  const item = row?.kind === 'item' ? row.item : undefined;
+  return item?.kind === 'message' || item?.kind === 'fold' ? newestMessage(item) : undefined;
+}
+
+/**
+ * Whether a row shows a message, by itself or with others.
+ *
+ * @param {Row | BeginningRow} row
+ * @param {string} id
+ */
+export function shows(row, id) {
+  if (row.kind !== 'item') return false;
+  const { item } = row;
+  return item.kind === 'fold' ? item.messages.some((message) => message.id === id)
+    : item.kind === 'message' && item.message.id === id;
+}
+
+/**
+ * @param {Row | BeginningRow} row
+ * @returns {Gap | undefined}
+ */
+export function gapOf(row) {
+  return row.kind === 'item' && row.item.kind === 'gap' ? row.item.gap : undefined;
+}
+
+/**
+ * The place of the newest message, of one author or of all; 0 if there is none.
+ *
+ * @param {Item[]} items
+ * @param {string | null} [author]
+ */
+export function newestSeq(items, author) {
+  const last = items.findLast((item) => item.kind === 'message'
+    && (author === undefined || item.message.author === author));
+  return last?.kind === 'message' ? last.message.seq : 0;
+}
+
+/**
+ * The names of those who have read the newest message, if it is the user's own.
+ *
+ * @param {ReadonlyMap<string, Participant>} people
+ * @param {Item | undefined} last
+ * @param {RowContext} context
+ */
+export function seenBy(people, last, { user, nameOf }) {
+  if (last?.kind !== 'message' || people.size > SEEN_LIMIT) return [];
+  const { author, seq } = last.message;
+  if (author !== user) return [];
+  return [...people.values()]
+    .filter(({ id, lastReadSeq = 0 }) => id !== author && lastReadSeq >= seq)
+    .map(({ id }) => nameOf(id));
+}
+
+/**
+ * How many messages of others came behind a place, as far as that is known.
+ *
+ * @param {Item[]} items
+ * @param {number} after
+ * @param {number} newest
+ * @param {string | null} user
+ */
+export function countMissed(items, after, newest, user) {
+  const others = items.filter((item) => item.kind === 'message' && item.message.seq > after
+    && (item.message.author === user || item.message.deleted));
+  return newest - after - others.length;
+}
