@@ -44,9 +44,19 @@ extension Engine {
             guard let head = heads.first(where: { $0.key.isSameID(stream.id) })?.value else {
                 return vanished(stream)
             }
-            if head.epoch != stream.state?.head.epoch { replaced(stream, head) }
+            if head.epoch != stream.state?.head.epoch { return replaced(stream, head) }
+            goOnUnmarked(stream, at: head)
         default: preconditionFailure("the upstream answered a question with something else")
         }
+    }
+
+    /// The log is the same and has gone on so far that it keeps no mark of where the stream stands:
+    /// behind is not lost, and what changed since is read without a mark.
+    private func goOnUnmarked(_ stream: Stream, at head: Head) {
+        guard let state = stream.state, head.rev > state.head.rev else { return }
+        stream.mirror?.readTo = state.position
+        stream.mirror?.readTo?.mark = ""
+        stream.mirror?.next = .chain
     }
 
     /// Record and head as the origin has them now: the stream begins there, or jumps there.
@@ -106,12 +116,10 @@ extension Engine {
             stream.mirror?.readsOn()
             return arrive(at: changes.head, stream)
         }
-        guard let mark = changes.mark, changes.upTo > (mirror.readTo ?? state.position).rev else {
-            // Without a mark at its end a part can't be continued from.
-            return fallBack(stream)
-        }
+        guard changes.upTo > (mirror.readTo ?? state.position).rev else { return fallBack(stream) }
         var end = changes.head
-        (end.rev, end.mark) = (changes.upTo, mark)
+        // Far behind, a part may end where the log keeps no mark any more.
+        (end.rev, end.mark) = (changes.upTo, changes.mark ?? "")
         stream.mirror?.readTo = end
         // What the feed has told without a break reaches back to here: the chain need not go on.
         if let reached = stream.mirror?.reach(after: end), reached.rev >= changes.head.rev {

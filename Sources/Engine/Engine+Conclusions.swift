@@ -150,8 +150,12 @@ extension Engine {
             }
             stream.add(session)
         }
-        if case .subscribeMessages(_, _?, _) = call.request {
-            if answer.isReset { figures.resets += 1 } else { figures.resumes += 1 }
+        if case .subscribeMessages(_, let have?, _) = call.request {
+            if answer.isReset {
+                noteReset(reason(toReset: have, stream, state), stream.id, 1)
+            } else {
+                figures.resumes += 1
+            }
         }
         stream.owe(answer.owed, to: session)
         if stream.isOpen { stream.hasSaidOpen = true }

@@ -81,6 +81,7 @@ extension Engine {
     func replaced(_ stream: Stream, _ head: Head) {
         drop(stream)
         let listed = stream.listed
+        noteReset(.replaced, stream.id, stream.subscribers.count)
         end(stream, with: ServerFrame.reset(conversation: stream.id, head: head))
         unlist(stream.id, stream.state?.record.participants ?? [])
         guard listed > 0 else { return }

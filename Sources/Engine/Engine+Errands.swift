@@ -70,7 +70,8 @@ extension Engine {
             ask(
                 .errand(errand, subject),
                 .changes(
-                    conversation: stream.id, since: from.rev, mark: from.mark, limit: sync.page),
+                    conversation: stream.id, since: from.rev,
+                    mark: from.rev > 0 && from.mark.isEmpty ? nil : from.mark, limit: sync.page),
                 rank(of: stream))
         case (.vouching, let state?):
             ask(

@@ -205,6 +205,7 @@ extension Engine {
         guard let stream = streams[conversation.id], let state = stream.state,
             state.head.epoch != head.epoch
         else { return }
+        noteReset(.replaced, stream.id, stream.subscribers.count)
         end(stream, with: ServerFrame.reset(conversation: conversation, head: head))
     }
 

@@ -21,7 +21,10 @@ package struct Figures: Sendable {
     package var awaitedInVain = 0
     /// Subscriptions answered, by whether the holder's log was confirmed.
     package var resumes = 0
-    package var resets = 0
+    /// Subscriptions that were told to forget what they held.
+    package var resets: [ResetReason: Int] = [:]
+    /// What is yet to be said of it.
+    var incidents: [Incident] = []
     /// Of those that were confirmed, the ones answered from memory.
     package var remembered = 0
     /// Questions to an origin that lives elsewhere.

@@ -37,6 +37,7 @@ extension Driver {
             residentBytes: Process.residentBytes(), processorSeconds: Process.processorSeconds(),
             descriptors: Process.descriptors(), descriptorLimit: Process.descriptorLimit(),
             logLines: lines.written, suppressedLines: lines.suppressed,
+            faults: upstream.faults,
             offlineFor: engine.unlinkedSince.map {
                 Double(now.milliseconds - $0.milliseconds) / 1000
             },

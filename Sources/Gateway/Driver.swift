@@ -298,6 +298,14 @@ final class Driver {
         }
         if ticks % 600 == 0 { log.endMinute() }
         engine.tick(at: now())
+        for incident in engine.takeIncidents() {
+            log.warning(
+                "reset",
+                [
+                    "conversation": incident.conversation, "reason": incident.reason.rawValue,
+                    "subscriptions": "\(incident.subscriptions)",
+                ])
+        }
     }
 
     /// Without this a gateway that is not ready gets no traffic, and without traffic it would never

@@ -131,6 +131,11 @@ extension MirrorWorld {
         }
     }
 
+    /// The origin keeps marks of the newest changes alone.
+    package func forgetMarks(butFor count: Int, of conversation: String = "c1") {
+        origin.forgetMarks(butFor: count, of: conversation)
+    }
+
     /// The feed loses what it would have told next, and says nothing.
     package func loseFeed(_ gateway: Int = 0, _ conversation: String = "c1") {
         _ = gateways[gateway].link.deliver(.max)

@@ -54,7 +54,7 @@ extension ModelLog {
     package func changes(
         since: Int, mark: String?, limit: Int
     ) throws(RequestError) -> Changes {
-        guard since <= rev, mark.map({ $0 == self.mark(at: since) }) ?? true else {
+        guard since <= rev, mark.map({ confirms($0, at: since) }) ?? true else {
             throw RequestError(.conflict, "since: this log has no such change")
         }
         let slots = ([0] + stride(from: floor, through: highest, by: 1))
@@ -66,7 +66,12 @@ extension ModelLog {
         return Changes(
             messages: taken.filter { $0 > 0 }.map { message($0) },
             record: taken.contains(0) ? record() : nil, head: head, upTo: upTo,
-            mark: self.mark(at: upTo), more: more)
+            mark: upTo > base ? self.mark(at: upTo) : nil, more: more)
+    }
+
+    /// A mark that is not kept any more proves nothing.
+    private func confirms(_ mark: String, at rev: Int) -> Bool {
+        (rev == 0 || rev > base) && mark == self.mark(at: rev)
     }
 
     // MARK: - Pages

@@ -37,6 +37,8 @@ package struct ModelLog: Sendable {
     private var revs: [[Int]] = [[]]
     /// The commit that deleted the conversation.
     package var ended: Int?
+    /// The last change whose mark is not kept any more.
+    package var base = 0
     /// How far each user has read, and the commit that said so.
     package var markers: [String: [(commit: Int, seq: Int)]] = [:]
 

@@ -18,6 +18,13 @@ extension Origin {
                 commit: commit))
     }
 
+    /// The log keeps no marks any more but those of the newest `count` changes.
+    package mutating func forgetMarks(butFor count: Int, of conversation: String) {
+        guard var log = log(conversation) else { return }
+        log.base = max(0, log.rev - count)
+        put(log)
+    }
+
     /// Everything is gone, and nobody is told.
     package mutating func empty() {
         beginCommit()
@@ -31,7 +38,7 @@ extension Origin {
     /// Somebody took values from `head`: if the log has lost them, it gets another epoch.
     package mutating func disown(_ head: Head, _ conversation: String) -> [String: Head] {
         guard var log = log(conversation) else { return [:] }
-        if log.epoch == head.epoch, !log.has(head) {
+        if log.epoch == head.epoch, head.rev > log.base, !log.has(head) {
             beginCommit()
             log.ended = commit
             put(log)

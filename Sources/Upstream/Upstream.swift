@@ -48,6 +48,9 @@ package protocol Upstream: AnyObject, Sendable {
     /// The word of the configuration: `embedded`, `redis`, …
     var kind: String { get }
 
+    /// What went wrong so far. From any thread.
+    var faults: UpstreamFaults { get }
+
     /// Begins to deliver. Called once.
     func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void)
 
@@ -70,8 +73,9 @@ package protocol Upstream: AnyObject, Sendable {
     func unsubscribeList(of user: String)
 
     /// Somebody took values from `head`, and the log seems to have lost them. If it still is in the
-    /// epoch of `head` and has not (or no longer) the mark of `head` at its rev, it gets a new
-    /// epoch; otherwise nothing happens, so that whoever comes second does no harm. Answered by
+    /// epoch of `head` and ends below its rev, or has another mark there, it gets a new epoch;
+    /// otherwise nothing happens, so that neither who comes second does harm, nor who is so far
+    /// behind that the log keeps no mark of that rev any more. Answered by
     /// `answered` with the `heads` of this one conversation as they are then.
     func disown(_ head: Head, conversation: String, token: UInt64)
 
@@ -84,6 +88,8 @@ package protocol Upstream: AnyObject, Sendable {
 
 /// What an upstream does that can't lose anything.
 extension Upstream {
+    package var faults: UpstreamFaults { UpstreamFaults() }
+
     package func unsubscribe(_ conversation: String) {}
 
     package func subscribeList(of user: String) {}

@@ -132,6 +132,27 @@ import Wire
         try world.settle()
     }
 
+    @Test(arguments: [1, 100]) func whoIsBehindTheMarksCatchesUp(page: Int) throws {
+        let world = try MirrorStory.begin(messages: 5, gateways: 2) { $0.page = page }
+        try world.subscribe(0)
+        try world.join(1, gateway: 1)
+        try world.subscribe(1)
+        let before = world.head()
+        world.hold(.link)
+        try world.cut()
+        try world.change(3)
+        try world.say(20)
+        world.forgetMarks(butFor: 2)
+        try world.release(.link)
+        try world.pass(60)
+        // The log is sound: nobody has to forget anything, here or at another gateway.
+        #expect(world.head()?.epoch == before?.epoch)
+        for client in 0...1 {
+            #expect(world.held(by: client) == .init(asOf: 27, runs: [[1, 25]]))
+        }
+        try world.settle()
+    }
+
     @Test func aForkBelowWhatWasTakenOnTopOfAHole() throws {
         let world = try MirrorStory.begin(messages: 5)
         try world.subscribe(0)

@@ -164,7 +164,35 @@ import Wire
         #expect(try after.disown(common, of: "c1").epoch == forked.epoch, "it has that one")
         let disowned = try after.disown(lost, of: "c1")
         #expect(disowned.epoch != forked.epoch && disowned.rev == forked.rev)
+        #expect(after.upstream.faults.newEpochs == [.forked: 1])
         #expect(try after.disown(lost, of: "c1") == disowned, "whoever comes second does no harm")
+    }
+
+    @Test func whoIsBehindTheMarksGivesASoundLogNoNewEpoch() throws {
+        let subject = try subject()
+        try subject.conversation()
+        for number in 1...5 { try subject.send("\(number)") }
+        let seen = try subject.head()
+        for number in 6...20 { try subject.send("\(number)") }
+        let head = try subject.head()
+        // What trimming does, far behind the messages.
+        let marks = "gapless:{c1}:marks"
+        try server.ask(
+            "EVAL", "redis.call('SET', KEYS[1], redis.call('GETRANGE', KEYS[1], 80, -1))", "1",
+            marks)
+        try server.ask("HSET", "gapless:{c1}:meta", "base", "10")
+
+        #expect(refusal { try subject.changes(since: seen.rev, mark: seen.mark) } == .conflict)
+        #expect(try subject.disown(seen, of: "c1") == head)
+        #expect(subject.upstream.faults.newEpochs == [:])
+        let part = try subject.changes(since: seen.rev, mark: nil, limit: 3)
+        #expect(part.upTo == 9 && part.mark == nil && part.more)
+        #expect(try subject.changes(since: part.upTo, mark: nil).messages.count == 12)
+
+        var lost = head
+        lost.rev += 1
+        #expect(try subject.disown(lost, of: "c1").epoch != head.epoch)
+        #expect(subject.upstream.faults.newEpochs == [.rewound: 1])
     }
 
     @Test func anEntryWithoutItsConversationIsNotListed() throws {

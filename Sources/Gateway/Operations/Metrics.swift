@@ -1,5 +1,6 @@
 import Engine
 import Ports
+import Upstream
 import Wire
 
 /// What `/metrics` shows. Labels are bounded: they are words of this program, never of a client.
@@ -75,6 +76,14 @@ extension Exposition {
                 "gapless_origin_fetches_total", snapshot.figures.fetches[kind] ?? 0,
                 ["kind": kind.rawValue])
         }
+        head(
+            "gapless_new_epochs_total", "counter",
+            "Logs that this gateway gave a new epoch because they had lost changes, by reason.")
+        for reason in NewEpochReason.allCases {
+            sample(
+                "gapless_new_epochs_total", snapshot.faults.newEpochs[reason] ?? 0,
+                ["reason": reason.rawValue])
+        }
         counter(
             "gapless_origin_fetch_failures_total", "Calls of the origin that it did not answer.",
             measurements.failedFetches)
@@ -149,9 +158,14 @@ extension Exposition {
         counter(
             "gapless_resumes_remembered_total", "Of these, the ones answered from memory.",
             snapshot.figures.remembered)
-        counter(
-            "gapless_resets_total", "Subscriptions whose have the log did not confirm.",
-            snapshot.figures.resets)
+        head(
+            "gapless_resets_total", "counter",
+            "Subscriptions that were told to forget what they held, by reason.")
+        for reason in ResetReason.allCases {
+            sample(
+                "gapless_resets_total", snapshot.figures.resets[reason] ?? 0,
+                ["reason": reason.rawValue])
+        }
         counter(
             "gapless_sheds_total", "Times that a slow reader's events became a gap.",
             snapshot.figures.shed)

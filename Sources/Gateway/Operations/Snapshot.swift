@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Upstream
 import Wire
 
 /// The gateway's state at one moment, as health and metrics show it. Taken on the loop.
@@ -38,6 +39,8 @@ struct Snapshot: Sendable {
     var logLines: [Configuration.Log.Level: Int]
     var suppressedLines: Int
 
+    /// What went wrong at the upstream.
+    var faults = UpstreamFaults()
     /// Seconds for which the feed has been offline; nil if it is not.
     var offlineFor: Double?
     /// Seconds that the feed may be offline before readiness fails.

@@ -25,6 +25,7 @@ package final class Redis: Upstream {
     private let troubles: Troubles
     private let outlet = Outlet()
     private let notice: @Sendable (RedisNotice) -> Void
+    private let seenFaults = Mutex(UpstreamFaults())
     private let identifiers = Mutex(IdentifierSource())
 
     /// - Parameter notice: called with lines for the log, on threads of the upstream's own.
@@ -70,6 +71,8 @@ package final class Redis: Upstream {
 
     /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
     package var trouble: String? { troubles.first ?? servers.trouble }
+
+    package var faults: UpstreamFaults { seenFaults.withLock { $0 } }
 
     /// When the feed was last heard, be it an event or the answer to a ping; nil until then. In a
     /// cluster it is the feed that is longest silent.
@@ -179,10 +182,20 @@ package final class Redis: Upstream {
         run(.disown, of: conversation, texts + [mark, Array(Random.hex(8).utf8)]) { result in
             let heads = result.flatMap { answer -> Result<HistoryAnswer, RequestError> in
                 guard let head = Head(answer[1]) else { return .failure(.unreadable) }
+                if let reason = answer[2].string.flatMap(NewEpochReason.init) {
+                    self.gave(conversation, reason)
+                }
                 return .success(.heads([conversation: head]))
             }
             self.answer(question, heads)
         }
+    }
+
+    /// A log has a new epoch from us.
+    private func gave(_ conversation: String, _ reason: NewEpochReason) {
+        seenFaults.withLock { $0.newEpochs[reason, default: 0] += 1 }
+        let text = "gave the log of conversation \(conversation) a new epoch: \(reason.rawValue)"
+        notice(RedisNotice(.error, text))
     }
 
     // MARK: scripts

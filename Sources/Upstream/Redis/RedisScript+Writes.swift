@@ -208,16 +208,20 @@ extension RedisScript {
         return {'done', reading(log, user)}
         """
 
-    /// Arguments: epoch, rev and mark that somebody saw, new epoch.
+    /// Arguments: epoch, rev and mark that somebody saw, new epoch. A change whose mark was cut is
+    /// no reason: who saw it is behind, and the log is sound. Answers with why the log got a new
+    /// epoch (empty: it did not).
     static let disownBody = """
         local epoch, rev, mark, newEpoch = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
         local log = open()
         if not log then return {'absent'} end
-        if log.epoch == epoch and not has(log, rev, mark) then
+        local reason = ''
+        if log.epoch == epoch and rev > log.base and not has(log, rev, mark) then
+          reason = rev > log.rev and 'rewound' or 'forked'
           log.epoch = newEpoch
           redis.call('HSET', META, 'epoch', newEpoch)
         end
-        return {'done', head(log)}
+        return {'done', head(log), reason}
         """
 
     /// Takes a conversation off a user's list, unless the entry is not the one that was seen. Key:

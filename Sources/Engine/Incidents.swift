@@ -1,0 +1,57 @@
+import Chat
+import Wire
+
+/// Why a holder had to forget what it held.
+package enum ResetReason: String, Sendable, Hashable, CaseIterable {
+    /// What it holds is of a log that had the name before.
+    case epoch
+    /// It saw changes that the log has not.
+    case ahead
+    /// The log has another mark at that change, or keeps none so far back.
+    case mark
+    /// Neither the cache nor, in time, the origin said whether it is of this log.
+    case unanswered
+    /// The log got another epoch while it watched.
+    case replaced
+}
+
+/// Something that whoever runs the gateway is to know of, for the log.
+package struct Incident: Sendable, Hashable {
+    package var conversation: String
+    package var reason: ResetReason
+    /// How many subscriptions were told to forget.
+    package var subscriptions: Int
+
+    /// Those that wait to be said; beyond, they are counted alone.
+    static let limit = 1000
+}
+
+extension Engine {
+    /// What happened since the last call.
+    package func takeIncidents() -> [Incident] {
+        defer { figures.incidents = [] }
+        return figures.incidents
+    }
+
+    /// Subscribers of a conversation are told to forget what they hold.
+    func noteReset(_ reason: ResetReason, _ conversation: String, _ subscriptions: Int) {
+        figures.resets[reason, default: 0] += subscriptions
+        guard figures.incidents.count < Incident.limit else { return }
+        figures.incidents.append(
+            Incident(
+                conversation: conversation, reason: reason, subscriptions: subscriptions))
+    }
+
+    /// Why what the holder says was not confirmed.
+    func reason(toReset have: Have, _ stream: Stream, _ state: Stream.State) -> ResetReason {
+        let seen = have.head
+        if seen.epoch != state.head.epoch { return .epoch }
+        if seen.rev > state.head.rev { return .ahead }
+        guard let mirror = stream.mirror, seen.rev != state.position.rev, seen.rev > 0,
+            have.asOf <= seen.rev
+        else { return .mark }
+        let claim = Mirror.Claim(rev: seen.rev, mark: seen.mark)
+        let isRefused = mirror.verdicts[claim] == false || stream.tail.confirms(seen) == false
+        return isRefused ? .mark : .unanswered
+    }
+}

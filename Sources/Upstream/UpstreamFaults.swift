@@ -1,0 +1,15 @@
+/// Why a log was given a new epoch.
+package enum NewEpochReason: String, Sendable, Hashable, CaseIterable {
+    /// It ends below changes that somebody took from it.
+    case rewound
+    /// It has other changes in their place.
+    case forked
+}
+
+/// What went wrong at an upstream since the start, for metrics.
+package struct UpstreamFaults: Sendable, Hashable {
+    /// Logs that got a new epoch from this gateway.
+    package var newEpochs: [NewEpochReason: Int] = [:]
+
+    package init() {}
+}
