@@ -57,13 +57,7 @@ extension Driver {
                     request.method == .get ? "websocket" : "GET"))
             return responder.respond(response)
         }
-        guard door.mayUseAPI(request.headers) else {
-            var response = HTTPResponse.error(
-                RequestError(
-                    .unauthorized, "Authorization: Bearer and an API key, or X-API-Key, is needed"))
-            response.headers.append(.init("WWW-Authenticate", "Bearer"))
-            return responder.respond(response)
-        }
+        guard door.mayUseAPI(request.headers) else { return responder.respond(.keyNeeded) }
         let api = ServerAPI(messageLimit: configuration.limits.message)
         do throws(ServerAPI.Failure) {
             let call = try api.call(
@@ -78,9 +72,7 @@ extension Driver {
         }
     }
 
-    func bodyLimit(_ listener: String, _ headers: HTTPHeaders) -> Int? {
-        door.bodyLimit(listener, headers)
-    }
+    func admit(_ request: RequestHead) -> Admission { door.admit(request) }
 
     private func perform(_ call: ServerAPI.Call, _ responder: HTTPResponder) {
         switch call {
@@ -178,6 +170,15 @@ extension HTTPResponse {
         if let after = error.after {
             response.headers.append(.init("Retry-After", String(max(1, (after + 999) / 1000))))
         }
+        return response
+    }
+
+    /// What whoever has no key of the server API is told.
+    static var keyNeeded: HTTPResponse {
+        var response = HTTPResponse.error(
+            RequestError(
+                .unauthorized, "Authorization: Bearer and an API key, or X-API-Key, is needed"))
+        response.headers.append(.init("WWW-Authenticate", "Bearer"))
         return response
     }
 

@@ -253,7 +253,7 @@ private final class Service {
             Listener(
                 name: "internal", address: listen.internal.host,
                 port: UInt16(listen.internal.port), serves: .http,
-                isShared: configuration.upstream.kind != .embedded),
+                isShared: configuration.upstream.kind != .embedded, countsRequests: false),
         ]
     }
 }
@@ -305,5 +305,6 @@ extension ServerLimits {
     fileprivate init(_ limits: Configuration.Limits) {
         self.init()
         inboundFrame = limits.inboundFrame
+        httpConnections = limits.httpConnections
     }
 }

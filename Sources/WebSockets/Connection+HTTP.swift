@@ -5,6 +5,8 @@ struct Exchange {
     var head: HTTPRequestHead?
     /// Bytes of `input` that were searched for the end of the head.
     var searched = 0
+    /// That came before the head.
+    var emptyLines = 0
     var keepsAlive = true
     /// Set while input is being read, so that an answer within a call does not read on itself.
     var isReading = false
@@ -30,11 +32,11 @@ extension Connection {
     }
 
     /// Reads as many requests as are there and can be answered at once.
-    private func readRequests() {
+    func readRequests() {
         guard !exchange.isReading else { return }
         exchange.isReading = true
         defer { exchange.isReading = false }
-        while phase == .head ? readHead() : phase == .body && readBody() {}
+        while !isThrottled, phase == .head ? readHead() : phase == .body && readBody() {}
         if phase == .open, !input.isEmpty {
             // What came behind the handshake is already frames.
             let rest = input
@@ -43,10 +45,19 @@ extension Connection {
         }
     }
 
+    /// An empty line before a request is a habit of old clients (RFC 9112 2.2), many are nobody's.
+    private static let emptyLineLimit = 4
+
     /// - Returns: whether a head was there.
     private func readHead() -> Bool {
-        // An empty line before a request is a habit of old clients (RFC 9112 2.2).
-        while exchange.searched == 0, input.starts(with: [0x0D, 0x0A]) { input.removeFirst(2) }
+        while exchange.searched == 0, input.starts(with: [0x0D, 0x0A]) {
+            exchange.emptyLines += 1
+            guard exchange.emptyLines <= Self.emptyLineLimit else {
+                refuse(400, "more than \(Self.emptyLineLimit) empty lines before a request")
+                return false
+            }
+            input.removeFirst(2)
+        }
         guard let end = HTTPRequestHead.end(in: input, searched: exchange.searched) else {
             exchange.searched = input.count
             if input.count > server.limits.head { refuse(431, "head above its limit") }
@@ -57,6 +68,7 @@ extension Connection {
             return true
         }
         exchange.searched = 0
+        exchange.emptyLines = 0
         exchange.number &+= 1
         do {
             let head = try HTTPRequestHead(
@@ -77,15 +89,30 @@ extension Connection {
         guard listener.serves.contains(.http) else {
             throw HTTPRequestHead.Refusal(426, "only WebSockets are served here")
         }
-        guard HTTPMethod(rawValue: head.method) != nil else {
+        guard let method = HTTPMethod(rawValue: head.method) else {
             throw HTTPRequestHead.Refusal(405, "method not known")
         }
-        let limit =
-            server.delegate?.bodyLimit(listener.name, head.headers) ?? server.limits.httpBody
+        guard enterCount() else { return sendLast(.tooManyRequests(server.limits)) }
+        let request = RequestHead(
+            listener: listener.name, method: method, path: head.path, headers: head.headers,
+            hasBody: head.contentLength > 0)
+        switch server.delegate?.admit(request) {
+        case .accept(let limit, let isFree): try accept(head, limit: limit, isFree: isFree)
+        case .refuse(let response): sendLast(response)
+        case nil: abandon()
+        }
+    }
+
+    private func accept(
+        _ head: HTTPRequestHead, limit: Int?, isFree: Bool
+    ) throws(HTTPRequestHead.Refusal) {
+        let limit = limit ?? server.limits.httpBody
         guard head.contentLength <= limit else {
-            throw HTTPRequestHead.Refusal(413, "body above \(limit) bytes")
+            throw HTTPRequestHead.Refusal(
+                413, "body: \(head.contentLength) bytes, at most \(limit) are accepted")
         }
         phase = .body
+        if isFree { payToll() }
         guard head.contentLength > input.count else { return }
         setDeadline(server.limits.bodyTimeout)
         if head.expectsContinue { send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
@@ -131,6 +158,7 @@ extension Connection {
     /// A response is out.
     func responseDidEnd() {
         guard exchange.keepsAlive else { return finish(.lingering) }
+        leaveCount()
         phase = .head
         pauseReading(false)
         setDeadline(

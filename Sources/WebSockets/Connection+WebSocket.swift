@@ -20,6 +20,7 @@ extension Connection {
 
     private func receive(_ message: FrameDecoder.Message) {
         if case .close(let code) = message { return closeCame(code) }
+        if message.isFree { payToll() }
         // Once our close frame is out, only the peer's is of interest.
         guard phase == .open else { return }
         switch message {
@@ -27,7 +28,7 @@ extension Connection {
         case .binary(let bytes): server.delegate?.received(id, bytes: bytes, isBinary: true)
         case .ping(let payload): send(Frame.frame(.pong, payload))
         case .pong: server.delegate?.pong(id)
-        case .close: break
+        case .close, .fragment: break
         }
     }
 

@@ -51,9 +51,15 @@ final class Connection {
 
     private var isReadingPaused = false
     /// Its peer asks for too much, and is not read for a while.
-    private(set) var isThrottled = false
+    private var isUnwanted = false
     /// What was read of one that is not to be heard now: a read's worth.
     var throttledInput: [UInt8] = []
+    /// What it sent that nobody else charges.
+    private var toll = Toll()
+    /// When it is read again, after too much of that.
+    private var restEnd: Deadlines.Tick?
+    /// Whether its request is among those that the server counts.
+    private var isCounted = false
     private var deadline: Deadlines.Tick?
     private var entry: Deadlines.Tick?
 
@@ -82,16 +88,59 @@ final class Connection {
         if !isThrottled { socket.pauseReading(pause) }
     }
 
-    /// The same for another reason: it is read only where both allow it. What the library has read
+    /// The same for other reasons: it is read only where all allow it. What the library has read
     /// already waits here.
+    var isThrottled: Bool { isUnwanted || restEnd != nil }
+
+    /// Stops or goes on hearing it, as whoever serves it wants.
     func throttle(_ isThrottled: Bool) {
-        guard isThrottled != self.isThrottled, let socket else { return }
-        self.isThrottled = isThrottled
+        guard isThrottled != isUnwanted, socket != nil else { return }
+        let before = self.isThrottled
+        isUnwanted = isThrottled
+        settleThrottle(before)
+    }
+
+    /// Charges one thing that is free for others; whoever sent too many of them rests.
+    func payToll() {
+        guard toll.take(at: Server.milliseconds()), restEnd == nil, socket != nil else { return }
+        let before = isThrottled
+        let end = Self.tick(after: Toll.rest)
+        restEnd = end
+        wake(at: end)
+        settleThrottle(before)
+    }
+
+    private func endRest() {
+        guard restEnd != nil else { return }
+        restEnd = nil
+        settleThrottle(true)
+    }
+
+    private func settleThrottle(_ before: Bool) {
+        guard before != isThrottled, let socket else { return }
         if !isReadingPaused { socket.pauseReading(isThrottled) }
-        guard !isThrottled, !throttledInput.isEmpty else { return }
+        guard !isThrottled else { return }
+        if phase == .head || phase == .body { return readRequests() }
+        guard !throttledInput.isEmpty else { return }
         let bytes = throttledInput
         throttledInput = []
         receive(bytes.span)
+    }
+
+    // MARK: Requests at once
+
+    /// Has its request counted among those under way.
+    /// - Returns: false if that would be one too many.
+    func enterCount() -> Bool {
+        guard listener.countsRequests, !isCounted else { return true }
+        isCounted = server.requests.enter(limit: server.limits.httpConnections)
+        return isCounted
+    }
+
+    func leaveCount() {
+        guard isCounted else { return }
+        isCounted = false
+        server.requests.leave()
     }
 
     // MARK: Out
@@ -221,10 +270,12 @@ final class Connection {
         if phase == .dead { return abandon() }
         self.phase = phase
         guard phase == .lingering else { return }
+        leaveCount()
         input = []
         throttledInput = []
         pauseReading(false)
         throttle(false)
+        endRest()
         socket?.endWriting()
     }
 
@@ -243,12 +294,21 @@ final class Connection {
             deadline = nil
             return
         }
+        let tick = Self.tick(after: duration)
+        deadline = tick
+        wake(at: tick)
+    }
+
+    private static func tick(after duration: Duration) -> Deadlines.Tick {
         let (seconds, attoseconds) = duration.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
         // Rounded up, and one more for the tick that has already begun.
         let width = Int64(Deadlines.millisecondsPerTick)
-        let tick = Server.now() + UInt64((milliseconds + width - 1) / width) + 1
-        deadline = tick
+        return Server.now() + UInt64((milliseconds + width - 1) / width) + 1
+    }
+
+    /// Has `deadlineCame` called at the tick, or earlier.
+    private func wake(at tick: Deadlines.Tick) {
         if entry.map({ tick < $0 }) ?? true { entry = server.schedule(self, at: tick) }
     }
 
@@ -256,11 +316,9 @@ final class Connection {
     func deadlineCame(entry: Deadlines.Tick, now: Deadlines.Tick) {
         guard entry == self.entry else { return }
         self.entry = nil
-        guard let deadline else { return }
-        if deadline > now {
-            self.entry = server.schedule(self, at: deadline)
-        } else {
-            abandon()
-        }
+        if let deadline, deadline <= now { return abandon() }
+        if let restEnd, restEnd <= now { endRest() }
+        if let deadline { wake(at: deadline) }
+        if let restEnd { wake(at: restEnd) }
     }
 }

@@ -11,6 +11,16 @@ package struct FrameDecoder {
         case pong
         /// The code is nil where the frame carries none.
         case close(code: UInt16?)
+        /// A part of a message no longer than a control frame, told so that it can be charged.
+        case fragment
+
+        /// Whether it costs its sender nothing but the sending.
+        var isFree: Bool {
+            switch self {
+            case .text, .binary, .close: false
+            case .ping, .pong, .fragment: true
+            }
+        }
     }
 
     /// Why the stream can't be read any further. The connection fails with `closeCode`.
@@ -47,6 +57,7 @@ package struct FrameDecoder {
     private var mask = InlineArray<4, UInt8>(repeating: 0)
     private var maskPhase = 0
     private var remaining = 0
+    private var isShort = false
     /// The message that is being joined, and what kind it was begun as.
     private var message: [UInt8] = []
     private var messageOpcode: Frame.Opcode?
@@ -96,6 +107,7 @@ package struct FrameDecoder {
         self.opcode = opcode
         isFinal = header[0] & 0x80 != 0
         remaining = length
+        isShort = length <= Int(Frame.controlLimit)
         maskPhase = 0
         headerCount = 0
         return true
@@ -185,7 +197,7 @@ package struct FrameDecoder {
         case .text, .binary: messageOpcode = opcode
         case .continuation: break
         }
-        guard isFinal else { return nil }
+        guard isFinal else { return isShort ? .fragment : nil }
         let isText = messageOpcode == .text
         defer {
             // A new array and not an empty one with room: an idle connection holds no memory.

@@ -33,6 +33,21 @@ package struct HTTPResponse: Sendable, Hashable {
             body: Array(error.utf8))
     }
 
+    /// What whoever comes when `ServerLimits.httpConnections` are under way is told.
+    static func tooManyRequests(_ limits: ServerLimits) -> HTTPResponse {
+        let error =
+            #"{"error":{"code":"rate_limited","message":"limits.http_connections: "#
+            + #"\#(limits.httpConnections) requests are under way, no more are accepted at once","#
+            + #""retry":"later","after":1000}}"#
+        return HTTPResponse(
+            status: 503,
+            headers: [
+                Field("Content-Type", "application/json"),
+                Field("Retry-After", "1"),
+            ],
+            body: Array(error.utf8))
+    }
+
     /// Whether this status has a body at all (RFC 9110 6.4.1).
     var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
 

@@ -19,10 +19,13 @@ package struct Listener: Sendable, Hashable {
     /// Another process may listen at the same place: a successor takes over without a moment in
     /// which nobody listens.
     package var isShared: Bool
+    /// Whether its requests count against `ServerLimits.httpConnections`.
+    package var countsRequests: Bool
 
     package init(
         name: String, address: String, port: UInt16, tls: TLSFiles? = nil,
-        serves: Services = [.webSockets, .http], isShared: Bool = false
+        serves: Services = [.webSockets, .http], isShared: Bool = false,
+        countsRequests: Bool = true
     ) {
         self.name = name
         self.address = address
@@ -30,6 +33,7 @@ package struct Listener: Sendable, Hashable {
         self.tls = tls
         self.serves = serves
         self.isShared = isShared
+        self.countsRequests = countsRequests
     }
 }
 
@@ -50,6 +54,8 @@ package struct ServerLimits: Sendable, Hashable {
     package var inboundFrame = 64 * 1024
     /// The body of a request, unless the delegate says otherwise; beyond it the answer is 413.
     package var httpBody = 4 * 1024 * 1024
+    /// Requests under way at once at the listeners that count them; one more is answered with 503.
+    package var httpConnections = 1000
     /// Request line and headers together: twice what browsers and proxies allow themselves, and
     /// room for a token in the query.
     package var head = 16 * 1024

@@ -22,16 +22,17 @@ package protocol ServerDelegate: AnyObject {
     /// The connection is gone. Called once for each `connected`, whoever closed it.
     func closed(_ socket: SocketID)
 
-    /// How many bytes the body of a request may have, asked when its head is there and nothing of
-    /// the body was read; nil for `ServerLimits.httpBody`.
-    func bodyLimit(_ listener: String, _ headers: HTTPHeaders) -> Int?
+    /// Whether a request is let in, asked when its head is there and nothing of its body was read.
+    func admit(_ request: RequestHead) -> Admission
 
     /// A request of the HTTP side. It is answered by `responder`, now or later.
     func request(_ request: HTTPRequest, _ responder: HTTPResponder)
 }
 
 extension ServerDelegate {
-    package func bodyLimit(_ listener: String, _ headers: HTTPHeaders) -> Int? { nil }
+    package func admit(_ request: RequestHead) -> Admission {
+        .accept(bodyLimit: nil, isFree: false)
+    }
 }
 
 /// What became of bytes that were given to `Server.send`.
@@ -75,6 +76,8 @@ package final class Server: @unchecked Sendable {
     private var sharedListener: String?
     /// Connections that are here, and those that are on their way.
     let held = Atomic<Int>(0)
+    /// One for all that share their connections.
+    private(set) var requests = RequestCount()
     /// Between the callback that names it and the host that it belongs to.
     private var tlsContext: TLSContext?
 
@@ -143,6 +146,7 @@ package final class Server: @unchecked Sendable {
         loop.preconditionOnLoop()
         sharedListener = listener
         sharers = others
+        for other in others { other.requests = requests }
     }
 
     /// Who takes the next connection, nil for this server itself.
@@ -295,6 +299,7 @@ package final class Server: @unchecked Sendable {
     @discardableResult
     private func forget(_ id: SocketID) -> Connection? {
         guard let connection = connections.remove(id) else { return nil }
+        connection.leaveCount()
         held.subtract(1, ordering: .relaxed)
         return connection
     }
@@ -328,13 +333,15 @@ package final class Server: @unchecked Sendable {
 
     // MARK: Deadlines
 
-    /// The monotonic clock, in ticks.
-    static func now() -> Deadlines.Tick {
+    /// The monotonic clock, in milliseconds.
+    static func milliseconds() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
-        let milliseconds = UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
-        return milliseconds / UInt64(Deadlines.millisecondsPerTick)
+        return UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
     }
+
+    /// The same in ticks.
+    static func now() -> Deadlines.Tick { milliseconds() / UInt64(Deadlines.millisecondsPerTick) }
 
     /// Has `deadlineCame` called on the connection at `tick`, or earlier.
     func schedule(_ connection: Connection, at tick: Deadlines.Tick) -> Deadlines.Tick {

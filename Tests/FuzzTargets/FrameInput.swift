@@ -61,7 +61,7 @@ enum FrameInput {
             require(String(validating: text, as: UTF8.self) != nil, "a text is UTF-8")
         case .binary(let bytes): require(bytes.count <= limit, "a message keeps the limit")
         case .ping(let payload): require(payload.count <= 125, "a ping is short")
-        case .pong: break
+        case .pong, .fragment: break
         case .close(let code): require(code.map { $0 >= 1000 } ?? true, "a close code is one")
         }
     }

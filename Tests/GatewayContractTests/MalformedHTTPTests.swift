@@ -152,7 +152,12 @@ extension DefaultGateway {
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
-            ("POST /v1/heads HTTP/1.1\r\nHost: a\r\nContent-Length: 999999999\r\n\r\n", 413),
+            ("POST /v1/heads HTTP/1.1\r\nHost: a\r\nContent-Length: 999999999\r\n\r\n", 401),
+            (
+                "POST /v1/heads HTTP/1.1\r\nHost: a\r\nX-API-Key: \(GatewayProcess.apiKey)\r\n"
+                    + "Content-Length: 999999999\r\n\r\n", 413
+            ),
+            (String(repeating: "\r\n", count: 5) + "GET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
             ("GET a HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         ]
 

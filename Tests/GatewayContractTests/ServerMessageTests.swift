@@ -108,7 +108,7 @@ extension DefaultGateway {
             let refused = try HTTPConnection.raw(
                 port: gateway.port,
                 Array("\(head)\r\nContent-Length: \(body.count)\r\n\r\n".utf8), deadline: .standard)
-            #expect(refused.starts(with: Array("HTTP/1.1 413 ".utf8)))
+            #expect(refused.starts(with: Array("HTTP/1.1 401 ".utf8)))
         }
 
         @Test func changesAreReadToTheirEndInAnySteps() throws {

@@ -103,6 +103,7 @@ final class Echo: ServerDelegate {
     var stopWord: [UInt8]?
     /// What an upgrade is answered with; nil accepts it.
     var refusal: HTTPResponse?
+    var admission = Admission.accept(bodyLimit: nil, isFree: false)
     /// Requests whose path is "/later" wait here.
     var waiting: [HTTPResponder] = []
     var largeBody: [UInt8] = []
@@ -131,6 +132,8 @@ final class Echo: ServerDelegate {
         closed.append(socket)
         open.removeAll { $0 == socket }
     }
+
+    func admit(_ request: RequestHead) -> Admission { admission }
 
     func request(_ request: HTTPRequest, _ responder: HTTPResponder) {
         requests.append(request)

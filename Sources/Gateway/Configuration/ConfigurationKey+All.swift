@@ -144,6 +144,10 @@ extension ConfigurationKey {
             "limits.connections_per_user", \.limits.connectionsPerUser, .count(0...1_000_000),
             "How many of them may be one user's; 0: no limit."),
         .init(
+            "limits.http_connections", \.limits.httpConnections, .count(1...1_000_000),
+            "How many requests of the public listener that are no upgrades may be under way; one"
+                + " more is answered with 503 and closed."),
+        .init(
             "limits.subscriptions", \.limits.subscriptions, .count(1...1_000_000),
             "How many conversations one connection may subscribe."),
         .init(

@@ -51,10 +51,20 @@ struct Door: Sendable {
         return apiKeys.contains(Array(key.utf8))
     }
 
-    /// The longest array of the largest messages is let in, from whoever has a key; what stands
-    /// around the content of a message takes less than a kilobyte.
-    func bodyLimit(_ listener: String, _ headers: HTTPHeaders) -> Int? {
-        guard listener == "public", mayUseAPI(headers) else { return nil }
-        return max(4 << 20, ServerAPI.arrayLimit * (messageLimit + 1024))
+    /// A body is read from whoever has a key, and as much of it as the route takes.
+    func admit(_ request: RequestHead) -> Admission {
+        guard request.listener == "public" else {
+            let reads = request.method == .get || request.method == .head
+            guard reads || !request.hasBody else {
+                return .refuse(.methodNotAllowed(["GET", "HEAD"]))
+            }
+            return .accept(bodyLimit: 0, isFree: false)
+        }
+        guard mayUseAPI(request.headers) else {
+            guard !request.hasBody else { return .refuse(.keyNeeded) }
+            return .accept(bodyLimit: 0, isFree: true)
+        }
+        let limit = APIRoute(path: request.path)?.bodyLimit(message: messageLimit)
+        return .accept(bodyLimit: limit ?? APIRoute.smallBody, isFree: false)
     }
 }

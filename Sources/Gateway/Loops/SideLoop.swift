@@ -174,9 +174,7 @@ extension SideLoop: ServerDelegate {
         report.events.append(.closed(socket))
     }
 
-    func bodyLimit(_ listener: String, _ headers: HTTPHeaders) -> Int? {
-        door.bodyLimit(listener, headers)
-    }
+    func admit(_ request: RequestHead) -> Admission { door.admit(request) }
 
     func request(_ request: HTTPRequest, _ responder: HTTPResponder) {
         report.events.append(.requested(request, responder))

@@ -1,0 +1,53 @@
+/// The paths of the server API, each with what a body sent there may take. One declaration, which
+/// whoever lets requests in reads; `ServerAPI` says what they do.
+package enum APIRoute: String, Sendable, CaseIterable {
+    case conversations = "/v1/conversations"
+    case conversation = "/v1/conversations/{id}"
+    case messages = "/v1/conversations/{id}/messages"
+    case message = "/v1/conversations/{id}/messages/{mid}"
+    case changes = "/v1/conversations/{id}/changes"
+    case participants = "/v1/conversations/{id}/participants"
+    case participant = "/v1/conversations/{id}/participants/{user}"
+    case boundaries = "/v1/conversations/{id}/boundaries"
+    case heads = "/v1/heads"
+    case gaps = "/v1/gaps"
+    case disconnect = "/v1/users/{user}/disconnect"
+
+    /// The route of a path.
+    /// - Parameter path: as it came, percent-encoded.
+    package init?(path: String) {
+        let pieces = path.utf8.dropFirst().split(
+            separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
+        ).map { PercentEncoding.decode(Array($0)) ?? "" }
+        let found = Self.allCases.first { $0.matches(pieces) }
+        guard let found else { return nil }
+        self = found
+    }
+
+    private func matches(_ pieces: [String]) -> Bool {
+        let own = rawValue.dropFirst().split(separator: "/")
+        return own.count == pieces.count
+            && zip(own, pieces).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
+    }
+
+    /// What a body may take that is not read, or that says next to nothing.
+    static let smallBody = 64 << 10
+
+    /// Bytes of the longest body that is read here from whoever has a key, for a message of at most
+    /// `message` bytes. JSON may write one byte as six.
+    package func bodyLimit(message: Int) -> Int {
+        switch self {
+        // The longest array of the largest messages; what stands around the content of one takes
+        // less than a kilobyte.
+        case .messages: max(4 << 20, ServerAPI.arrayLimit * (message + 1024))
+        case .message: Self.smallBody + 6 * message
+        // All participants, with their names and metadata.
+        case .conversation: 4 << 20
+        case .participant: 4 * Self.smallBody
+        // A thousand ids of 255 bytes.
+        case .heads: 2 << 20
+        case .conversations, .changes, .participants, .boundaries, .gaps, .disconnect:
+            Self.smallBody
+        }
+    }
+}

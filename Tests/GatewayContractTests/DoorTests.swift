@@ -1,0 +1,92 @@
+import TestSupport
+import Testing
+
+/// What strangers may cost: nothing that others would notice.
+@Suite struct DoorTests {
+    @Suite(.gateway(["limits.http_connections": "2"]), .serialized)
+    struct Strangers {
+        /// A request head that says that a body of this many bytes follows.
+        private func head(
+            _ path: String, bytes: Int, key: String? = nil, more: String = ""
+        ) -> [UInt8] {
+            let key = key.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+            return Array(
+                ("POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(key)\(more)"
+                    + "Content-Length: \(bytes)\r\n\r\n").utf8)
+        }
+
+        /// What the gateway says before the body has come, and whether it closes.
+        private func answer(_ head: [UInt8]) throws -> (text: String, isClosed: Bool) {
+            let socket = try TCPSocket(port: LiveGateway.get().port)
+            try socket.write(head)
+            var bytes: [UInt8] = []
+            let deadline = Deadline.after(.seconds(10))
+            while !socket.isAtEnd, socket.waitToRead(deadline) { bytes += socket.readAvailable() }
+            return (String(decoding: bytes, as: UTF8.self), socket.isAtEnd)
+        }
+
+        @Test(
+            arguments: [
+                ("/v1/conversations/c/messages", nil), ("/v1/heads", "wrong-key-0123456789"),
+                ("/v1/ws", nil), ("/", nil), ("/v1/none", nil),
+            ] as [(String, String?)])
+        func aBodyWithoutAValidKeyIsNotWaitedFor(path: String, key: String?) throws {
+            let (text, isClosed) = try answer(head(path, bytes: 4_000_000, key: key))
+            #expect(text.hasPrefix("HTTP/1.1 401 "), "\(text.prefix(100))")
+            #expect(text.contains(#""code":"unauthorized""#) && isClosed)
+        }
+
+        @Test func nobodyIsToldToSendABodyThatIsNotRead() throws {
+            let (text, _) = try answer(
+                head("/v1/heads", bytes: 10, more: "Expect: 100-continue\r\n"))
+            #expect(text.hasPrefix("HTTP/1.1 401 "))
+        }
+
+        @Test(arguments: [
+            ("/v1/heads", 4 << 20), ("/v1/conversations/c", 8 << 20),
+            ("/v1/users/u/disconnect", 1 << 20), ("/v1/none", 1 << 20),
+        ])
+        func aBodyAboveWhatItsRouteTakesIsTooLarge(path: String, bytes: Int) throws {
+            let (text, isClosed) = try answer(
+                head(path, bytes: bytes, key: GatewayProcess.apiKey))
+            #expect(text.hasPrefix("HTTP/1.1 413 "), "\(text.prefix(100))")
+            #expect(text.contains(#""code":"too_large""#) && isClosed)
+        }
+
+        @Test func oneRequestTooManyIs503AndWebSocketsAndHealthGoOn() throws {
+            let gateway = try LiveGateway.get()
+            let held = try (0..<2).map { _ in
+                let socket = try TCPSocket(port: gateway.port)
+                try socket.write(head("/v1/heads", bytes: 100, key: GatewayProcess.apiKey))
+                return socket
+            }
+            let refused = Deadline.standard.poll {
+                (try? gateway.http().send("GET", "/v1/gaps"))?.status == 503
+            }
+            #expect(refused)
+            let third = try gateway.http().send("GET", "/v1/gaps")
+            #expect(third.status == 503 && third.json["error"]["code"] == "rate_limited")
+            #expect(third.headers["connection"] == "close")
+            #expect(try gateway.client("alice").code("unsubscribeConversations") == "ok")
+            #expect(try gateway.operations().send("GET", "/health/ready").status == 200)
+            for socket in held { socket.reset() }
+            let isFree = Deadline.standard.poll {
+                (try? gateway.http().send("GET", "/v1/gaps"))?.status == 401
+            }
+            #expect(isFree)
+        }
+
+        @Test func pingsBeforeConnectAreSlowedAndOthersAreServed() throws {
+            let gateway = try LiveGateway.get()
+            let alice = try gateway.client("alice")
+            let stranger = try WebSocketConnection(port: gateway.port)
+            try stranger.send(
+                raw: (0..<20_000).flatMap { _ in WebSocketFrame(.ping, []).encoded() })
+            for _ in 0..<50 { try alice.settle() }
+            try stranger.pump()
+            var pongs = 0
+            while let next = stranger.nextPumped() { if case .pong = next { pongs += 1 } }
+            #expect((1..<1000).contains(pongs))
+        }
+    }
+}
