@@ -5,19 +5,33 @@ import Wire
 /// The life of a connection: it comes, says who it is, is looked at now and then, and goes.
 extension Engine {
     /// A WebSocket was accepted.
-    /// - Parameter bearer: a token from the header or the query of the upgrade.
-    package func connected(_ id: SessionID, bearer: String? = nil, at now: Timestamp) {
+    /// - Parameters:
+    ///   - bearer: a token from the header or the query of the upgrade.
+    ///   - address: where it came from, without a port.
+    package func connected(
+        _ id: SessionID, bearer: String? = nil, from address: String = "", at now: Timestamp
+    ) {
         self.now = now
         let session = Session(id: id, at: now, rate: limits.requestsPerSecond)
         session.bearer = bearer
         sessions[id] = session
-        if sessions.count > limits.connections {
+        if sessions.count > limits.connections || !hasRoom(session, from: address) {
             close(session, .connectionLimit)
         } else if drain != nil {
             close(session, .draining)
         } else {
             schedule(session)
         }
+    }
+
+    /// Counts the session at its address, where that has a limit.
+    private func hasRoom(_ session: Session, from address: String) -> Bool {
+        guard limits.connectionsPerAddress > 0 else { return true }
+        let others = sessionsByAddress[address, default: 0]
+        guard others < limits.connectionsPerAddress else { return false }
+        sessionsByAddress[address] = others + 1
+        session.address = address
+        return true
     }
 
     /// A frame came in.
@@ -165,6 +179,9 @@ extension Engine {
     /// The connection is gone.
     package func closed(_ id: SessionID) {
         guard let session = sessions.removeValue(forKey: id) else { return }
+        if let address = session.address, let others = sessionsByAddress[address] {
+            sessionsByAddress[address] = others > 1 ? others - 1 : nil
+        }
         if !session.isClosing { forget(session) }
         session.isClosing = true
         books.discarded += session.outbox.discard()

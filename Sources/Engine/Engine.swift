@@ -71,6 +71,8 @@ package final class Engine {
     @exclusivity(unchecked) package internal(set) var now: Timestamp
     var sessions: [SessionID: Session] = [:]
     var sessionsByUser: [ID: [Session]] = [:]
+    /// How many came from each address, while that has a limit.
+    var sessionsByAddress: [String: Int] = [:]
     /// Those who watch their list of conversations.
     var listWatchers: [SessionID: Session] = [:]
     var streams: [ID: Stream] = [:]

@@ -3,6 +3,8 @@
 package struct Limits: Sendable {
     package var subscriptions = 1000
     package var connectionsPerUser = 0
+    /// From one address; 0 for any number.
+    package var connectionsPerAddress = 0
     package var connections = 20_000
     /// A message's content, encoded.
     package var message = 32_768

@@ -31,6 +31,8 @@ package final class Session {
 
     /// nil until `connect` was answered.
     var user: String?
+    /// Where it came from, if that is counted.
+    var address: String?
     /// The token of the upgrade, until `connect` has looked at it.
     var bearer: String?
     /// When the token's life is over, leeway included; nil without a token.

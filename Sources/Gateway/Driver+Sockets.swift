@@ -19,7 +19,7 @@ extension Driver: ServerDelegate {
     func connected(_ socket: SocketID, _ request: UpgradeRequest) {
         engine.connected(
             socket.rawValue, bearer: Bearer.token(request.headers, query: request.query),
-            at: now())
+            from: request.remoteAddress, at: now())
     }
 
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {

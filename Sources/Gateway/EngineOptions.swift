@@ -31,6 +31,7 @@ extension Limits {
         subscriptions = limits.subscriptions
         connections = limits.connections
         connectionsPerUser = limits.connectionsPerUser
+        connectionsPerAddress = limits.connectionsPerAddress
         message = limits.message
         reply = limits.reply
         inboundFrame = limits.inboundFrame

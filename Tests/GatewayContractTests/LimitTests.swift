@@ -169,6 +169,34 @@ import Testing
         }
     }
 
+    @Suite(.gateway(), .serialized)
+    struct Defaults {
+        @Test func aUserHasAHundredConnectionsAndNoMore() throws {
+            let gateway = try LiveGateway.get()
+            let swarm = try ClientSwarm(count: 100, port: gateway.port) { _ in "alice" }
+            let extra = try WebSocketConnection(port: gateway.port)
+            try extra.send(text: #"{"id":1,"method":"connect","params":{"user":"alice"}}"#)
+            #expect(try extra.waitForClose() == 3004)
+            #expect(try gateway.client("bob").code("unsubscribeConversations") == "ok")
+            try swarm.request("unsubscribeConversations") { _ in [:] }
+        }
+    }
+
+    @Suite(.gateway(["limits.connections_per_address": "2", "fanout.loops": "2"]), .serialized)
+    struct Addresses {
+        @Test func oneTooManyOfAnAddressIsClosedWith3004AndMayComeBackLater() throws {
+            let gateway = try LiveGateway.get()
+            var clients = try ["alice", "bob"].map { try gateway.client($0) }
+            #expect(try WebSocketConnection(port: gateway.port).waitForClose() == 3004)
+            for client in clients { try client.settle() }
+            clients.removeLast()
+            let returned = Deadline.standard.poll {
+                (try? gateway.client("carol").code("unsubscribeConversations")) == "ok"
+            }
+            #expect(returned)
+        }
+    }
+
     @Suite(.gateway(["limits.reply": "1900KiB", "limits.outbox_hard": "2MiB"]))
     struct Outbox {
         @Test func whoAsksForMoreThanItReadsIsAnsweredAsItReadsAndNobodyElseWaits() throws {

@@ -93,7 +93,8 @@ package struct Configuration: Sendable, Equatable {
 
     package struct Limits: Sendable, Equatable {
         package var connections = 20_000
-        package var connectionsPerUser = 0
+        package var connectionsPerUser = 100
+        package var connectionsPerAddress = 0
         package var httpConnections = 1_000
         package var subscriptions = 1_000
         package var inboundFrame = 64 << 10

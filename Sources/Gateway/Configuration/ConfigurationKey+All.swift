@@ -142,7 +142,11 @@ extension ConfigurationKey {
             "How many clients may be connected; one more is closed with 3004."),
         .init(
             "limits.connections_per_user", \.limits.connectionsPerUser, .count(0...1_000_000),
-            "How many of them may be one user's; 0: no limit."),
+            "How many of them may be one user's; one more is closed with 3004. 0: no limit."),
+        .init(
+            "limits.connections_per_address", \.limits.connectionsPerAddress, .count(0...1_000_000),
+            "How many of them may come from one address; one more is closed with 3004. 0: no"
+                + " limit, as behind a proxy, where all have its address."),
         .init(
             "limits.http_connections", \.limits.httpConnections, .count(1...1_000_000),
             "How many requests of the public listener that are no upgrades may be under way; one"

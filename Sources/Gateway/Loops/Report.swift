@@ -11,7 +11,7 @@ struct Report: Sendable {
     }
 
     enum Event: Sendable {
-        case connected(SocketID, bearer: String?)
+        case connected(SocketID, bearer: String?, address: String)
         case received(SocketID, RequestFrame)
         case pong(SocketID)
         case writable(SocketID)

@@ -154,7 +154,8 @@ extension SideLoop: ServerDelegate {
     func connected(_ socket: SocketID, _ request: UpgradeRequest) {
         peers[socket] = Peer()
         let bearer = Bearer.token(request.headers, query: request.query)
-        report.events.append(.connected(socket, bearer: bearer))
+        report.events.append(
+            .connected(socket, bearer: bearer, address: request.remoteAddress))
     }
 
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {

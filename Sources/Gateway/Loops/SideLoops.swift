@@ -156,8 +156,9 @@ final class SideLoops: @unchecked Sendable {
         if report.isAwaited { sides[place].orders.heard += 1 }
         for event in report.events {
             switch event {
-            case .connected(let socket, let bearer):
-                driver.engine.connected(socket.rawValue, bearer: bearer, at: driver.now())
+            case .connected(let socket, let bearer, let address):
+                driver.engine.connected(
+                    socket.rawValue, bearer: bearer, from: address, at: driver.now())
             case .received(let socket, let frame): received(socket.rawValue, frame)
             case .pong(let socket): driver.pong(socket)
             case .writable(let socket):
