@@ -10,7 +10,7 @@ import { Questions } from './questions.js';
 /** @import { ConversationDelta, MessageDelta } from './merge.js' */
 /** @import { MessageStore } from './message-store.js' */
 /** @import { Anchor } from './message-window.js' */
-/** @import { ConversationRecord, Message, Participant } from './types.js' */
+/** @import { ConversationRecord, Gap, Message, Participant } from './types.js' */
 
 /**
  * Takes an answer: first those with `cached`, if the store knew one (without a connection too) or
@@ -30,6 +30,8 @@ import { Questions } from './questions.js';
  *
  * @typedef {{participants: Participant[], total: number, limit: number, offset: number}}
  *   ParticipantsResponse
+ *
+ * @typedef {{reset: boolean, gaps: readonly Gap[], ending: string | null}} MessagesNews
  */
 
 /** How many conversations or messages are fetched where nothing is said. */
@@ -164,26 +166,30 @@ export class ChatClient {
   /**
    * Follows the messages of a conversation, over outages too: the handler gets what changed, first
    * the latest messages as inserted. Apply it with `applyDelta`. Where `reset` is said, the log is
-   * another one, or the subscription began anew: begin a new list.
+   * another one: what was in the list is trimmed first. What lies in one of the `gaps` is missing
+   * or may be outdated. With an `ending` (`removed`, `deleted`, `forbidden`, or the code of the
+   * refusal) it was the last call.
    *
    * @param {{id: string} | string} conversation
-   * @param {(deltas: MessageDelta[], news: {reset: boolean}) => void} handler
+   * @param {(deltas: MessageDelta[], news: MessagesNews) => void} handler
    * @returns {() => void}  ends the subscription
    */
   subscribeMessages(conversation, handler) {
     const live = new Conversation(this.connection, idOf(conversation), { store: this.store });
     /** @type {Message[]} */
     let known = [];
-    /** @type {string | undefined} */
-    let epoch;
+    let { generation, gaps } = live;
     const stop = live.changed.listen(() => {
       const now = live.items.flatMap((item) => (item.kind === 'message' ? [item.message] : []));
-      const log = live.have?.head.epoch;
-      const reset = epoch !== undefined && epoch !== log;
-      const deltas = messageDeltas(reset ? [] : known, now);
+      const reset = generation !== live.generation && known.length > 0;
+      const deltas = reset ? [...messageDeltas(known, []), ...messageDeltas([], now)]
+        : messageDeltas(known, now);
+      const ending = live.endingReason;
+      const isOther = gaps !== live.gaps && gaps.length + live.gaps.length > 0;
       known = now;
-      epoch = log;
-      if (deltas.length > 0 || reset) handler(deltas, { reset });
+      ({ generation, gaps } = live);
+      if (deltas.length === 0 && !reset && !isOther && ending === null) return;
+      handler(deltas, { reset, gaps, ending });
     });
     live.open();
     return () => {
@@ -193,21 +199,23 @@ export class ChatClient {
   }
 
   /**
-   * Follows the user's list of conversations, over outages too: the handler gets what changed,
-   * first all of them as inserted. Apply it with `applyDelta`.
+   * Follows the user's list of conversations, all of them and over outages too: the handler gets
+   * what changed, first all as inserted, as they come. Apply it with `applyDelta`. With an `ending`
+   * (the code of the refusal) it was the last call.
    *
-   * @param {(deltas: ConversationDelta[]) => void} handler
+   * @param {(deltas: ConversationDelta[], news: {ending: string | null}) => void} handler
    * @returns {() => void}  ends the subscription
    */
   subscribeConversations(handler) {
-    const live = new ConversationList(this.connection, { store: this.store });
+    const live = new ConversationList(this.connection, { store: this.store, isWhole: true });
     /** @type {Map<string, ConversationRecord>} */
     let known = new Map();
     const stop = live.changed.listen(() => {
       const now = new Map(live.records.map((record) => [record.id, record]));
       const deltas = conversationDeltas(known, now);
       known = now;
-      if (deltas.length > 0) handler(deltas);
+      const ending = live.endingReason;
+      if (deltas.length > 0 || ending !== null) handler(deltas, { ending });
     });
     live.open();
     return () => {

@@ -1,9 +1,10 @@
 import { Conversation } from './conversation.js';
+import { Face } from './face.js';
 import { messagesOf } from './message-deltas.js';
 
 /** @import { ChatClient } from './chat-client.js' */
 /** @import { ListMessage } from './timeline.js' */
-/** @import { Reason } from './types.js' */
+/** @import { Gap, Reason } from './types.js' */
 
 /**
  * A message as a row: its `type` is that of a message that is there, or of a tombstone.
@@ -24,6 +25,8 @@ import { messagesOf } from './message-deltas.js';
  *
  * @typedef {object} ChatDataSourceDelegate
  * @property {(source: ChatDataSource, updateType: UpdateType) => void} chatDataSourceDidUpdate
+ * @property {(source: ChatDataSource, reason: string) => void} [chatDataSourceDidEnd]  it is not
+ *   followed any more, see `ending`
  */
 
 /** How many messages are loaded at once. */
@@ -33,15 +36,17 @@ const PAGE = 50;
  * The items of a chat view: a window of one conversation's messages that grows as the view asks,
  * and at its newest end by itself, but only while it touches that end.
  */
-export class ChatDataSource {
+export class ChatDataSource extends Face {
   /** Who is told. @type {ChatDataSourceDelegate | null} */
   delegate = null;
 
   #client;
-  #conversation;
   #stop;
   #hasItems = false;
   #isSynced = false;
+  #generation = 0;
+  /** @type {readonly Gap[]} */
+  #shownGaps = [];
   /** @type {ChatMessageItem[]} */
   #items = [];
 
@@ -54,36 +59,34 @@ export class ChatDataSource {
    * @param {number} [options.pageSize]  how many messages are loaded at once, from 1 to 1,000
    */
   constructor(client, conversation, { pageSize = PAGE } = {}) {
-    this.#client = client;
-    this.#conversation = new Conversation(client.connection, conversation, {
+    super(new Conversation(client.connection, conversation, {
       store: client.store, limit: pageSize,
-    });
-    this.#stop = this.#conversation.changed.listen((reason) => this.#changed(reason));
-    this.#conversation.open();
+    }));
+    this.#client = client;
+    this.#stop = this.conversation.changed.listen((reason) => this.#changed(reason));
+    this.conversation.open();
   }
 
   /** Stops following the conversation. */
   close() {
     this.#stop();
-    this.#conversation.close();
+    this.conversation.close();
   }
 
   /** The items, oldest first. */
   get chatItems() { return this.#items; }
 
   /** Whether there are older messages than the oldest loaded. */
-  get hasMorePrevious() { return this.#conversation.hasOlder; }
+  get hasMorePrevious() { return this.conversation.hasOlder; }
 
   /** Whether there are newer messages than the newest loaded, or holes below it. */
-  get hasMoreNext() {
-    return this.#conversation.hasMore.after || this.#conversation.gaps.length > 0;
-  }
+  get hasMoreNext() { return this.conversation.hasMore.after || this.gaps.length > 0; }
 
   /** Loads older messages; an update of type `pagination` follows. */
-  loadPrevious() { this.#conversation.loadOlder(); }
+  loadPrevious() { this.conversation.loadOlder(); }
 
-  /** Loads newer messages, or what is missing near the newest end. */
-  loadNext() { this.#conversation.loadNewer(); }
+  /** Loads newer messages, the lowest hole first. */
+  loadNext() { this.conversation.loadNewer(); }
 
   /**
    * Takes items out that are far from the view, and tells the delegate.
@@ -95,14 +98,14 @@ export class ChatDataSource {
    */
   adjustNumberOfMessages({ preferredMaxCount = null, focusPosition }, completion = () => {}) {
     const didAdjust = preferredMaxCount !== null
-      && this.#conversation.trimTo(preferredMaxCount, focusPosition);
+      && this.conversation.trimTo(preferredMaxCount, focusPosition);
     if (didAdjust) this.#read();
     completion(didAdjust);
     if (didAdjust) this.#tell('messageCountReduction');
   }
 
   #read() {
-    const { items, id } = this.#conversation;
+    const { items, id } = this.conversation;
     const shown = messagesOf(items, id, this.#client.connection.user);
     this.#items = shown.map(({ message, isHeld }) => ({
       uid: message.id, type: message.deleted ? 'deleted message' : 'message', message, isHeld,
@@ -117,6 +120,16 @@ export class ChatDataSource {
       message.id !== this.#items[at].message.id || isHeld !== this.#items[at].isHeld
       || message.rev !== this.#items[at].message.rev
     ));
+    const { endingReason, generation, gaps } = this.conversation;
+    const isReset = generation !== this.#generation && this.#hasItems;
+    const hasOtherGaps = gaps !== this.#shownGaps && gaps.length + this.#shownGaps.length > 0;
+    this.#generation = generation;
+    this.#shownGaps = gaps;
+    if (endingReason !== null) {
+      if (isOther) this.#tell('reload');
+      this.delegate?.chatDataSourceDidEnd?.(this, endingReason);
+      return;
+    }
     const isAnswer = reason === 'began' || reason === 'resumed';
     const isFirstSync = isAnswer && !this.#isSynced && this.#hasItems;
     if (isAnswer) this.#isSynced = true;
@@ -124,9 +137,9 @@ export class ChatDataSource {
       this.#hasItems = true;
       this.#tell('firstLoad');
     } else if (isFirstSync) this.#tell('firstSync');
-    else if (reason === 'began') this.#tell('reload');
+    else if (reason === 'began' || isReset) this.#tell('reload');
     else if (reason === 'page') this.#tell('pagination');
-    else if (isOther) this.#tell('normal');
+    else if (isOther || hasOtherGaps) this.#tell('normal');
   }
 
   /** @param {UpdateType} type */

@@ -64,6 +64,7 @@ export class Connection {
   #pending = new Pending();
   /** @type {WebSocket | null} */
   #socket = null;
+  #session = 0;
   /** Counts the tries, so that what belongs to an earlier one is known. */
   #attempt = 0;
   #heardAt = 0;
@@ -103,6 +104,9 @@ export class Connection {
 
   /** Whether requests can be made. */
   get isLive() { return this.#state.phase === 'live'; }
+
+  /** Counts the sessions that began. */
+  get session() { return this.#session; }
 
   /** Where the gateway stands with the chat's origin, `null` before the first session. */
   get upstream() { return this.#upstream; }
@@ -223,6 +227,7 @@ export class Connection {
     this.#liveSince = this.#environment.now();
     this.#watchSilence(result.pingInterval * 1500);
     this.#refreshBefore(expiresAt);
+    this.#session += 1;
     this.#setState({ phase: 'live' });
     this.live.emit();
   }

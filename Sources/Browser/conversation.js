@@ -1,18 +1,18 @@
+import { ConversationLog } from './conversation-log.js';
 import { listItems } from './items.js';
 import { MessageWindow } from './message-window.js';
-import { Outbox } from './outbox.js';
 import { Pages } from './pages.js';
-import { Participants } from './participants.js';
-import { Saving } from './saving.js';
 import { Signal } from './signal.js';
-import { Subscription } from './subscription.js';
 
 /** @import { Connection } from './connection.js' */
+/** @import { Ending, LogView } from './conversation-log.js' */
+/** @import { Item } from './items.js' */
 /** @import { MessageStore } from './message-store.js' */
 /** @import { Anchor } from './message-window.js' */
 /** @import { RequestError } from './request-error.js' */
-/** @import { EventFrame, Gap, Heard, Message, PageResult, Reason } from './types.js' */
-/** @import { SubscribeResult } from './types.js' */
+/** @import { Draft } from './outbox.js' */
+/** @import { SubscriptionPhase } from './subscription.js' */
+/** @import { Gap, Reason } from './types.js' */
 
 /** How many messages a page holds: what a subscription starts with, and each step back. */
 const PAGE = 100;
@@ -22,23 +22,31 @@ const PAGE = 100;
  * session begins, fetches history on demand, names each gap, sends, and knows who types and who
  * has read up to where. `changed` tells that anything of it is new.
  *
- * It holds exactly what the protocol allows it to hold (`Holder`); everything else is shown only.
- * What a view has left far behind is let go of, and fetched again when it comes back there.
+ * All that look at one conversation over one connection share one log and one subscription, which
+ * ends with the last of them; each has a window of its own. What a view has left far behind is let
+ * go of, and fetched again when it comes back there.
  */
 export class Conversation {
   /** Anything that can be read here changed, and why. @type {Signal<Reason>} */
   changed = new Signal();
 
   #connection;
+  #log;
   #window;
-  #limit;
-  #subscription;
   #pages;
-  #outbox;
-  #participants;
-  #saving;
-  /** @type {Heard | null} */
-  #heard = null;
+  /** @type {LogView} */
+  #view;
+  #isAttached = false;
+  /** @type {readonly string[]} */
+  #typists = [];
+  /** @type {Ending | null} */
+  #ending = null;
+  /**
+   * The answer of `items` until the next change.
+   *
+   * @type {{version: number, drafts: readonly Draft[], user: string | null, items: Item[]} | null}
+   */
+  #items = null;
 
   /**
    * @param {Connection} connection
@@ -49,55 +57,46 @@ export class Conversation {
    */
   constructor(connection, id, { store = null, limit = PAGE } = {}) {
     this.#connection = connection;
-    this.#limit = limit;
     /** The conversation's id. */
     this.id = id;
-    this.#window = new MessageWindow(id);
-    this.#saving = new Saving(id, this.#window, store);
-    this.#subscription = new Subscription(connection, id, {
-      ready: () => this.#saving.restoring,
-      subscribe: (isCurrent) => this.#subscribe(isCurrent),
-      unsubscribe: () => this.#request('unsubscribeMessages', {}),
-      event: (event) => this.#event(event),
-      lost: () => {
-        this.#window.unsubscribed();
-        this.#participants.typists.clear();
-      },
-      closing: () => {
-        this.#window.unsubscribed();
-        this.#saving.flush();
-        this.#participants.report.finished();
-      },
-      changed: (reason) => this.changed.emit(reason),
-    });
-    this.#pages = new Pages({
+    this.#log = ConversationLog.of(connection, id, store);
+    this.#window = new MessageWindow(id, this.#log.messages);
+    this.#window.isOpen = false;
+    this.#view = {
       window: this.#window,
       limit,
-      subscription: () => this.#subscription.number,
-      request: (method, params, taking) => this.#request(method, params, taking),
-      taken: (page) => this.#pageTaken(page),
-      changed: () => this.changed.emit(undefined),
-    });
-    this.#outbox = new Outbox({
-      send: async ({ id: draft, body, metadata }) => (
-        this.#act('sendMessage', { id: draft, body, metadata })
-      ),
-      changed: () => this.changed.emit(undefined),
-    });
-    this.#participants = new Participants({
-      request: (method, params, taking) => this.#request(method, params, taking),
+      tell: (reason) => this.#told(reason),
+      end: (ending) => this.#ended(ending),
+    };
+    this.#pages = new Pages({
+      window: this.#window,
+      limit: () => this.#view.limit,
+      subscription: () => this.#log.number,
+      request: (method, params, taking) => this.#log.request(method, params, taking),
+      take: (result, takeIn) => {
+        const { generation } = this.#log.messages;
+        takeIn();
+        this.#log.pageTaken(result, generation, this.#view);
+      },
       changed: () => this.changed.emit(undefined),
     });
   }
 
-  /** Where the subscription stands; `ended` is for good. */
-  get phase() { return this.#subscription.phase; }
+  /** How many messages it begins with, and a page holds, from 1 to 1,000. */
+  get limit() { return this.#view.limit; }
+  set limit(limit) { this.#view.limit = limit; }
+
+  /** Where the subscription stands; `ended` is until it is opened again. */
+  get phase() { return /** @type {SubscriptionPhase} */ (this.#phase); }
 
   /** Why it ended, for a person to read. */
-  get ending() { return this.#subscription.ending; }
+  get ending() { return this.#ending?.text ?? null; }
+
+  /** Why it ended: `removed`, `deleted`, `forbidden`, or the code of the refusal. */
+  get endingReason() { return this.#ending?.reason ?? null; }
 
   /** Whether there may be changes that nobody here knows yet. */
-  get isOpen() { return this.#subscription.isOpen; }
+  get isOpen() { return this.#log.isOpen; }
 
   /** What is held: `head`, `asOf`, `runs`. */
   get have() { return this.#window.have; }
@@ -105,30 +104,47 @@ export class Conversation {
   /** The conversation's own record. */
   get record() { return this.#window.record; }
 
-  /** The gaps between the oldest place held and the head, oldest first. */
+  /** Rises when what was shown turned out to be of another log: begin a new list. */
+  get generation() { return this.#log.messages.generation; }
+
+  /** The gaps between the oldest place shown and the head, oldest first. */
   get gaps() { return this.#window.gaps; }
 
-  /** Messages, gaps and what is being sent, oldest first. */
+  /** Messages, gaps and what is being sent, oldest first; the same array until they change. */
   get items() {
-    return listItems({
-      values: this.#window.values, gaps: this.gaps, drafts: this.#outbox.drafts,
-      user: this.#connection.user,
+    const [{ version }, { drafts }, { user }] = [this.#window, this.#log.outbox, this.#connection];
+    const known = this.#items;
+    if (known?.version === version && known.drafts === drafts && known.user === user) {
+      return known.items;
+    }
+    const items = listItems({
+      values: /** @type {*} */ (this.#window.values), gaps: this.gaps, drafts, user,
     });
+    this.#items = { version, drafts, user, items };
+    return items;
   }
+
+  /** What is being sent, in the order in which it was written. */
+  get drafts() { return this.#log.outbox.drafts; }
 
   /** The messages in rows: see `MessageWindow.grouping`. @type {MessageWindow['grouping']} */
   grouping(category, revealed) { return this.#window.grouping(category, revealed); }
 
-  /** Who else is typing. */
+  /** Who else is typing; the same array until that changes. */
   get typists() {
-    return this.#participants.typists.users.filter((user) => user !== this.#connection.user);
+    const { users } = this.#log.participants.typists;
+    const others = users.filter((user) => user !== this.#connection.user);
+    const isSame = others.length === this.#typists.length
+      && others.every((user, at) => user === this.#typists[at]);
+    if (!isSame) this.#typists = others;
+    return this.#typists;
   }
 
   /** The participants by id, where they are few enough to be fetched. */
-  get people() { return this.#participants.people; }
+  get people() { return this.#log.participants.people; }
 
   /** Up to where we have read; `null` until that is known. */
-  get lastReadSeq() { return this.#participants.marker.seq; }
+  get lastReadSeq() { return this.#log.participants.marker.seq; }
 
   /** Whether there is history before the oldest message shown. */
   get hasOlder() { return this.#pages.hasOlder; }
@@ -136,48 +152,76 @@ export class Conversation {
   /** Whether older history is being fetched, or why that failed. */
   get older() { return this.#pages.older; }
 
-  /** Whether there is more beyond the two ends of what is here. */
-  get hasMore() { return this.#window.hasMore; }
+  /**
+   * Whether the log has more before the oldest message here, and more after the newest, or holes
+   * between them.
+   */
+  get hasMore() {
+    const { gaps, oldest = 0 } = this.#window;
+    const missing = gaps.filter(({ cause }) => cause !== 'trimmed');
+    return {
+      before: this.hasOlder || missing.some(({ after }) => after < oldest),
+      after: this.#window.hasMore.after || missing.some(({ after }) => after >= oldest),
+    };
+  }
+
+  /** Whether it shows the newest end, and news come into it. */
+  get followsEnd() { return this.#window.followsEnd; }
 
   /** The last that was heard of it; `null` before the first. */
-  get heard() { return this.#heard; }
+  get heard() { return this.#log.heard; }
 
   /**
    * Subscribes, now and whenever a session begins. What the store kept is shown at once, and the
-   * subscription resumes from there.
+   * subscription resumes from there. One that ended tries anew.
    */
   open() {
-    this.#saving.restore(() => this.changed.emit('restored'));
-    this.#subscription.open();
+    this.#ending = null;
+    this.#isAttached = true;
+    this.#log.attach(this.#view);
   }
 
-  /** Ends the subscription; what is held stays, and `open` resumes it. */
-  close() { this.#subscription.close(); }
+  /** Ends the subscription, if nobody else looks; what is held stays, and `open` resumes it. */
+  close() {
+    this.#isAttached = false;
+    this.#pages.forgetWishes();
+    this.#log.detach(this.#view);
+  }
 
   /**
-   * Fetches the page before the oldest message shown.
+   * Fetches the page before the oldest message shown; without a session, as soon as there is one.
    *
    * @param {number} [limit]  of messages
    */
-  async loadOlder(limit) { if (this.phase === 'live') await this.#pages.loadOlder(limit); }
+  async loadOlder(limit) { if (this.#isAttached) await this.#pages.loadOlder(this.#isLive, limit); }
 
   /**
-   * Fetches what is missing nearest to the newest end: the next page where the window was left, or
-   * the newer end of the newest gap.
+   * Fetches what is missing nearest to what is visible, towards the newest end; without a session,
+   * as soon as there is one.
    *
    * @param {number} [limit]  of messages
    */
-  async loadNewer(limit) { if (this.phase === 'live') await this.#pages.loadNewer(limit); }
+  async loadNewer(limit) {
+    if (this.#isAttached) await this.#pages.loadNewer(this.#isLive, limit);
+  }
+
+  /**
+   * Fetches what is directly above the last message seen.
+   *
+   * @param {number} seen  its place
+   * @param {number} [limit]  of messages
+   */
+  async loadAbove(seen, limit) { if (this.#isLive) await this.#pages.loadAbove(seen, limit); }
 
   /**
    * Fetches one page of a gap; what remains of it stays a gap.
    *
    * @param {Gap} gap
-   * @param {'newer' | 'older'} [end]  from which it closes
+   * @param {'newer' | 'older'} [end]  from which it closes, where both touch what is held
    * @param {number} [limit]  of messages
    */
   async fill(gap, end = 'newer', limit = undefined) {
-    if (this.phase === 'live') await this.#pages.fill(gap, end, limit);
+    if (this.#isLive) await this.#pages.fill(gap, end, limit);
   }
 
   /**
@@ -191,13 +235,15 @@ export class Conversation {
    * Fetches a place of the history with its neighbours, unless it is here.
    *
    * @param {Anchor} anchor
+   * @param {{elsewhere?: boolean}} [options]  `elsewhere`: in place of all that is shown, which
+   *   stays until the page is here
    * @returns {Promise<boolean>}  whether what is asked for is here now; of a moment, whether the
    *   page came
    */
-  async loadAround(anchor) {
+  async loadAround(anchor, { elsewhere = false } = {}) {
     if (this.#window.holds(anchor)) return true;
-    if (this.phase !== 'live') return false;
-    const hasCome = await this.#pages.loadAround(anchor);
+    if (!this.#isLive) return false;
+    const hasCome = await this.#pages.loadAround(anchor, elsewhere);
     return typeof anchor === 'object' ? hasCome : this.#window.holds(anchor);
   }
 
@@ -209,7 +255,8 @@ export class Conversation {
   at(seq) { return this.#window.at(seq); }
 
   /**
-   * Says which messages a view shows, so that what is far from them can be let go of.
+   * Says which messages a view shows, so that what is far from them can be let go of, and what is
+   * missing near them comes first.
    *
    * @param {string} first  an id
    * @param {string} last
@@ -239,149 +286,60 @@ export class Conversation {
    * @param {Record<string, *>} [metadata]
    */
   send(body, metadata) {
-    this.#participants.report.finished();
-    this.#outbox.add(body, metadata);
+    this.#log.participants.report.finished();
+    this.#log.outbox.add(body, metadata);
   }
 
   /** @param {string} id  of a failed draft */
-  resend(id) { this.#outbox.retry(id); }
+  resend(id) { this.#log.outbox.retry(id); }
 
   /** @param {string} id  of a failed draft */
-  discard(id) { this.#outbox.discard(id); }
+  discard(id) { this.#log.outbox.discard(id); }
 
   /**
    * @param {string} id
    * @param {string} body
    * @throws {RequestError}
    */
-  async edit(id, body) { await this.#act('editMessage', { id, body }); }
+  async edit(id, body) { await this.#log.act('editMessage', { id, body }); }
 
   /**
    * @param {string} id
    * @throws {RequestError}
    */
-  async delete(id) { await this.#act('deleteMessage', { id }); }
+  async delete(id) { await this.#log.act('deleteMessage', { id }); }
 
   /** @param {number} seq  everything up to here was read */
-  markRead(seq) { if (this.phase === 'live') this.#participants.marker.move(seq); }
+  markRead(seq) { if (this.#isLive) this.#log.participants.marker.move(seq); }
 
   /** A key was hit in the box to send; `hasText` is whether something stands in it. */
   typed(hasText = true) {
-    if (hasText) this.#participants.report.typed(); else this.#participants.report.finished();
+    const { report } = this.#log.participants;
+    if (hasText) report.typed(); else report.finished();
   }
 
-  /**
-   * @param {string} method
-   * @param {object} params
-   * @param {import('./pending.js').Taking} [taking]
-   */
-  #request(method, params, taking) {
-    return this.#connection.request(method, { conversation: this.id, ...params }, taking);
+  get #isLive() { return this.#phase === 'live'; }
+
+  get #phase() {
+    if (!this.#isAttached) return this.#ending === null ? 'idle' : 'ended';
+    const { phase } = this.#log;
+    return phase === 'live' && this.#log.isJoining(this.#view) ? 'opening' : phase;
   }
 
-  /**
-   * A request that is answered with a message, which is shown until its event comes.
-   *
-   * @param {string} method
-   * @param {object} params
-   */
-  #act(method, params) {
-    return this.#request(method, params, {
-      final: ({ message }) => {
-        this.#window.show([message]);
-        this.#outbox.confirm([message], this.#connection.user);
-        this.changed.emit(undefined);
-      },
-    });
+  /** @param {Reason} reason */
+  #told(reason) {
+    const isAnswer = reason === 'began' || reason === 'resumed';
+    if (isAnswer) this.#pages.clear();
+    this.changed.emit(reason);
+    if (isAnswer && this.#isLive) this.#pages.loadWished();
   }
 
-  /** @param {() => boolean} isCurrent */
-  #subscribe(isCurrent) {
-    const have = this.#window.resumable();
-    return this.#request('subscribeMessages', { ...(have && { have }), limit: this.#limit }, {
-      final: (result) => { if (isCurrent()) this.#subscribed(result, have !== null); },
-    });
-  }
-
-  /**
-   * @param {SubscribeResult} result
-   * @param {boolean} resumed
-   */
-  #subscribed(result, resumed) {
-    const hasBegun = this.have === null || !resumed || result.reset === true;
-    this.#window.subscribed(result, resumed);
-    this.#note('subscribeMessages', result.deltas.length);
-    this.#outbox.confirm(result.deltas.map((delta) => delta.message), this.#connection.user);
-    this.#subscription.noteOpen(result.open);
-    if (result.reset) this.#participants.marker.forget();
-    this.#participants.fetchMarker(result.conversation);
-    this.#pages.clear();
-    this.#subscription.begun(hasBegun ? 'began' : 'resumed');
-    this.#participants.fetch(this.record);
-    this.#outbox.resume();
-    this.#participants.marker.resume();
-  }
-
-  /** @param {PageResult} page */
-  #pageTaken({ messages, open }) {
-    this.#note('fetchMessages', messages.length);
-    this.#subscription.noteOpen(open);
-    this.changed.emit('page');
-  }
-
-  /** @param {EventFrame} event */
-  #event(event) {
-    this.#note(event.event, event.deltas?.length ?? 0);
-    switch (event.event) {
-      case 'messages':
-      case 'gap':
-      case 'conversation':
-        this.#window.event(event);
-        this.#subscription.noteOpen(event.open);
-        this.#arrived((event.deltas ?? []).map((/** @type {*} */ delta) => delta.message));
-        this.changed.emit('messages');
-        return;
-      case 'reset':
-        this.#forget();
-        this.#subscription.begin();
-        break;
-      case 'unsubscribed':
-        this.#forget();
-        this.#subscription.end(event.reason === 'deleted'
-          ? 'This conversation was deleted.' : 'You take no part in this conversation any more.');
-        break;
-      case 'typing':
-        this.#participants.typists.note(event.user, event.state);
-        return;
-      case 'read':
-        this.#participants.noteRead(event.user, event.seq, event.user === this.#connection.user);
-        break;
-      default:
-        return;
-    }
+  /** @param {Ending} ending */
+  #ended(ending) {
+    this.#isAttached = false;
+    this.#window.isOpen = false;
+    this.#ending = ending;
+    this.#pages.forgetWishes();
     this.changed.emit(undefined);
-  }
-
-  /** @param {Message[]} messages */
-  #arrived(messages) {
-    this.#outbox.confirm(messages, this.#connection.user);
-    for (const { author } of messages) this.#participants.typists.finish(author);
-  }
-
-  #forget() {
-    this.#window.forget();
-    this.#participants.marker.forget();
-    this.#saving.forget();
-  }
-
-  /**
-   * Notes what was heard, and has it saved soon.
-   *
-   * @param {string} name
-   * @param {number} count
-   */
-  #note(name, count) {
-    this.#heard = { name, at: Date.now(), count };
-    this.#saving.schedule();
   }
 }

@@ -17,6 +17,9 @@ import { Signal } from './signal.js';
 const PAGE = 100;
 /** So many are walked without being asked; the rest comes as the list is scrolled. */
 const WALK_LIMIT = 300;
+
+/** How many lists are open on a connection: the subscription ends with the last. */
+const openLists = /** @type {WeakMap<Connection, number>} */ (new WeakMap());
 /** Several doubts about an unread count within this time are one question. */
 const RECOUNT_DELAY = 400;
 /** Changes within this time are saved at once, in milliseconds. */
@@ -55,6 +58,13 @@ export class ConversationList {
   #listening = [];
 
   #store;
+  #isWhole;
+  /** The session of the connection in which it was asked for last. */
+  #session = 0;
+  /** @type {string | null} */
+  #endingReason = null;
+  /** The answer of `records` until the next change. @type {ConversationRecord[] | null} */
+  #sorted = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #saving;
 
@@ -62,11 +72,18 @@ export class ConversationList {
    * @param {Connection} connection
    * @param {object} [options]
    * @param {MessageStore | null} [options.store]  keeps the list over reloads
+   * @param {boolean} [options.isWhole]  walks to the end of the list, however long it is
    */
-  constructor(connection, { store = null } = {}) {
+  constructor(connection, { store = null, isWhole = false } = {}) {
     this.#connection = connection;
     this.#store = store;
+    this.#isWhole = isWhole;
+    // Whoever reads `records` because they changed gets the new ones.
+    this.changed.listen(() => { this.#sorted = null; });
   }
+
+  /** Nothing, or the code of the error with which the subscription was refused. */
+  get endingReason() { return this.#endingReason; }
 
   /** Whether an answer came, so that an empty list is an empty list. */
   get isLoaded() { return this.#isLoaded; }
@@ -77,9 +94,10 @@ export class ConversationList {
   /** Whether there are more conversations behind those in `records`. */
   get hasMore() { return this.#walk !== null; }
 
-  /** The conversations, latest activity first. */
+  /** The conversations, latest activity first; the same array until something changes. */
   get records() {
-    return [...this.#records.values()].sort(compareConversations);
+    this.#sorted ??= [...this.#records.values()].sort(compareConversations);
+    return this.#sorted;
   }
 
   /** All unread messages. */
@@ -98,23 +116,31 @@ export class ConversationList {
 
   /** Subscribes, now and whenever a session begins. What the store kept is shown at once. */
   open() {
+    if (this.#listening.length > 0) return;
+    this.#endingReason = null;
     this.#restore();
+    openLists.set(this.#connection, (openLists.get(this.#connection) ?? 0) + 1);
     this.#listening = [
       this.changed.listen(() => this.#saveSoon()),
-      this.#connection.live.listen(() => this.#subscribe()),
+      this.#connection.live.listen(() => {
+        if (this.#session !== this.#connection.session) this.#subscribe();
+      }),
       this.#connection.events.listen((event) => this.#event(event)),
     ];
     if (this.#connection.isLive) this.#subscribe();
   }
 
-  /** Ends the subscription. */
+  /** Ends the subscription, if no other list needs it. */
   close() {
+    if (this.#listening.length === 0) return;
     for (const stop of this.#listening) stop();
     this.#listening = [];
     clearTimeout(this.#retry);
     clearTimeout(this.#saving);
     this.#saving = undefined;
-    this.#connection.request('unsubscribeConversations').catch(() => {});
+    const others = (openLists.get(this.#connection) ?? 1) - 1;
+    openLists.set(this.#connection, others);
+    if (others === 0) this.#connection.request('unsubscribeConversations').catch(() => {});
   }
 
   /** Fetches the next conversations of a long list, and those that a walk needs. */
@@ -127,9 +153,12 @@ export class ConversationList {
         await this.#connection.request('fetchConversations', params, {
           final: (result) => this.#walked(result),
         });
-      } while (this.#walk !== null && (this.#unmet.size > 0 || this.#records.size < WALK_LIMIT));
-    } catch {
+      } while (this.#listening.length > 0 && this.#walk !== null && this.#walksOn);
+    } catch (error) {
       // The next scroll, or the next session, tries again.
+      if (this.#isWhole && !RequestError.is(error, 'disconnected')) {
+        this.#retry = setTimeout(() => this.loadMore(), error.after ?? this.#backoff.next());
+      }
     } finally {
       this.#isWalking = false;
     }
@@ -166,6 +195,10 @@ export class ConversationList {
     this.changed.emit();
   }
 
+  get #walksOn() {
+    return this.#isWhole || this.#unmet.size > 0 || this.#records.size < WALK_LIMIT;
+  }
+
   async #restore() {
     const saved = await this.#store?.loadList();
     if (!saved || this.#isLoaded) return;
@@ -183,13 +216,20 @@ export class ConversationList {
 
   async #subscribe() {
     clearTimeout(this.#retry);
+    this.#session = this.#connection.session;
     const since = this.#token ?? undefined;
     try {
       await this.#connection.request('subscribeConversations', { since, limit: PAGE }, {
-        final: (result) => this.#subscribed(result),
+        final: (result) => { if (this.#listening.length > 0) this.#subscribed(result); },
       });
     } catch (error) {
       if (!(error instanceof RequestError) || error.code === 'disconnected') return;
+      if (error.retry === 'never') {
+        this.close();
+        this.#endingReason = error.code;
+        this.changed.emit();
+        return;
+      }
       const wait = error.after ?? this.#backoff.next();
       this.#retry = setTimeout(() => this.#subscribe(), wait);
     }

@@ -1,5 +1,6 @@
 import { Coverage } from './coverage.js';
 
+/** @import { Entry } from './timeline.js' */
 /** @import { Gap, GapCause, Head } from './types.js' */
 
 /** Causes that the gateway heals by pushing, or nobody: asking again would change nothing. */
@@ -28,11 +29,14 @@ export class GapLedger {
   }
 
   /**
-   * Takes the gaps that a frame declared.
+   * Takes the gaps that a frame declared. What it covers is there to be had, whatever was said of
+   * it before.
    *
    * @param {Gap[]} [gaps]
+   * @param {[number, number][]} [covers]
    */
-  note(gaps = []) {
+  note(gaps = [], covers = []) {
+    if (covers.length > 0) this.#cut(new Coverage(covers));
     for (const { after, before, missing, cause, since } of gaps) {
       if (missing === null) this.#isDense = false;
       const places = Coverage.interval(after + 1, before - 1);
@@ -86,4 +90,46 @@ export class GapLedger {
     const missing = this.#isDense ? high - low + 1 : null;
     return { after: low - 1, before: high + 1, missing, cause, since };
   }
+}
+
+/**
+ * The gaps of a list, with those around messages that are only shown, beyond both ends of what is
+ * held: between two messages that are not neighbours in the log there always is one.
+ *
+ * @param {Gap[]} gaps  oldest first
+ * @param {Coverage} runs  what is held
+ * @param {readonly Entry[]} entries  what is shown, oldest first
+ * @returns {Gap[]}
+ */
+export function withOuterGaps(gaps, runs, entries) {
+  const bottom = Math.min(runs.first ?? Infinity, (gaps[0]?.after ?? Infinity) + 1);
+  const top = Math.max(runs.last ?? 0, (gaps.at(-1)?.before ?? 0) - 1);
+  const places = [];
+  for (const { place: [seq] } of entries) {
+    if (seq >= bottom) break;
+    places.push(seq);
+  }
+  places.push(bottom);
+  const lower = between(places);
+  places.length = 0;
+  for (let at = entries.length - 1; at >= 0 && entries[at].place[0] > top; at -= 1) {
+    places.unshift(entries[at].place[0]);
+  }
+  const upper = top > 0 ? between([top, ...places]) : [];
+  return lower.length + upper.length > 0 ? [...lower, ...gaps, ...upper] : gaps;
+}
+
+/**
+ * The gaps between places that are not neighbours.
+ *
+ * @param {number[]} places  ascending
+ * @returns {Gap[]}
+ */
+function between(places) {
+  return places.slice(1).flatMap((before, at) => {
+    const after = places[at];
+    if (before === after + 1 || before === Infinity) return [];
+    const missing = before - after - 1;
+    return [{ after, before, missing, cause: /** @type {const} */ ('cold'), since: '' }];
+  });
 }

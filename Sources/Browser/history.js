@@ -1,4 +1,5 @@
 import { Conversation } from './conversation.js';
+import { Face } from './face.js';
 import { scenarioOf } from './history-scenario.js';
 
 /** @import { ChatClient } from './chat-client.js' */
@@ -9,11 +10,13 @@ import { scenarioOf } from './history-scenario.js';
 /**
  * Who is told. `historyDidChange`: the rows, the banner or a loading state are others.
  * `historyMoveTo`: the view should move to a message and not take that for scrolling; it sets
- * `isProgrammaticallyScrolling` while it does.
+ * `isProgrammaticallyScrolling` while it does. `historyDidEnd`: it is not followed any more, see
+ * `ending`.
  *
  * @typedef {object} HistoryDelegate
  * @property {(history: History) => void} historyDidChange
  * @property {(history: History, message: string, highlight: boolean) => void} historyMoveTo
+ * @property {(history: History, reason: string) => void} [historyDidEnd]
  */
 
 /** How many messages are loaded at once. */
@@ -24,25 +27,25 @@ const COUNT = 25;
  * without, 3 and 4 by scrolling to the top and the bottom, 5 coming back after an outage, 6 jumping
  * to a message, 7 to a moment.
  */
-export class History {
+export class History extends Face {
   /** The view moves by itself, so that what it passes is no reason to load anything. */
   isProgrammaticallyScrolling = false;
   /** Who is told. @type {HistoryDelegate | null} */
   delegate = null;
 
   #record;
-  #conversation;
   /** @type {(() => void) | null} */
   #stop = null;
   /** @type {HistoryScenario | null} */
   #scenario = null;
-  /** @type {string | null} */
-  #bannerAfter = null;
+  /** The last message seen: the banner stands above the place after it. @type {number | null} */
+  #seen = null;
   #loading = { top: false, bottom: false, center: false };
   #requestCount = 0;
   #hasOpened = false;
-  /** The newest message when the connection went. @type {string | null} */
-  #lastBefore = null;
+  #isJumping = false;
+  /** The newest place when the connection went, if it was in the list. @type {number | null} */
+  #before = null;
 
   /**
    * @param {ChatClient} client
@@ -51,24 +54,26 @@ export class History {
    * @param {number} [options.count]  how many messages are loaded at once, from 1 to 1,000
    */
   constructor(client, record, { count = COUNT } = {}) {
+    super(new Conversation(client.connection, record.id, { store: client.store, limit: count }));
     this.#record = record;
-    this.#conversation = new Conversation(client.connection, record.id, {
-      store: client.store, limit: count,
-    });
   }
 
   /** How the history was opened; `null` before that. */
   get scenario() { return this.#scenario; }
 
-  /** The messages, oldest first. @returns {Message[]} */
+  /** The messages, oldest first; none while it moves elsewhere. @returns {Message[]} */
   get messages() {
-    return this.#conversation.items.flatMap((item) => (
+    if (this.#isJumping) return [];
+    return this.conversation.items.flatMap((item) => (
       item.kind === 'message' ? [item.message] : []
     ));
   }
 
-  /** The message below which the unread banner stands; `null` for no banner. */
-  get unreadBannerAfter() { return this.#bannerAfter; }
+  /** The message below which the unread banner stands; `null` if none is here. */
+  get unreadBannerAfter() { return this.#idAt(this.#seen); }
+
+  /** The message above which the unread banner stands; `null` if none is here. */
+  get unreadBannerBefore() { return this.#idAt(this.#seen === null ? null : this.#seen + 1); }
 
   /** Where something is being loaded: above the rows, below them, or in place of them. */
   get loading() { return { ...this.#loading }; }
@@ -76,45 +81,53 @@ export class History {
   /** Requests for pages that were made; a jump to a message that is there makes none. */
   get requestCount() { return this.#requestCount; }
 
-  /** Whether there are older messages, and newer ones that are not here. */
-  get hasMore() {
-    const { hasMore, gaps } = this.#conversation;
-    return { before: this.#conversation.hasOlder, after: hasMore.after || gaps.length > 0 };
-  }
+  /** Whether there are older messages, and newer ones that are not here, or holes. */
+  get hasMore() { return this.conversation.hasMore; }
 
-  /** Opens the history, by the scenario that fits. */
-  open() {
+  /**
+   * Opens the history, by the scenario that fits; one that was closed or ended, too.
+   *
+   * @param {ConversationRecord} [record]  as a reply gave it meanwhile
+   */
+  open(record = this.#record) {
     if (this.#stop) return;
+    const { lastReadSeq } = this.conversation;
+    const read = Math.max(record.lastReadSeq ?? 0, lastReadSeq ?? 0);
+    this.#record = { ...record, ...(read > 0 && { lastReadSeq: read }) };
     this.#scenario = scenarioOf(this.#record);
+    this.#hasOpened = false;
+    this.#before = null;
     this.#loading.center = true;
-    this.#stop = this.#conversation.changed.listen((reason) => this.#changed(reason));
-    this.#conversation.open();
+    this.#stop = this.conversation.changed.listen((reason) => this.#changed(reason));
+    this.conversation.open();
   }
 
   /** Follows the conversation no more. */
   close() {
     this.#stop?.();
     this.#stop = null;
-    this.#conversation.close();
+    this.#loading.center = false;
+    this.conversation.close();
   }
 
   /** Scenario 3: the view was scrolled near its top. */
   async scrolledToTop() {
     const { top, center } = this.#loading;
     if (this.isProgrammaticallyScrolling || top || center || !this.hasMore.before) return;
-    await this.#load('top', () => this.#conversation.loadOlder());
+    await this.#load('top', () => this.conversation.loadOlder());
   }
 
   /** Scenario 4: the view was scrolled near its bottom. */
   async scrolledToBottom() {
     const { bottom, center } = this.#loading;
-    if (this.isProgrammaticallyScrolling || bottom || center) return;
-    await this.#loadNewer();
+    if (this.isProgrammaticallyScrolling || bottom || center || !this.hasMore.after) return;
+    await this.#load('bottom', () => this.conversation.loadNewer());
   }
 
   /**
    * Scenario 6: moves to a message. One that is there is moved to at once, without a request;
-   * otherwise everything is cleared and loaded anew around it. Scenario 7: moves to a moment.
+   * otherwise everything is cleared and loaded anew around it; where that fails, what was here is
+   * here again. Scenario 7: moves to a moment.
    *
    * @param {string | {time: string}} target  a message's id, or a moment
    * @returns {Promise<boolean>}  whether it got there
@@ -137,8 +150,13 @@ export class History {
    * @param {Anchor} anchor
    */
   async #jump(anchor) {
-    this.#conversation.clear();
-    return this.#load('center', () => this.#conversation.loadAround(anchor));
+    this.#isJumping = true;
+    const jump = async () => {
+      const hasCome = await this.conversation.loadAround(anchor, { elsewhere: true });
+      this.#isJumping = false;
+      return hasCome;
+    };
+    return this.#load('center', jump);
   }
 
   /**
@@ -158,37 +176,47 @@ export class History {
     }
   }
 
-  async #loadNewer() {
-    if (this.#conversation.gaps.length === 0) return;
-    await this.#load('bottom', () => this.#conversation.loadNewer());
-  }
-
   /** @param {Reason} reason */
   #changed(reason) {
-    const { phase } = this.#conversation;
-    if (phase === 'waiting') this.#lastBefore ??= this.messages.at(-1)?.id ?? null;
+    const { phase, endingReason, followsEnd } = this.conversation;
+    if (endingReason !== null) {
+      this.#ended(endingReason);
+      return;
+    }
+    if (phase === 'waiting' && followsEnd) {
+      this.#before ??= this.conversation.have?.head.seq ?? null;
+    }
     if (phase === 'live' && (reason === 'began' || reason === 'resumed')) {
-      if (this.#hasOpened) this.#cameBack(); else this.#opened();
+      if (this.#hasOpened) this.#cameBack(reason === 'began'); else this.#opened();
     }
     this.#tell();
+  }
+
+  /** @param {string} reason */
+  #ended(reason) {
+    this.#stop?.();
+    this.#stop = null;
+    this.#loading = { top: false, bottom: false, center: false };
+    this.#tell();
+    this.delegate?.historyDidEnd?.(this, reason);
   }
 
   /** The subscription has begun, with the newest messages. */
   async #opened() {
     this.#hasOpened = true;
-    this.#lastBefore = null;
+    this.#before = null;
     this.#loading.center = false;
     const scenario = this.#scenario;
+    const floor = this.conversation.have?.head.floor ?? 1;
     switch (scenario?.kind) {
       case 'unread':
-        if (!this.#conversation.at(scenario.lastSeen)) await this.#jump(scenario.lastSeen);
-        this.#showBanner(scenario.lastSeen);
+        await this.#openAt(Math.max(scenario.lastSeen, floor - 1), floor);
         break;
       case 'moveToTime':
-        await this.moveTo({ time: scenario.time });
+        this.#hasOpened = await this.moveTo({ time: scenario.time }) || this.#isLive;
         break;
       case 'neverOpened':
-        if (this.hasMore.before) await this.#jump(this.#conversation.have?.head.floor ?? 1);
+        if (this.hasMore.before) await this.#jump(floor);
         this.#moveTo(this.messages[0]?.id);
         break;
       default:
@@ -197,25 +225,52 @@ export class History {
   }
 
   /**
-   * Scenario 5: the connection came back. What is new has a banner above it, and as much of it as
-   * fits one page is loaded; the rest comes by scrolling.
+   * Shows the place up to which was read, with a banner below it.
+   *
+   * @param {number} seen
+   * @param {number} floor
    */
-  #cameBack() {
-    const last = this.#lastBefore;
-    this.#lastBefore = null;
-    if (last === null) return;
-    const isNew = this.messages.at(-1)?.id !== last || this.#conversation.gaps.length > 0;
-    if (isNew) this.#bannerAfter = last;
-    this.#loadNewer();
+  async #openAt(seen, floor) {
+    const place = Math.max(seen, floor);
+    if (!this.conversation.at(place) && !await this.#jump(place)) {
+      // The next session tries again, if it was the connection.
+      this.#hasOpened = this.#isLive;
+      return;
+    }
+    this.#seen = seen;
+    this.#moveTo(this.unreadBannerAfter ?? this.unreadBannerBefore ?? undefined);
+    this.#tell();
   }
 
-  /** @param {number} seen */
-  #showBanner(seen) {
-    const message = this.messages.findLast(({ seq }) => seq <= seen);
-    if (message === undefined) return;
-    this.#bannerAfter = message.id;
-    this.#moveTo(message.id);
-    this.#tell();
+  get #isLive() { return this.conversation.phase === 'live'; }
+
+  /**
+   * Scenario 5: the connection came back. What is new has a banner above it, and the first page of
+   * it is loaded; the rest comes by scrolling. Whoever was not at the end keeps the banner that
+   * there was: all that is new stands behind it.
+   *
+   * @param {boolean} isOther  whether the list began anew
+   */
+  #cameBack(isOther) {
+    const before = this.#before;
+    this.#before = null;
+    if (isOther) this.#seen = null;
+    const head = this.conversation.have?.head;
+    if (isOther || before === null || head === undefined || head.seq <= before) return;
+    this.#seen = Math.max(before, head.floor - 1);
+    const { gaps } = this.conversation;
+    if (gaps.length === 0) return;
+    const seen = this.#seen;
+    this.#load('bottom', () => this.conversation.loadAbove(seen));
+  }
+
+  /**
+   * The id of the message at a place; null if it is not here.
+   *
+   * @param {number | null} place
+   */
+  #idAt(place) {
+    return place === null || this.#isJumping ? null : this.conversation.at(place)?.id ?? null;
   }
 
   /** @param {string | undefined} message */

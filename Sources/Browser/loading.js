@@ -111,7 +111,7 @@ function holeAbove(visible, missing, runs) {
 
 /**
  * @param {[number, number]} hole
- * @param {'newer' | 'older'} end  that is asked from, unless only the other one touches what is held
+ * @param {'newer' | 'older'} end  that is asked from, unless only the other touches what is held
  * @param {Known} known
  * @returns {Load}
  */

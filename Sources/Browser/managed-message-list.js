@@ -1,4 +1,5 @@
 import { Conversation } from './conversation.js';
+import { Face } from './face.js';
 import { messageDeltas, messagesOf } from './message-deltas.js';
 import { nextLoad, UNTIL_PRELOAD } from './preload.js';
 
@@ -9,11 +10,19 @@ import { nextLoad, UNTIL_PRELOAD } from './preload.js';
 /** @import { Gap, Reason } from './types.js' */
 
 /**
- * Who is told when the list changed. The deltas say what: a message that left the list (not one
- * that was deleted in the conversation: that is an update, a tombstone) is `deleted`.
+ * What is said beside the changes: `reset`, the log is another one, and all that was in the list
+ * leaves it; `gaps`, what is missing now: what lies in one may be outdated.
+ *
+ * @typedef {{reset: boolean, gaps: readonly Gap[]}} ListNews
+ *
+ * Who is told when the list changed. The changes say what: a message that was deleted in the
+ * conversation is `deleted` and keeps its row, as a tombstone; one that left the list is `trimmed`.
+ * There are none where only the gaps are others.
  *
  * @typedef {object} ManagedMessageListDelegate
- * @property {(deltas: MessageDelta[]) => void} managedMessageListDidChange
+ * @property {(deltas: MessageDelta[], news: ListNews) => void} managedMessageListDidChange
+ * @property {(reason: string) => void} [managedMessageListDidEnd]  it is not followed any more, see
+ *   `ending`
  */
 
 /**
@@ -23,7 +32,7 @@ import { nextLoad, UNTIL_PRELOAD } from './preload.js';
  * Position 0 is the oldest message; deleted ones keep their row, as tombstones. Messages that are
  * not sent yet stand at the end.
  */
-export class ManagedMessageList {
+export class ManagedMessageList extends Face {
   /** How many messages are fetched at once, from 1 to 1,000. */
   fetchLimit = 100;
   /** Whether what the client kept is shown before the gateway has answered. */
@@ -37,7 +46,6 @@ export class ManagedMessageList {
   syncOnReconnect = true;
 
   #client;
-  #conversation;
   /** @type {ManagedMessageListDelegate | null} */
   #delegate;
   /** @type {(() => void) | null} */
@@ -46,6 +54,14 @@ export class ManagedMessageList {
   /** Messages above this place wait for the reader to come to the end. */
   #limit = Infinity;
   #isAtEnd = true;
+  #isUpward = true;
+  /** The first position that was visible last. */
+  #first = 0;
+  /** The newest place when the connection went, or the view. @type {number | null} */
+  #before = null;
+  #generation = 0;
+  /** What was said of gaps last. @type {readonly Gap[]} */
+  #toldGaps = [];
   /** @type {{message: ListMessage, isHeld: boolean}[]} */
   #shown = [];
 
@@ -55,27 +71,26 @@ export class ManagedMessageList {
    * @param {ManagedMessageListDelegate | null} [delegate]
    */
   constructor(client, conversation, delegate = null) {
+    super(new Conversation(client.connection, conversation.id, { store: client.store }));
     this.#client = client;
     this.#delegate = delegate;
-    this.#conversation = new Conversation(client.connection, conversation.id, {
-      store: client.store,
-    });
   }
 
   /** Call it when the view appears and the connection is there; again it does nothing. */
   online() {
     if (this.#stop) return;
-    this.#stop = this.#conversation.changed.listen((reason) => this.#changed(reason));
-    this.#conversation.open();
+    this.conversation.limit = this.fetchLimit;
+    this.#stop = this.conversation.changed.listen((reason) => this.#changed(reason));
+    this.conversation.open();
   }
 
-  /** Call it when the view goes, or the connection. What is shown stays. */
+  /** Call it when the view goes, or the connection. What is shown stays, and the reader's place. */
   offline() {
     if (!this.#stop) return;
-    if (!this.syncOnReconnect) this.#hold();
+    this.#leave();
     this.#stop();
     this.#stop = null;
-    this.#conversation.close();
+    this.conversation.close();
   }
 
   /** How many messages there are. */
@@ -96,12 +111,10 @@ export class ManagedMessageList {
    */
   isHeldAt(position) { return this.#shown[position].isHeld; }
 
-  /** What is missing in the list, oldest first. */
-  get gaps() { return this.#conversation.gaps; }
-
-  /** Whether there are older messages, and newer ones that are not in the list. */
+  /** Whether there are older messages, and newer ones that are not in the list, or holes in it. */
   get hasMore() {
-    return { before: this.#conversation.hasOlder, after: this.#isHolding || this.gaps.length > 0 };
+    const { before, after } = this.conversation.hasMore;
+    return { before, after: after || this.#isHolding };
   }
 
   /**
@@ -112,14 +125,16 @@ export class ManagedMessageList {
    */
   scrollViewDidScroll(first, last) {
     if (first > last || last >= this.#shown.length) return;
-    const conversation = this.#conversation;
+    const { conversation } = this;
+    if (first !== this.#first) this.#isUpward = first < this.#first;
+    this.#first = first;
     const [from, to] = [this.messageAt(first), this.messageAt(last)];
     this.#isAtEnd = last >= this.#shown.length - UNTIL_PRELOAD;
     conversation.noteVisible(from.id, to.id);
     const { rows, rowOf } = this.#rows();
     const load = nextLoad({
       count: rows.length, gapAt: (index) => rows[index], first: rowOf[first], last: rowOf[last],
-      isUpward: true, hasOlder: conversation.hasOlder && conversation.older === 'idle',
+      isUpward: this.#isUpward, hasOlder: conversation.hasOlder && conversation.older === 'idle',
       mayFill: (gap) => conversation.filling(gap) === 'idle',
     });
     if (load === 'older') this.scrollViewDidReachTop();
@@ -127,16 +142,16 @@ export class ManagedMessageList {
   }
 
   /** The view has come to its upper edge. */
-  scrollViewDidReachTop() { this.#conversation.loadOlder(this.fetchLimit); }
+  scrollViewDidReachTop() { this.conversation.loadOlder(this.fetchLimit); }
 
   /** The view has come to its lower edge: what waited is shown, what is missing fetched. */
   scrollViewDidReachBottom() {
     this.#isAtEnd = true;
     if (this.#isHolding) {
       this.#limit = this.subscribeNewMessages ? Infinity : this.#newest;
-      this.#changed(undefined);
+      this.#show();
     }
-    this.#conversation.loadNewer(this.fetchLimit);
+    this.conversation.loadNewer(this.fetchLimit);
   }
 
   /** The gap that each row of the list stands for, and the row of each position. */
@@ -145,7 +160,7 @@ export class ManagedMessageList {
     const rows = [];
     /** @type {number[]} */
     const rowOf = [];
-    for (const item of this.#conversation.items) {
+    for (const item of this.conversation.items) {
       if (item.kind !== 'gap') rowOf.push(rows.length);
       rows.push(item.kind === 'gap' ? item.gap : undefined);
     }
@@ -156,29 +171,67 @@ export class ManagedMessageList {
 
   /** The place of the newest message that is here. */
   get #newest() {
-    const last = this.#conversation.items.findLast(({ kind }) => kind === 'message');
+    const last = this.conversation.items.findLast(({ kind }) => kind === 'message');
     return last?.kind === 'message' ? last.message.seq : 0;
   }
 
   /** From here on, news wait. */
   #hold() { this.#limit = Math.min(this.#limit, this.#newest); }
 
+  /** What comes from here on was missed. */
+  #leave() {
+    this.#before ??= this.#newest;
+    if (!this.syncOnReconnect) this.#hold();
+  }
+
   /** @param {Reason} reason */
   #changed(reason) {
-    const { phase } = this.#conversation;
-    if (reason === 'began') this.#limit = Infinity;
+    const { phase, endingReason } = this.conversation;
     if (phase === 'live') this.#isAnswered = true;
-    if (!this.#isAnswered && !this.useCache) return;
-    const old = this.#shown;
-    const items = this.#conversation.items.filter((item) => this.#isShown(item));
-    this.#shown = messagesOf(items, this.#conversation.id, this.#client.connection.user);
+    if (phase === 'waiting') this.#leave();
+    if (!this.#isAnswered && !this.useCache && endingReason === null) return;
+    const missed = this.#missed(reason);
+    this.#show();
     if (phase === 'live' && !this.subscribeNewMessages && this.#limit === Infinity) this.#hold();
-    if (phase === 'waiting' && !this.syncOnReconnect) this.#hold();
-    const deltas = messageDeltas(old.map(messageIn), this.#shown.map(messageIn));
-    if (deltas.length > 0) this.#delegate?.managedMessageListDidChange(deltas);
-    if (reason === 'resumed' && this.syncOnReconnect && this.#isAtEnd) {
-      this.#conversation.loadNewer(this.fetchLimit);
+    if (missed !== null) this.conversation.loadAbove(missed, this.fetchLimit);
+    if (endingReason === null) return;
+    this.#stop?.();
+    this.#stop = null;
+    this.#delegate?.managedMessageListDidEnd?.(endingReason);
+  }
+
+  /**
+   * The place above which the list has to be brought up to date; null for none.
+   *
+   * @param {Reason} reason
+   */
+  #missed(reason) {
+    if (reason === 'began') this.#limit = Infinity;
+    if (reason !== 'began' && reason !== 'resumed') return null;
+    const before = this.#before;
+    this.#before = null;
+    if (before === null || reason === 'began' || !this.syncOnReconnect) return null;
+    if (this.#limit !== Infinity) {
+      this.#limit = Math.max(this.#limit, this.conversation.have?.head.seq ?? 0);
     }
+    return this.#isAtEnd ? before : null;
+  }
+
+  /** Reads what the list shows, and tells what is other than before. */
+  #show() {
+    const { items, id, generation, gaps } = this.conversation;
+    const old = this.#shown.map(messageIn);
+    const isShown = (/** @type {Item} */ item) => this.#isShown(item);
+    this.#shown = messagesOf(items.filter(isShown), id, this.#client.connection.user);
+    const reset = generation !== this.#generation && old.length > 0;
+    const now = this.#shown.map(messageIn);
+    const deltas = reset ? [...messageDeltas(old, []), ...messageDeltas([], now)]
+      : messageDeltas(old, now);
+    const hasOtherGaps = gaps !== this.#toldGaps && gaps.length + this.#toldGaps.length > 0;
+    const isTold = deltas.length > 0 || hasOtherGaps || reset;
+    this.#generation = generation;
+    this.#toldGaps = gaps;
+    if (isTold) this.#delegate?.managedMessageListDidChange(deltas, { reset, gaps });
   }
 
   /** @param {Item} item */

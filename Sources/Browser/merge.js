@@ -14,29 +14,31 @@ import { mergedMessage } from './timeline-changes.js';
  * nor their repetition matters, within one epoch: when a log was reset, begin a new list.
  *
  * @typedef {ListMessage | ConversationRecord} ListRecord
- * @typedef {'inserted' | 'updated' | 'deleted'} DeltaType
+ * @typedef {'inserted' | 'updated' | 'deleted' | 'trimmed'} DeltaType
  * @typedef {{type: DeltaType, message: ListMessage}} MessageDelta
  * @typedef {{type: DeltaType, conversation: ConversationRecord}} ConversationDelta
  * @typedef {'fetched' | DeltaType} Origin
  */
 
 /**
- * The list with newly fetched messages or conversations in it: one page, or several. A page says
- * what is there, not what is gone: what it does not hold stays.
+ * The list with newly fetched messages or conversations in it: one page, or several; or with
+ * changes applied, as `applyDelta` does. A page says what is there, not what is gone: what it does
+ * not hold stays.
  *
  * @template {ListRecord} Item
  * @param {readonly Item[]} list
- * @param {readonly Item[]} fetched
+ * @param {readonly (Item | MessageDelta | ConversationDelta)[]} fetched
  * @returns {Item[]}
  */
 export function merge(list, fetched) {
-  return merged(list, fetched.map((record) => ({ record, origin: 'fetched' })));
+  return merged(list, fetched.map((arrival) => (isDelta(arrival)
+    ? arrivalOf(arrival) : { record: /** @type {Item} */ (arrival), origin: 'fetched' })));
 }
 
 /**
  * The list with changes applied. An update of something that is not there inserts it, since it may
  * come before the insert. A deleted message stays as a tombstone, which keeps its place known; a
- * deleted conversation goes.
+ * deleted conversation goes, and so does what is `trimmed`: it is not in the list any more.
  *
  * @template {ListRecord} Item
  * @param {readonly (MessageDelta | ConversationDelta)[]} deltas
@@ -44,10 +46,25 @@ export function merge(list, fetched) {
  * @returns {Item[]}
  */
 export function applyDelta(deltas, list) {
-  return merged(list, deltas.map((delta) => ({
-    record: /** @type {Item} */ ('message' in delta ? delta.message : delta.conversation),
-    origin: delta.type,
-  })));
+  return merged(list, deltas.map((delta) => arrivalOf(delta)));
+}
+
+/**
+ * @param {*} arrival
+ * @returns {arrival is MessageDelta | ConversationDelta}
+ */
+function isDelta(arrival) {
+  // A message names its conversation, and a record of either kind has an id of its own.
+  return arrival.id === undefined && typeof arrival.type === 'string';
+}
+
+/**
+ * @param {MessageDelta | ConversationDelta} delta
+ * @returns {{record: *, origin: Origin}}
+ */
+function arrivalOf(delta) {
+  const record = 'message' in delta ? delta.message : delta.conversation;
+  return { record, origin: delta.type };
 }
 
 /**
@@ -64,6 +81,10 @@ function merged(list, arrivals) {
   )), ...arrivals];
   for (const { record, origin } of all) {
     const held = records.get(record.id);
+    if (origin === 'trimmed') {
+      records.delete(record.id);
+      continue;
+    }
     const value = isMessage(record)
       ? mergedMessage(record, held, origin)
       : mergedConversation(/** @type {ConversationRecord} */ (record), held, origin);

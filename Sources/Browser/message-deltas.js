@@ -23,7 +23,7 @@ export function messagesOf(items, conversation, user) {
 
 /**
  * What a list that showed `old` has to be told to show `now`. A message that left the list is
- * `deleted`; one that was deleted in its conversation is `updated`: it is a tombstone.
+ * `trimmed`; one that was deleted in its conversation is `deleted`, and stays as a tombstone.
  *
  * @param {readonly ListMessage[]} old
  * @param {readonly ListMessage[]} now
@@ -34,12 +34,12 @@ export function messageDeltas(old, now) {
   const after = new Set(now.map(({ id }) => id));
   /** @type {MessageDelta[]} */
   const deltas = old.filter(({ id }) => !after.has(id))
-    .map((message) => ({ type: 'deleted', message }));
+    .map((message) => ({ type: 'trimmed', message }));
   for (const message of now) {
     const known = before.get(message.id);
     if (known === undefined) deltas.push({ type: 'inserted', message });
     else if (known !== message && (known.seq !== message.seq || known.rev !== message.rev)) {
-      deltas.push({ type: 'updated', message });
+      deltas.push({ type: message.deleted && !known.deleted ? 'deleted' : 'updated', message });
     }
   }
   return deltas;

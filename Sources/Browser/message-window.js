@@ -1,11 +1,14 @@
 import { Coverage } from './coverage.js';
+import { GapLedger, isFillable, withOuterGaps } from './gaps.js';
 import { Grouping } from './grouping.js';
-import { Holder } from './holder.js';
+import { MessageLog } from './message-log.js';
 import { Timeline } from './timeline.js';
 
 /** @import { Category } from './grouping.js' */
 /** @import { Page } from './timeline-page.js' */
 /** @import { Range } from './timeline.js' */
+/** @import { Known } from './loading.js' */
+/** @import { Taken } from './message-log.js' */
 /** @import { EventFrame, Gap, Have, Head, Message } from './types.js' */
 /** @import { ConversationRecord, PageResult, SubscribeResult } from './types.js' */
 
@@ -24,36 +27,67 @@ import { Timeline } from './timeline.js';
 const LIMIT = 1000;
 
 /**
- * The part of a conversation that is in memory: a `Timeline` for what is shown, and beside it a
- * `Holder` for what the protocol allows to claim when a subscription is resumed.
- *
- * Both take every frame. Invariant after each: they hold the same places. What the view leaves far
- * behind is trimmed from both, and is then history to be fetched again, or a `cold` gap.
+ * The part of a conversation that one view shows: a `Timeline` on the `MessageLog` that all views
+ * of the conversation share. What the view leaves far behind is trimmed, and is then history to be
+ * fetched again, or a `cold` gap.
  */
 export class MessageWindow {
+  /** Rises with each change of what can be read here. */
+  version = 0;
+  /** Whether it begins with the next answer; one that began follows its log for good. */
+  isOpen = true;
+
   #conversation;
-  #holder = new Holder();
+  #log;
   #timeline;
+  #ledger = new GapLedger();
   /** What the view shows, by the ids of its ends. @type {[string, string] | null} */
   #visible = null;
+  /** The answer of `gaps` until the next change. @type {{version: number, gaps: Gap[]} | null} */
+  #gaps = null;
 
-  /** @param {string} conversation */
-  constructor(conversation) {
+  /**
+   * @param {string} conversation
+   * @param {MessageLog} [log]  that of the other windows on the conversation
+   */
+  constructor(conversation, log = new MessageLog()) {
     this.#conversation = conversation;
+    this.#log = log;
     this.#timeline = new Timeline(conversation);
+    log.add(this);
   }
 
   /** The newest head seen, `null` if nothing is held. */
-  get head() { return this.#holder.head; }
+  get head() { return this.#log.head; }
 
-  /** What is held, as the protocol writes it; `null` if nothing is. */
-  get have() { return this.#holder.have; }
+  /** What is held by all windows, as the protocol writes it; `null` if nothing is. */
+  get have() { return this.#log.have; }
 
   /** The conversation's own record. */
-  get record() { return this.#holder.record; }
+  get record() { return this.#log.record; }
 
-  /** The gaps from the oldest place held or declared up to the head, oldest first. */
-  get gaps() { return this.#holder.gaps; }
+  /** Whether it has begun. */
+  get isLoaded() { return this.#timeline.isLoaded; }
+
+  /** The places that are held and shown here. */
+  get coverage() { return new Coverage(this.#timeline.coverage); }
+
+  /**
+   * The gaps from the oldest place shown or declared up to the head, oldest first. Between two
+   * messages that are not neighbours in the log there always is one.
+   */
+  get gaps() {
+    if (this.#gaps?.version !== this.version) {
+      const { coverage } = this;
+      const gaps = this.isLoaded ? this.#ledger.list(coverage, this.head) : [];
+      const all = withOuterGaps(gaps, coverage, this.values);
+      const known = this.#gaps?.gaps;
+      // The same array while nothing changed, for those who compare.
+      const same = known !== undefined && JSON.stringify(known) === JSON.stringify(all);
+      this.#gaps = { version: this.version, gaps: same ? known : all };
+    }
+    return this.#gaps.gaps;
+  }
 
   /** The messages, oldest first, each with whether its place is held. */
   get values() { return this.#timeline.entries; }
@@ -61,13 +95,36 @@ export class MessageWindow {
   /** The oldest place that is held, shown or a gap; `undefined` if there is none. */
   get oldest() {
     const shown = this.#timeline.length > 0 ? this.#timeline.at(0).place[0] : Infinity;
-    const oldest = Math.min(this.#holder.runs.first ?? Infinity, shown,
+    const oldest = Math.min(this.coverage.first ?? Infinity, shown,
       (this.gaps[0]?.after ?? Infinity) + 1);
     return oldest === Infinity ? undefined : oldest;
   }
 
   /** Whether there is more beyond the two ends of the window. */
   get hasMore() { return this.#timeline.hasMore; }
+
+  /** Whether it shows the newest end of the log, and news come into it. */
+  get followsEnd() { return this.#timeline.followsEnd; }
+
+  /** What is held here and what could be, for `loadFor`. @returns {Known | null} */
+  get known() {
+    const { head, coverage: runs } = this;
+    if (head === null) return null;
+    const closed = this.gaps.filter((gap) => !isFillable(gap) && gap.before - gap.after > 1)
+      .map(({ after, before }) => /** @type {const} */ ([after + 1, before - 1]));
+    return {
+      runs, floor: head.floor, head: Math.max(head.seq, runs.last ?? 0),
+      closed: new Coverage(closed),
+    };
+  }
+
+  /** The places of the first and the last message in view; `null` if none is known to be. */
+  get visiblePlaces() {
+    const range = this.#visibleRange;
+    if (range === undefined) return null;
+    const places = [range[0], range[1] - 1].map((at) => this.#timeline.at(at).place[0]);
+    return /** @type {[number, number]} */ (places);
+  }
 
   /**
    * Whether what an anchor names is in the window; of a moment nobody can say that.
@@ -96,9 +153,8 @@ export class MessageWindow {
 
   /** Lets go of all messages, to begin elsewhere in the same log. */
   clear() {
-    this.#timeline.reset();
-    this.#visible = null;
-    this.#reconcile();
+    this.#empty();
+    this.#log.reconcile();
   }
 
   /**
@@ -111,43 +167,24 @@ export class MessageWindow {
   trimTo(count, focus) {
     const { length } = this.#timeline;
     this.#timeline.trimTo(count, focus);
-    this.#reconcile();
+    this.version += 1;
+    this.#log.reconcile();
     return this.#timeline.length < length;
   }
 
-  /** Forgets everything. */
-  forget() {
-    this.#holder.forget();
-    this.#timeline.reset();
-    this.#visible = null;
-  }
-
   /** The subscription is over, or its connection; what is held stays. */
-  unsubscribed() { this.#holder.unsubscribed(); }
+  unsubscribed() { this.#log.unsubscribed(); }
 
-  /** What a subscription may be resumed with, as `Holder.resumable` says. */
-  resumable() {
-    const have = this.#holder.resumable();
-    this.#reconcile();
-    return have;
-  }
+  /** What a subscription may be resumed with. */
+  resumable() { return this.#log.resumable(); }
 
   /**
-   * Takes the answer of `subscribeMessages`.
+   * Takes the answer of `subscribeMessages`, for all windows.
    *
    * @param {SubscribeResult} result
    * @param {boolean} resumed  whether the request named a `have`
    */
-  subscribed(result, resumed) {
-    if (!resumed || result.reset || this.#isForeign(result.head)) this.forget();
-    this.#holder.subscribed(result, resumed);
-    if (this.#timeline.isLoaded) {
-      this.#timeline.applyDeltas(result.deltas, proofOf(result));
-    } else {
-      this.#begin(result.deltas.map(({ message }) => message), result);
-    }
-    this.#reconcile();
-  }
+  subscribed(result, resumed) { this.#log.subscribed(result, resumed); }
 
   /**
    * Takes the final answer of `fetchMessages`.
@@ -155,32 +192,39 @@ export class MessageWindow {
    * @param {PageResult} result
    * @param {PageRange} range  what was asked for
    */
-  fetched(result, range) {
-    this.#resetIfForeign(result.head);
-    this.#holder.fetched(result);
-    this.#timeline.apply({
-      ...this.#placeOf(range), ...this.#proofOfPage(result.messages, result),
-      hasMore: result.hasMore,
-    }, this.#visibleRange);
-    this.#reconcile();
+  fetched(result, range) { this.#log.fetched(result, range, this); }
+
+  /**
+   * The same, in place of all that the window shows: nothing of it goes before this.
+   *
+   * @param {PageResult} result
+   * @param {PageRange} range
+   */
+  fetchedElsewhere(result, range) {
+    this.#empty();
+    this.fetched(result, range);
   }
 
   /**
-   * Takes an event of a subscription: `messages`, `gap`, `conversation`, `reset` or `unsubscribed`.
+   * Takes an event of a subscription, for all windows.
    *
    * @param {EventFrame} event
    */
-  event(event) {
-    if (event.event === 'reset' || event.event === 'unsubscribed') {
-      this.forget();
-      return;
-    }
-    this.#resetIfForeign(event.head);
-    this.#holder.event(event);
-    this.#timeline.applyDeltas(event.deltas ?? [], proofOf(/** @type {*} */ (event)));
-    const visible = this.#visibleRange;
-    if (visible && this.#timeline.length > LIMIT) this.#timeline.trim(visible);
-    this.#reconcile();
+  event(event) { this.#log.event(event); }
+
+  /**
+   * Begins with the newest messages that the log holds.
+   *
+   * @param {number} limit  of messages
+   * @returns {boolean}  whether it could
+   */
+  join(limit) {
+    const newest = this.#log.newest(limit);
+    const { head } = this;
+    if (newest === null || head === null || this.isLoaded) return false;
+    const asOf = this.#log.have?.asOf ?? 0;
+    this.#begin(newest.messages, { covers: newest.covers, gaps: [], asOf, head });
+    return true;
   }
 
   /**
@@ -190,9 +234,10 @@ export class MessageWindow {
    * @param {Head} [head]  the head that came with them; values of another epoch are not shown
    */
   show(messages, head) {
-    if (head && this.#isForeign(head)) return;
+    if (head && this.#log.isForeign(head)) return;
     const floor = this.head?.floor ?? 1;
     this.#timeline.show(messages.filter(({ seq }) => seq >= floor));
+    this.version += 1;
   }
 
   /**
@@ -207,42 +252,104 @@ export class MessageWindow {
    * What a store should keep: the newest messages held, and what they prove.
    *
    * @param {number} count
-   * @returns {Saved | null}
    */
-  saved(count) {
-    const { have, record } = this;
-    const held = this.values.filter(({ isHeld }) => isHeld).slice(-count);
-    if (have === null || held.length === 0) return null;
-    const low = held[0].place[0];
-    const runs = this.#holder.runs.clipped(low, have.head.seq).runs;
-    const messages = held.map(({ message }) => /** @type {Message} */ (message));
-    return { have: { ...have, runs }, messages, record };
-  }
+  saved(count) { return this.#log.saved(count); }
 
   /**
    * Begins with what a store kept; only while nothing is held.
    *
    * @param {Saved} saved
    */
-  restore({ have: { head, asOf, runs }, messages, record }) {
-    const deltas = messages.map((message) => (
-      { type: /** @type {const} */ ('inserted'), via: 'cache', message }
-    ));
-    const conversation = record ?? undefined;
-    this.subscribed({ deltas, covers: runs, gaps: [], asOf, head, conversation }, false);
-    this.unsubscribed();
+  restore(saved) { this.#log.restore(saved); }
+
+  /** For the log: what was held is gone. */
+  forget() {
+    this.#empty();
+    this.#ledger.forget();
+  }
+
+  /**
+   * For the log: takes the answer of a subscription, or an event.
+   *
+   * @param {Taken} frame
+   * @param {boolean} begins  whether a window may begin with it
+   */
+  take(frame, begins) {
+    if (!this.isLoaded) {
+      if (this.isOpen && begins) this.#begin(frame.deltas.map(({ message }) => message), frame);
+      return;
+    }
+    const { oldest = Infinity } = this;
+    this.#ledger.note(frame.gaps.filter(({ before }) => before > oldest), frame.covers);
+    // A gap below all that is held is of the window too: what heals it belongs there.
+    this.#timeline.applyDeltas(frame.deltas, { ...proofOf(frame), from: oldest });
+    const visible = this.#visibleRange;
+    if (visible && this.#timeline.length > LIMIT) this.#timeline.trim(visible);
+    this.version += 1;
+  }
+
+  /**
+   * For the log: takes a page that it asked for.
+   *
+   * @param {PageResult} result
+   * @param {PageRange} range
+   */
+  takePage(result, range) {
+    this.#ledger.note(result.gaps, result.covers);
+    const page = this.#proofOfPage(result.messages, result);
+    this.#timeline.apply({ ...this.#placeOf(range), ...page, hasMore: result.hasMore },
+      this.#visibleRange);
+    this.version += 1;
+  }
+
+  /**
+   * For the log: takes what fills its holes out of a page that another window asked for.
+   *
+   * @param {PageResult} result
+   */
+  takeOthersPage({ messages, covers, asOf, head }) {
+    const { coverage } = this;
+    this.#ledger.note([], covers);
+    this.version += 1;
+    if (!this.isLoaded || coverage.first === undefined || coverage.last === undefined) return;
+    const last = this.followsEnd ? Infinity : coverage.last;
+    const holes = Coverage.interval(coverage.first, Math.min(last, head.seq))
+      .intersection(new Coverage(covers)).subtracting(coverage);
+    if (holes.isEmpty) return;
+    const deltas = messages.filter(({ seq }) => holes.contains(seq))
+      .map((message) => ({ type: /** @type {const} */ ('inserted'), via: 'fill', message }));
+    this.#timeline.applyDeltas(deltas, { ...proofOf({ head, asOf }), covers: holes.runs });
+  }
+
+  /**
+   * For the log: holds nothing outside of `runs`.
+   *
+   * @param {Coverage} runs
+   */
+  loseAllBut(runs) {
+    const lost = this.coverage.subtracting(runs);
+    if (lost.isEmpty) return;
+    this.#timeline.applyDeltas([], { gaps: lost.runs });
+    this.version += 1;
+  }
+
+  #empty() {
+    this.#timeline.reset();
+    [this.#visible, this.version] = [null, this.version + 1];
   }
 
   /**
    * @param {Message[]} messages
-   * @param {SubscribeResult} result
+   * @param {{covers: [number, number][], gaps: Gap[], asOf: number, head: Head}} result
    */
   #begin(messages, result) {
     const low = result.covers[0]?.[0] ?? result.head.seq + 1;
+    this.#ledger.note(result.gaps);
     this.#timeline.apply({
       kind: 'initial', ...this.#proofOfPage(messages, result),
       hasMore: { before: low > result.head.floor, after: false },
     });
+    this.version += 1;
   }
 
   /**
@@ -252,15 +359,15 @@ export class MessageWindow {
    * @returns {Pick<Page, 'kind' | 'anchor'>}
    */
   #placeOf({ before, after, around, order }) {
-    const { seq, floor } = /** @type {Head} */ (this.head);
-    const isEmpty = !this.#timeline.isLoaded;
-    if (around !== undefined || isEmpty) return { kind: 'around' };
+    const { seq } = /** @type {Head} */ (this.head);
+    if (around !== undefined || !this.isLoaded) return { kind: 'around' };
+    const { coverage } = this;
     if (after !== undefined && order === 'asc') {
-      // Before the floor there is no message that it could be next to.
-      return after < floor ? { kind: 'around' } : { kind: 'after', anchor: after };
+      // What touches nothing that is held is a run of its own.
+      return coverage.contains(after) ? { kind: 'after', anchor: after } : { kind: 'around' };
     }
-    return before === undefined || before > seq
-      ? { kind: 'latest' } : { kind: 'before', anchor: before };
+    if (before === undefined || before > seq) return { kind: 'latest' };
+    return coverage.contains(before) ? { kind: 'before', anchor: before } : { kind: 'around' };
   }
 
   /**
@@ -276,28 +383,6 @@ export class MessageWindow {
     if (this.#visible === null) return undefined;
     const [first, last] = this.#visible.map((id) => this.#timeline.indexOf(id));
     return first === undefined || last === undefined ? undefined : [first, last + 1];
-  }
-
-  /** @param {Head} head */
-  #isForeign(head) { return this.head !== null && head.epoch !== this.head.epoch; }
-
-  /**
-   * Shows nothing of another log than `head`; the holder forgets by itself, and stays subscribed.
-   *
-   * @param {Head} head
-   */
-  #resetIfForeign(head) {
-    if (!this.#isForeign(head)) return;
-    this.#timeline.reset();
-    this.#visible = null;
-  }
-
-  /** Makes both hold what both hold. */
-  #reconcile() {
-    const covered = new Coverage(this.#timeline.coverage);
-    this.#holder.retain(covered);
-    const lost = covered.subtracting(this.#holder.runs);
-    if (!lost.isEmpty) this.#timeline.applyDeltas([], { gaps: lost.runs });
   }
 }
 

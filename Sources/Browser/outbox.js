@@ -54,7 +54,8 @@ export class Outbox {
    */
   add(body, metadata) {
     const createdAt = new Date().toISOString();
-    this.#drafts.push({ id: newIdentifier(), body, metadata, createdAt, state: 'sending' });
+    const draft = { id: newIdentifier(), body, metadata, createdAt };
+    this.#drafts = [...this.#drafts, { ...draft, state: 'sending' }];
     this.#changed();
     this.resume();
   }

@@ -1,6 +1,7 @@
-import { isFillable } from './gaps.js';
+import { loadFor, loadForGap } from './loading.js';
 import { RequestError } from './request-error.js';
 
+/** @import { Load, Want } from './loading.js' */
 /** @import { Anchor, MessageWindow, PageRange } from './message-window.js' */
 /** @import { Gap, PageResult } from './types.js' */
 
@@ -11,31 +12,36 @@ import { RequestError } from './request-error.js';
 export class Pages {
   /** @type {Map<string, 'busy' | string>} */
   #states = new Map();
+  /** What is under way, by what was asked for. @type {Map<string, Promise<void>>} */
+  #asked = new Map();
+  /** What was wished for without a session. @type {Map<'older' | 'newer', number | undefined>} */
+  #wishes = new Map();
   /** Counts the places at which the window began anew: what was asked at another is not taken. */
   #beginnings = 0;
   #window;
   #limit;
   #subscription;
   #request;
-  #taken;
+  #take;
   #changed;
 
   /**
    * @param {object} options
    * @param {MessageWindow} options.window
-   * @param {number} options.limit  how many messages a page holds, unless it is asked for another
+   * @param {() => number} options.limit  how many messages a page holds, unless it is asked for
+   *   another
    * @param {() => number} options.subscription  the number of the present one
    * @param {(method: string, params: object,
    *   taking?: import('./pending.js').Taking) => Promise<*>} options.request  of the conversation
-   * @param {(page: PageResult) => void} options.taken  called when the window holds a page
+   * @param {(page: PageResult, takeIn: () => void) => void} options.take  has a page taken in
    * @param {() => void} options.changed  called after each change of a state, and of what is shown
    */
-  constructor({ window, limit, subscription, request, taken, changed }) {
+  constructor({ window, limit, subscription, request, take, changed }) {
     this.#window = window;
     this.#limit = limit;
     this.#subscription = subscription;
     this.#request = request;
-    this.#taken = taken;
+    this.#take = take;
     this.#changed = changed;
   }
 
@@ -61,26 +67,51 @@ export class Pages {
   /** The window begins at another place: pages that are under way are not taken. */
   beginAnew() { this.#beginnings += 1; }
 
-  /**
-   * Fetches the page before the oldest message shown.
-   *
-   * @param {number} [limit]  of messages
-   */
-  async loadOlder(limit) {
-    if (this.hasOlder) await this.#load('older', { before: this.#window.oldest, limit });
+  /** Nobody looks any more. */
+  forgetWishes() { this.#wishes.clear(); }
+
+  /** Loads what was wished for while there was no session. */
+  loadWished() {
+    const wishes = [...this.#wishes];
+    this.#wishes.clear();
+    for (const [name, limit] of wishes) {
+      if (name === 'older') this.loadOlder(true, limit); else this.loadNewer(true, limit);
+    }
   }
 
   /**
-   * Fetches what is missing nearest to the newest end.
+   * Fetches the page before the oldest message shown.
    *
+   * @param {boolean} isLive  false: as soon as there is a session
    * @param {number} [limit]  of messages
    */
-  async loadNewer(limit) {
-    const gap = this.#window.gaps.at(-1);
-    if (!gap || !isFillable(gap)) return;
-    const isAtHead = gap.before > (this.#window.head?.seq ?? 0);
-    await this.fill(gap, isAtHead ? 'older' : 'newer', limit);
+  async loadOlder(isLive, limit) {
+    if (!isLive) {
+      this.#wishes.set('older', limit);
+      return;
+    }
+    const { oldest } = this.#window;
+    await this.#loadFor('older', { up: oldest === undefined ? null : [oldest, oldest] }, limit);
   }
+
+  /**
+   * Fetches what is missing nearest to what is visible, towards the newest end.
+   *
+   * @param {boolean} isLive  false: as soon as there is a session
+   * @param {number} [limit]  of messages
+   */
+  async loadNewer(isLive, limit) {
+    if (!isLive) this.#wishes.set('newer', limit);
+    else await this.#loadFor('newer', { down: this.#window.visiblePlaces }, limit);
+  }
+
+  /**
+   * Fetches what is directly above the last message seen.
+   *
+   * @param {number} seen
+   * @param {number} [limit]  of messages
+   */
+  async loadAbove(seen, limit) { await this.#loadFor('banner', { banner: seen }, limit); }
 
   /**
    * Fetches one page of a gap; what remains of it stays a gap.
@@ -89,20 +120,22 @@ export class Pages {
    * @param {'newer' | 'older'} end  from which it closes
    * @param {number} [limit]  of messages
    */
-  async fill({ after, before }, end, limit) {
-    const order = end === 'newer' ? 'desc' : 'asc';
-    await this.#load(`gap ${after}`, { after, before, order, limit });
+  async fill(gap, end, limit) {
+    const { known } = this.#window;
+    const load = known && loadForGap(gap, end, known);
+    if (load) await this.#load(`gap ${gap.after}`, { ...load, limit });
   }
 
   /**
    * Fetches a place with its neighbours.
    *
    * @param {Anchor} anchor
+   * @param {boolean} elsewhere  in place of all that is shown
    * @returns {Promise<boolean>}  whether the page came
    */
-  async loadAround(anchor) {
+  async loadAround(anchor, elsewhere) {
     const key = `around ${JSON.stringify(anchor)}`;
-    await this.#load(key, { around: anchor });
+    await this.#load(key, { around: anchor }, elsewhere);
     return this.#state(key) === 'idle';
   }
 
@@ -110,30 +143,58 @@ export class Pages {
   #state(key) { return this.#states.get(key) ?? 'idle'; }
 
   /**
-   * Fetches a page, unless one is under way for the key.
+   * @param {string} key
+   * @param {Want} want
+   * @param {number} [limit]  of messages
+   */
+  async #loadFor(key, want, limit) {
+    const { known } = this.#window;
+    const load = known && loadFor(want, known);
+    if (load) await this.#load(key, { ...load, limit });
+  }
+
+  /**
+   * Fetches a page, unless the same is under way, or one for the key.
    *
    * @param {string} key
    * @param {PageRange & {limit?: number}} range
+   * @param {boolean} [elsewhere]
    */
-  async #load(key, range) {
+  async #load(key, range, elsewhere = false) {
     if (this.#state(key) === 'busy') return;
+    const name = `${elsewhere} ${JSON.stringify(range)}`;
+    const underWay = this.#asked.get(name);
+    if (underWay) {
+      await underWay.catch(() => {});
+      return;
+    }
     this.#states.set(key, 'busy');
     this.#changed();
+    const page = this.#fetch(range, elsewhere);
+    this.#asked.set(name, page);
     try {
-      await this.#fetch(range);
+      await page;
       this.#states.delete(key);
     } catch (error) {
-      if (RequestError.is(error, 'disconnected')) this.#states.delete(key);
-      else this.#states.set(key, /** @type {Error} */ (error).message);
+      const { message } = /** @type {Error} */ (error);
+      const isLost = RequestError.is(error, 'disconnected');
+      if (isLost && (key === 'older' || key === 'newer')) this.#wishes.set(key, range.limit);
+      if (isLost && !elsewhere && !key.startsWith('around')) this.#states.delete(key);
+      else this.#states.set(key, message);
+    } finally {
+      this.#asked.delete(name);
     }
     this.#changed();
   }
 
-  /** @param {PageRange & {limit?: number}} range */
-  #fetch({ limit = this.#limit, ...range }) {
+  /**
+   * @param {PageRange & {limit?: number}} range
+   * @param {boolean} elsewhere
+   */
+  #fetch({ limit = this.#limit(), ...range }, elsewhere) {
     const [subscription, beginnings] = [this.#subscription(), this.#beginnings];
     const show = (/** @type {PageResult} */ { messages, head }) => {
-      if (beginnings !== this.#beginnings) return;
+      if (beginnings !== this.#beginnings || elsewhere) return;
       this.#window.show(messages, head);
       this.#changed();
     };
@@ -146,8 +207,14 @@ export class Pages {
           show(result);
           return;
         }
-        this.#window.fetched(result, range);
-        this.#taken(result);
+        this.#take(result, () => {
+          if (elsewhere) {
+            this.#beginnings += 1;
+            this.#window.fetchedElsewhere(result, range);
+          } else {
+            this.#window.fetched(result, range);
+          }
+        });
       },
     });
   }

@@ -1,15 +1,15 @@
 /** @import { MessageStore } from './message-store.js' */
-/** @import { MessageWindow } from './message-window.js' */
+/** @import { MessageLog } from './message-log.js' */
 
 /** So many of the newest messages are kept. */
 const COUNT = 200;
 /** Changes within this time are saved at once, in milliseconds. */
 const DELAY = 500;
 
-/** Keeps the newest messages of one window in a store, if there is one, and brings them back. */
+/** Keeps the newest messages of one log in a store, if there is one, and brings them back. */
 export class Saving {
   #conversation;
-  #window;
+  #log;
   #store;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
@@ -18,12 +18,12 @@ export class Saving {
 
   /**
    * @param {string} conversation
-   * @param {MessageWindow} window
+   * @param {MessageLog} log
    * @param {MessageStore | null} store
    */
-  constructor(conversation, window, store) {
+  constructor(conversation, log, store) {
     this.#conversation = conversation;
-    this.#window = window;
+    this.#log = log;
     this.#store = store;
   }
 
@@ -37,12 +37,12 @@ export class Saving {
    */
   restore(changed) {
     const store = this.#store;
-    if (store === null || this.#window.have !== null) return;
+    if (store === null || this.#log.have !== null) return;
     this.#restoring = (async () => {
       const saved = await store.load(this.#conversation);
       this.#restoring = null;
-      if (saved === null || this.#window.have !== null) return;
-      this.#window.restore(saved);
+      if (saved === null || this.#log.have !== null) return;
+      this.#log.restore(saved);
       changed();
     })();
   }
@@ -57,7 +57,7 @@ export class Saving {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const saved = this.#window.saved(COUNT);
+    const saved = this.#log.saved(COUNT);
     if (saved) this.#store?.save(this.#conversation, saved);
   }
 

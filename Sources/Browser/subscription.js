@@ -31,8 +31,10 @@ export class Subscription {
   #backoff = new Backoff();
   /** @type {SubscriptionPhase} */
   #phase = 'idle';
-  /** @type {string | null} */
+  /** @type {{reason: string, text: string} | null} */
   #ending = null;
+  /** The session of the connection in which it was asked for last. */
+  #session = 0;
   #isOpen = false;
   /** What the last frame said: `online` closes what it does not contradict. */
   #wasOpen = false;
@@ -56,7 +58,7 @@ export class Subscription {
   /** Where it stands; `ended` is for good. */
   get phase() { return this.#phase; }
 
-  /** Why it ended, for a person to read. */
+  /** Why it ended: in a word, and for a person to read. */
   get ending() { return this.#ending; }
 
   /** Whether there may be changes that nobody here knows yet. */
@@ -65,10 +67,16 @@ export class Subscription {
   /** Counts the subscriptions: what was asked during an earlier one is only shown. */
   get number() { return this.#number; }
 
-  /** Subscribes, now and whenever a session begins. */
+  /** Subscribes, now and whenever a session begins; one that ended tries anew. */
   open() {
+    if (this.#listening.length > 0) return;
+    this.#ending = null;
+    this.#phase = 'idle';
     this.#listening = [
-      this.#connection.live.listen(() => this.begin()),
+      // Whoever opened it because a session began must not have it asked for twice.
+      this.#connection.live.listen(() => {
+        if (this.#session !== this.#connection.session) this.begin();
+      }),
       this.#connection.changed.listen(() => this.#connectionChanged()),
       this.#connection.events.listen((event) => this.#event(event)),
     ];
@@ -92,6 +100,7 @@ export class Subscription {
   async begin() {
     clearTimeout(this.#retry);
     this.#number += 1;
+    this.#session = this.#connection.session;
     const number = this.#number;
     const isCurrent = () => number === this.#number;
     this.#setPhase('opening');
@@ -121,12 +130,14 @@ export class Subscription {
   /**
    * Ends it for good.
    *
-   * @param {string} reason  for a person to read
+   * @param {string} reason  `removed`, `deleted`, `forbidden`, or the code of an error
+   * @param {string} text  for a person to read
    */
-  end(reason) {
-    this.#ending = reason;
-    this.#setPhase('ended');
+  end(reason, text) {
+    this.#ending = { reason, text };
+    this.#phase = 'ended';
     this.close();
+    this.#owner.changed();
   }
 
   /**
@@ -143,7 +154,7 @@ export class Subscription {
   #failed(error) {
     if (error.code === 'disconnected') return;
     if (error.retry === 'never') {
-      this.end(error.code === 'not_found'
+      this.end(error.code, error.code === 'not_found'
         ? 'This conversation does not exist, or you take no part in it.' : error.message);
       return;
     }

@@ -72,8 +72,9 @@ function endProven(page, newest, list) {
  * @param {readonly ListDelta[]} deltas
  * @param {[number, number][] | undefined} covers
  * @param {HeldList} list
+ * @param {Cut} [from]  where the window begins, if that is below what is held
  */
-export function provenByDeltas(deltas, covers, list) {
+export function provenByDeltas(deltas, covers, list, from = Infinity) {
   if (!list.isLoaded) return new Spans();
   const proven = Spans.ofRuns(list.isUnnumbered ? [] : covers ?? []);
   for (const delta of deltas) {
@@ -90,7 +91,8 @@ export function provenByDeltas(deltas, covers, list) {
     proven.remove(cutBefore(place), cutBehind(place));
   }
   const low = list.covered.low ?? list.floor;
-  return proven.clipped(low, list.followsEnd ? Infinity : list.covered.high ?? low);
+  const high = list.followsEnd ? Infinity : list.covered.high ?? low;
+  return proven.clipped(earlierCut(low, from), high);
 }
 
 /**

@@ -191,13 +191,14 @@ export class Timeline {
    * @param {number} [event.head]  the newest place given
    * @param {number} [event.floor]  the oldest place that the origin has
    * @param {number} [event.asOf]  the newest change at that moment, where pages may come late
+   * @param {number} [event.from]  the oldest place of the window, if that is not held
    * @returns {Changes}
    */
-  applyDeltas(deltas, { covers, gaps = [], head, floor = 1, asOf } = {}) {
+  applyDeltas(deltas, { covers, gaps = [], head, floor = 1, asOf, from } = {}) {
     const ours = deltas.filter(({ message }) => message.conversation === this.conversation);
     /** @type {Edits} */
     const edits = new Map();
-    const proven = provenByDeltas(ours, covers, this.#list);
+    const proven = provenByDeltas(ours, covers, this.#list, from);
     for (const { type, message } of ours) {
       const place = this.#list.placeOf(message);
       this.#list.countArrival(type === 'deleted' ? { ...message, deleted: true } : message, place);

@@ -8,9 +8,15 @@ export const timeOf = (seq) => new Date(Date.UTC(2026, 10, 20, 0, seq)).toISOStr
 export class FakeLog {
   id = 'c1';
   epoch = 'e1';
+  mark = 'm';
+  floor = 1;
   lastReadSeq = 0;
   /** What was asked for, by method. */
   asked = [];
+  /** The params of each page that was asked for. */
+  pages = [];
+  /** The code with which a request is refused; nothing for one that is answered. */
+  refuses = null;
   #messages = new Map();
   #rev = 1;
 
@@ -18,7 +24,7 @@ export class FakeLog {
   constructor(length) { for (let seq = 1; seq <= length; seq += 1) this.say(); }
 
   get head() {
-    return { epoch: this.epoch, seq: this.#messages.size, rev: this.#rev, mark: 'm', floor: 1 };
+    return { epoch: this.epoch, seq: this.#messages.size, rev: this.#rev, mark: this.mark, floor: this.floor };
   }
 
   get record() {
@@ -47,6 +53,13 @@ export class FakeLog {
     return this.#write({ ...rest, deleted: true }, 'deleted');
   }
 
+  /** Loses its newest messages, as a backup that was restored: the next ones get their numbers. */
+  rewind(length) {
+    for (const seq of [...this.#messages.keys()]) if (seq > length) this.#messages.delete(seq);
+    this.#rev = length + 1;
+    this.mark += 'm';
+  }
+
   /** The event of a change; `say`, `edit` and `delete` give it. */
   #write(message, type) {
     this.#rev += 1;
@@ -62,6 +75,12 @@ export class FakeLog {
   serve(socket) {
     const answer = (request) => {
       this.asked.push(request.method);
+      if (request.method === 'fetchMessages') this.pages.push(request.params);
+      const code = this.refuses?.(request);
+      if (code) {
+        queueMicrotask(() => socket.fail(request, { code, message: code }));
+        return;
+      }
       const result = this.answer(request);
       if (result === undefined) socket.requests.push(request);
       // Not before the request has been made, as with any network.
@@ -87,8 +106,8 @@ export class FakeLog {
   #subscribed({ have, limit }) {
     const { head } = this;
     const frame = { gaps: [], asOf: head.rev, head, conversation: this.record, boundaries: [] };
-    if (!have || have.head.epoch !== head.epoch) {
-      const low = Math.max(1, head.seq - limit + 1);
+    if (!have || have.head.epoch !== head.epoch || have.head.mark !== head.mark) {
+      const low = Math.max(head.floor, head.seq - limit + 1);
       const reset = have ? { reset: true } : {};
       return { ...frame, ...reset, deltas: this.#deltas(low, head.seq), covers: this.#covers(low) };
     }
@@ -108,10 +127,10 @@ export class FakeLog {
 
   #page({ before, after, around, limit, order = 'desc' }) {
     const { head } = this;
-    let [low, high] = [1, head.seq];
+    let [low, high] = [head.floor, head.seq];
     if (around !== undefined) {
       const seq = this.#seqOf(around);
-      [low, high] = [Math.max(1, seq - limit), Math.min(head.seq, seq + limit)];
+      [low, high] = [Math.max(head.floor, seq - limit), Math.min(head.seq, seq + limit)];
     } else {
       if (after !== undefined) low = this.#seqOf(after) + 1;
       if (before !== undefined) high = this.#seqOf(before) - 1;
@@ -122,7 +141,7 @@ export class FakeLog {
     const messages = this.#deltas(low, high).map(({ message }) => message);
     if (order === 'desc') messages.reverse();
     return {
-      messages, hasMore: { before: low > 1, after: high < head.seq },
+      messages, hasMore: { before: low > head.floor, after: high < head.seq },
       covers: low <= high ? [[low, high]] : [], gaps: [], asOf: head.rev, head, boundaries: [],
     };
   }
@@ -130,7 +149,7 @@ export class FakeLog {
   #seqOf(anchor) {
     const all = [...this.#messages.values()];
     if (typeof anchor === 'number') return anchor;
-    if (typeof anchor === 'string') return all.find(({ id }) => id === anchor).seq;
+    if (typeof anchor === 'string') return all.find(({ id }) => id === anchor)?.seq ?? 0;
     return all.find(({ createdAt }) => createdAt >= anchor.time)?.seq ?? this.head.seq;
   }
 

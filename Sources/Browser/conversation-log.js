@@ -1,0 +1,312 @@
+import { MessageLog } from './message-log.js';
+import { Outbox } from './outbox.js';
+import { Participants } from './participants.js';
+import { Saving } from './saving.js';
+import { Subscription } from './subscription.js';
+
+/** @import { Connection } from './connection.js' */
+/** @import { MessageStore } from './message-store.js' */
+/** @import { MessageWindow } from './message-window.js' */
+/** @import { EventFrame, Heard, Message, PageResult, Reason, SubscribeResult } from './types.js' */
+
+/**
+ * One that looks at a conversation.
+ *
+ * @typedef {object} LogView
+ * @property {MessageWindow} window
+ * @property {number} limit  how many messages it begins with
+ * @property {(reason?: Reason) => void} tell  anything of it is new, and why
+ * @property {(ending: Ending) => void} end  the subscription is over for good
+ *
+ * @typedef {{reason: string, text: string}} Ending  in a word, and for a person to read
+ */
+
+/** @type {WeakMap<Connection, Map<string, WeakRef<ConversationLog>>>} */
+const logs = new WeakMap();
+
+/**
+ * All that is one and the same for those who look at a conversation over one connection: the
+ * subscription, what is held, what is being sent, who takes part, what a store keeps. It is
+ * subscribed for as long as anybody looks.
+ */
+export class ConversationLog {
+  /** What is held. */
+  messages = new MessageLog();
+
+  #connection;
+  #subscription;
+  #saving;
+  /** @type {Set<LogView>} */
+  #views = new Set();
+  /** Those that have not begun yet. @type {WeakSet<LogView>} */
+  #joining = new WeakSet();
+  /** @type {Heard | null} */
+  #heard = null;
+  /** What is told with the next change of the phase. @type {((view: LogView) => Reason) | null} */
+  #reasonOf = null;
+
+  /**
+   * @param {Connection} connection
+   * @param {string} id
+   * @param {MessageStore | null} store  keeps the newest messages over reloads
+   */
+  constructor(connection, id, store) {
+    this.#connection = connection;
+    this.id = id;
+    const changed = () => this.#tell(undefined);
+    const request = this.request.bind(this);
+    this.#saving = new Saving(id, this.messages, store);
+    this.#subscription = new Subscription(connection, id, {
+      ready: () => this.#saving.restoring,
+      subscribe: (isCurrent) => this.#subscribe(isCurrent),
+      unsubscribe: () => this.request('unsubscribeMessages', {}),
+      event: (event) => this.#event(event),
+      lost: () => {
+        this.messages.unsubscribed();
+        this.participants.typists.clear();
+      },
+      closing: () => {
+        this.messages.unsubscribed();
+        this.#saving.flush();
+        this.participants.report.finished();
+      },
+      changed: (reason) => this.#phaseChanged(reason),
+    });
+    this.outbox = new Outbox({
+      send: async ({ id: draft, body, metadata }) => (
+        this.act('sendMessage', { id: draft, body, metadata })
+      ),
+      changed,
+    });
+    this.participants = new Participants({ request, changed });
+  }
+
+  /**
+   * The one log of a conversation for all who share a connection.
+   *
+   * @param {Connection} connection
+   * @param {string} id
+   * @param {MessageStore | null} store
+   */
+  static of(connection, id, store) {
+    const known = logs.get(connection) ?? new Map();
+    logs.set(connection, known);
+    const log = known.get(id)?.deref() ?? new ConversationLog(connection, id, store);
+    known.set(id, new WeakRef(log));
+    return log;
+  }
+
+  /** Where the subscription stands. */
+  get phase() { return this.#subscription.phase; }
+
+  /** Whether there may be changes that nobody here knows yet. */
+  get isOpen() { return this.#subscription.isOpen; }
+
+  /** Counts the subscriptions: what was asked during an earlier one is only shown. */
+  get number() { return this.#subscription.number; }
+
+  /** The last that was heard of it; `null` before the first. */
+  get heard() { return this.#heard; }
+
+  /**
+   * Whether a view waits for its beginning.
+   *
+   * @param {LogView} view
+   */
+  isJoining(view) { return this.#joining.has(view); }
+
+  /**
+   * Follows the conversation for a view: subscribes for the first one.
+   *
+   * @param {LogView} view
+   */
+  attach(view) {
+    if (this.#views.has(view)) return;
+    this.#views.add(view);
+    view.window.isOpen = true;
+    if (!view.window.isLoaded) this.#joining.add(view);
+    if (this.#views.size === 1) {
+      this.#saving.restore(() => this.#restored());
+      this.#subscription.open();
+    }
+    // Who opens a view may set it up before anything is told.
+    if (this.messages.head !== null) queueMicrotask(() => this.#join(view));
+  }
+
+  /**
+   * Ends that; with the last view the subscription ends.
+   *
+   * @param {LogView} view
+   */
+  detach(view) {
+    if (!this.#views.delete(view)) return;
+    view.window.isOpen = false;
+    if (this.#views.size === 0) this.#subscription.close();
+  }
+
+  /**
+   * @param {string} method
+   * @param {object} params
+   * @param {import('./pending.js').Taking} [taking]
+   */
+  request(method, params, taking) {
+    return this.#connection.request(method, { conversation: this.id, ...params }, taking);
+  }
+
+  /**
+   * A request that is answered with a message, which is shown until its event comes.
+   *
+   * @param {string} method
+   * @param {object} params
+   */
+  act(method, params) {
+    return this.request(method, params, {
+      final: ({ message }) => {
+        this.messages.show([message]);
+        this.outbox.confirm([message], this.#connection.user);
+        this.#tell(undefined);
+      },
+    });
+  }
+
+  /**
+   * A page was taken by one of the views.
+   *
+   * @param {PageResult} page
+   * @param {number} generation  of what was held before
+   * @param {LogView} asker
+   */
+  pageTaken({ messages, open }, generation, asker) {
+    this.#note('fetchMessages', messages.length);
+    this.#subscription.noteOpen(open);
+    for (const view of [...this.#views]) view.tell(view === asker ? 'page' : undefined);
+    if (generation !== this.messages.generation) this.#subscription.begin();
+  }
+
+  /** @param {LogView} view */
+  #join(view) {
+    if (!this.#views.has(view)) return;
+    const isLive = this.phase === 'live';
+    if (view.window.isLoaded || view.window.join(view.limit)) {
+      const hasBegun = this.#joining.has(view);
+      if (isLive) this.#joining.delete(view);
+      if (hasBegun) view.tell(isLive ? 'began' : 'restored');
+      else if (isLive) view.tell('resumed');
+    } else if (isLive) {
+      this.#subscription.begin();
+    }
+  }
+
+  #restored() {
+    for (const view of [...this.#views]) if (view.window.isLoaded) view.tell('restored');
+  }
+
+  /** @param {() => boolean} isCurrent */
+  #subscribe(isCurrent) {
+    const have = this.messages.resumable();
+    const limit = Math.max(...[...this.#views].map((view) => view.limit));
+    return this.request('subscribeMessages', { ...(have && { have }), limit }, {
+      final: (result) => { if (isCurrent()) this.#subscribed(result, have !== null); },
+    });
+  }
+
+  /**
+   * @param {SubscribeResult} result
+   * @param {boolean} resumed
+   */
+  #subscribed(result, resumed) {
+    const { generation } = this.messages;
+    this.messages.subscribed(result, resumed);
+    for (const view of this.#views) view.window.join(view.limit);
+    const isOther = generation !== this.messages.generation || !resumed;
+    this.#note('subscribeMessages', result.deltas.length);
+    this.outbox.confirm(result.deltas.map((delta) => delta.message), this.#connection.user);
+    this.#subscription.noteOpen(result.open);
+    if (result.reset) this.participants.marker.forget();
+    this.participants.fetchMarker(result.conversation);
+    const joining = this.#joining;
+    this.#joining = new WeakSet();
+    this.#reasonOf = (view) => (isOther || joining.has(view) ? 'began' : 'resumed');
+    this.#subscription.begun('resumed');
+    this.participants.fetch(this.messages.record);
+    this.outbox.resume();
+    this.participants.marker.resume();
+  }
+
+  /** @param {Reason} reason */
+  #phaseChanged(reason) {
+    const { ending } = this.#subscription;
+    if (this.phase === 'ended' && ending !== null) {
+      const views = [...this.#views];
+      this.#views.clear();
+      for (const view of views) view.end(ending);
+      return;
+    }
+    const reasonOf = reason === undefined ? null : this.#reasonOf;
+    for (const view of [...this.#views]) view.tell(reasonOf ? reasonOf(view) : reason);
+  }
+
+  /** @param {EventFrame} event */
+  #event(event) {
+    this.#note(event.event, event.deltas?.length ?? 0);
+    switch (event.event) {
+      case 'messages':
+      case 'gap':
+      case 'conversation':
+        this.#changed(event);
+        return;
+      case 'reset':
+        this.#forget();
+        this.#subscription.begin();
+        break;
+      case 'unsubscribed':
+        this.#forget();
+        this.#subscription.end(event.reason ?? 'removed', event.reason === 'deleted'
+          ? 'This conversation was deleted.' : 'You take no part in this conversation any more.');
+        break;
+      case 'typing':
+        this.participants.typists.note(event.user, event.state);
+        return;
+      case 'read':
+        this.participants.noteRead(event.user, event.seq, event.user === this.#connection.user);
+        break;
+      default:
+        return;
+    }
+    this.#tell(undefined);
+  }
+
+  /** @param {EventFrame} event */
+  #changed(event) {
+    const { generation } = this.messages;
+    this.messages.event(event);
+    this.#subscription.noteOpen(event.open);
+    const messages = (event.deltas ?? []).map((/** @type {*} */ delta) => delta.message);
+    this.outbox.confirm(messages, this.#connection.user);
+    for (const { author } of /** @type {Message[]} */ (messages)) {
+      this.participants.typists.finish(author);
+    }
+    this.#tell('messages');
+    if (generation !== this.messages.generation) this.#subscription.begin();
+  }
+
+  #forget() {
+    this.messages.forget();
+    this.participants.marker.forget();
+    this.#saving.forget();
+  }
+
+  /** @param {Reason} reason */
+  #tell(reason) { for (const view of [...this.#views]) view.tell(reason); }
+
+  /**
+   * Notes what was heard, and has it saved soon.
+   *
+   * @param {string} name
+   * @param {number} count
+   */
+  #note(name, count) {
+    this.#heard = { name, at: Date.now(), count };
+    this.#saving.schedule();
+  }
+}
