@@ -61,6 +61,7 @@ export class ConversationLog {
       subscribe: (isCurrent) => this.#subscribe(isCurrent),
       unsubscribe: () => this.request('unsubscribeMessages', {}),
       event: (event) => this.#event(event),
+      online: () => this.messages.renew(),
       lost: () => {
         this.messages.unsubscribed();
         this.participants.typists.clear();

@@ -46,6 +46,14 @@ export class GapLedger {
   }
 
   /**
+   * The gateway stands at the present again. What it still lacked to heal may have been healed by
+   * frames that are lost or left out here, so that it can be asked for.
+   */
+  renew() {
+    this.#declared = this.#declared.filter(({ cause }) => cause !== 'upstream' && cause !== 'cache');
+  }
+
+  /**
    * The gaps of a holder, oldest first. What is older than everything held and was never declared
    * is not a gap: it is history that nobody asked for yet.
    *

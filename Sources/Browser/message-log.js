@@ -72,6 +72,7 @@ export class MessageLog {
   subscribed(result, resumed) {
     if (!resumed || result.reset || this.isForeign(result.head)) this.forget();
     this.#holder.subscribed(result, resumed);
+    if (!result.open) this.renew();
     this.#tell(result, true);
   }
 
@@ -110,6 +111,9 @@ export class MessageLog {
     this.#holder.event(event);
     this.#tell(/** @type {*} */ (event), false);
   }
+
+  /** The gateway stands at the present again: see `GapLedger.renew`. */
+  renew() { for (const window of this.#all) window.renew(); }
 
   /**
    * Shows values that are not held, in each window.

@@ -288,6 +288,12 @@ export class MessageWindow {
     this.version += 1;
   }
 
+  /** For the log: the gateway stands at the present again, see `GapLedger.renew`. */
+  renew() {
+    this.#ledger.renew();
+    this.version += 1;
+  }
+
   /**
    * For the log: takes a page that it asked for.
    *

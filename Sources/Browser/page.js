@@ -7,6 +7,7 @@ import { ConversationListView } from './components/conversation-list.js';
 import { ConversationView } from './components/conversation-view.js';
 import { newConversation, signIn } from './components/dialogs.js';
 import { element } from './components/dom.js';
+import { Health } from './components/health.js';
 import {
   expectedUser, forgetToken, knownIdentity, rememberIdentity, rememberUser,
 } from './components/identity.js';
@@ -53,6 +54,7 @@ const connection = new Connection({
 });
 const list = new ConversationList(connection, { store });
 const unsent = new UnsentTexts();
+const health = new Health(connection);
 
 /** What was open lately, newest last. @type {Map<string, Conversation>} */
 const conversations = new Map();
@@ -60,9 +62,9 @@ const conversations = new Map();
 let shown = null;
 
 const listView = new ConversationListView({
-  connection, list, unsent, onSelect: (id) => navigate(id), onCreate: () => create(),
+  connection, list, unsent, health, onSelect: (id) => navigate(id), onCreate: () => create(),
 });
-const status = new StatusBar({ connection, onUser: () => changeUser() });
+const status = new StatusBar({ connection, health, onUser: () => changeUser() });
 sidebar.append(...listView.elements, status.element);
 
 /**
@@ -94,7 +96,7 @@ function show(id) {
   keep(conversation);
   conversation.open();
   const view = new ConversationView({
-    connection, conversation, list, unsent, onBack: () => navigate(null),
+    connection, conversation, list, unsent, health, onBack: () => navigate(null),
   });
   shown = { conversation, view };
   main.replaceChildren(...view.elements);

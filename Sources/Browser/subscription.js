@@ -15,6 +15,7 @@ import { Backoff } from './backoff.js';
  *   takes the answer, if it is the current one still; rejects with a `RequestError`
  * @property {() => Promise<*>} unsubscribe
  * @property {(event: EventFrame) => void} event  takes an event of the conversation while live
+ * @property {() => void} online  the gateway stands at the present again
  * @property {() => void} lost  the connection went
  * @property {() => void} closing  the subscription ends
  * @property {(reason?: Reason) => void} changed  called after each change of a phase or `isOpen`
@@ -166,6 +167,7 @@ export class Subscription {
   #event(event) {
     if (event.event === 'upstream') {
       this.#isOpen = event.state !== 'online' || this.#wasOpen;
+      if (event.state === 'online') this.#owner.online();
       this.#owner.changed();
     }
     const { conversation } = event;

@@ -8,14 +8,20 @@ import { element } from './dom.js';
  *
  * @param {Conversation} conversation
  * @param {Item[]} items
+ * @param {string} reason  why nothing comes now; empty where it only takes its time
  */
-export function beginningSignature({ hasOlder, older, phase }, items) {
+export function beginningSignature({ hasOlder, older, phase }, items, reason) {
   if (older !== 'idle' && older !== 'busy' && hasOlder) return `failed ${older}`;
-  if (hasOlder) return 'older Loading older messages…';
+  if (hasOlder) {
+    return reason === '' ? 'older Loading older messages…'
+      : `older Older messages are not loaded yet: ${reason}.`;
+  }
   const isTrimmed = items[0]?.kind === 'gap' && items[0].gap.cause === 'trimmed';
   if (phase === 'ended' || isTrimmed) return 'start ';
   if (items.length > 0) return 'start This is the beginning.';
-  return phase === 'live' ? 'empty Nothing was said here yet.' : 'start Loading…';
+  if (phase === 'live') return 'empty Nothing was said here yet.';
+  const why = reason === '' && phase === 'waiting' ? 'the gateway can\'t answer now' : reason;
+  return why === '' ? 'start Loading…' : `start Not loaded yet: ${why}.`;
 }
 
 /**

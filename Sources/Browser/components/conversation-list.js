@@ -6,6 +6,7 @@ import { isEmote } from './rows.js';
 /** @import { Connection } from '../connection.js' */
 /** @import { ConversationList } from '../conversations.js' */
 /** @import { ConversationRecord } from '../types.js' */
+/** @import { Health } from './health.js' */
 /** @import { UnsentTexts } from './unsent.js' */
 
 const PLUS = 'M10 4.5v11M4.5 10h11';
@@ -20,6 +21,7 @@ export class ConversationListView {
   #connection;
   #list;
   #unsent;
+  #health;
   #onSelect;
   /** @type {string | null} */
   #selected = null;
@@ -34,13 +36,15 @@ export class ConversationListView {
    * @param {Connection} options.connection
    * @param {ConversationList} options.list
    * @param {UnsentTexts} options.unsent
+   * @param {Health} options.health
    * @param {(id: string) => void} options.onSelect
    * @param {() => void} options.onCreate
    */
-  constructor({ connection, list, unsent, onSelect, onCreate }) {
+  constructor({ connection, list, unsent, health, onSelect, onCreate }) {
     this.#connection = connection;
     this.#list = list;
     this.#unsent = unsent;
+    this.#health = health;
     this.#onSelect = onSelect;
     this.items = element('ul', { class: 'conversations', role: 'list' });
     this.empty = element('p', { class: 'empty' });
@@ -60,7 +64,7 @@ export class ConversationListView {
         }, icon(PLUS))),
       this.scroller,
     ];
-    for (const { changed } of [list, unsent, connection]) changed.listen(this.#scheduleDraw);
+    for (const { changed } of [list, unsent, health]) changed.listen(this.#scheduleDraw);
     this.#draw();
   }
 
@@ -89,9 +93,8 @@ export class ConversationListView {
       selected.link.scrollIntoView({ block: 'nearest' });
     }
     this.empty.hidden = records.length > 0;
-    const isOver = this.#connection.state.phase === 'closed';
     setText(this.empty, isLoaded ? 'No conversations yet. Begin one with the plus above.'
-      : isOver ? '' : 'Loading…');
+      : this.#health.reason === '' ? 'Loading…' : `Not loaded yet: ${this.#health.reason}.`);
   }
 
   /** @param {ConversationRecord} record */

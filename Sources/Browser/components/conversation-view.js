@@ -9,6 +9,7 @@ import { TruthPanel } from './truth-panel.js';
 /** @import { Conversation } from '../conversation.js' */
 /** @import { ConversationList } from '../conversations.js' */
 /** @import { Message } from '../types.js' */
+/** @import { Health } from './health.js' */
 /** @import { UnsentTexts } from './unsent.js' */
 
 const BACK = 'M12.5 4.5L7 10l5.5 5.5';
@@ -23,6 +24,7 @@ export class ConversationView {
   #conversation;
   #list;
   #unsent;
+  #health;
   #scheduleDraw = soon(() => this.#draw());
   /** @type {(() => void)[]} */
   #stops = [];
@@ -33,13 +35,15 @@ export class ConversationView {
    * @param {Conversation} options.conversation
    * @param {ConversationList} options.list
    * @param {UnsentTexts} options.unsent
+   * @param {Health} options.health
    * @param {() => void} options.onBack
    */
-  constructor({ connection, conversation, list, unsent, onBack }) {
+  constructor({ connection, conversation, list, unsent, health, onBack }) {
     this.#connection = connection;
     this.#conversation = conversation;
     this.#list = list;
     this.#unsent = unsent;
+    this.#health = health;
     this.composer = new Composer({
       onSend: (body, metadata) => this.#send(body, metadata),
       onEdit: (message, body) => this.#attempt(conversation.edit(message.id, body), 'changed'),
@@ -50,7 +54,7 @@ export class ConversationView {
       connection, conversation, onShow: (seq) => { this.messages.reveal(seq); },
     });
     this.messages = new MessageList({
-      conversation, user: connection.user,
+      conversation, user: connection.user, health,
       onReply: (message) => this.composer.reply(message, this.#nameOf(message.author)),
       onEdit: (message) => this.composer.edit(message),
       onDelete: (message) => this.#delete(message),
@@ -77,7 +81,7 @@ export class ConversationView {
         element('div', { class: 'name' }, this.title, this.subtitle), this.truthButton),
       this.truth.element, this.notice, this.messages.element, this.typing, this.composer.element,
     ];
-    this.#stops = [conversation, list, connection]
+    this.#stops = [conversation, list, health]
       .map(({ changed }) => changed.listen(this.#scheduleDraw));
     this.#draw();
   }
@@ -125,13 +129,11 @@ export class ConversationView {
   #noticeText() {
     const { phase, ending, isOpen } = this.#conversation;
     if (phase === 'ended') return ending ?? '';
-    if (phase === 'waiting' && !this.#connection.isLive) {
-      return 'Offline. What you write is sent when the connection is back.';
-    }
-    if (phase === 'live' && isOpen) {
-      return 'There may be newer messages. The gateway is catching up.';
-    }
-    return '';
+    const { trouble } = this.#health;
+    if (trouble !== null) return trouble.text;
+    if (phase === 'waiting') return 'The gateway can\'t answer now, and is asked again.';
+    return phase === 'live' && isOpen
+      ? 'There may be newer messages here. The gateway is reading them.' : '';
   }
 
   /**

@@ -15,6 +15,7 @@ import { listRows } from './rows.js';
 /** @import { Conversation } from '../conversation.js' */
 /** @import { Item } from '../items.js' */
 /** @import { Message } from '../types.js' */
+/** @import { Health } from './health.js' */
 /** @import { RowContext } from './message-row.js' */
 /** @import { ListRow } from './row-content.js' */
 /** @import { Row } from './rows.js' */
@@ -31,6 +32,7 @@ const FOUND_TIME = 2400;
 export class MessageList {
   #conversation;
   #context;
+  #health;
   #onView;
   #onLost;
   #view;
@@ -56,14 +58,16 @@ export class MessageList {
    * @param {object} options
    * @param {Conversation} options.conversation
    * @param {string | null} options.user
+   * @param {Health} options.health
    * @param {(message: Message) => void} options.onReply
    * @param {(message: Message) => void} options.onEdit
    * @param {(message: Message) => void} options.onDelete
    * @param {(first: number, last: number) => void} options.onView  these places are in view
    * @param {() => void} options.onLost  a message that somebody asked for can't be shown now
    */
-  constructor({ conversation, user, onReply, onEdit, onDelete, onView, onLost }) {
+  constructor({ conversation, user, health, onReply, onEdit, onDelete, onView, onLost }) {
     this.#conversation = conversation;
+    this.#health = health;
     this.#onView = onView;
     this.#onLost = onLost;
     this.#folding = new Folding(user);
@@ -163,6 +167,7 @@ export class MessageList {
         if (reason === 'resumed') this.#isBack = true;
         this.#scheduleUpdate();
       }),
+      this.#health.changed.listen(this.#scheduleUpdate),
       this.#view.laidOut.listen(() => this.#moved()),
       () => document.removeEventListener('visibilitychange', onVisible),
     ];
@@ -225,7 +230,7 @@ export class MessageList {
    * @returns {ListRow}
    */
   #beginning(items) {
-    const hash = beginningSignature(this.#conversation, items);
+    const hash = beginningSignature(this.#conversation, items, this.#health.reason);
     return { id: 'beginning', hash, isLoose: true, row: { kind: 'beginning', key: 'beginning' } };
   }
 

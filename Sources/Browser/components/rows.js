@@ -34,7 +34,9 @@ export function newestMessage(item) {
 }
 
 /** @param {MessageItem | FoldItem} item */
-export function oldestMessage(item) { return item.kind === 'fold' ? item.messages[0] : item.message; }
+export function oldestMessage(item) {
+  return item.kind === 'fold' ? item.messages[0] : item.message;
+}
 
 /**
  * @param {(Item | FoldItem)[]} items  oldest first

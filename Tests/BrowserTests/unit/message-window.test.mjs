@@ -133,3 +133,34 @@ test('what a store brought back is not a subscription', () => {
   restored.fetched(log.answer({ method: 'fetchMessages', params: { limit: 3 } }), {});
   assert.equal(restored.head.seq, 10);
 });
+
+/** A window on places 1 to 9, of which the gateway said that 3 to 6 are missing. */
+function withUpstreamGap() {
+  const window = new MessageWindow('c1');
+  const seqs = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+  const messages = seqs.map((seq) => ({ id: `m${seq}`, conversation: 'c1', seq, rev: seq }));
+  const head = { epoch: 'e', seq: 9, rev: 9, mark: 'm', floor: 1 };
+  const deltas = messages.map((message) => ({ type: 'inserted', message }));
+  window.subscribed({ deltas, covers: [[1, 9]], gaps: [], asOf: 9, head }, false);
+  const gaps = [{ after: 2, before: 7, missing: 4, cause: 'upstream', since: '' }];
+  window.event({ event: 'gap', gaps, prev: 9, asOf: 9, head, open: true });
+  return { window, head };
+}
+
+const causes = ({ gaps }) => gaps.map(({ after, before, cause }) => [after, before, cause]);
+
+test('what the gateway had to heal can be asked for when it is back', () => {
+  const { window } = withUpstreamGap();
+  assert.deepEqual(causes(window), [[2, 7, 'upstream']]);
+  window.renew();
+  assert.deepEqual(causes(window), [[2, 7, 'cold']]);
+});
+
+test('a resumed subscription says anew why something is missing', () => {
+  const { window, head } = withUpstreamGap();
+  const answer = { deltas: [], covers: [], gaps: [], asOf: 9, head };
+  window.subscribed({ ...answer, open: true }, true);
+  assert.deepEqual(causes(window), [[2, 7, 'upstream']]);
+  window.subscribed(answer, true);
+  assert.deepEqual(causes(window), [[2, 7, 'cold']]);
+});
