@@ -3,6 +3,7 @@ import { GapLedger, isFillable, withOuterGaps } from './gaps.js';
 import { Grouping } from './grouping.js';
 import { MessageLog } from './message-log.js';
 import { Timeline } from './timeline.js';
+import { proofOf } from './timeline-proof.js';
 
 /** @import { Category } from './grouping.js' */
 /** @import { Page } from './timeline-page.js' */
@@ -390,17 +391,4 @@ export class MessageWindow {
     const [first, last] = this.#visible.map((id) => this.#timeline.indexOf(id));
     return first === undefined || last === undefined ? undefined : [first, last + 1];
   }
-}
-
-/**
- * What a frame proves, as a timeline takes it.
- *
- * @param {{covers?: [number, number][], gaps?: Gap[], head: Head, asOf: number}} frame
- */
-function proofOf({ covers = [], gaps = [], head, asOf }) {
-  return {
-    covers, head: head.seq, floor: head.floor, asOf,
-    gaps: gaps.filter(({ after, before }) => before - after > 1)
-      .map(({ after, before }) => /** @type {[number, number]} */ ([after + 1, before - 1])),
-  };
 }

@@ -5,6 +5,7 @@ import { Spans } from './spans.js';
 /** @import { Cut, Place } from './place.js' */
 /** @import { Page } from './timeline-page.js' */
 /** @import { ListDelta } from './timeline.js' */
+/** @import { Gap, Head } from './types.js' */
 
 /**
  * Where a page was asked from; undefined if the list does not know that any more.
@@ -106,4 +107,17 @@ function isStray({ type, via = 'live', message }, list) {
   const place = list.placeOf(message);
   const isNew = list.followsEnd && compareCuts(cutBefore(place), list.end) >= 0;
   return !isNew && !list.covered.holds(place) && list.place(message.id) === undefined;
+}
+
+/**
+ * What a frame proves, as a timeline takes it.
+ *
+ * @param {{covers?: [number, number][], gaps?: Gap[], head: Head, asOf: number}} frame
+ */
+export function proofOf({ covers = [], gaps = [], head, asOf }) {
+  return {
+    covers, head: head.seq, floor: head.floor, asOf,
+    gaps: gaps.filter(({ after, before }) => before - after > 1)
+      .map(({ after, before }) => /** @type {[number, number]} */ ([after + 1, before - 1])),
+  };
 }
