@@ -77,10 +77,10 @@ export class ChatDataSource extends Face {
   get chatItems() { return this.#items; }
 
   /** Whether there are older messages than the oldest loaded. */
-  get hasMorePrevious() { return this.conversation.hasOlder; }
+  get hasMorePrevious() { return this.conversation.hasMore.before; }
 
   /** Whether there are newer messages than the newest loaded, or holes below it. */
-  get hasMoreNext() { return this.conversation.hasMore.after || this.gaps.length > 0; }
+  get hasMoreNext() { return this.conversation.hasMore.after; }
 
   /** Loads older messages; an update of type `pagination` follows. */
   loadPrevious() { this.conversation.loadOlder(); }

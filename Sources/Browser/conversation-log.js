@@ -131,7 +131,7 @@ export class ConversationLog {
       this.#subscription.open();
     }
     // Who opens a view may set it up before anything is told.
-    if (this.messages.head !== null) queueMicrotask(() => this.#join(view));
+    queueMicrotask(() => this.#join(view));
   }
 
   /**
@@ -192,9 +192,12 @@ export class ConversationLog {
       const hasBegun = this.#joining.has(view);
       if (isLive) this.#joining.delete(view);
       if (hasBegun) view.tell(isLive ? 'began' : 'restored');
-      else if (isLive) view.tell('resumed');
+      else view.tell(isLive ? 'resumed' : undefined);
     } else if (isLive) {
       this.#subscription.begin();
+    } else {
+      // What it showed before may be gone.
+      view.tell(undefined);
     }
   }
 

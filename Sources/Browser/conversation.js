@@ -153,15 +153,15 @@ export class Conversation {
   get older() { return this.#pages.older; }
 
   /**
-   * Whether the log has more before the oldest message here, and more after the newest, or holes
-   * between them.
+   * Whether the log has more before the oldest messages that are held here, and more after the
+   * newest, or holes between them.
    */
   get hasMore() {
-    const { gaps, oldest = 0 } = this.#window;
-    const missing = gaps.filter(({ cause }) => cause !== 'trimmed');
+    const missing = this.gaps.filter(({ cause }) => cause !== 'trimmed');
+    const first = this.#window.coverage.first ?? Infinity;
     return {
-      before: this.hasOlder || missing.some(({ after }) => after < oldest),
-      after: this.#window.hasMore.after || missing.some(({ after }) => after >= oldest),
+      before: this.hasOlder || missing.some(({ after }) => after < first),
+      after: this.#window.hasMore.after || missing.some(({ after }) => after >= first),
     };
   }
 

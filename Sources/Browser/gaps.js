@@ -54,6 +54,13 @@ export class GapLedger {
   }
 
   /**
+   * Forgets what was declared below a place: what a view has let go of is history again.
+   *
+   * @param {number} place
+   */
+  forgetBelow(place) { this.#cut(Coverage.interval(0, place - 1)); }
+
+  /**
    * The gaps of a holder, oldest first. What is older than everything held and was never declared
    * is not a gap: it is history that nobody asked for yet.
    *
@@ -64,12 +71,14 @@ export class GapLedger {
   list(runs, head) {
     this.#cut(runs);
     if (head === null) return [];
+    const below = Coverage.interval(0, head.floor - 1);
+    this.#cut(below, ({ cause }) => cause !== 'trimmed');
     const lows = this.#declared.map(({ places }) => places.first ?? Infinity);
     const bottom = Math.min(runs.first ?? Infinity, ...lows);
     // Pages read without a subscription may lie above the head, which they do not move.
     const top = Math.max(head.seq, runs.last ?? 0);
     if (bottom > top) return [];
-    let cold = Coverage.interval(bottom, top).subtracting(runs);
+    let cold = Coverage.interval(Math.max(bottom, head.floor), top).subtracting(runs);
     const gaps = [];
     for (const { places, cause, since } of this.#declared) {
       cold = cold.subtracting(places);
@@ -81,10 +90,15 @@ export class GapLedger {
     return gaps.sort((a, b) => a.after - b.after);
   }
 
-  /** @param {Coverage} places */
-  #cut(places) {
+  /**
+   * @param {Coverage} places
+   * @param {(entry: {cause: GapCause}) => boolean} [isMeant]
+   */
+  #cut(places, isMeant = () => true) {
     this.#declared = this.#declared
-      .map((entry) => ({ ...entry, places: entry.places.subtracting(places) }))
+      .map((entry) => (
+        isMeant(entry) ? { ...entry, places: entry.places.subtracting(places) } : entry
+      ))
       .filter((entry) => !entry.places.isEmpty);
   }
 

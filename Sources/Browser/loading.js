@@ -69,6 +69,16 @@ export function loadForGap({ after, before }, end, known) {
 }
 
 /**
+ * Whether there is something below all that is held, that can be asked for.
+ *
+ * @param {Known} known
+ */
+export function hasHistory(known) {
+  const { first } = known.runs;
+  return first !== undefined && (missingOf(known).first ?? Infinity) < first;
+}
+
+/**
  * What is held after an answer: it joins or becomes a run of its own.
  *
  * @param {Coverage} runs

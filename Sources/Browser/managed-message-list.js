@@ -93,6 +93,9 @@ export class ManagedMessageList extends Face {
     this.conversation.close();
   }
 
+  /** What is missing in the list, oldest first. */
+  get gaps() { return this.#stop ? this.conversation.gaps : this.#toldGaps; }
+
   /** How many messages there are. */
   messageCount() { return this.#shown.length; }
 

@@ -4,6 +4,7 @@ import { Grouping } from './grouping.js';
 import { MessageLog } from './message-log.js';
 import { Timeline } from './timeline.js';
 import { proofOf } from './timeline-proof.js';
+import { pageKind } from './window-pages.js';
 
 /** @import { Category } from './grouping.js' */
 /** @import { Page } from './timeline-page.js' */
@@ -61,6 +62,9 @@ export class MessageWindow {
   /** The newest head seen, `null` if nothing is held. */
   get head() { return this.#log.head; }
 
+  /** Rises when what was held turned out to be of another log, or of a lost branch of it. */
+  get generation() { return this.#log.generation; }
+
   /** What is held by all windows, as the protocol writes it; `null` if nothing is. */
   get have() { return this.#log.have; }
 
@@ -95,9 +99,7 @@ export class MessageWindow {
 
   /** The oldest place that is held, shown or a gap; `undefined` if there is none. */
   get oldest() {
-    const shown = this.#timeline.length > 0 ? this.#timeline.at(0).place[0] : Infinity;
-    const oldest = Math.min(this.coverage.first ?? Infinity, shown,
-      (this.gaps[0]?.after ?? Infinity) + 1);
+    const oldest = Math.min(this.#low, (this.gaps[0]?.after ?? Infinity) + 1);
     return oldest === Infinity ? undefined : oldest;
   }
 
@@ -167,8 +169,7 @@ export class MessageWindow {
    */
   trimTo(count, focus) {
     const { length } = this.#timeline;
-    this.#timeline.trimTo(count, focus);
-    this.version += 1;
+    this.#trimming(() => this.#timeline.trimTo(count, focus));
     this.#log.reconcile();
     return this.#timeline.length < length;
   }
@@ -285,8 +286,9 @@ export class MessageWindow {
     // A gap below all that is held is of the window too: what heals it belongs there.
     this.#timeline.applyDeltas(frame.deltas, { ...proofOf(frame), from: oldest });
     const visible = this.#visibleRange;
-    if (visible && this.#timeline.length > LIMIT) this.#timeline.trim(visible);
     this.version += 1;
+    const isLong = visible && this.#timeline.length > LIMIT;
+    if (isLong) this.#trimming(() => this.#timeline.trim(visible));
   }
 
   /** For the log: the gateway stands at the present again, see `GapLedger.renew`. */
@@ -304,9 +306,9 @@ export class MessageWindow {
   takePage(result, range) {
     this.#ledger.note(result.gaps, result.covers);
     const page = this.#proofOfPage(result.messages, result);
-    this.#timeline.apply({ ...this.#placeOf(range), ...page, hasMore: result.hasMore },
-      this.#visibleRange);
-    this.version += 1;
+    const kind = pageKind(range, this.isLoaded ? this.coverage : null, this.head);
+    const all = { ...kind, ...page, hasMore: result.hasMore };
+    this.#trimming(() => this.#timeline.apply(all, this.#visibleRange));
   }
 
   /**
@@ -315,17 +317,18 @@ export class MessageWindow {
    * @param {PageResult} result
    */
   takeOthersPage({ messages, covers, asOf, head }) {
-    const { coverage } = this;
+    const { coverage, oldest } = this;
     this.#ledger.note([], covers);
     this.version += 1;
-    if (!this.isLoaded || coverage.first === undefined || coverage.last === undefined) return;
-    const last = this.followsEnd ? Infinity : coverage.last;
-    const holes = Coverage.interval(coverage.first, Math.min(last, head.seq))
+    if (!this.isLoaded || oldest === undefined) return;
+    const last = this.followsEnd ? head.seq : Math.min(coverage.last ?? 0, head.seq);
+    const holes = Coverage.interval(oldest, last)
       .intersection(new Coverage(covers)).subtracting(coverage);
     if (holes.isEmpty) return;
     const deltas = messages.filter(({ seq }) => holes.contains(seq))
       .map((message) => ({ type: /** @type {const} */ ('inserted'), via: 'fill', message }));
-    this.#timeline.applyDeltas(deltas, { ...proofOf({ head, asOf }), covers: holes.runs });
+    const proof = { ...proofOf({ head, asOf }), covers: holes.runs, from: oldest };
+    this.#timeline.applyDeltas(deltas, proof);
   }
 
   /**
@@ -337,6 +340,25 @@ export class MessageWindow {
     const lost = this.coverage.subtracting(runs);
     if (lost.isEmpty) return;
     this.#timeline.applyDeltas([], { gaps: lost.runs });
+    this.version += 1;
+  }
+
+  /** The oldest place that is held or shown; `Infinity` if there is none. */
+  get #low() {
+    const shown = this.#timeline.length > 0 ? this.#timeline.at(0).place[0] : Infinity;
+    return Math.min(this.coverage.first ?? Infinity, shown);
+  }
+
+  /**
+   * Does what may let go of the oldest messages: what is missing below them is history then.
+   *
+   * @param {() => void} trim
+   */
+  #trimming(trim) {
+    const before = this.#low;
+    trim();
+    const low = this.#low;
+    if (low > before && low !== Infinity) this.#ledger.forgetBelow(low);
     this.version += 1;
   }
 
@@ -357,24 +379,6 @@ export class MessageWindow {
       hasMore: { before: low > result.head.floor, after: false },
     });
     this.version += 1;
-  }
-
-  /**
-   * Where a page belongs: before or after a place, at the end, or anywhere.
-   *
-   * @param {PageRange} range
-   * @returns {Pick<Page, 'kind' | 'anchor'>}
-   */
-  #placeOf({ before, after, around, order }) {
-    const { seq } = /** @type {Head} */ (this.head);
-    if (around !== undefined || !this.isLoaded) return { kind: 'around' };
-    const { coverage } = this;
-    if (after !== undefined && order === 'asc') {
-      // What touches nothing that is held is a run of its own.
-      return coverage.contains(after) ? { kind: 'after', anchor: after } : { kind: 'around' };
-    }
-    if (before === undefined || before > seq) return { kind: 'latest' };
-    return coverage.contains(before) ? { kind: 'before', anchor: before } : { kind: 'around' };
   }
 
   /**

@@ -1,4 +1,4 @@
-import { loadFor, loadForGap } from './loading.js';
+import { hasHistory, loadFor, loadForGap } from './loading.js';
 import { RequestError } from './request-error.js';
 
 /** @import { Load, Want } from './loading.js' */
@@ -45,10 +45,10 @@ export class Pages {
     this.#changed = changed;
   }
 
-  /** Whether there is history before the oldest message shown. */
+  /** Whether there is history before the oldest message held, that can be asked for. */
   get hasOlder() {
-    const { head, oldest } = this.#window;
-    return head !== null && oldest !== undefined && oldest > head.floor;
+    const { known, isLoaded } = this.#window;
+    return isLoaded && known !== null && hasHistory(known);
   }
 
   /** `idle`, `busy`, or why the last page before the oldest message failed. */
@@ -193,7 +193,10 @@ export class Pages {
    */
   #fetch({ limit = this.#limit(), ...range }, elsewhere) {
     const [subscription, beginnings] = [this.#subscription(), this.#beginnings];
+    const { generation } = this.#window;
     const show = (/** @type {PageResult} */ { messages, head }) => {
+      // It may be of a branch of the log that is lost.
+      if (generation !== this.#window.generation) return;
       if (beginnings !== this.#beginnings || elsewhere) return;
       this.#window.show(messages, head);
       this.#changed();

@@ -1,0 +1,253 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { Coverage } from '../../../Sources/Browser/coverage.js';
+import { settled } from './fake-gateway.mjs';
+import { checkFace, checkWhole, playedFace } from './played-faces.mjs';
+import { PlayedGateway } from './played-gateway.mjs';
+import { randomSource } from './random.mjs';
+
+/** Seeds that failed once; they are run each time. */
+const KEPT = new URL('./faces-seeds.json', import.meta.url);
+const COUNT = Number(process.env.SEEDS ?? 300);
+const FIRST = Number(process.env.FIRST_SEED ?? 1);
+
+/** Time that passes only when it is told to, in place of the real one. */
+class Timers {
+  #due = new Map();
+  #last = 0;
+
+  install() {
+    const { setTimeout, clearTimeout } = globalThis;
+    globalThis.setTimeout = (action) => {
+      this.#last += 1;
+      this.#due.set(this.#last, action);
+      return this.#last;
+    };
+    globalThis.clearTimeout = (id) => { this.#due.delete(id); };
+    return () => Object.assign(globalThis, { setTimeout, clearTimeout });
+  }
+
+  /** Everything that waits is due. */
+  fire() {
+    const actions = [...this.#due.values()];
+    this.#due.clear();
+    for (const action of actions) action();
+  }
+}
+
+/** What can happen, each with how often; all that it decides comes from a seed of its own. */
+const happenings = [
+  ['process', 30], ['deliver', 40], ['say', 8], ['burst', 3], ['edit', 5], ['delete', 3],
+  ['trim', 1], ['rewind', 1], ['recreate', 1], ['outage', 3], ['connect', 5], ['heal', 3],
+  ['scroll', 14], ['bottom', 4], ['close', 2], ['open', 3], ['another', 2], ['time', 3],
+];
+
+/** The case of a seed: what happens, in order. */
+function caseOf(seed) {
+  const random = randomSource(seed);
+  const sum = happenings.reduce((all, [, weight]) => all + weight, 0);
+  const steps = Array.from({ length: random.int(10, 120) }, () => {
+    let at = random.int(1, sum);
+    const [name] = happenings.find(([, weight]) => (at -= weight) <= 0);
+    return { name, seed: random.int(1, 2 ** 30) };
+  });
+  const size = random.chance(0.9) ? random.int(0, 150) : random.int(150, 2000);
+  return { seed, size, steps };
+}
+
+/** From 1 up, small ones as likely as large ones. */
+const sizeOf = (random, most) => Math.max(1, Math.floor(most ** random.next()));
+
+class World {
+  gateway = new PlayedGateway();
+  faces = [];
+  timers = new Timers();
+
+  constructor({ seed, size }) {
+    for (let n = 0; n < size; n += 1) this.gateway.origin.say();
+    const random = randomSource(seed);
+    this.gateway.connect();
+    for (let n = random.int(1, 2); n > 0; n -= 1) this.faces.push(playedFace(this.gateway, random));
+  }
+
+  step({ name, seed }) {
+    const random = randomSource(seed);
+    const { gateway } = this;
+    const { origin } = gateway;
+    const face = this.faces[random.int(0, this.faces.length - 1)];
+    const place = () => random.int(Math.max(1, origin.floor), Math.max(1, origin.seq));
+    switch (name) {
+      case 'process': gateway.process(random, true); break;
+      case 'deliver': gateway.deliver(); break;
+      case 'say': gateway.change([(log) => log.say()], false); break;
+      case 'burst': this.#burst(random, sizeOf(random, 60)); break;
+      case 'edit': if (origin.seq > 0) gateway.change([(log) => log.edit(place())], false); break;
+      case 'delete':
+        if (origin.seq > 0) gateway.change([(log) => log.delete(place())], false);
+        break;
+      case 'trim': if (origin.seq > 0) gateway.alter((log) => log.trim(place())); break;
+      case 'rewind': gateway.alter((log) => log.rewind(random.int(0, log.rev))); break;
+      case 'recreate': gateway.alter((log) => log.recreate(sizeOf(random, 100))); break;
+      case 'outage': this.#outage(random); break;
+      case 'connect': gateway.connect(); break;
+      case 'heal': gateway.heal(); break;
+      case 'scroll': if (!face.isClosed) face.scroll(random); break;
+      case 'bottom': if (!face.isClosed) face.toBottom(); break;
+      case 'close':
+        if (!face.isClosed) face.close();
+        face.isClosed = true;
+        break;
+      case 'open':
+        if (!face.isClosed || !face.open) break;
+        face.open();
+        face.isClosed = false;
+        break;
+      case 'another':
+        if (this.faces.length < 4) this.faces.push(playedFace(gateway, random));
+        break;
+      default: this.timers.fire();
+    }
+  }
+
+  #burst(random, count) {
+    const changes = Array.from({ length: count }, () => {
+      const [way, at] = [random.next(), random.next()];
+      return (log) => {
+        if (way < 0.7 || log.seq === 0) return log.say();
+        const seq = log.floor + Math.floor(at * (log.seq - log.floor + 1));
+        return way < 0.85 ? log.edit(seq) : log.delete(seq);
+      };
+    });
+    this.gateway.change(changes, random.chance(0.5));
+  }
+
+  #outage(random) {
+    const { gateway } = this;
+    gateway.disconnect();
+    this.#burst(random, sizeOf(random, random.chance(0.1) ? 5000 : 300));
+    if (random.chance(0.1)) gateway.alter((log) => log.rewind(random.int(0, log.rev)));
+    if (random.chance(0.05)) gateway.alter((log) => log.recreate(sizeOf(random, 100)));
+    if (random.chance(0.5)) gateway.connect();
+  }
+
+  check() {
+    for (const face of this.faces) {
+      if (face.isClosed || face.isOver) continue;
+      checkFace(face, this.gateway);
+      face.check();
+    }
+  }
+
+  /** Everything comes, and nobody does anything. */
+  async quiet() {
+    const random = randomSource(1);
+    for (let rounds = 0; rounds < 40; rounds += 1) {
+      while (!this.gateway.isQuiet) {
+        this.gateway.process({ ...random, chance: () => false }, false);
+        this.gateway.deliver();
+        await settled();
+        this.check();
+      }
+      this.gateway.heal();
+      this.timers.fire();
+      await settled();
+      if (this.gateway.isQuiet) return;
+    }
+    throw new Error('it does not come to rest');
+  }
+
+  /** The end of each case: all is well, and every reader scrolls to the bottom. */
+  async finish() {
+    this.gateway.connect();
+    await settled();
+    await this.quiet();
+    for (const face of this.faces.filter(({ isClosed, isOver }) => !isClosed && !isOver)) {
+      const missing = this.gateway.origin.seq - this.gateway.origin.floor + 1;
+      const most = Math.ceil(missing / face.limit) + 5;
+      const before = this.gateway.pages;
+      for (let n = 0; n < most && face.hasMore()?.after !== false; n += 1) {
+        face.toBottom();
+        await settled();
+        await this.quiet();
+        if (face.hasMore() === null) break;
+      }
+      face.toBottom();
+      await settled();
+      await this.quiet();
+      if (this.gateway.pages - before > most) throw new Error('too many pages were asked for');
+      try {
+        checkWhole(face, this.gateway);
+      } catch (error) {
+        error.message += `\n${nameOf(face)}, ${this.gateway.pages - before} pages`;
+        throw error;
+      }
+    }
+    if (this.gateway.doubled > 0) throw new Error('it subscribed twice');
+  }
+}
+
+/** What a face is and shows, for who looks for a fault. */
+function nameOf(face) {
+  const seqs = face.rows().map(({ message }) => message.seq);
+  const gaps = face.gaps().map(({ after, before, cause }) => [after, before, cause]);
+  return `${face.constructor.name} by ${face.limit}: ${new Coverage(seqs.map((at) => [at, at]))}, `
+    + `gaps ${JSON.stringify(gaps)} ${JSON.stringify(face.hasMore())}`;
+}
+
+/** Runs a case; gives what went wrong, or nothing. */
+async function failureOf(played) {
+  const world = new World(played);
+  const restore = world.timers.install();
+  try {
+    await settled();
+    for (const step of played.steps) {
+      world.step(step);
+      await settled();
+      world.check();
+    }
+    await world.finish();
+    return null;
+  } catch (error) {
+    return error;
+  } finally {
+    restore();
+  }
+}
+
+/** The smallest part of a case that still fails. */
+async function shrunk(played) {
+  let { steps, size } = played;
+  for (let part = steps.length >> 1; part >= 1; part >>= 1) {
+    for (let at = 0; at < steps.length;) {
+      const fewer = [...steps.slice(0, at), ...steps.slice(at + part)];
+      if (await failureOf({ ...played, size, steps: fewer })) steps = fewer; else at += part;
+    }
+  }
+  for (let less = size >> 1; less >= 1; less >>= 1) {
+    while (size >= less && await failureOf({ ...played, size: size - less, steps })) size -= less;
+  }
+  return { ...played, size, steps };
+}
+
+async function run(seed) {
+  const played = caseOf(seed);
+  const failure = await failureOf(played);
+  if (failure === null) return;
+  const small = await shrunk(played);
+  const last = await failureOf(small) ?? failure;
+  throw new Error(`seed ${seed}: ${last.message}\n${JSON.stringify(small)}`, { cause: last });
+}
+
+test('every face is exact after every frame, and whole at the end', async () => {
+  const kept = existsSync(KEPT) ? JSON.parse(readFileSync(KEPT, 'utf8')) : [];
+  for (const seed of kept) await run(seed);
+  const failures = [];
+  for (let seed = FIRST; seed < FIRST + COUNT; seed += 1) {
+    try {
+      await run(seed);
+    } catch (error) {
+      failures.push(error);
+      if (failures.length >= Number(process.env.FAILURES ?? 1)) throw error;
+    }
+  }
+});

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { ChatClient } from '../../../Sources/Browser/chat-client.js';
+import { ChatDataSource } from '../../../Sources/Browser/chat-data-source.js';
+import { History } from '../../../Sources/Browser/history.js';
+import { ManagedMessageList } from '../../../Sources/Browser/managed-message-list.js';
+import { applyDelta } from '../../../Sources/Browser/merge.js';
+
+/**
+ * A face as the oracle sees it.
+ *
+ * @typedef {object} Played
+ * @property {() => {message: *, isHeld: boolean}[]} rows
+ * @property {() => *[]} gaps
+ * @property {() => {before: boolean, after: boolean} | null} hasMore  null where it does not say
+ */
+
+class PlayedList {
+  /** What a plain list is that only takes what it is told. */
+  plain = [];
+
+  constructor(client, random) {
+    this.list = new ManagedMessageList(client, { id: 'c1' }, {
+      managedMessageListDidChange: (deltas) => { this.plain = applyDelta(deltas, this.plain); },
+      managedMessageListDidEnd: () => { this.isOver = true; },
+    });
+    this.list.fetchLimit = random.int(3, 40);
+    this.list.syncOnReconnect = random.chance(0.8);
+    this.list.online();
+    this.visible = null;
+  }
+
+  get conversation() { return this.list.conversation; }
+  get limit() { return this.list.fetchLimit; }
+
+  rows() {
+    return Array.from({ length: this.list.messageCount() }, (_, at) => (
+      { message: this.list.messageAt(at), isHeld: this.list.isHeldAt(at) }
+    )).filter(({ message }) => message.seq !== undefined);
+  }
+
+  gaps() { return this.list.gaps; }
+  hasMore() { return this.list.hasMore; }
+
+  scroll(random) {
+    const count = this.list.messageCount();
+    if (count === 0) return;
+    const first = random.int(0, count - 1);
+    const last = Math.min(count - 1, first + random.int(0, 15));
+    this.visible = [this.list.messageAt(first), this.list.messageAt(last)];
+    this.list.scrollViewDidScroll(first, last);
+    if (first === 0 && random.chance(0.5)) this.list.scrollViewDidReachTop();
+    if (last === count - 1 && random.chance(0.5)) this.toBottom();
+  }
+
+  toBottom() {
+    const count = this.list.messageCount();
+    if (count > 0) {
+      const first = Math.max(0, count - 10);
+      this.visible = [first, count - 1].map((at) => this.list.messageAt(at));
+      this.list.scrollViewDidScroll(first, count - 1);
+    }
+    this.list.scrollViewDidReachBottom();
+  }
+
+  close() { this.list.offline(); }
+  open() {
+    this.isOver = false;
+    this.list.online();
+  }
+
+  check() {
+    const shown = this.rows().map(({ message }) => [message.id, message.rev]);
+    const plain = this.plain.filter(({ seq }) => seq !== undefined);
+    assert.deepEqual(plain.map(({ id, rev }) => [id, rev]), shown, 'deltas make up the list');
+    // The reader's place: what is in view stays, unless its log or the floor took it.
+    if (this.visible && this.conversation.generation === this.generation) {
+      const { floor } = this.conversation.have?.head ?? { floor: 1 };
+      const ids = new Set(this.rows().map(({ message }) => message.id));
+      const isIn = this.visible.every(({ id, seq }) => ids.has(id) || seq < floor);
+      assert.ok(!this.wasIn || isIn, 'what is in view stays');
+      this.wasIn = isIn;
+    } else {
+      this.wasIn = false;
+      this.visible = null;
+    }
+    this.generation = this.conversation.generation;
+  }
+}
+
+class PlayedHistory {
+  constructor(client, random, gateway) {
+    this.limit = random.int(3, 40);
+    this.gateway = gateway;
+    const { head } = gateway.origin;
+    const lastReadSeq = random.int(0, head.seq + 1);
+    const record = { id: 'c1', rev: 1, head, lastReadSeq, lastMessage: null };
+    this.history = new History(client, record, { count: this.limit });
+    this.history.delegate = {
+      historyDidChange: () => {}, historyMoveTo: () => {},
+      historyDidEnd: () => { this.isOver = true; },
+    };
+    this.history.open();
+  }
+
+  get conversation() { return this.history.conversation; }
+
+  rows() {
+    if (this.history.loading.center) return [];
+    return this.conversation.items.filter(({ kind }) => kind === 'message');
+  }
+
+  gaps() { return this.history.gaps; }
+  hasMore() { return this.history.loading.center ? null : this.history.hasMore; }
+
+  scroll(random) {
+    if (random.chance(0.2) && this.gateway.origin.seq > 0) {
+      const seq = random.int(1, this.gateway.origin.seq);
+      const id = this.gateway.origin.values[seq].at(-1)?.id ?? 'nobody';
+      this.history.moveTo(random.chance(0.8) ? id : 'nobody').catch(() => {});
+    } else if (random.chance(0.5)) this.history.scrolledToTop();
+    else this.history.scrolledToBottom();
+  }
+
+  toBottom() { this.history.scrolledToBottom(); }
+  close() { this.history.close(); }
+  open() {
+    this.isOver = false;
+    this.history.open();
+  }
+
+  check() {}
+}
+
+class PlayedSource {
+  constructor(client, random) {
+    this.limit = random.int(3, 40);
+    this.source = new ChatDataSource(client, 'c1', { pageSize: this.limit });
+    this.items = [];
+    this.source.delegate = {
+      chatDataSourceDidUpdate: ({ chatItems }) => { this.items = chatItems; },
+      chatDataSourceDidEnd: () => { this.isOver = true; },
+    };
+  }
+
+  get conversation() { return this.source.conversation; }
+  rows() { return this.source.chatItems.filter(({ message }) => message.seq !== undefined); }
+  gaps() { return this.source.gaps; }
+  hasMore() { return { before: this.source.hasMorePrevious, after: this.source.hasMoreNext }; }
+
+  scroll(random) {
+    const way = random.int(0, 3);
+    if (way === 0) {
+      const to = { preferredMaxCount: random.int(1, 60), focusPosition: random.next() };
+      this.source.adjustNumberOfMessages(to);
+    } else if (way === 1) this.source.loadPrevious();
+    else this.source.loadNext();
+  }
+
+  toBottom() { this.source.loadNext(); }
+  close() {
+    this.source.close();
+    this.isClosed = true;
+  }
+
+  check() {
+    assert.deepEqual(this.items.map(({ uid }) => uid), this.source.chatItems.map(({ uid }) => uid),
+      'the delegate was told of each change');
+  }
+}
+
+class PlayedHandler {
+  plain = [];
+  told = [];
+  limit = 100;
+
+  constructor(client) {
+    this.client = client;
+    this.open();
+  }
+
+  rows() { return this.plain.map((message) => ({ message, isHeld: false })); }
+  gaps() { return this.told; }
+  hasMore() { return null; }
+  scroll() {}
+  toBottom() {}
+
+  open() {
+    this.plain = [];
+    this.told = [];
+    this.stop = this.client.subscribeMessages('c1', (deltas, { gaps, ending }) => {
+      this.plain = applyDelta(deltas, this.plain);
+      this.told = gaps;
+      this.isOver = ending !== null;
+    });
+  }
+
+  close() { this.stop(); }
+  check() {}
+}
+
+const kinds = [PlayedList, PlayedHistory, PlayedSource, PlayedHandler];
+
+/** A face of a random kind. */
+export function playedFace(gateway, random) {
+  const client = {
+    connection: gateway, store: null, subscribeMessages: ChatClient.prototype.subscribeMessages,
+  };
+  return new kinds[random.int(0, kinds.length - 1)](client, random, gateway);
+}
+
+/** Says what is wrong with a face at this moment; every frame must leave it right. */
+export function checkFace(face, gateway) {
+  const rows = face.rows();
+  const gaps = face.gaps();
+  const isIn = (seq) => gaps.some(({ after, before }) => after < seq && seq < before);
+  for (let at = 1; at < rows.length; at += 1) {
+    const [low, high] = [rows[at - 1].message.seq, rows[at].message.seq];
+    assert.ok(low < high, `rows in order: ${low}, ${high}`);
+    for (let seq = low + 1; seq < high; seq += 1) assert.ok(isIn(seq), `silent hole at ${seq}`);
+  }
+  const { have } = face.conversation ?? {};
+  const { origin } = gateway;
+  if (!have || !origin.confirms(have.head)) return;
+  for (const { message, isHeld } of rows) {
+    const values = origin.values[message.seq];
+    if (!isHeld || !values || message.seq < origin.floor) continue;
+    const known = values.findLast(({ rev }) => rev <= have.asOf);
+    assert.ok(message.rev >= (known?.rev ?? 0), `held ${message.seq} is outdated`);
+    assert.ok(values.some(({ rev }) => rev === message.rev), `held ${message.seq} never was so`);
+  }
+}
+
+/** Says what is wrong with a face that was scrolled to the bottom when all is quiet. */
+export function checkWhole(face, gateway) {
+  const { origin } = gateway;
+  if (face instanceof PlayedHandler) return;
+  const shown = face.rows();
+  // What is shown below all that is held is reached by scrolling up.
+  const rows = shown.slice(Math.max(0, shown.findIndex(({ isHeld }) => isHeld)));
+  const first = rows[0]?.message.seq ?? origin.seq + 1;
+  const written = ({ seq, id, rev }) => `${seq} ${id} ${rev}`;
+  rows.forEach(({ message }, at) => {
+    assert.equal(written(message), written(origin.value(first + at)), 'it is the log');
+  });
+  assert.equal(first + rows.length - 1, origin.seq, 'up to the end');
+  assert.ok(origin.seq < origin.floor || rows.length > 0, 'something is shown');
+  const gaps = face.gaps().filter(({ cause, after }) => cause !== 'trimmed' && after >= first);
+  assert.equal(JSON.stringify(gaps), '[]', 'without a gap');
+  const hasMore = face.hasMore();
+  assert.deepEqual(hasMore, { before: first > origin.floor, after: false }, 'and says so');
+}
