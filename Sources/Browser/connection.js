@@ -45,6 +45,9 @@ const TIMER_LIMIT = 2 ** 31 - 1;
 export class Connection {
   /** Each time that a session begins, and with it an empty slate. @type {Signal<void>} */
   live = new Signal();
+  /** The gateway says that we are somebody else than before, and who; that session is over before
+   * anything of the first one's was said in it. @type {Signal<string>} */
+  stranger = new Signal();
   /** The state of the connection or of the gateway's upstream changed. @type {Signal<void>} */
   changed = new Signal();
   /** Each event frame but pings. @type {Signal<EventFrame>} */
@@ -221,6 +224,11 @@ export class Connection {
    * @param {string} [expiresAt]
    */
   #begin(result, expiresAt) {
+    if (this.#user !== null && result.user !== this.#user) {
+      this.#lose(1000, 'signed in as somebody else', false);
+      this.stranger.emit(result.user);
+      return;
+    }
     this.#clearTimers();
     this.#user = result.user;
     this.#upstream = result.upstream ?? null;

@@ -5,11 +5,11 @@
 
 import { ConversationListView } from './components/conversation-list.js';
 import { ConversationView } from './components/conversation-view.js';
-import { newConversation, signIn } from './components/dialogs.js';
+import { confirmation, newConversation, signIn } from './components/dialogs.js';
 import { element } from './components/dom.js';
 import { Health } from './components/health.js';
 import {
-  expectedUser, forgetToken, knownIdentity, rememberIdentity, rememberUser,
+  expectedUser, forgetToken, knownIdentity, rememberIdentity, rememberUser, takeGivenToken,
 } from './components/identity.js';
 import { StatusBar } from './components/status.js';
 import { UnsentTexts } from './components/unsent.js';
@@ -31,7 +31,22 @@ function gatewayAddress() {
   return address.href;
 }
 
-let identity = knownIdentity();
+/** Who an address with a token says that we are: whoever uses the page already is asked first. */
+async function givenIdentity() {
+  const given = takeGivenToken();
+  if (given === null) return null;
+  const { token, user, before } = given;
+  const isSure = before === null || before === user || await confirmation({
+    question: `You are ${before} here. This link signs you in as ${user ?? 'somebody else'}.`,
+    answer: 'Sign in', other: `Stay ${before}`,
+  });
+  if (!isSure) return null;
+  const chosen = { token };
+  rememberIdentity(chosen);
+  return chosen;
+}
+
+let identity = await givenIdentity() ?? knownIdentity();
 /** What the gateway was last told. */
 let offered = identity;
 
@@ -139,12 +154,16 @@ async function askAgain() {
   connection.open();
 }
 
-/** The gateway has said who we are. */
-async function welcome() {
-  rememberUser(identity, connection.user ?? '');
-  if (user === null || connection.user === user) return;
-  // Somebody else signed in after the first one was refused: what is shown is not theirs.
-  await MessageStore.erase(user);
+/**
+ * Somebody else signed in after the first one was refused: what is shown, and what waits to be
+ * sent, is not theirs.
+ *
+ * @param {string} name
+ */
+async function leaveTo(name) {
+  const before = user ?? connection.user;
+  rememberUser(identity, name);
+  if (before !== null) await MessageStore.erase(before);
   location.reload();
 }
 
@@ -171,7 +190,8 @@ async function start() {
   document.addEventListener('visibilitychange', () => { if (!document.hidden) connection.wake(); });
   list.open();
   connection.open();
-  connection.live.listen(() => welcome());
+  connection.live.listen(() => rememberUser(identity, connection.user ?? ''));
+  connection.stranger.listen((name) => { leaveTo(name); });
   // Whose messages are one's own must be known before rows are drawn.
   if (user !== null) {
     show(named());

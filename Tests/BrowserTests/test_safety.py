@@ -10,7 +10,8 @@ import tempfile
 import time
 import unittest
 
-from browser import BrowserTestCase
+from browser import UNREACHABLE, BrowserTestCase
+from chat_page import RETURN
 from gateway import REPOSITORY, path
 from playwright.sync_api import expect
 
@@ -124,7 +125,8 @@ class TokenTests(BrowserTestCase):
     def setUpClass(cls):
         file = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()), "secret")
         file.write_text(cls.SECRET)
-        cls.settings = {"auth__mode": "jwt", "auth__jwt__secret_file": str(file)}
+        cls.settings = {
+            "auth__mode": "jwt", "auth__jwt__secret_file": str(file), "auth__jwt__leeway": "0s"}
         super().setUpClass()
 
     def token(self, user, lifetime=3600):
@@ -151,6 +153,52 @@ class TokenTests(BrowserTestCase):
         page.page.reload()
         page.expect_messages(["By token"])
         self.assertNotIn(token, self.gateway.log.read_text())
+
+    def test_a_link_with_the_token_of_somebody_else_asks_before_it_signs_in(self):
+        address = f"http://{self.gateway.address}/?token="
+        page = self.open(None)
+        page.page.goto(address + self.token("alice"))
+        page.expect_live()
+        # A tab of its own, as a link from elsewhere opens it: it knows no token.
+        tab = page.page.context.new_page()
+        tab.goto(address + self.token("bob"))
+        dialog = tab.locator("dialog")
+        expect(dialog).to_contain_text("You are alice here. This link signs you in as bob.")
+        self.assertNotIn("token", tab.url)
+        dialog.get_by_role("button", name="Stay alice").click()
+        expect(dialog).to_contain_text("Who are you?")
+        page.page.goto(address + self.token("bob"))
+        page.dialog.get_by_role("button", name="Stay alice").click()
+        expect(page.page.locator(".who")).to_have_text("alice")
+        page.expect_live()
+        page.page.goto(address + self.token("alice", 1800))
+        page.expect_live()
+        page.page.goto(address + self.token("bob"))
+        page.dialog.get_by_role("button", name="Sign in").click()
+        expect(page.page.locator(".who")).to_have_text("bob")
+        page.expect_live()
+
+    def test_what_one_user_wrote_never_goes_out_under_the_name_of_another(self):
+        people = ["alice", "bob"]
+        self.gateway.call("PUT", path(self.room), {"title": "Room", "participants": people})
+        self.expected = (UNREACHABLE, "Failed to load resource")
+        page = self.open(None)
+        token = self.token("alice", 6)
+        page.page.goto(f"http://{self.gateway.address}/?token={token}&conversation={self.room}")
+        page.expect_live()
+        page.lose_network()
+        page.say("Written by alice")
+        expect(page.messages).to_have_attribute("data-state", "sending")
+        # Until the token has run out.
+        page.page.wait_for_timeout(7_000)
+        page.regain_network()
+        page.dialog.get_by_label("Token").fill(self.token("bob"))
+        page.dialog.get_by_label("Token").press("Enter")
+        expect(page.page.locator(".who")).to_have_text("bob", timeout=RETURN)
+        page.expect_live()
+        page.say("Written by bob")
+        page.expect_messages(["Written by bob"])
+        self.assertEqual(["Written by bob"], self.gateway.said(self.room))
 
     def test_a_refused_token_is_asked_for_again(self):
         page = self.open(None)

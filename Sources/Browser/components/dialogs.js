@@ -11,9 +11,10 @@ import { element } from './dom.js';
  * @param {() => T | Promise<T>} of.take  reads the answer; if it throws, the dialog says why and
  *   stays
  * @param {boolean} [of.mayCancel]
+ * @param {string} [of.other]  what the button that cancels says
  * @returns {Promise<T | null>} `null` if it was left without an answer
  */
-function ask({ title, content, answer, take, mayCancel = true }) {
+function ask({ title, content, answer, take, mayCancel = true, other = 'Cancel' }) {
   return new Promise((resolve) => {
     const error = element('p', { class: 'failure', role: 'alert' });
     const submit = element('button', { type: 'submit', class: 'primary' }, answer);
@@ -33,7 +34,7 @@ function ask({ title, content, answer, take, mayCancel = true }) {
       }
     };
     const cancel = mayCancel
-      && element('button', { type: 'button', onclick: () => close(null) }, 'Cancel');
+      && element('button', { type: 'button', onclick: () => close(null) }, other);
     const dialog = element('dialog', {
       'aria-label': title,
       oncancel: (/** @type {Event} */ event) => {
@@ -124,12 +125,12 @@ export function newConversation(create) {
 /**
  * Asks a question with one or two answers.
  *
- * @param {{question: string, answer: string, isOnly?: boolean}} of
+ * @param {{question: string, answer: string, isOnly?: boolean, other?: string}} of
  * @returns {Promise<boolean>}
  */
-export async function confirmation({ question, answer, isOnly = false }) {
+export async function confirmation({ question, answer, isOnly = false, other }) {
   const result = await ask({
-    title: question, content: [], answer, take: () => true, mayCancel: !isOnly,
+    title: question, content: [], answer, take: () => true, mayCancel: !isOnly, other,
   });
   return result === true;
 }

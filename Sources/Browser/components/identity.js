@@ -1,26 +1,55 @@
 /**
- * Who uses the page. `?user=` and `?token=` in the address win; a name that was typed in is
- * remembered by the browser, a token only until the tab is closed. A token is taken out of the
- * address at once: addresses are copied, shared and kept in histories.
+ * Who uses the page. `?user=` and `?token=` in the address win, a token over somebody else only
+ * when they agree; a name is remembered by the browser, a token only until the tab is closed. A
+ * token is taken out of the address at once: addresses are copied, shared and kept in histories.
  */
 
 const USER = 'gapless.user';
 const TOKEN = 'gapless.token';
 const TOKEN_USER = 'gapless.token.user';
+/** Who signed in by a token last, in any tab. */
+const LAST = 'gapless.last';
+
+/**
+ * Takes a token out of the address.
+ *
+ * @returns {{token: string, user: string | null, before: string | null} | null}  whose it says that
+ *   it is, and who used the page before, as far as either is known; null if there is no token
+ */
+export function takeGivenToken() {
+  const address = new URL(location.href);
+  const token = address.searchParams.get('token');
+  if (!token) return null;
+  address.searchParams.delete('token');
+  history.replaceState(history.state, '', address);
+  const before = localStorage.getItem(LAST) ?? localStorage.getItem(USER);
+  return { token, user: subjectOf(token), before };
+}
+
+/**
+ * Whom a token names. It is not verified here: the gateway does that.
+ *
+ * @param {string} token
+ * @returns {string | null}
+ */
+function subjectOf(token) {
+  try {
+    const [, part] = token.split('.');
+    const bytes = atob(part.replaceAll('-', '+').replaceAll('_', '/'));
+    const text = new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
+    const { sub } = JSON.parse(text);
+    return typeof sub === 'string' ? sub : null;
+  } catch {
+    return null;
+  }
+}
 
 /**
  * @returns {{user: string} | {token: string} | null}
  */
 export function knownIdentity() {
-  const address = new URL(location.href);
-  const given = address.searchParams.get('token');
-  if (given) {
-    sessionStorage.setItem(TOKEN, given);
-    address.searchParams.delete('token');
-    history.replaceState(history.state, '', address);
-  }
-  const user = address.searchParams.get('user');
-  const token = given ?? (user ? null : sessionStorage.getItem(TOKEN));
+  const user = new URL(location.href).searchParams.get('user');
+  const token = user ? null : sessionStorage.getItem(TOKEN);
   if (token) return { token };
   const name = user ?? localStorage.getItem(USER);
   return name ? { user: name } : null;
@@ -64,6 +93,7 @@ export function expectedUser(identity) {
 export function rememberUser(identity, user) {
   if (identity === null || 'user' in identity) return;
   sessionStorage.setItem(TOKEN_USER, JSON.stringify([identity.token, user]));
+  localStorage.setItem(LAST, user);
 }
 
 /** The token was refused or ran out. */

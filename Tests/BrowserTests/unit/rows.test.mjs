@@ -103,3 +103,30 @@ test('a few pictures and nothing else are a picture', () => {
   for (const text of ['🎉', '🎉🎉🎉', ' 👩🏽‍💻 ❤️', '👨‍👩‍👧']) assert.ok(isEmoji(text), text);
   for (const text of ['', ' ', '🎉🎉🎉🎉', 'a 🎉', '5', '#']) assert.ok(!isEmoji(text), text);
 });
+
+test('names of web pages without a scheme are links, other names are not', () => {
+  const links = (text) => splitText(text).flatMap(({ href }) => href ?? []);
+  assert.deepEqual(links('See example.org/a?b=c. Or www.example.museum!'), [
+    'https://example.org/a?b=c', 'https://www.example.museum',
+  ]);
+  assert.deepEqual(links('bob@example.org ftp://example.org main.swift e.g. v1.2 Node.js'), []);
+  assert.deepEqual(links('example.community javascript:example.org'), []);
+});
+
+test('sequences of several characters are one picture', () => {
+  for (const picture of ['👨‍👩‍👧‍👦', '🏳️‍🌈', '🇩🇪🇫🇷', '1️⃣', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '👍🏽 ❤️‍🔥']) {
+    assert.ok(isEmoji(picture), picture);
+  }
+  for (const text of ['12', '🇩🇪a', 'a', '', '🇩', '👍👍👍👍']) assert.ok(!isEmoji(text), text);
+});
+
+test('a long text takes no longer for being made so that it would', () => {
+  const began = performance.now();
+  for (const part of ['.', ')', 'a.', 'www.', 'http://', '`', ' ', '-', '👍']) {
+    const text = `http://a${part.repeat(500_000 / part.length)}x`;
+    splitText(text);
+    splitCode(text);
+    isEmoji(text.slice(8));
+  }
+  assert.ok(performance.now() - began < 10_000);
+});
