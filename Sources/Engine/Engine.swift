@@ -134,8 +134,7 @@ package final class Engine {
     @exclusivity(unchecked) package internal(set) var books = Books()
     package internal(set) var figures = Figures()
 
-    /// - Parameters:
-    ///   - instance: some letters and digits that no other process uses.
+    /// - Parameter instance: some letters and digits that no other process uses.
     package init(
         limits: Limits, server: ServerIdentity, authenticator: any Authenticator, instance: String,
         sync: SyncOptions? = nil, at now: Timestamp
