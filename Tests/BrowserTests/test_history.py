@@ -115,7 +115,7 @@ class HistoryTests(LongConversationTestCase):
         quoted = self.gateway.call(
             "GET", path(self.room, "messages") + "?limit=1&order=asc&after=0")["messages"][0]
         self.gateway.say(self.room, "bob", "As I asked before", metadata={"replyTo": {
-            "id": quoted["id"], "seq": 1, "author": "bob", "text": "What about lunch?"}})
+            "id": quoted["id"], "seq": 1}})
         alice = self.open("alice", self.room)
         quote = alice.message("As I asked before").locator(".quote")
         expect(quote).to_have_text("bob What about lunch?")
@@ -135,7 +135,7 @@ class HistoryTests(LongConversationTestCase):
         self.gateway.converse(self.room, "alice", "bob")
         self.gateway.say(self.room, "bob", *(f"Line {n}" for n in range(200)))
         self.gateway.say(self.room, "bob", "As I said", metadata={"replyTo": {
-            "id": "m", "seq": 1, "author": "bob", "text": "Line 0"}})
+            "id": "m", "seq": 1}})
         alice = self.open("alice", self.room)
         quote = alice.message("As I said").locator(".quote")
         expect(quote).to_be_visible()

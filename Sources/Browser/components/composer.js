@@ -1,5 +1,5 @@
 import { element, icon, setAttribute, setText } from './dom.js';
-import { replyTo } from './quote.js';
+import { replyTo, shortened } from './quote.js';
 
 /** @import { Message } from '../types.js' */
 
@@ -7,8 +7,8 @@ const SEND = 'M4 10h11M10.5 5.5L15 10l-4.5 4.5';
 
 /**
  * The box to write in. Enter sends and Shift+Enter begins a new line; where there is no keyboard
- * Enter begins a new line and the button sends. Arrow up in an empty box edits one's last message,
- * Escape leaves the edit, or the reply.
+ * Enter begins a new line, as its key then says, and the button sends. Arrow up in an empty box
+ * edits one's last message, Escape leaves the edit, or the reply.
  */
 export class Composer {
   #onSend;
@@ -35,12 +35,14 @@ export class Composer {
     this.#onTyped = onTyped;
     this.#onRecall = onRecall;
     this.box = element('textarea', {
-      rows: 1, placeholder: 'Write a message', 'aria-label': 'Message', enterkeyhint: 'send',
+      rows: 1, placeholder: 'Write a message', 'aria-label': 'Message', enterkeyhint: hasKeyboard() ? 'send' : 'enter',
       oninput: () => this.#typed(),
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
     });
     this.send = element('button', {
       type: 'submit', class: 'send', 'aria-label': 'Send', title: 'Send', disabled: true,
+      // The focus stays where one writes, and with it the keyboard on the screen.
+      onmousedown: (/** @type {Event} */ event) => event.preventDefault(),
     }, icon(SEND));
     this.noted = element('span', {});
     const cancel = { type: 'button', class: 'link', onclick: () => this.#cancel() };
@@ -59,7 +61,7 @@ export class Composer {
 
   /** Puts the cursor into the box, where that does not open a keyboard over the messages. */
   focus() {
-    if (matchMedia('(hover: hover)').matches) this.box.focus();
+    if (hasKeyboard()) this.box.focus();
   }
 
   /** @param {boolean} isEnabled */
@@ -92,7 +94,7 @@ export class Composer {
   reply(message, name) {
     if (this.#editing !== null) this.#endEdit();
     this.#answered = message;
-    this.#drawNote(`Reply to ${name}: ${replyTo(message).replyTo.text}`);
+    this.#drawNote(`Reply to ${name}: ${shortened(message.body ?? '')}`);
     this.box.focus();
   }
 
@@ -125,6 +127,7 @@ export class Composer {
     event.preventDefault();
     const body = this.box.value.trim();
     if (body === '') return;
+    if (document.activeElement === this.send) this.box.focus();
     const editing = this.#editing;
     if (editing === null) {
       const metadata = this.#answered ? replyTo(this.#answered) : undefined;
@@ -142,8 +145,7 @@ export class Composer {
   #key(event) {
     // While an input method composes a word, its keys are its own.
     if (event.isComposing) return;
-    const hasKeyboard = matchMedia('(hover: hover)').matches;
-    if (event.key === 'Enter' && !event.shiftKey && hasKeyboard) {
+    if (event.key === 'Enter' && !event.shiftKey && hasKeyboard()) {
       this.#submit(event);
     } else if (event.key === 'Escape' && !this.note.hidden) {
       this.#cancel();
@@ -177,3 +179,6 @@ export class Composer {
     this.box.style.height = `${this.box.scrollHeight}px`;
   }
 }
+
+/** Whether there seems to be a keyboard beside the screen. */
+function hasKeyboard() { return matchMedia('(hover: hover)').matches; }

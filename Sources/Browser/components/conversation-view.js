@@ -54,7 +54,7 @@ export class ConversationView {
       connection, conversation, onShow: (seq) => { this.messages.reveal(seq); },
     });
     this.messages = new MessageList({
-      conversation, user: connection.user, health,
+      connection, conversation, user: connection.user, health,
       onReply: (message) => this.composer.reply(message, this.#nameOf(message.author)),
       onEdit: (message) => this.composer.edit(message),
       onDelete: (message) => this.#delete(message),
@@ -81,8 +81,9 @@ export class ConversationView {
         element('div', { class: 'name' }, this.title, this.subtitle), this.truthButton),
       this.truth.element, this.notice, this.messages.element, this.typing, this.composer.element,
     ];
-    this.#stops = [conversation, list, health]
-      .map(({ changed }) => changed.listen(this.#scheduleDraw));
+    this.#stops = [conversation, list].map(({ changed }) => changed.listen(this.#scheduleDraw));
+    // At once: the banner takes its room from the messages, which then hold their place.
+    this.#stops.push(health.changed.listen(() => this.#draw()));
     this.#draw();
   }
 

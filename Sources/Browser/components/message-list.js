@@ -4,26 +4,27 @@ import { Announcer } from './announcer.js';
 import { beginningElement, beginningSignature } from './beginning.js';
 import { adopt, element, setAttribute, setText, soon } from './dom.js';
 import { Folding } from './folding.js';
-import { messageKey } from './message-keys.js';
-import { rowElement, rowSignature } from './message-row.js';
+import { markFound, messageKey } from './message-keys.js';
+import { rowElement } from './message-row.js';
 import { MissedBar } from './missed-bar.js';
 import { dayOf } from './moments.js';
+import { QuotedMessages } from './quoted.js';
 import { Reading, shownRuns } from './reading.js';
-import { countMissed, gapOf, messageOf, newestSeq, seenBy, shows } from './row-content.js';
+import {
+  beginningRow, countMissed, gapOf, listRow, messageOf, newestSeq, seenBy, shows,
+} from './row-content.js';
 import { listRows } from './rows.js';
 
+/** @import { Connection } from '../connection.js' */
 /** @import { Conversation } from '../conversation.js' */
 /** @import { Item } from '../items.js' */
 /** @import { Message } from '../types.js' */
 /** @import { Health } from './health.js' */
 /** @import { RowContext } from './message-row.js' */
 /** @import { ListRow } from './row-content.js' */
-/** @import { Row } from './rows.js' */
 
 /** The line above what is unread stands this far below the top, in pixels. */
 const UNREAD_INSET = 80;
-/** A message that was jumped to is marked for so long, in milliseconds. */
-const FOUND_TIME = 2400;
 
 /**
  * The messages of one conversation as rows that scroll. It opens where reading goes on, fetches
@@ -56,6 +57,7 @@ export class MessageList {
 
   /**
    * @param {object} options
+   * @param {Connection} options.connection
    * @param {Conversation} options.conversation
    * @param {string | null} options.user
    * @param {Health} options.health
@@ -65,7 +67,7 @@ export class MessageList {
    * @param {(first: number, last: number) => void} options.onView  these places are in view
    * @param {() => void} options.onLost  a message that somebody asked for can't be shown now
    */
-  constructor({ conversation, user, health, onReply, onEdit, onDelete, onView, onLost }) {
+  constructor({ connection, conversation, user, health, onView, onLost, ...actions }) {
     this.#conversation = conversation;
     this.#health = health;
     this.#onView = onView;
@@ -79,6 +81,9 @@ export class MessageList {
       onFill: (gap) => conversation.fill(gap, this.#isUpward ? 'newer' : 'older'),
       onResend: (id) => conversation.resend(id),
       onDiscard: (id) => conversation.discard(id),
+      quoted: new QuotedMessages({
+        connection, conversation, changed: this.#scheduleUpdate,
+      }),
       onQuote: ({ seq }) => this.reveal(seq),
       onReveal: (id) => {
         this.#folding.reveal(id);
@@ -88,14 +93,13 @@ export class MessageList {
         this.#folding.hide(id);
         this.#unfolded(id);
       },
-      onReply,
-      onEdit,
-      onDelete,
+      ...actions,
     };
     this.scroller = element('div', {
       class: 'scroller', role: 'feed', 'aria-label': 'Messages', tabindex: 0,
       onkeydown: (/** @type {KeyboardEvent} */ event) => messageKey(event, {
         scroller: this.scroller, at: (seq) => conversation.at(seq), ...this.#context,
+        onEnd: () => this.#goToEnd(),
       }),
     });
     /** @type {ScrollView<ListRow>} */
@@ -103,7 +107,7 @@ export class MessageList {
       element: this.scroller, draw: (item, known) => this.#draw(item, known),
     });
     this.jump = element('button', {
-      type: 'button', class: 'jump', hidden: true, onclick: () => this.#jumpToEnd(),
+      type: 'button', class: 'jump', hidden: true, onclick: () => this.#goToEnd(true),
     });
     this.missed = new MissedBar({
       onFirst: () => this.#showFirstMissed(), onRead: () => this.#takeAsRead(),
@@ -117,6 +121,7 @@ export class MessageList {
   /** Stops following the conversation. */
   dispose() {
     for (const stop of this.#stops) stop();
+    this.#context.quoted.dispose();
     this.#view.dispose();
   }
 
@@ -150,12 +155,7 @@ export class MessageList {
     this.#isPlaced = this.#isOpen = true;
     if (wasHere) await this.#view.scrollToItemAnimated(id, 'center');
     else this.#view.scrollToItem(id, 'center');
-    const row = this.#view.row(id);
-    if (row) {
-      row.dataset.found = 'true';
-      row.focus({ preventScroll: true });
-      setTimeout(() => { delete row.dataset.found; }, FOUND_TIME);
-    }
+    markFound(this.#view.row(id));
     return true;
   }
 
@@ -186,7 +186,8 @@ export class MessageList {
     });
     setAttribute(this.scroller, 'aria-busy', conversation.older === 'busy' || undefined);
     const wasAtEnd = this.#view.isAtEnd;
-    const listed = [this.#beginning(items), ...rows.map((row) => this.#listRow(row))];
+    const beginning = beginningRow(beginningSignature(conversation, items, this.#health.reason));
+    const listed = [beginning, ...rows.map((row) => listRow(row, this.#context))];
     this.#view.updateItems(listed, false, hasMissed);
     // What fits below the last message seen is shown at once; for more, the place is kept.
     if (hasMissed && wasAtEnd && this.#view.fitsFrom('unread')) this.#view.scrollToEnd();
@@ -223,24 +224,6 @@ export class MessageList {
     if (this.#reading.missed === null) this.#unreadAfter = before;
     this.#reading.miss({ after: before, upTo: newest, count, isUnread: false });
     return true;
-  }
-
-  /**
-   * @param {Item[]} items
-   * @returns {ListRow}
-   */
-  #beginning(items) {
-    const hash = beginningSignature(this.#conversation, items, this.#health.reason);
-    return { id: 'beginning', hash, isLoose: true, row: { kind: 'beginning', key: 'beginning' } };
-  }
-
-  /**
-   * @param {Row} row
-   * @returns {ListRow}
-   */
-  #listRow(row) {
-    const isLoose = row.kind !== 'item' || row.item.kind === 'gap';
-    return { id: row.key, hash: rowSignature(row, this.#context), isLoose, row };
   }
 
   /**
@@ -388,9 +371,18 @@ export class MessageList {
     if (seq > conversation.lastReadSeq) conversation.markRead(seq);
   }
 
-  #jumpToEnd() {
+  /**
+   * Goes to the newest message there is, which may have to be fetched.
+   *
+   * @param {boolean} [isAnimated]
+   */
+  async #goToEnd(isAnimated = false) {
+    const { have } = this.#conversation;
+    const isHere = !have || this.#conversation.at(have.head.seq) !== undefined;
+    if (!isHere && await this.#conversation.loadAround(have.head.seq)) this.#update();
     const last = this.#view.items.at(-1);
-    if (last) this.#view.scrollToItemAnimated(last.id, 'bottom');
+    if (isAnimated && isHere && last) this.#view.scrollToItemAnimated(last.id, 'bottom');
+    else this.#view.scrollToEnd();
   }
 
   /** @param {number} seq */

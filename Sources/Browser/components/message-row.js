@@ -2,7 +2,7 @@ import { isFillable } from '../gaps.js';
 import { element, icon } from './dom.js';
 import { clockTime, dayName, fullTime } from './moments.js';
 import { avatar, listNames, tone } from './people.js';
-import { quoteElement, quoteIn } from './quote.js';
+import { quoteElement, quoteIn, quoteSignature } from './quote.js';
 import { isEmote } from './rows.js';
 import { isEmoji, linkedText } from './text.js';
 
@@ -27,6 +27,7 @@ import { isEmoji, linkedText } from './text.js';
  * @property {(message: Message) => void} onReply
  * @property {(message: Message) => void} onEdit
  * @property {(message: Message) => void} onDelete
+ * @property {import('./quoted.js').QuotedMessages} quoted  what is quoted
  * @property {(quote: import('./quote.js').Quote) => void} onQuote
  * @property {(id: string) => void} onReveal  of a message in a fold
  * @property {(id: string) => void} onHide  of a message that was in a fold
@@ -54,11 +55,15 @@ export function rowSignature(row, context) {
   switch (item.kind) {
     case 'gap': return `${gapText(item)} ${context.filling(item.gap)}`;
     case 'fold': return foldText(item, context);
-    case 'draft': return `${item.draft.state} ${item.draft.error} ${isContinued} ${goesOn}`;
+    case 'draft': {
+      const { state, error } = item.draft;
+      return `${state} ${error} ${isContinued} ${goesOn} ${quoteState(item.draft, context)}`;
+    }
     default: {
       const { author, rev } = item.message;
       const state = `${rev} ${item.isHeld} ${item.canFold}`;
-      return `${state} ${isContinued} ${goesOn} ${context.nameOf(author)}`;
+      const quote = quoteState(item.message, context);
+      return `${state} ${isContinued} ${goesOn} ${context.nameOf(author)} ${quote}`;
     }
   }
 }
@@ -182,8 +187,18 @@ function bodyOf({ body, attachment }) {
  */
 function quoteOf(message, context) {
   const quote = quoteIn(message);
-  return quote !== null
-    && quoteElement(quote, context.nameOf(quote.author), () => context.onQuote(quote));
+  if (quote === null) return false;
+  context.quoted.want(quote);
+  return quoteElement(context.quoted.at(quote), context.nameOf, () => context.onQuote(quote));
+}
+
+/**
+ * @param {{metadata?: Record<string, *>}} message
+ * @param {RowContext} context
+ */
+function quoteState(message, { quoted }) {
+  const quote = quoteIn(message);
+  return quote === null ? '' : quoteSignature(quoted.at(quote));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { rowSignature } from './message-row.js';
 import { newestMessage } from './rows.js';
 
 /** @import { Item } from '../items.js' */
@@ -14,6 +15,26 @@ import { newestMessage } from './rows.js';
 
 /** Who has read the newest message is named in conversations of at most this many people. */
 const SEEN_LIMIT = 20;
+
+/**
+ * The row above all others.
+ *
+ * @param {string} hash  what it says
+ * @returns {ListRow}
+ */
+export function beginningRow(hash) {
+  return { id: 'beginning', hash, isLoose: true, row: { kind: 'beginning', key: 'beginning' } };
+}
+
+/**
+ * @param {Row} row
+ * @param {RowContext} context
+ * @returns {ListRow}
+ */
+export function listRow(row, context) {
+  const isLoose = row.kind !== 'item' || row.item.kind === 'gap';
+  return { id: row.key, hash: rowSignature(row, context), isLoose, row };
+}
 
 /**
  * @param {Row | BeginningRow | undefined} row
