@@ -2,6 +2,7 @@ import { Connection } from './connection.js';
 import { Conversation } from './conversation.js';
 import { ConversationList } from './conversations.js';
 import { messageDeltas } from './message-deltas.js';
+import { Outbox } from './outbox.js';
 import { phases } from './phases.js';
 import { Pubsub } from './pubsub.js';
 import { Questions } from './questions.js';
@@ -60,6 +61,8 @@ export class ChatClient {
     /** `isConnected`, `onConnect`, `onDisconnect`. */
     this.pubsub = new Pubsub(this.connection);
     this.store = store;
+    /** What was written and is not confirmed yet, of all conversations. */
+    this.outbox = Outbox.of(this.connection, store);
     this.#questions = new Questions(this.connection, store);
   }
 
@@ -68,6 +71,18 @@ export class ChatClient {
 
   /** Ends the connection for good. */
   close() { this.connection.close(); }
+
+  /**
+   * Sends a message, now or as soon as there is a session; see `outbox`.
+   *
+   * @param {{id: string} | string} conversation
+   * @param {string} body
+   * @param {Record<string, *>} [metadata]
+   * @returns {string}  its id
+   */
+  send(conversation, body, metadata) {
+    return this.outbox.send(idOf(conversation), body, metadata);
+  }
 
   /**
    * The user's conversations, latest activity first.

@@ -73,12 +73,8 @@ export class ConversationLog {
       },
       changed: (reason) => this.#phaseChanged(reason),
     });
-    this.outbox = new Outbox({
-      send: async ({ id: draft, body, metadata }) => (
-        this.act('sendMessage', { id: draft, body, metadata })
-      ),
-      changed,
-    });
+    this.outbox = Outbox.of(connection, store);
+    this.outbox.watch(this);
     this.participants = new Participants({ request, changed });
   }
 
@@ -102,6 +98,12 @@ export class ConversationLog {
 
   /** Whether there may be changes that nobody here knows yet. */
   get isOpen() { return this.#subscription.isOpen; }
+
+  /** Whether anybody looks, so that there is or will be a subscription. */
+  get isFollowed() { return this.#views.size > 0; }
+
+  /** Whether a subscription was asked for and not answered. */
+  get isOpening() { return this.isFollowed && this.phase === 'opening'; }
 
   /** Counts the subscriptions: what was asked during an earlier one is only shown. */
   get number() { return this.#subscription.number; }
@@ -155,20 +157,17 @@ export class ConversationLog {
   }
 
   /**
-   * A request that is answered with a message, which is shown until its event comes.
+   * For the outbox: what was written is here, and shown until its event comes.
    *
-   * @param {string} method
-   * @param {object} params
+   * @param {Message} message
    */
-  act(method, params) {
-    return this.request(method, params, {
-      final: ({ message }) => {
-        this.messages.show([message]);
-        this.outbox.confirm([message], this.#connection.user);
-        this.#tell(undefined);
-      },
-    });
+  arrived(message) {
+    this.messages.show([message]);
+    this.#tell(undefined);
   }
+
+  /** For the outbox: what is being sent is other than before. */
+  outboxChanged() { this.#tell(undefined); }
 
   /**
    * A page was taken by one of the views.
@@ -181,7 +180,7 @@ export class ConversationLog {
     this.#note('fetchMessages', messages.length);
     this.#subscription.noteOpen(open);
     for (const view of [...this.#views]) view.tell(view === asker ? 'page' : undefined);
-    if (generation !== this.messages.generation) this.#subscription.begin();
+    if (generation !== this.messages.generation) this.#beginAnew();
   }
 
   /** @param {LogView} view */
@@ -224,7 +223,8 @@ export class ConversationLog {
     for (const view of this.#views) view.window.join(view.limit);
     const isOther = generation !== this.messages.generation || !resumed;
     this.#note('subscribeMessages', result.deltas.length);
-    this.outbox.confirm(result.deltas.map((delta) => delta.message), this.#connection.user);
+    this.outbox.confirm(this.id, result.deltas.map((delta) => delta.message));
+    if (generation !== this.messages.generation) this.outbox.wasReset(this.id);
     this.#subscription.noteOpen(result.open);
     if (result.reset) this.participants.marker.forget();
     this.participants.fetchMarker(result.conversation);
@@ -233,7 +233,7 @@ export class ConversationLog {
     this.#reasonOf = (view) => (isOther || joining.has(view) ? 'began' : 'resumed');
     this.#subscription.begun('resumed');
     this.participants.fetch(this.messages.record);
-    this.outbox.resume();
+    this.outbox.resume(this.id);
     this.participants.marker.resume();
   }
 
@@ -261,7 +261,7 @@ export class ConversationLog {
         return;
       case 'reset':
         this.#forget();
-        this.#subscription.begin();
+        this.#beginAnew();
         break;
       case 'unsubscribed':
         this.#forget();
@@ -286,12 +286,18 @@ export class ConversationLog {
     this.messages.event(event);
     this.#subscription.noteOpen(event.open);
     const messages = (event.deltas ?? []).map((/** @type {*} */ delta) => delta.message);
-    this.outbox.confirm(messages, this.#connection.user);
+    this.outbox.confirm(this.id, messages);
     for (const { author } of /** @type {Message[]} */ (messages)) {
       this.participants.typists.finish(author);
     }
     this.#tell('messages');
-    if (generation !== this.messages.generation) this.#subscription.begin();
+    if (generation !== this.messages.generation) this.#beginAnew();
+  }
+
+  /** The log is another one. */
+  #beginAnew() {
+    this.outbox.wasReset(this.id);
+    this.#subscription.begin();
   }
 
   #forget() {

@@ -9,8 +9,7 @@ import { Signal } from './signal.js';
 /** @import { Item } from './items.js' */
 /** @import { MessageStore } from './message-store.js' */
 /** @import { Anchor } from './message-window.js' */
-/** @import { RequestError } from './request-error.js' */
-/** @import { Draft } from './outbox.js' */
+/** @import { Draft } from './drafts.js' */
 /** @import { SubscriptionPhase } from './subscription.js' */
 /** @import { Gap, Reason } from './types.js' */
 
@@ -112,7 +111,7 @@ export class Conversation {
 
   /** Messages, gaps and what is being sent, oldest first; the same array until they change. */
   get items() {
-    const [{ version }, { drafts }, { user }] = [this.#window, this.#log.outbox, this.#connection];
+    const [{ version }, { user }, { drafts }] = [this.#window, this.#connection, this];
     const known = this.#items;
     if (known?.version === version && known.drafts === drafts && known.user === user) {
       return known.items;
@@ -124,8 +123,11 @@ export class Conversation {
     return items;
   }
 
-  /** What is being sent, in the order in which it was written. */
-  get drafts() { return this.#log.outbox.drafts; }
+  /** What is being sent, or failed to be, in the order in which it was written. */
+  get drafts() { return this.#log.outbox.drafts(this.id); }
+
+  /** The edits and deletions that are not confirmed, or failed, or are in conflict. */
+  get edits() { return this.#log.outbox.edits(this.id); }
 
   /** The messages in rows: see `MessageWindow.grouping`. @type {MessageWindow['grouping']} */
   grouping(category, revealed) { return this.#window.grouping(category, revealed); }
@@ -280,37 +282,42 @@ export class Conversation {
   trimTo(count, focus) { return this.#window.trimTo(count, focus); }
 
   /**
-   * Sends a message; it is among the items at once.
+   * Sends a message; it is among the items at once, and goes out as soon as there is a session.
    *
    * @param {string} body
    * @param {Record<string, *>} [metadata]
+   * @returns {string}  its id
    */
   send(body, metadata) {
     this.#log.participants.report.finished();
-    this.#log.outbox.add(body, metadata);
+    return this.#log.outbox.send(this.id, body, metadata);
   }
 
-  /** @param {string} id  of a failed draft */
+  /** @param {string} id  of what failed, or is in conflict */
   resend(id) { this.#log.outbox.retry(id); }
 
-  /** @param {string} id  of a failed draft */
+  /** @param {string} id  of what failed, or is in conflict */
   discard(id) { this.#log.outbox.discard(id); }
 
   /**
+   * Edits a message, now or in the next session; see `edits`.
+   *
    * @param {string} id
    * @param {string} body
-   * @throws {RequestError}
+   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  async edit(id, body) { await this.#log.act('editMessage', { id, body }); }
+  edit(id, body) { return this.#log.outbox.edit(this.id, id, body); }
 
   /**
+   * Deletes a message, now or in the next session; see `edits`.
+   *
    * @param {string} id
-   * @throws {RequestError}
+   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  async delete(id) { await this.#log.act('deleteMessage', { id }); }
+  delete(id) { return this.#log.outbox.delete(this.id, id); }
 
-  /** @param {number} seq  everything up to here was read */
-  markRead(seq) { if (this.#isLive) this.#log.participants.marker.move(seq); }
+  /** @param {number} seq  everything up to here was read; told in the next session at the latest */
+  markRead(seq) { this.#log.participants.marker.move(seq); }
 
   /** A key was hit in the box to send; `hasText` is whether something stands in it. */
   typed(hasText = true) {

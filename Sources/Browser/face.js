@@ -1,5 +1,4 @@
 /** @import { Conversation } from './conversation.js' */
-/** @import { RequestError } from './request-error.js' */
 
 /** What every face of a conversation can do: `ManagedMessageList`, `History`, `ChatDataSource`. */
 export class Face {
@@ -21,30 +20,38 @@ export class Face {
   /** What is being sent, or failed to be, in the order in which it was written. */
   get drafts() { return this.conversation.drafts; }
 
+  /** The edits and deletions that are not confirmed, or failed, or are in conflict. */
+  get edits() { return this.conversation.edits; }
+
   /**
    * Sends a message; it is shown at once, and goes out as soon as there is a session.
    *
    * @param {string} body
    * @param {Record<string, *>} [metadata]
+   * @returns {string}  its id
    */
   send(body, metadata) { return this.conversation.send(body, metadata); }
 
-  /** @param {string} id  of a failed draft */
+  /** @param {string} id  of what failed, or is in conflict */
   retry(id) { this.conversation.resend(id); }
 
-  /** @param {string} id  of a draft that is given up */
+  /** @param {string} id  of what is given up */
   discard(id) { this.conversation.discard(id); }
 
   /**
+   * Edits a message, now or in the next session.
+   *
    * @param {string} id
    * @param {string} body
-   * @throws {RequestError}
+   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
   edit(id, body) { return this.conversation.edit(id, body); }
 
   /**
+   * Deletes a message, now or in the next session.
+   *
    * @param {string} id
-   * @throws {RequestError}
+   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
   delete(id) { return this.conversation.delete(id); }
 

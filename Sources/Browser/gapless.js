@@ -31,6 +31,7 @@ export { loadFor, loadForGap } from './loading.js';
 export { ManagedMessageList } from './managed-message-list.js';
 export { applyDelta, merge } from './merge.js';
 export { MessageStore } from './message-store.js';
+export { Outbox } from './outbox.js';
 export { nextLoad } from './preload.js';
 export { Pubsub } from './pubsub.js';
 export { RequestError } from './request-error.js';

@@ -50,7 +50,8 @@ export class GapLedger {
    * frames that are lost or left out here, so that it can be asked for.
    */
   renew() {
-    this.#declared = this.#declared.filter(({ cause }) => cause !== 'upstream' && cause !== 'cache');
+    const heals = new Set(['upstream', 'cache']);
+    this.#declared = this.#declared.filter(({ cause }) => !heals.has(cause));
   }
 
   /**

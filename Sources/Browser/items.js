@@ -1,5 +1,5 @@
 /** @import { Gap, Message } from './types.js' */
-/** @import { Draft } from './outbox.js' */
+/** @import { Draft } from './drafts.js' */
 
 /**
  * One entry of a message list. `key` names it for as long as it is there: a message that was just

@@ -130,6 +130,20 @@ export class MessageLog {
   isForeign(head) { return this.head !== null && head.epoch !== this.head.epoch; }
 
   /**
+   * A message, if a window shows it.
+   *
+   * @param {string} id
+   * @returns {Message | undefined}
+   */
+  message(id) {
+    for (const window of this.#all) {
+      const message = window.message(id);
+      if (message) return message;
+    }
+    return undefined;
+  }
+
+  /**
    * The value held at a place.
    *
    * @param {number} seq

@@ -1,4 +1,5 @@
 /** @import { Saved } from './message-window.js' */
+/** @import { Draft } from './drafts.js' */
 /** @import { SavedList } from './conversations.js' */
 
 const CONVERSATIONS = 'conversations';
@@ -8,6 +9,8 @@ const ANSWERS = 'answers';
 const ANSWER_INDICES = ['conversation', 'at'];
 /** So many answers are kept; the oldest go first. */
 const ANSWER_LIMIT = 500;
+/** Each draft has a key of its own, so that two pages of one user keep those of both. */
+const DRAFT = 'draft ';
 /** The one list of conversations that a user has. */
 const LIST = 'list';
 
@@ -88,6 +91,25 @@ export class MessageStore {
     await this.#write(CONVERSATIONS, conversation, undefined);
     await this.removeAnswers(conversation);
   }
+
+  /** What was written and is not confirmed. @returns {Promise<Draft[]>} */
+  async loadDrafts() {
+    try {
+      const range = IDBKeyRange.bound(DRAFT, `${DRAFT}\uffff`);
+      return await settled(this.#database.transaction(LISTS).objectStore(LISTS).getAll(range));
+    } catch {
+      return [];
+    }
+  }
+
+  /**
+   * @param {string} key
+   * @param {Draft} draft
+   */
+  saveDraft(key, draft) { return this.#write(LISTS, DRAFT + key, draft); }
+
+  /** @param {string} key */
+  removeDraft(key) { return this.#write(LISTS, DRAFT + key, undefined); }
 
   /** @returns {Promise<SavedList | null>} */
   loadList() { return this.#load(LISTS, LIST); }

@@ -103,9 +103,7 @@ export class MessageWindow {
     return oldest === Infinity ? undefined : oldest;
   }
 
-  /** Whether there is more beyond the two ends of the window. */
   get hasMore() { return this.#timeline.hasMore; }
-
   /** Whether it shows the newest end of the log, and news come into it. */
   get followsEnd() { return this.#timeline.followsEnd; }
 
@@ -146,6 +144,12 @@ export class MessageWindow {
    */
   at(seq) { return this.#timeline.entryAt(seq)?.message; }
 
+  /** @param {string} id */
+  message(id) {
+    const at = this.#timeline.indexOf(id);
+    return at === undefined ? undefined : /** @type {Message} */ (this.#timeline.at(at).message);
+  }
+
   /**
    * Says what the view shows, so that what is far from it can go.
    *
@@ -174,10 +178,7 @@ export class MessageWindow {
     return this.#timeline.length < length;
   }
 
-  /** The subscription is over, or its connection; what is held stays. */
   unsubscribed() { this.#log.unsubscribed(); }
-
-  /** What a subscription may be resumed with. */
   resumable() { return this.#log.resumable(); }
 
   /**

@@ -1,109 +1,239 @@
 import { Backoff } from './backoff.js';
+import { Drafts, keyOf } from './drafts.js';
 import { newIdentifier } from './identifier.js';
 import { RequestError } from './request-error.js';
+import { Signal } from './signal.js';
+import { WrittenLater } from './written-later.js';
 
+/** @import { Connection } from './connection.js' */
+/** @import { ConversationLog } from './conversation-log.js' */
+/** @import { Draft } from './drafts.js' */
+/** @import { MessageStore } from './message-store.js' */
 /** @import { Message } from './types.js' */
 
-/**
- * A message that the gateway did not confirm yet.
- *
- * @typedef {object} Draft
- * @property {string} id  chosen here and kept over every try, so that it is sent once
- * @property {string} body
- * @property {Record<string, *>} [metadata]
- * @property {string} createdAt  RFC 3339, by this machine's clock
- * @property {'sending' | 'failed'} state
- * @property {string} [error]  why it failed, for a person to read
- */
+/** @typedef {{resolve: () => void, reject: (error: Error) => void}} Caller */
 
 /** So often it is tried again by itself where the gateway says `later`. */
 const TRIES = 5;
 
+/** @type {WeakMap<Connection, Outbox>} */
+const outboxes = new WeakMap();
+
 /**
- * The unsent messages of one conversation, in the order in which they were written. One is under
- * way at a time, so that a failure never lets a later one overtake. A lost connection is no
- * failure: the draft waits for `resume` and goes out again under its id.
+ * What one user has written and the gateway did not confirm: of all conversations, in the order in
+ * which it was written, kept in the store. Of each conversation one is under way at a time, so that
+ * a failure never lets a later one overtake. A lost connection is no failure: all of it goes out in
+ * the next session, messages under their ids, edits and deletions with `ifRev`, so that a conflict
+ * is told and not guessed.
  */
 export class Outbox {
-  /** @type {Draft[]} */
-  #drafts = [];
-  #send;
-  #changed;
+  /** Something of a conversation, which is named, is other than before. @type {Signal<string>} */
+  changed = new Signal();
+
+  /** @type {Map<string, Caller>} */
+  #callers = new Map();
+  /** @type {Map<string, WeakRef<ConversationLog>>} */
+  #logs = new Map();
+  /** @type {Map<string, number>} */
+  #tries = new Map();
+  /** @type {Set<string>} */
+  #busy = new Set();
   #backoff = new Backoff();
-  #isBusy = false;
-  #tries = 0;
+  #connection;
+  #drafts;
+  #later;
 
   /**
-   * @param {object} options
-   * @param {(draft: Draft) => Promise<*>} options.send  resolves when it is confirmed
-   * @param {() => void} options.changed  called after each change of `drafts`
+   * @param {Connection} connection
+   * @param {MessageStore | null} store
    */
-  constructor({ send, changed }) {
-    this.#send = send;
-    this.#changed = changed;
+  constructor(connection, store) {
+    this.#connection = connection;
+    this.#drafts = new Drafts(store, (conversation) => this.#tell(conversation));
+    this.#later = new WrittenLater(connection);
+    // Those that look at a conversation subscribe first.
+    connection.live.listen(() => { queueMicrotask(() => this.#resumeAll()); });
+    this.#drafts.restored.then(() => this.#resumeAll());
   }
 
-  /** What is not confirmed yet, oldest first. */
-  get drafts() { return /** @type {readonly Draft[]} */ (this.#drafts); }
+  /**
+   * The one outbox of all who share a connection.
+   *
+   * @param {Connection} connection
+   * @param {MessageStore | null} store
+   */
+  static of(connection, store) {
+    const outbox = outboxes.get(connection) ?? new Outbox(connection, store);
+    outboxes.set(connection, outbox);
+    return outbox;
+  }
+
+  /** All that is not confirmed, oldest first. */
+  get all() { return this.#drafts.all; }
 
   /**
-   * Writes a message: it is shown and sent at once.
+   * The messages of a conversation that are not confirmed, oldest first; the same array until they
+   * change.
    *
+   * @param {string} conversation
+   */
+  drafts(conversation) {
+    return this.#drafts.of(conversation, 'messages');
+  }
+
+  /**
+   * The edits and deletions in a conversation that are not confirmed, oldest first; the same array
+   * until they change.
+   *
+   * @param {string} conversation
+   */
+  edits(conversation) {
+    return this.#drafts.of(conversation, 'edits');
+  }
+
+  /**
+   * Has a log told of what becomes of its messages.
+   *
+   * @param {ConversationLog} log
+   */
+  watch(log) { this.#logs.set(log.id, new WeakRef(log)); }
+
+  /**
+   * Writes a message: it is shown and sent at once, or in the next session.
+   *
+   * @param {string} conversation
    * @param {string} body
    * @param {Record<string, *>} [metadata]
+   * @returns {string}  its id
    */
-  add(body, metadata) {
-    const createdAt = new Date().toISOString();
-    const draft = { id: newIdentifier(), body, metadata, createdAt };
-    this.#drafts = [...this.#drafts, { ...draft, state: 'sending' }];
-    this.#changed();
-    this.resume();
+  send(conversation, body, metadata) {
+    const id = newIdentifier();
+    this.#add({ kind: 'send', id, conversation, body, metadata });
+    return id;
   }
 
   /**
-   * Tries a failed one again.
+   * Edits a message, now or in the next session.
+   *
+   * @param {string} conversation
+   * @param {string} id
+   * @param {string} body
+   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
+   */
+  edit(conversation, id, body) { return this.#write({ kind: 'edit', id, conversation, body }); }
+
+  /**
+   * Deletes a message, now or in the next session.
+   *
+   * @param {string} conversation
+   * @param {string} id
+   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
+   */
+  delete(conversation, id) {
+    return this.#write({ kind: 'delete', id, conversation, body: '' });
+  }
+
+  /**
+   * Tries again what failed; what was in conflict replaces the value that there is now.
    *
    * @param {string} id
    */
   retry(id) {
-    this.#replace(id, { state: 'sending', error: undefined });
-    this.#changed();
-    this.resume();
+    const isMeant = (/** @type {Draft} */ each) => each.id === id && each.state !== 'sending';
+    const draft = this.#drafts.all.find(isMeant);
+    if (!draft) return;
+    const { ifRev, head, error, current, ...rest } = draft;
+    const isConflict = draft.state === 'conflict';
+    this.#drafts.replace(draft, { ...rest, state: 'sending', ...(!isConflict && { ifRev, head }) });
+    this.resume(draft.conversation);
   }
 
   /**
-   * Gives one up.
+   * Gives up what was written of a message.
    *
    * @param {string} id
    */
   discard(id) {
-    this.#drafts = this.#drafts.filter((draft) => draft.id !== id);
-    this.#changed();
+    const given = this.#drafts.all.filter((each) => each.id === id);
+    for (const draft of given) this.#drafts.remove(draft);
   }
 
   /**
    * Drops those that arrived: one's own messages come back as events, often before the reply.
    *
-   * @param {Message[]} messages
-   * @param {string | null} user
+   * @param {string} conversation
+   * @param {readonly Message[]} messages
    */
-  confirm(messages, user) {
-    if (this.#drafts.length === 0) return;
+  confirm(conversation, messages) {
+    if (this.#drafts.all.length === 0) return;
+    const { user } = this.#connection;
     const arrived = new Set(messages.filter(({ author }) => author === user).map(({ id }) => id));
-    this.#drafts = this.#drafts.filter(({ id }) => !arrived.has(id));
+    for (const draft of this.#drafts.all) {
+      const isMeant = draft.kind === 'send' && draft.conversation === conversation;
+      if (isMeant && arrived.has(draft.id)) this.#drafts.remove(draft);
+    }
   }
 
-  /** Sends what waits; called when a session begins. */
-  async resume() {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
-    for (;;) {
-      const draft = this.#drafts.find(({ state }) => state === 'sending');
-      if (!draft) break;
-      const isSent = await this.#attempt(draft);
-      if (!isSent) break;
+  /**
+   * The log of a conversation is another one: nobody can say what an edit of before is about.
+   *
+   * @param {string} conversation
+   */
+  wasReset(conversation) {
+    for (const draft of this.#drafts.all) {
+      const isMeant = draft.kind !== 'send' && draft.conversation === conversation;
+      if (isMeant && draft.state === 'sending') this.#conflict(draft, undefined);
     }
-    this.#isBusy = false;
+  }
+
+  /**
+   * Sends what waits in a conversation.
+   *
+   * @param {string} conversation
+   */
+  async resume(conversation) {
+    if (this.#busy.has(conversation)) return;
+    this.#busy.add(conversation);
+    for (;;) {
+      const draft = this.#drafts.all.find((each) => (
+        each.conversation === conversation && each.state === 'sending'
+      ));
+      // What arrived without our hearing of it is in the answer of a subscription under way.
+      if (!draft || !this.#connection.isLive || this.#log(conversation)?.isOpening) break;
+      if (!await this.#attempt(draft)) break;
+    }
+    this.#busy.delete(conversation);
+  }
+
+  /** @param {Omit<Draft, 'createdAt' | 'state'>} written */
+  #write(written) {
+    const log = this.#log(written.conversation);
+    const ifRev = log?.messages.message(written.id)?.rev;
+    const head = ifRev === undefined ? undefined : log?.messages.head ?? undefined;
+    const draft = this.#add({ ...written, ifRev, head });
+    /** @type {Promise<void>} */
+    const done = new Promise((resolve, reject) => {
+      this.#callers.set(keyOf(draft), { resolve, reject });
+    });
+    // It can be read from the drafts too.
+    done.catch(() => {});
+    return done;
+  }
+
+  /** @param {Omit<Draft, 'createdAt' | 'state'>} written */
+  #add(written) {
+    const createdAt = new Date().toISOString();
+    /** @type {Draft} */
+    const draft = { ...written, createdAt, state: 'sending' };
+    if (draft.ifRev !== undefined) this.#later.note(draft, this.#log(draft.conversation));
+    this.#drafts.add(draft);
+    this.resume(draft.conversation);
+    return draft;
+  }
+
+  #resumeAll() {
+    const waiting = new Set(this.#drafts.all.map(({ conversation }) => conversation));
+    for (const conversation of waiting) this.resume(conversation);
   }
 
   /**
@@ -111,33 +241,114 @@ export class Outbox {
    * @returns {Promise<boolean>} whether the next one may go
    */
   async #attempt(draft) {
+    const key = keyOf(draft);
     try {
-      await this.#send(draft);
-      this.#tries = 0;
+      if (draft.ifRev !== undefined && draft.head !== undefined) {
+        const log = this.#log(draft.conversation);
+        if (!await this.#later.isOfLog(draft, log)) {
+          this.#conflict(draft, undefined);
+          return true;
+        }
+      }
+      if (!this.#drafts.has(draft)) return true;
+      const { message } = await this.#request(draft);
       this.#backoff.reset();
-      this.discard(draft.id);
+      this.#done(draft, message);
       return true;
     } catch (error) {
       if (RequestError.is(error, 'disconnected')) return false;
-      const mayRetry = error instanceof RequestError && error.retry !== 'never';
-      this.#tries += 1;
-      if (mayRetry && this.#tries < TRIES) {
-        const wait = error.after ?? this.#backoff.next();
-        await new Promise((resolve) => { setTimeout(resolve, wait); });
-        return true;
+      return this.#failed(draft, key, /** @type {RequestError} */ (error));
+    }
+  }
+
+  /** @param {Draft} draft */
+  #request({ kind, id, conversation, body, metadata, ifRev }) {
+    const taking = {
+      final: (/** @type {{message: Message & {trimmed?: boolean}}} */ { message }) => {
+        if (!message.trimmed) this.#log(conversation)?.arrived(message);
+        this.confirm(conversation, [message]);
+      },
+    };
+    const params = kind === 'send' ? { id, body, metadata }
+      : { id, ...(kind === 'edit' && { body }), ...(ifRev !== undefined && { ifRev }) };
+    const method = { send: 'sendMessage', edit: 'editMessage', delete: 'deleteMessage' }[kind];
+    return this.#connection.request(method, { conversation, ...params }, taking);
+  }
+
+  /**
+   * @param {Draft} draft
+   * @param {Message} message  as it is now
+   */
+  #done(draft, message) {
+    const key = keyOf(draft);
+    this.#tries.delete(key);
+    this.#drafts.remove(draft);
+    this.#callers.get(key)?.resolve();
+    this.#callers.delete(key);
+    // What was written after it was written of what it made.
+    for (const next of this.#drafts.all) {
+      if (next.id === draft.id && next.kind !== 'send' && next.ifRev === draft.ifRev) {
+        const { rev: ifRev } = message;
+        const changed = { ...next, ifRev };
+        this.#drafts.replace(next, changed);
       }
-      this.#tries = 0;
-      this.#replace(draft.id, { state: 'failed', error: /** @type {Error} */ (error).message });
-      this.#changed();
-      return true;
     }
   }
 
   /**
-   * @param {string} id
-   * @param {Partial<Draft>} change
+   * @param {Draft} draft
+   * @param {string} key
+   * @param {RequestError} error
    */
-  #replace(id, change) {
-    this.#drafts = this.#drafts.map((draft) => draft.id === id ? { ...draft, ...change } : draft);
+  async #failed(draft, key, error) {
+    if (RequestError.is(error, 'conflict') && draft.kind !== 'send') {
+      this.#conflict(draft, error);
+      return true;
+    }
+    const mayRetry = error instanceof RequestError && error.retry !== 'never';
+    const tries = (this.#tries.get(key) ?? 0) + 1;
+    this.#tries.set(key, tries);
+    if (mayRetry && tries < TRIES) {
+      const wait = error.after ?? this.#backoff.next();
+      await new Promise((resolve) => { setTimeout(resolve, wait); });
+      return true;
+    }
+    this.#tries.delete(key);
+    this.#settle(draft, { ...draft, state: 'failed', error: error.message }, error);
+    return true;
   }
+
+  /**
+   * @param {Draft} draft
+   * @param {RequestError | undefined} error  nothing: the log is another one
+   */
+  #conflict(draft, error) {
+    const told = error ?? new RequestError({
+      code: 'conflict', message: 'The conversation was restored to another state meanwhile.',
+    });
+    const current = told.current?.message;
+    this.#settle(draft, { ...draft, state: 'conflict', error: told.message, current }, told);
+  }
+
+  /**
+   * @param {Draft} draft
+   * @param {Draft} failed
+   * @param {Error} error
+   */
+  #settle(draft, failed, error) {
+    const key = keyOf(draft);
+    this.#drafts.replace(draft, failed);
+    const caller = this.#callers.get(key);
+    this.#callers.delete(key);
+    caller?.reject(error);
+  }
+
+  /** @param {string} conversation */
+  #tell(conversation) {
+    this.#log(conversation)?.outboxChanged();
+    this.changed.emit(conversation);
+  }
+
+  /** @param {string} conversation */
+  #log(conversation) { return this.#logs.get(conversation)?.deref(); }
 }

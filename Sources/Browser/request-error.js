@@ -1,3 +1,5 @@
+/** @import { ConversationRecord, Message } from './types.js' */
+
 /**
  * A request that failed: the `error` of its reply, or `disconnected` where the connection ended
  * before a reply came (then nobody knows whether it was carried out).
@@ -9,8 +11,9 @@ export class RequestError extends Error {
    * @param {string} error.message
    * @param {'never' | 'later' | 'now'} [error.retry]
    * @param {number} [error.after]  milliseconds
+   * @param {{message?: Message, conversation?: ConversationRecord}} [error.current]
    */
-  constructor({ code, message, retry = 'never', after }) {
+  constructor({ code, message, retry = 'never', after, current }) {
     super(message);
     this.name = 'RequestError';
     /** One of the protocol's error codes, or `disconnected`. */
@@ -19,6 +22,8 @@ export class RequestError extends Error {
     this.retry = retry;
     /** Milliseconds after which it may be tried again, where that is known. */
     this.after = after;
+    /** Of a `conflict`: the value as it is. */
+    this.current = current;
   }
 
   /** The connection ended before the reply. */

@@ -7,7 +7,7 @@ import { isEmote } from './rows.js';
 import { isEmoji, linkedText } from './text.js';
 
 /** @import { GapItem, MessageItem } from '../items.js' */
-/** @import { Draft } from '../outbox.js' */
+/** @import { Draft } from '../drafts.js' */
 /** @import { FoldItem } from './folding.js' */
 /** @import { Gap, Message } from '../types.js' */
 /** @import { Row } from './rows.js' */

@@ -163,7 +163,7 @@ class World {
     await this.quiet();
     for (const face of this.faces.filter(({ isClosed, isOver }) => !isClosed && !isOver)) {
       const missing = this.gateway.origin.seq - this.gateway.origin.floor + 1;
-      const most = Math.ceil(missing / face.limit) + 5;
+      const most = Math.ceil(missing / face.limit) + face.gaps().length + 5;
       const before = this.gateway.pages;
       for (let n = 0; n < most && face.hasMore()?.after !== false; n += 1) {
         face.toBottom();

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ChatClient } from '../../../Sources/Browser/chat-client.js';
+import { ChatDataSource } from '../../../Sources/Browser/chat-data-source.js';
+import { History } from '../../../Sources/Browser/history.js';
+import { ManagedMessageList } from '../../../Sources/Browser/managed-message-list.js';
+import { playedConnection, settled } from './fake-gateway.mjs';
+import { connected, FakeLog, outage } from './fake-log.mjs';
+
+/** A store that keeps drafts, and nothing else. */
+class DraftStore {
+  drafts = new Map();
+  load() { return Promise.resolve(null); }
+  save() {}
+  remove() {}
+  loadDrafts() { return Promise.resolve(structuredClone([...this.drafts.values()])); }
+  saveDraft(key, draft) { this.drafts.set(key, structuredClone(draft)); }
+  removeDraft(key) { this.drafts.delete(key); }
+}
+
+/** A client with a store, whose gateway is played by a test. */
+function client(store) {
+  let made;
+  const played = playedConnection({ store }, (options) => {
+    made = new ChatClient(options);
+    return made.connection;
+  });
+  return { ...played, client: made };
+}
+
+/** A log that takes what is written. */
+function writable(length) {
+  const log = new FakeLog(length);
+  const answer = log.answer.bind(log);
+  log.written = [];
+  log.answer = (request) => {
+    const { method, params: { id, body, ifRev } } = request;
+    if (!['sendMessage', 'editMessage', 'deleteMessage'].includes(method)) return answer(request);
+    log.written.push({ method, body, ...(ifRev !== undefined && { ifRev }) });
+    if (method === 'sendMessage') {
+      return { message: log.say({ id, body, author: 'alice' }).deltas[0].message };
+    }
+    const change = method === 'editMessage' ? log.edit(Number(id.slice(1)), body)
+      : log.delete(Number(id.slice(1)));
+    return { message: change.deltas[0].message };
+  };
+  return log;
+}
+
+/** A managed list that is online. */
+async function listed(log) {
+  const played = await connected(log);
+  const list = new ManagedMessageList(played.client, { id: 'c1' });
+  list.online();
+  await settled();
+  return { ...played, list };
+}
+
+test('every face sends, and the client does without one', async () => {
+  const log = writable(3);
+  const { client: chat, list } = await listed(log);
+  const history = new History(chat, log.record);
+  history.open();
+  const source = new ChatDataSource(chat, 'c1');
+  await settled();
+  list.send('of a list', { color: 'red' });
+  history.send('of a history');
+  source.send('of a source');
+  chat.send('c1', 'of the client');
+  chat.send({ id: 'c1' }, 'again');
+  for (let n = 0; n < 8; n += 1) await settled();
+  assert.deepEqual(log.written.map(({ body }) => body), [
+    'of a list', 'of a history', 'of a source', 'of the client', 'again',
+  ]);
+  assert.deepEqual(chat.outbox.all, []);
+  assert.equal(list.messageAt(list.messageCount() - 1).body, 'again');
+});
+
+test('what is written offline is shown, and sent in its order in the next session', async () => {
+  const log = writable(5);
+  const { list, client: chat, ...played } = await listed(log);
+  await outage(played, () => {
+    list.send('first');
+    chat.send('c1', 'second');
+    list.edit('m2', 'edited');
+    list.delete('m3');
+    assert.equal(list.messageAt(list.messageCount() - 1).body, 'second');
+    assert.deepEqual(list.edits.map(({ kind }) => kind), ['edit', 'delete']);
+  });
+  for (let n = 0; n < 8; n += 1) await settled();
+  assert.deepEqual(log.written, [
+    { method: 'sendMessage', body: 'first' }, { method: 'sendMessage', body: 'second' },
+    { method: 'editMessage', body: 'edited', ifRev: 3 },
+    { method: 'deleteMessage', body: undefined, ifRev: 4 },
+  ]);
+  assert.deepEqual([list.drafts, list.edits], [[], []]);
+});
+
+test('the second edit of one message is of what the first one made', async () => {
+  const log = writable(5);
+  const { list, ...played } = await listed(log);
+  await outage(played, () => {
+    list.edit('m2', 'once');
+    list.edit('m2', 'twice');
+  });
+  for (let n = 0; n < 8; n += 1) await settled();
+  assert.deepEqual(log.written.map(({ ifRev }) => ifRev), [3, 7]);
+});
+
+test('a conflict is told with the value as it is, and can be overruled or given up', async () => {
+  const log = writable(5);
+  const { list, sockets } = await listed(log);
+  const socket = sockets.at(-1);
+  const { serve } = log;
+  socket.send = (text) => socket.requests.push(JSON.parse(text));
+  const editing = list.edit('m2', 'mine');
+  await settled();
+  const current = { ...list.messageAt(1), body: 'theirs', rev: 99 };
+  socket.fail(socket.take('editMessage'), {
+    code: 'conflict', message: 'it is another one', current: { message: current },
+  });
+  await assert.rejects(editing, ({ code, current: now }) => (
+    code === 'conflict' && now.message.body === 'theirs'
+  ));
+  assert.deepEqual(list.edits.map(({ state, current: now }) => [state, now.body]),
+    [['conflict', 'theirs']]);
+  serve.call(log, socket);
+  list.retry('m2');
+  for (let n = 0; n < 3; n += 1) await settled();
+  assert.deepEqual(log.written, [{ method: 'editMessage', body: 'mine' }]);
+  assert.deepEqual(list.edits, []);
+});
+
+test('across a reset an edit is not sent, but told as a conflict; a message is sent', async () => {
+  const log = writable(5);
+  const { list, ...played } = await listed(log);
+  let editing;
+  await outage(played, () => {
+    editing = list.edit('m2', 'of the old log');
+    list.send('a message');
+    log.rewind(3);
+    log.say();
+  });
+  await assert.rejects(editing, { code: 'conflict' });
+  for (let n = 0; n < 4; n += 1) await settled();
+  assert.deepEqual(log.written, [{ method: 'sendMessage', body: 'a message' }]);
+  assert.deepEqual(list.edits.map(({ state }) => state), ['conflict']);
+  list.discard('m2');
+  assert.deepEqual(list.edits, []);
+});
+
+test('drafts of all conversations are kept in the store and sent by the next program', async () => {
+  const store = new DraftStore();
+  const first = client(store);
+  first.client.send('c1', 'one');
+  first.client.send('c2', 'other');
+  assert.equal(store.drafts.size, 2);
+  const next = client(store);
+  await settled();
+  assert.deepEqual(next.client.outbox.all.map(({ body }) => body), ['one', 'other']);
+  const socket = await next.begin();
+  await settled();
+  for (const [conversation, body] of [['c1', 'one'], ['c2', 'other']]) {
+    const request = socket.take('sendMessage');
+    assert.deepEqual([request.params.conversation, request.params.body], [conversation, body]);
+    const { id } = request.params;
+    socket.reply(request, { message: { id, conversation, seq: 1, rev: 2, author: 'alice', body } });
+    await settled();
+  }
+  assert.deepEqual([store.drafts.size, next.client.outbox.all], [0, []]);
+});
+
+test('an edit that a store brought back is sent only if its log is the same', async () => {
+  for (const reset of [false, true]) {
+    const store = new DraftStore();
+    const head = { epoch: 'e1', seq: 5, rev: 6, mark: 'm', floor: 1 };
+    store.saveDraft('k', {
+      kind: 'edit', id: 'm2', conversation: 'c1', body: 'edited', ifRev: 3, head,
+      createdAt: '2026-11-20T10:00:00.000Z', state: 'sending',
+    });
+    const { client: chat, begin } = client(store);
+    await settled();
+    const socket = await begin();
+    await settled();
+    const asked = socket.take('subscribeMessages');
+    assert.deepEqual(asked.params.have, { head, asOf: 6, runs: [] });
+    socket.reply(asked, { ...(reset && { reset }), deltas: [], covers: [], gaps: [], head });
+    await settled();
+    socket.take('unsubscribeMessages');
+    if (reset) {
+      assert.throws(() => socket.take('editMessage'));
+      assert.deepEqual(chat.outbox.all.map(({ state }) => state), ['conflict']);
+    } else {
+      assert.equal(socket.take('editMessage').params.ifRev, 3);
+    }
+  }
+});
+
+test('a message that was sent once and trimmed since is dropped and not shown', async () => {
+  const { list, sockets } = await listed(new FakeLog(2));
+  const socket = sockets.at(-1);
+  list.send('sent long ago');
+  const request = socket.take('sendMessage');
+  const { id } = request.params;
+  socket.reply(request, {
+    message: { id, conversation: 'c1', seq: 1, rev: 2, author: 'alice', trimmed: true },
+  });
+  await settled();
+  assert.deepEqual([list.drafts, list.messageCount()], [[], 2]);
+});
+
+test('what was read offline is told in the next session', async () => {
+  const log = writable(5);
+  const { list, ...played } = await listed(log);
+  await outage(played, () => list.markRead(4));
+  await settled();
+  assert.equal(log.lastReadSeq, 4);
+});
