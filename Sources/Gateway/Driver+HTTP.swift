@@ -88,8 +88,12 @@ extension Driver {
         case .gaps:
             responder.respond(.json(200, OpenGaps.json(engine.openGaps())))
         case .disconnect(let user, let mayComeBack):
-            let count = engine.disconnect(user: user, mayComeBack: mayComeBack)
-            responder.respond(.json(200, Array("{\"disconnected\":\(count)}".utf8)))
+            guard upstream.reachesOthers else {
+                return disconnect(user, mayComeBack: mayComeBack, responder)
+            }
+            let kind = WaitingCall.Kind.disconnect(user: user, mayComeBack: mayComeBack)
+            let token = wait(WaitingCall(responder: responder, kind: kind))
+            upstream.disconnect(user, mayComeBack: mayComeBack, token: token)
         }
     }
 

@@ -1,5 +1,7 @@
 import Engine
+import Ports
 import Upstream
+import WebSockets
 import Wire
 
 /// What the driver says to the upstream and hears of it.
@@ -25,7 +27,7 @@ extension Driver {
                 measurements.performed(token)
                 if let call = waiting.removeValue(forKey: token) {
                     engine.noteSent(token: token)
-                    call.performed(result)
+                    performed(call, result)
                 } else {
                     engine.performed(token, result, at: now)
                 }
@@ -40,6 +42,8 @@ extension Driver {
                 engine.subscribed(conversation, generation: generation, at: now)
             case .subscribedList(let user):
                 engine.subscribedList(of: user, at: now)
+            case .disconnect(let user, let mayComeBack):
+                _ = engine.disconnect(user: user, mayComeBack: mayComeBack)
             case .lapsed(let generation):
                 log.warning("feed broke", ["generation": "\(generation)"])
                 engine.lapsed(generation: generation, at: now)
@@ -49,5 +53,20 @@ extension Driver {
             }
         }
         measurements.arrived(changes, since: since)
+    }
+
+    /// A write of the server API has met its fate.
+    private func performed(_ call: WaitingCall, _ result: Result<Outcome, RequestError>) {
+        guard case .disconnect(let user, let mayComeBack) = call.kind, case .success = result else {
+            return call.performed(result)
+        }
+        // The others are told: nothing is done here of what could not be done everywhere.
+        disconnect(user, mayComeBack: mayComeBack, call.responder)
+    }
+
+    /// Closes the user's connections here.
+    func disconnect(_ user: String, mayComeBack: Bool, _ responder: HTTPResponder) {
+        let count = engine.disconnect(user: user, mayComeBack: mayComeBack)
+        responder.respond(.json(200, Array("{\"disconnected\":\(count)}".utf8)))
     }
 }

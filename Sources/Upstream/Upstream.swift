@@ -29,6 +29,9 @@ package enum UpstreamOutput: Sendable {
     /// Every subscription of that generation has ended, and those that are still wanted are being
     /// asked for again. Feed events behind this belong to the next one.
     case lapsed(generation: Int)
+    /// Another gateway of the origin was asked to disconnect a user, and so is every one. What was
+    /// told while the feed was away comes before `state` says that it is back.
+    case disconnect(user: String, mayComeBack: Bool)
     /// `online` while the feed is live and the history can be asked, otherwise `offline`.
     case state(UpstreamState)
 }
@@ -79,6 +82,14 @@ package protocol Upstream: AnyObject, Sendable {
     /// `answered` with the `heads` of this one conversation as they are then.
     func disown(_ head: Head, conversation: String, token: UInt64)
 
+    /// Whether other gateways may have connections of the same users.
+    var reachesOthers: Bool { get }
+
+    /// Has every other gateway of the origin disconnect a user, those too that are cut off and come
+    /// back within an hour. Answered by `performed` with `done`, or `origin_unavailable` if the
+    /// origin can't be told. Not to be called where there are no others.
+    func disconnect(_ user: String, mayComeBack: Bool, token: UInt64)
+
     /// Tells everybody that watches the conversation; may be lost.
     func publish(_ event: FeedEvent)
 
@@ -89,6 +100,10 @@ package protocol Upstream: AnyObject, Sendable {
 /// What an upstream does that can't lose anything.
 extension Upstream {
     package var faults: UpstreamFaults { UpstreamFaults() }
+
+    package var reachesOthers: Bool { false }
+
+    package func disconnect(_ user: String, mayComeBack: Bool, token: UInt64) {}
 
     package func unsubscribe(_ conversation: String) {}
 

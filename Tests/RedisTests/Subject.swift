@@ -152,7 +152,7 @@ final class Outputs: Sendable {
                 case .performed(let token, _), .answered(let token, _, _):
                     state.answers[token] = output
                 case .state(let reported): state.reported = reported
-                case .feed, .subscribed, .subscribedList, .lapsed: break
+                case .feed, .subscribed, .subscribedList, .lapsed, .disconnect: break
                 }
             }
         }

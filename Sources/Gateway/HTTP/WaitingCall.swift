@@ -13,6 +13,8 @@ struct WaitingCall {
         case write(ServerAPI.Shape)
         /// What the cache holds of a conversation that it does not know: nothing, if there is one.
         case boundaries(String)
+        /// The other gateways are told to disconnect a user.
+        case disconnect(user: String, mayComeBack: Bool)
     }
 
     let responder: HTTPResponder
@@ -20,10 +22,12 @@ struct WaitingCall {
 
     /// The write was done, or refused.
     func performed(_ result: Result<Outcome, RequestError>) {
-        guard case .write(let shape) = kind else { return }
-        switch result {
-        case .failure(let error): responder.respond(.error(error))
-        case .success(let outcome): responder.respond(Self.response(outcome, shape))
+        switch (kind, result) {
+        case (.write, .failure(let error)), (.disconnect, .failure(let error)):
+            responder.respond(.error(error))
+        case (.write(let shape), .success(let outcome)):
+            responder.respond(Self.response(outcome, shape))
+        case (.disconnect, .success), (.answer, _), (.boundaries, _): return
         }
     }
 
@@ -58,7 +62,7 @@ struct WaitingCall {
     /// The history answered.
     func answered(_ result: Result<HistoryAnswer, RequestError>, at now: Timestamp) {
         switch (kind, result) {
-        case (.write, _): return
+        case (.write, _), (.disconnect, _): return
         case (_, .failure(let error)): responder.respond(.error(error))
         case (.answer(let query), .success(let answer)):
             responder.respond(.json(200, Self.body(answer, to: query)))

@@ -34,6 +34,7 @@ final class FeedLink: @unchecked Sendable {
     private let options: RedisOptions
     private let master: any MasterSource
     private let standing: Standing
+    private let watch: DisconnectWatch
     private let keys: RedisKeys
     private let notice: @Sendable (RedisNotice) -> Void
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
@@ -58,6 +59,7 @@ final class FeedLink: @unchecked Sendable {
 
     init(
         _ options: RedisOptions, master: any MasterSource, standing: Standing,
+        _ watch: DisconnectWatch,
         notice: @escaping @Sendable (RedisNotice) -> Void,
         deliver: @escaping @Sendable ([UpstreamOutput]) -> Void,
         report: @escaping @Sendable () -> Void, strayed: @escaping @Sendable () -> Void
@@ -65,6 +67,7 @@ final class FeedLink: @unchecked Sendable {
         self.options = options
         self.master = master
         self.standing = standing
+        self.watch = watch
         self.notice = notice
         self.deliver = deliver
         self.report = report
@@ -227,14 +230,18 @@ final class FeedLink: @unchecked Sendable {
         isRenewalDue = false
         let ended = generation
         generation = standing.feedOpened(session.identity)
-        return [.lapsed(generation: ended)] + subscriptions.held.map(subscribed)
+        return [.lapsed(generation: ended)] + subscriptions.held.compactMap(subscribed)
     }
 
-    private func subscribed(_ topic: RedisTopic) -> UpstreamOutput {
+    /// What there is to say of a topic that the server tells of from here on.
+    private func subscribed(_ topic: RedisTopic) -> UpstreamOutput? {
         switch topic {
         case .conversation(let id):
-            .subscribed(conversation: id.text, generation: generation)
-        case .list(let id): .subscribedList(user: id.text)
+            return .subscribed(conversation: id.text, generation: generation)
+        case .list(let id): return .subscribedList(user: id.text)
+        case .disconnects:
+            watch.listens(in: generation)
+            return nil
         }
     }
 
@@ -297,13 +304,14 @@ final class FeedLink: @unchecked Sendable {
                 guard let channel = parts[1].bytes, let event = parts[2].bytes,
                     let topic = keys.topic(ofChannel: channel), subscriptions.isWanted(topic)
                 else { continue }
+                if topic == .disconnects { watch.heard(event) }
                 outputs += events(event, of: topic)
             case "subscribe", "ssubscribe", "unsubscribe", "sunsubscribe":
                 guard let topic = parts[1].bytes.flatMap(keys.topic(ofChannel:)) else { continue }
                 let isWanted = word == "subscribe" || word == "ssubscribe"
                 switch subscriptions.acknowledged(topic, isWanted) {
                 case .nothing: break
-                case .held: outputs.append(subscribed(topic))
+                case .held: outputs += [subscribed(topic)].compactMap { $0 }
                 case .lost: isRenewalDue = true
                 }
                 if !subscriptions.refused.isEmpty { stray() }
@@ -339,6 +347,7 @@ final class FeedLink: @unchecked Sendable {
     }
 
     private func events(_ event: [UInt8], of topic: RedisTopic) -> [UpstreamOutput] {
+        guard topic != .disconnects else { return [] }
         guard let events = RedisEvent.decode(event, of: topic) else {
             // A newer gateway may say what this one does not know. What it changed is missing in
             // the numbers, and will be asked for.

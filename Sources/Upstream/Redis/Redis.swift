@@ -22,6 +22,7 @@ package final class Redis: Upstream {
     let options: RedisOptions
     let keys: RedisKeys
     let servers: any RedisServers
+    private let watch: DisconnectWatch
     private let troubles: Troubles
     private let outlet = Outlet()
     private let notice: @Sendable (RedisNotice) -> Void
@@ -37,17 +38,19 @@ package final class Redis: Upstream {
         keys = RedisKeys(options)
         let troubles = Troubles()
         self.troubles = troubles
-        servers = Self.servers(
-            options, troubles, notice: notice, deliver: { [outlet] in outlet.deliver($0) })
+        let deliver: @Sendable ([UpstreamOutput]) -> Void = { [outlet] in outlet.deliver($0) }
+        watch = DisconnectWatch(options, notice: notice, deliver: deliver)
+        servers = Self.servers(options, troubles, watch, notice: notice, deliver: deliver)
+        watch.attach(servers)
     }
 
     private static func servers(
-        _ options: RedisOptions, _ troubles: Troubles,
+        _ options: RedisOptions, _ troubles: Troubles, _ watch: DisconnectWatch,
         notice: @escaping @Sendable (RedisNotice) -> Void,
         deliver: @escaping @Sendable ([UpstreamOutput]) -> Void
     ) -> any RedisServers {
         if options.isCluster {
-            return RedisCluster(options, troubles, notice: notice, deliver: deliver)
+            return RedisCluster(options, troubles, watch, notice: notice, deliver: deliver)
         }
         let master: any MasterSource =
             options.sentinels.isEmpty
@@ -55,8 +58,8 @@ package final class Redis: Upstream {
         let standing = Standing(Generations(), troubles)
         let state = StateReport(deliver: deliver)
         return RedisShard(
-            options, master: master, standing: standing, notice: notice, deliver: deliver,
-            report: { state.report { standing.isOnline } })
+            options, master: master, standing: standing, watch, notice: notice, deliver: deliver,
+            report: { state.report { standing.isOnline && watch.isCurrent() } })
     }
 
     package func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {
@@ -100,8 +103,22 @@ package final class Redis: Upstream {
         servers.send([.words(words)]) { _ in }
     }
 
+    package var reachesOthers: Bool { true }
+
+    package func disconnect(_ user: String, mayComeBack: Bool, token: UInt64) {
+        watch.tell(user, mayComeBack: mayComeBack) { result in
+            let answer = result.flatMap { self.read($0[0], .disconnect, "") }
+            // Whatever was in the way: it may be tried again, and does no harm if it was told.
+            self.outlet.deliver([
+                .performed(
+                    token: token,
+                    answer.map { _ in .done }.mapError { _ in .othersNotTold }),
+            ])
+        }
+    }
+
     /// The command with which an event is told.
-    var publishing: [UInt8] { Array((options.isCluster ? "SPUBLISH" : "PUBLISH").utf8) }
+    var publishing: [UInt8] { options.publishing }
 
     // MARK: writes
 
@@ -267,5 +284,7 @@ package final class Redis: Upstream {
 }
 
 extension RequestError {
+    static let othersNotTold = RequestError(
+        .originUnavailable, "the origin can't be told, and so not every gateway", retry: .later)
     static let unreadable = RequestError(.internal, "what is stored can't be read")
 }

@@ -28,6 +28,7 @@ final class RedisCluster: RedisServers {
     let waiting = Atomic<Int>(0)
     private let keys: RedisKeys
     private let troubles: Troubles
+    private let watch: DisconnectWatch
     private let generations = Generations()
     private let notice: @Sendable (RedisNotice) -> Void
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
@@ -37,12 +38,13 @@ final class RedisCluster: RedisServers {
     private let places = Mutex<[RedisTopic: Address?]>([:])
 
     init(
-        _ options: RedisOptions, _ troubles: Troubles,
+        _ options: RedisOptions, _ troubles: Troubles, _ watch: DisconnectWatch,
         notice: @escaping @Sendable (RedisNotice) -> Void,
         deliver: @escaping @Sendable ([UpstreamOutput]) -> Void
     ) {
         self.options = options
         self.troubles = troubles
+        self.watch = watch
         self.notice = notice
         self.deliver = deliver
         state = StateReport(deliver: deliver)
@@ -117,14 +119,14 @@ final class RedisCluster: RedisServers {
     private func shard(at address: Address) -> RedisShard {
         RedisShard(
             options, master: ClusterNode(address, topology),
-            standing: Standing(generations, troubles, label: "\(address)"), notice: notice,
-            deliver: deliver, report: { [weak self] in self?.report() },
+            standing: Standing(generations, troubles, label: "\(address)"), watch,
+            notice: notice, deliver: deliver, report: { [weak self] in self?.report() },
             strayed: { [topology] in topology.refresh() })
     }
 
     // MARK: what is
 
-    private func report() { state.report { isOnline } }
+    private func report() { state.report { isOnline && watch.isCurrent() } }
 
     func generation(of topic: RedisTopic) -> Int {
         let shard = snapshot().owner(of: slot(of: topic))
@@ -140,6 +142,8 @@ final class RedisCluster: RedisServers {
     }
 
     var heardAt: ContinuousClock.Instant? { snapshot().shards.values.compactMap(\.heardAt).min() }
+
+    func look() { for shard in snapshot().shards.values { shard.look() } }
 
     var trouble: String? {
         guard !snapshot().map.isWhole else { return nil }

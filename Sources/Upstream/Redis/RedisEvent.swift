@@ -50,7 +50,18 @@ package enum RedisEvent {
                 return nil
             }
             return [.listed(user: user.text, conversation: id, isIn: isIn == "1")]
+        case .disconnects: return nil
         }
+    }
+
+    /// Whom all gateways are to disconnect; nil if the event is none that this gateway knows.
+    static func disconnect(_ event: [UInt8]) -> DisconnectEntry? {
+        var parts = Parts(event)
+        guard parts.text() == "disconnect", let id = parts.text(), let user = parts.text(),
+            let mayComeBack = parts.text(), let nonce = parts.text()
+        else { return nil }
+        return DisconnectEntry(
+            id: id, user: user, mayComeBack: mayComeBack == "1", nonce: nonce)
     }
 
     private static func decode(_ event: [UInt8], of conversation: String) -> [FeedEvent]? {

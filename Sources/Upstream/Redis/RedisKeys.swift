@@ -1,9 +1,12 @@
 import Wire
 
-/// What the feed tells of: a conversation, or who comes into and leaves a user's list.
+/// What the feed tells of: a conversation, who comes into and leaves a user's list, or whom every
+/// gateway is to disconnect.
 package enum RedisTopic: Sendable, Hashable {
     case conversation(ID)
     case list(ID)
+    /// Whom all gateways are to disconnect.
+    case disconnects
 }
 
 /// The names of keys and channels. All keys of a conversation lie in one hash slot, because its id
@@ -16,10 +19,13 @@ struct RedisKeys: Sendable {
     private let prefix: [UInt8]
     private let users: [UInt8]
     private let ending: [UInt8]
+    /// The stream of those who are to be disconnected. The braces put its channel into its slot.
+    let disconnects: [UInt8]
 
     init(_ options: RedisOptions) {
         prefix = Array(options.prefix.utf8)
         users = prefix + Array("user:".utf8)
+        disconnects = prefix + Array("disconnects:{all}".utf8)
         ending = Array(":feed/\(options.database)".utf8)
     }
 
@@ -34,6 +40,7 @@ struct RedisKeys: Sendable {
         switch topic {
         case .conversation(let id): channel(of: id.text)
         case .list(let user): list(of: user.text) + ending
+        case .disconnects: disconnects + ending
         }
     }
 
@@ -70,6 +77,7 @@ struct RedisKeys: Sendable {
         if name.first == UInt8(ascii: "{") {
             return .conversation(conversation(named: name).id)
         }
+        if channel.dropLast(ending.count).elementsEqual(disconnects) { return .disconnects }
         guard channel.starts(with: users) else { return nil }
         return .list(String(decoding: name.dropFirst(users.count - prefix.count), as: UTF8.self).id)
     }

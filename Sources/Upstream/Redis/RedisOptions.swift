@@ -83,6 +83,9 @@ package struct RedisOptions: Sendable {
         self.address = address
     }
 
+    /// The command with which an event is told.
+    var publishing: [UInt8] { Array((isCluster ? "SPUBLISH" : "PUBLISH").utf8) }
+
     /// What a connection says first, if there is a password.
     var login: RedisCommand? {
         guard let password else { return nil }

@@ -233,6 +233,27 @@ extension RedisScript {
         return {'done'}
         """
 
+    /// Keeps for an hour whom all gateways are to disconnect, and tells those that listen. Key: the
+    /// stream. Arguments: user, whether they may come back, what tells who told it, the three for
+    /// the feed.
+    static let disconnectBody = """
+        local time = redis.call('TIME')
+        local oldest = (time[1] - 3600) * 1000
+        local id = redis.call(
+          'XADD', KEYS[1], 'MINID', '=', string.format('%.0f', oldest), '*', 'user', ARGV[3],
+          'back', ARGV[4], 'by', ARGV[5])
+        redis.call(ARGV[1], ARGV[2], '10:disconnect' .. #id .. ':' .. id .. ARGV[6])
+        return {'done', id}
+        """
+
+    /// Key: the stream. Arguments: the first id, how many. Answers with the server's clock, in
+    /// milliseconds, and the entries.
+    static let disconnectsBody = """
+        local time = redis.call('TIME')
+        return {
+          'done', time[1] * 1000, redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', ARGV[2])}
+        """
+
     /// Names the conversation that is the distinct one of some people, unless it is another than
     /// the one that was seen (empty: none). Key: the people's. Arguments: the one seen, the new one
     /// (empty: none). Answers with the one that it is then.

@@ -20,7 +20,7 @@
 enum RedisScript: String, Sendable, Hashable, CaseIterable {
     case append, replace, record, remove, read, disown
     case look, view, page, changes, message, head, listed, people
-    case forget, claim
+    case forget, claim, disconnect, disconnects
 
     /// Scripts that begin with `#!lua` are refused as a whole while the server is out of memory, a
     /// replica, or can't write its file; those without would stop half-way.
@@ -42,21 +42,26 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         case .people: Self.reading + Self.log + Self.peopleBody
         case .forget: "#!lua flags=allow-oom\n" + Self.forgetBody
         case .claim: "#!lua\n" + Self.claimBody
+        case .disconnect: "#!lua flags=allow-oom\n" + Self.disconnectBody
+        case .disconnects: Self.reading + Self.disconnectsBody
         }
     }
 
     /// What a script must not be run twice without being asked to.
     var isWrite: Bool {
         switch self {
-        case .append, .replace, .record, .remove, .read, .disown, .forget, .claim: true
-        case .look, .view, .page, .changes, .message, .head, .listed, .people: false
+        case .append, .replace, .record, .remove, .read, .disown, .forget, .claim,
+            .disconnect:
+            true
+        case .look, .view, .page, .changes, .message, .head, .listed, .people, .disconnects:
+            false
         }
     }
 
     /// Whether it tells the feed, and so is told how.
     var tells: Bool {
         switch self {
-        case .append, .replace, .record, .remove, .read: true
+        case .append, .replace, .record, .remove, .read, .disconnect: true
         default: false
         }
     }

@@ -16,6 +16,8 @@ protocol RedisServers: AnyObject, Sendable {
     var isOnline: Bool { get }
     /// When bytes last came from the feed; of several feeds, from the one that is longest silent.
     var heardAt: ContinuousClock.Instant? { get }
+    /// Something about the state has changed, which the links' threads are to look at.
+    func look()
     /// What is wrong beyond what the links say.
     var trouble: String? { get }
 }

@@ -11,6 +11,7 @@ final class RedisShard: RedisServers {
     ///   - strayed: called when the server says that a slot is not its.
     init(
         _ options: RedisOptions, master: any MasterSource, standing: Standing,
+        _ watch: DisconnectWatch,
         notice: @escaping @Sendable (RedisNotice) -> Void,
         deliver: @escaping @Sendable ([UpstreamOutput]) -> Void,
         report: @escaping @Sendable () -> Void, strayed: @escaping @Sendable () -> Void = {}
@@ -18,7 +19,7 @@ final class RedisShard: RedisServers {
         self.standing = standing
         self.master = master
         let feed = FeedLink(
-            options, master: master, standing: standing, notice: notice, deliver: deliver,
+            options, master: master, standing: standing, watch, notice: notice, deliver: deliver,
             report: report, strayed: strayed)
         self.feed = feed
         commands = CommandLink(
@@ -58,6 +59,8 @@ final class RedisShard: RedisServers {
     var isOnline: Bool { standing.isOnline }
 
     var heardAt: ContinuousClock.Instant? { standing.heardAt }
+
+    func look() { feed.look() }
 
     var trouble: String? { nil }
 }
