@@ -38,6 +38,7 @@
  * @property {string} createdAt  RFC 3339
  * @property {string | null} [editedAt]
  * @property {boolean} deleted
+ * @property {true} [trimmed]  the log knows that it was sent, and has it no longer
  *
  * @typedef {object} ConversationRecord
  * @property {string} id

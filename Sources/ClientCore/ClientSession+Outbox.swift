@@ -50,7 +50,8 @@ extension ClientSession {
                 throw FrameError("message", accepted: "an object")
             }
             conversations[id]?.outbox.succeed()
-            show([message], in: id)
+            // What the log has trimmed since it was sent is there for nobody.
+            if message.isTrimmed { confirm([message], in: id) } else { show([message], in: id) }
             sendNext(id)
         case .failure(let error):
             let wait = conversations[id]?.outbox.fail(error, random: options.random())
@@ -83,5 +84,12 @@ extension ClientSession {
     private mutating func draftsChanged(_ id: ID) {
         tell(id, .drafts(conversations[id]?.outbox.drafts ?? []))
         act(.save(id.text))
+    }
+}
+
+extension Message {
+    /// Whether the log knows that it was sent, and has it no longer.
+    fileprivate var isTrimmed: Bool {
+        unknown.contains { $0.key == "trimmed" && $0.value.bool == true }
     }
 }

@@ -269,6 +269,7 @@ extension RedisOptions {
         isCluster = redis.cluster
         prefix = redis.prefix
         retain = redis.retain
+        retainIds = redis.retainIds
         self.bytes = bytes
         backoffBase = .milliseconds(configuration.sync.backoffBase)
         backoffMax = .milliseconds(configuration.sync.backoffMax)

@@ -10,7 +10,7 @@ extension MessageContent {
     /// The names of a message object and of the params beside it.
     static let known: Set<String> = [
         "id", "conversation", "seq", "rev", "author", "body", "attachment", "metadata",
-        "createdAt", "editedAt", "deleted", "cached",
+        "createdAt", "editedAt", "deleted", "cached", "trimmed",
     ]
 
     /// The content in a body of the server API, or in an element of one.

@@ -22,6 +22,25 @@ extension EncodedMessage {
             json: json.bytes)
     }
 
+    /// What is known of a message that the log does not have any more, as of its insertion.
+    package static func trimmed(
+        id: String, conversation: String, seq: Int, rev: Int, author: String, createdAt: Timestamp
+    ) -> EncodedMessage {
+        var json = JSONWriter(capacity: 256)
+        json.beginObject()
+        json.member("id", string: id)
+        json.member("conversation", string: conversation)
+        json.member("seq", int: seq)
+        json.member("rev", int: rev)
+        json.member("author", string: author)
+        json.member("createdAt", string: createdAt.description)
+        json.member("trimmed", bool: true)
+        json.endObject()
+        return EncodedMessage(
+            seq: seq, rev: rev, id: id, author: author, isDeleted: false, createdAt: createdAt,
+            json: json.bytes)
+    }
+
     /// The parts of a message's text, for an edit or for one that an origin sent.
     /// - Throws: `RecordError`, which names the field.
     package static func decode(json: [UInt8]) throws(RecordError) -> Message {

@@ -57,6 +57,24 @@ extension LiveClient {
             #expect(messages.map { $0["id"].string } == [next])
         }
 
+        @Test func whatWasTrimmedSinceItWasSentIsNoDraftAnyMore() async throws {
+            let redis = try RedisProcess(keeping: .nothing)
+            let room = try await OpsRoom(
+                settings: [
+                    "upstream.kind": "redis", "upstream.redis.url": redis.url,
+                    "upstream.redis.retain": "10",
+                ], isCuttable: true)
+            #expect(try await eventually { await room.follower.isLive })
+            try await room.cut()
+            let id = room.client.send("hi", to: "ops")
+            // It arrived, the answer did not, and much was said since.
+            try room.api.post([["id": .string(id), "author": "alice", "body": "hi"]], to: "ops")
+            for _ in 0..<3 { try room.write(10) }
+            try room.set(.open)
+            #expect(try await eventually { await room.client.drafts(in: "ops").isEmpty })
+            #expect(await room.follower.items.allSatisfy { $0.id != id })
+        }
+
         @Test func editsAndDeletionsAreShownFromTheirAnswers() async throws {
             let room = try await OpsRoom()
             let id = room.client.send("hi", to: "ops")

@@ -76,6 +76,7 @@ package struct Configuration: Sendable, Equatable {
             package var cluster = false
             package var prefix = "gapless:"
             package var retain = 0
+            package var retainIds: Milliseconds = 7 * 24 * 3_600_000
         }
     }
 

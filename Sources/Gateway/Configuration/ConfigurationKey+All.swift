@@ -102,6 +102,11 @@ extension ConfigurationKey {
         .init(
             "upstream.redis.retain", \.upstream.redis.retain, .count(0...1_000_000_000),
             "How many messages of a conversation Redis keeps; 0: all."),
+        .init(
+            "upstream.redis.retain_ids", \.upstream.redis.retainIds,
+            .duration(0...36_500 * 24 * hour),
+            "How long Redis knows the id of a message that it keeps no longer, so that the same"
+                + " message sent again is no second one; of a conversation at most 100,000."),
     ]
 
     private static let sync: [ConfigurationKey] = [

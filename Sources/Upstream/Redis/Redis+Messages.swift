@@ -16,7 +16,8 @@ extension Redis {
             let error = RequestError(.forbidden, "author: only oneself")
             return refuse(conversation, call, error)
         }
-        var arguments = [Array((call.user ?? "").utf8), Array(String(options.retain).utf8)]
+        var arguments = [call.user ?? "", String(options.retain), String(options.retainIds)]
+            .map { Array($0.utf8) }
         for message in messages {
             let id = message.content.id
             arguments.append(Array((id ?? newID()).utf8))

@@ -13,7 +13,7 @@ package enum RedisTopic: Sendable, Hashable {
 /// stands in braces; a channel's name has the database too, since channels are the same in all.
 struct RedisKeys: Sendable {
     private static let parts = [
-        "meta", "marks", "messages", "changes", "ids", "members", "reads", "deleted",
+        "meta", "marks", "messages", "changes", "ids", "members", "reads", "deleted", "trimmed",
     ].map { Array(":\($0)".utf8) }
 
     private let prefix: [UInt8]

@@ -37,6 +37,8 @@ package struct RedisOptions: Sendable {
     package var prefix = "gapless:"
     /// How many messages of a conversation are kept; 0: all.
     package var retain = 0
+    /// For how many milliseconds the id of a message is known that is kept no longer.
+    package var retainIds: Int64 = 7 * 24 * 3_600_000
     /// What the messages of one answer may take; `limits.reply`.
     package var bytes = 1 << 20
     /// The first wait before a new try to connect; it doubles with each further one.

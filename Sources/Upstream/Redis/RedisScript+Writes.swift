@@ -2,24 +2,30 @@
 /// publishes and the channel. `stale` is the answer to one who decided upon what is not so any
 /// more.
 extension RedisScript {
-    /// Arguments: caller (empty: the server API), retain, then for each message its id, whether the
-    /// author gave it, author, hash, mark and content. All is decided before the first is written.
+    /// Arguments: caller (empty: the server API), how many messages are retained, for how many
+    /// milliseconds the ids of others, then for each message its id, whether the author gave it,
+    /// author, hash, mark and content. All is decided before the first is written.
     static let appendBody = """
-        local caller, retain, size = ARGV[3], tonumber(ARGV[4]), 6
+        local caller, retain, span, size = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), 6
         local log = open()
         if not log or (caller ~= '' and redis.call('HEXISTS', MEMBERS, caller) == 0) then
           return {'absent'}
         end
         if not isWhole(log) then return {'damaged', META} end
-        local fates, earlier, count = {}, {}, (#ARGV - 4) / size
+        local fates, earlier, count = {}, {}, (#ARGV - 5) / size
+        local present = now()
         for n = 1, count do
-          local id, given, author, hash = unpack(ARGV, 5 + (n - 1) * size, 8 + (n - 1) * size)
+          local id, given, author, hash = unpack(ARGV, 6 + (n - 1) * size, 9 + (n - 1) * size)
           if given == '1' then
             local known = redis.call('HGET', IDS, id)
+            local gone = not known and remembered(log, id, present, span)
             if known then
               local place, first, by = known:match('^(%d+)\\t(%x+)\\t(.*)$')
               if first ~= hash or by ~= author then return {'taken'} end
               fates[n] = {known = place}
+            elseif gone then
+              if gone.hash ~= hash or gone.author ~= author then return {'taken'} end
+              fates[n] = {gone = {tonumber(gone.place), gone.value}}
             elseif earlier[id] then
               local same = earlier[id]
               if same.hash ~= hash or same.author ~= author then return {'taken'} end
@@ -29,10 +35,10 @@ extension RedisScript {
             end
           end
         end
-        local time, sent, told, new = math.max(now(), log.activity), {}, {}, 0
+        local time, sent, told, new = math.max(present, log.activity), {}, {}, 0
         for n = 1, count do
           local id, _, author, hash, mark, content =
-            unpack(ARGV, 5 + (n - 1) * size, 10 + (n - 1) * size)
+            unpack(ARGV, 6 + (n - 1) * size, 11 + (n - 1) * size)
           if not fates[n] then
             log.seq = log.seq + 1
             local slot = int(log.seq)
@@ -47,13 +53,15 @@ extension RedisScript {
           elseif fates[n].known then
             local place = fates[n].known
             sent[n] = {tonumber(place), redis.call('HGET', MESSAGES, place)}
+          elseif fates[n].gone then
+            sent[n] = fates[n].gone
           else
             sent[n] = sent[fates[n].again]
           end
         end
         if new > 0 then
           log.activity = time
-          trim(log, retain)
+          trim(log, retain, present, span)
           save(log)
           publish(pack('messages', log.epoch, log.floor, log.seq) .. table.concat(told))
         end
@@ -62,21 +70,71 @@ extension RedisScript {
 
     /// Takes away what lies below what is retained, a bounded part at a time, so that a log that
     /// was long before a limit was set does not hold up everybody. Marks go too, far behind the
-    /// messages: who asks for one of those that are gone begins anew.
+    /// messages: who asks for one of those that are gone begins anew. Ids stay for a while.
     static let trimming = """
-        local function trim(log, retain)
+        -- What is known of a message that was trimmed, and not so long ago that its id is free. An
+        -- older one may be of a log that had the name before.
+        local function remembered(log, id, time, span)
+          local record = redis.call('HGET', TRIMMED, id)
+          if not record then return nil end
+          local place, rev, sent, hash, author =
+            record:match('^(%d+)\\t(%d+)\\t(%d+)\\t(%x+)\\t(.*)$')
+          local began = tonumber(redis.call('HGET', META, 'createdAt')) or 0
+          if not place or tonumber(place) >= log.floor or time - sent > span
+            or tonumber(sent) < began
+          then
+            return nil
+          end
+          local value = table.concat({rev, sent, '', '2', id, author, '{}'}, '\\t')
+          return {place = place, hash = hash, author = author, value = value}
+        end
+
+        local function remember(slot, value, time, span)
+          local rev, sent, id = value:match('^(%d+)\\t(%d+)\\t%d*\\t%d\\t([^\\t]*)\\t')
+          local known = id and redis.call('HGET', IDS, id)
+          if not known then return end
+          redis.call('HDEL', IDS, id)
+          local first = redis.call('HGET', TRIMMED, '\\t\\t' .. slot)
+          if first then redis.call('HDEL', TRIMMED, '\\t\\t' .. slot) end
+          if time - sent > span then return end
+          local record = table.concat(
+            {slot, first or rev, sent, known:match('^%d+\\t(.*)$')}, '\\t')
+          redis.call('HSET', TRIMMED, id, record, '\\t' .. slot, id)
+        end
+
+        -- Forgets ids that are too old or too many, oldest first.
+        local function forget(log, known, time, span)
+          local last = math.min(log.floor, known + 2500)
+          while known < last do
+            local slot = int(known)
+            local id = redis.call('HGET', TRIMMED, '\\t' .. slot)
+            if id then
+              local record = redis.call('HGET', TRIMMED, id)
+              local place, sent = (record or ''):match('^(%d+)\\t%d+\\t(%d+)\\t')
+              local isOwn = place == slot
+              if isOwn and log.floor - known <= 100000 and time - sent <= span then break end
+              redis.call('HDEL', TRIMMED, '\\t' .. slot)
+              if isOwn then redis.call('HDEL', TRIMMED, id) end
+            end
+            known = known + 1
+          end
+          redis.call('HSET', META, 'known', int(known))
+        end
+
+        local function trim(log, retain, time, span)
           if retain == 0 then return end
+          local known = tonumber(redis.call('HGET', META, 'known')) or log.floor
           local floor = math.min(log.seq - retain + 1, log.floor + 2000)
           while log.floor < floor do
             local slot = int(log.floor)
             local value = redis.call('HGET', MESSAGES, slot)
-            local id = value and value:match('^%d+\\t%d+\\t%d*\\t%d\\t([^\\t]*)\\t')
-            if id then redis.call('HDEL', IDS, id) end
+            if value then remember(slot, value, time, span) end
             redis.call('HDEL', MESSAGES, slot)
             redis.call('ZREM', CHANGES, slot)
             redis.call('ZREM', DELETED, slot)
             log.floor = log.floor + 1
           end
+          forget(log, known, time, span)
           if log.last < log.floor then log.last = 0 end
           local kept, limit = log.rev - log.base, math.max(65536, 4 * retain)
           if kept > 2 * limit then
@@ -97,9 +155,12 @@ extension RedisScript {
         if not known then return {'stale'} end
         local slot = known:match('^%d+')
         local value = redis.call('HGET', MESSAGES, slot) or ''
-        local rev, created, edited = value:match('^(%d+)\\t(%d+)\\t(%d*)\\t')
+        local rev, created, edited, gone = value:match('^(%d+)\\t(%d+)\\t(%d*)\\t(%d)\\t')
         if rev ~= seen then return {'stale'} end
         if not isWhole(log) then return {'damaged', META} end
+        if edited == '' and gone == '0' then
+          redis.call('HSETNX', TRIMMED, '\\t\\t' .. slot, rev)
+        end
         advance(log, slot, mark)
         local place, isDeleted = tonumber(slot), '0'
         if kind == 'u' then

@@ -2,7 +2,7 @@
 /// reads, it reads of the log that it names; what it writes is there as a whole, with its event, or
 /// not at all. The texts are in `RedisScript+Writes` and `RedisScript+Reads`.
 ///
-/// How the eight keys of a conversation, all in one hash slot, stand for its log:
+/// How the nine keys of a conversation, all in one hash slot, stand for its log:
 /// - `meta` (hash): the head without its mark, and slot 0 without its participants. `last` is the
 ///   place of the newest message that is not deleted, `activity` the earliest moment that a new
 ///   message may have, `record` the rev of slot 0, `base` the last rev that has no mark any more,
@@ -17,6 +17,10 @@
 /// - `members` (hash): who takes part. `reads` (hash): user → place read up to, also of those who
 ///   left or never took part, whose own messages would otherwise be unread to them.
 /// - `deleted` (sorted set): places of tombstones, to count what is unread.
+/// - `trimmed` (hash): ids of messages that are gone, so that one that is sent again is no second
+///   message: id → place, rev and moment at which it was sent, hash and author as in `ids`; behind
+///   a tab, place → id; and behind two, place → the rev at which a message that has changed since,
+///   and is not gone, was sent. `known` of `meta` is the first place of these.
 enum RedisScript: String, Sendable, Hashable, CaseIterable {
     case append, replace, record, remove, read, disown
     case look, view, page, changes, message, head, listed, people
@@ -71,8 +75,8 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     /// Every script of a conversation begins by looking at the types of all keys: an error of a
     /// command half-way would leave what was written before it.
     private static let log = """
-        local META, MARKS, MESSAGES, CHANGES, IDS, MEMBERS, READS, DELETED = unpack(KEYS)
-        local kinds = {'hash', 'string', 'hash', 'zset', 'hash', 'hash', 'hash', 'zset'}
+        local META, MARKS, MESSAGES, CHANGES, IDS, MEMBERS, READS, DELETED, TRIMMED = unpack(KEYS)
+        local kinds = {'hash', 'string', 'hash', 'zset', 'hash', 'hash', 'hash', 'zset', 'hash'}
         for at, kind in ipairs(kinds) do
           local seen = redis.call('TYPE', KEYS[at]).ok
           if seen ~= 'none' and seen ~= kind then return {'type', KEYS[at]} end

@@ -11,6 +11,8 @@ package struct RedisSlot {
     var createdAt: Timestamp
     var editedAt: Timestamp?
     var isDeleted: Bool
+    /// Only what was sent is known of it; it has no content any more.
+    var isTrimmed: Bool
     var id: String
     var author: String
     var content: MessageContent
@@ -26,6 +28,7 @@ package struct RedisSlot {
         createdAt = Timestamp(milliseconds: created)
         editedAt = Int64(texts[2]).map(Timestamp.init(milliseconds:))
         isDeleted = texts[3] == "1"
+        isTrimmed = texts[3] == "2"
         id = texts[4]
         author = texts[5]
         guard !isDeleted else {
@@ -38,7 +41,12 @@ package struct RedisSlot {
 
     /// The message that the slot at `seq` holds.
     package func encoded(conversation: String, seq: Int) -> EncodedMessage {
-        EncodedMessage.encode(
+        if isTrimmed {
+            return EncodedMessage.trimmed(
+                id: id, conversation: conversation, seq: seq, rev: rev, author: author,
+                createdAt: createdAt)
+        }
+        return EncodedMessage.encode(
             id: id, conversation: conversation, seq: seq, rev: rev, author: author,
             body: content.body, attachment: content.attachment, metadata: content.metadata,
             createdAt: createdAt, editedAt: editedAt, deleted: isDeleted, unknown: content.unknown)

@@ -152,6 +152,21 @@ test('a message that is sent keeps its key when the real one comes', async () =>
   assert.deepEqual(places(conversation), [1, 2, 3]);
 });
 
+test('a draft that the log has trimmed since it was sent is gone, and nothing is shown', async () => {
+  const { socket, conversation } = await subscribed(3, 4);
+  conversation.send('hello');
+  const request = socket.take('sendMessage');
+  const { id, author, conversation: of, seq, rev, createdAt } = message(1, {
+    id: request.params.id, author: 'alice',
+  });
+  socket.reply(request, {
+    message: { id, conversation: of, seq, rev, author, createdAt, trimmed: true },
+  });
+  await settled();
+  assert.deepEqual(conversation.items.map(({ kind }) => kind), ['message', 'message']);
+  assert.deepEqual(places(conversation), [3, 4]);
+});
+
 test('what was not confirmed goes out again under its id, in its order', async () => {
   const played = await subscribed(1, 2);
   played.conversation.send('first');
