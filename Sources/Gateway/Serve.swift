@@ -1,4 +1,5 @@
 import Cache
+import Crypto
 import Engine
 import Glibc
 import Upstream
@@ -260,7 +261,7 @@ private final class Service {
 
 extension RedisOptions {
     /// What the configuration says.
-    /// - Throws: `RedisError`, if the URL can't be used.
+    /// - Throws: `RedisError`, if the URL or one of the files can't be used.
     init(_ configuration: Configuration, bytes: Int) throws {
         let redis = configuration.upstream.redis
         try self.init(url: redis.url)
@@ -270,6 +271,12 @@ extension RedisOptions {
         prefix = redis.prefix
         retain = redis.retain
         retainIds = redis.retainIds
+        passwordFile = redis.passwordFile
+        tls?.authorities = redis.tls.caFile
+        tls?.certificate = redis.tls.certificate
+        tls?.key = redis.tls.key
+        tls?.name = redis.tls.serverName
+        try check()
         self.bytes = bytes
         backoffBase = .milliseconds(configuration.sync.backoffBase)
         backoffMax = .milliseconds(configuration.sync.backoffMax)

@@ -6,10 +6,13 @@ package enum NewEpochReason: String, Sendable, Hashable, CaseIterable {
     case forked
 }
 
-/// What went wrong at an upstream since the start, for metrics.
+/// What went wrong at an upstream since the start, for health and metrics.
 package struct UpstreamFaults: Sendable, Hashable {
     /// Logs that got a new epoch from this gateway.
     package var newEpochs: [NewEpochReason: Int] = [:]
+
+    /// What keeps it from being online, or from writing; nil if nothing does.
+    package var trouble: String?
 
     package init() {}
 }

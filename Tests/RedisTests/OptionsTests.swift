@@ -16,9 +16,15 @@ import Wire
         #expect(six.address == .init(host: "::1", port: 6380) && six.password == "secret")
     }
 
+    @Test func withTLSTheSchemeSaysSo() throws {
+        #expect(try RedisOptions(url: "redis://localhost").tls == nil)
+        let tls = try RedisOptions(url: "rediss://me@localhost:7000")
+        #expect(tls.tls != nil && tls.user == "me" && tls.password == nil)
+    }
+
     @Test(arguments: [
-        "rediss://me:secret@localhost", "http://secret", "localhost:6379", "redis://",
-        "redis://:secret@/1", "redis://secret@localhost", "redis://localhost:0",
+        "http://secret", "localhost:6379", "redis://",
+        "redis://:secret@/1", "redis://localhost:0",
         "redis://localhost:secret", "redis://localhost/secret",
     ])
     func anotherUrlIsRefusedWithoutBeingShown(_ url: String) {

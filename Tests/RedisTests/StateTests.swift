@@ -52,7 +52,8 @@ import Wire
         #expect(!notices.all.contains { $0.text.contains("wrong-secret") })
         let login = RedisCommand.words("AUTH", "right")
         let change = RedisCommand.words("CONFIG", "SET", "requirepass", "wrong-secret")
-        let connection = try RedisConnection(server.address, timeout: .seconds(5))
+        let options = try server.options { $0.deadline = .seconds(5) }
+        let connection = try RedisConnection(server.address, options)
         _ = try connection.exchange([login, change], until: .now + .seconds(5))
         try subject.waitUntilOnline()
         expectTrouble(nil, of: subject)

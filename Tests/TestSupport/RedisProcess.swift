@@ -63,12 +63,14 @@ package final class RedisProcess {
 
     /// A sentinel that watches what is at a port under the name `mymaster`.
     ///
+    /// - Parameter lines: more of its configuration.
     /// - Throws: `TestFailure` where it does not come up.
-    package convenience init(watching watched: Int, quorum: Int) throws {
+    package convenience init(watching watched: Int, quorum: Int, lines: [String] = []) throws {
         try self.init(at: nil, of: nil) { port in
             let file = """
                 port \(port)
                 bind 127.0.0.1
+                \(lines.joined(separator: "\n"))
                 sentinel monitor mymaster 127.0.0.1 \(watched) \(quorum)
                 sentinel down-after-milliseconds mymaster 1000
                 sentinel failover-timeout mymaster 3000

@@ -77,6 +77,29 @@ extension Configuration {
                     .whole, key: "upstream.redis.url",
                     "names a database, and a cluster has the one with number 0 only"))
         }
+        return problems + redisSecurityProblems
+    }
+
+    private var redisSecurityProblems: [ConfigurationError.Problem] {
+        let redis = upstream.redis
+        let options = try? RedisOptions(url: redis.url)
+        var problems: [ConfigurationError.Problem] = []
+        func add(_ key: String, _ text: String) {
+            problems.append(.init(.whole, key: key, text))
+        }
+        if options?.password != nil, redis.passwordFile != nil {
+            add("upstream.redis.password_file", "not accepted with a password in the url")
+        }
+        if let options, options.user != nil, options.password == nil, redis.passwordFile == nil {
+            add("upstream.redis.password_file", "missing (the url names a user and no password)")
+        }
+        if options?.tls == nil, redis.tls != .init() {
+            add("upstream.redis.tls", "of no use without rediss:// in upstream.redis.url")
+        }
+        if (redis.tls.certificate == nil) != (redis.tls.key == nil) {
+            let missing = redis.tls.key == nil ? "key" : "certificate"
+            add("upstream.redis.tls.\(missing)", "missing (a certificate takes its key)")
+        }
         return problems
     }
 

@@ -77,6 +77,15 @@ package struct Configuration: Sendable, Equatable {
             package var prefix = "gapless:"
             package var retain = 0
             package var retainIds: Milliseconds = 7 * 24 * 3_600_000
+            package var passwordFile: String?
+            package var tls = TLS()
+
+            package struct TLS: Sendable, Equatable {
+                package var caFile: String?
+                package var certificate: String?
+                package var key: String?
+                package var serverName: String?
+            }
         }
     }
 

@@ -86,7 +86,12 @@ extension ConfigurationKey {
         ),
         .init(
             "upstream.redis.url", \.upstream.redis.url, .redis,
-            "The Redis server, redis://[user:password@]host:port/db."),
+            "The Redis server, redis://[user:password@]host:port/db, or rediss:// for TLS, with"
+                + " sentinels too."),
+        .init(
+            "upstream.redis.password_file", \.upstream.redis.passwordFile, .optional(.path),
+            "A file with the password in its first line, in place of the one in the url; read with"
+                + " each connection."),
         .init(
             "upstream.redis.sentinels", \.upstream.redis.sentinels, .list(.address),
             "The sentinels that know the master; empty: the server of the url is asked itself."),
@@ -107,6 +112,19 @@ extension ConfigurationKey {
             .duration(0...36_500 * 24 * hour),
             "How long Redis knows the id of a message that it keeps no longer, so that the same"
                 + " message sent again is no second one; of a conversation at most 100,000."),
+        .init(
+            "upstream.redis.tls.ca_file", \.upstream.redis.tls.caFile, .optional(.path),
+            "The authorities that are trusted, PEM. Those of the system if absent."),
+        .init(
+            "upstream.redis.tls.certificate", \.upstream.redis.tls.certificate, .optional(.path),
+            "The gateway's own certificate with its chain, PEM, for servers that want one."),
+        .init(
+            "upstream.redis.tls.key", \.upstream.redis.tls.key, .optional(.path),
+            "The certificate's key, PEM, without a passphrase."),
+        .init(
+            "upstream.redis.tls.server_name", \.upstream.redis.tls.serverName, .optional(.text),
+            "The name that the servers' certificates must have. The host of each connection if"
+                + " absent."),
     ]
 
     private static let sync: [ConfigurationKey] = [

@@ -15,6 +15,10 @@ struct ConfigurationSection: Sendable {
         .init(name: "cache", documentation: "The SQLite cache."),
         .init(name: "upstream", documentation: "The chat backend."),
         .init(name: "upstream.redis", documentation: "Used by upstream.kind redis."),
+        .init(
+            name: "upstream.redis.tls",
+            documentation: "TLS, where the url begins with rediss://. Certificates are always"
+                + " verified; the files are read with each connection."),
         .init(name: "sync", documentation: "How holes are found and filled."),
         .init(name: "limits", documentation: "Bounds on what clients can ask of the gateway."),
         .init(name: "fanout", documentation: "How events are written to clients."),

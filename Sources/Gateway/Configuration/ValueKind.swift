@@ -113,7 +113,7 @@ extension ValueKind where Value == String {
 
     /// The address of a Redis server; it may carry a password.
     static let redis = {
-        var kind = checked("redis://[user:password@]host:port/db") { text in
+        var kind = checked("redis[s]://[user:password@]host:port/db") { text in
             text.hasPrefix("redis://") || text.hasPrefix("rediss://")
         }
         kind.isSecret = true

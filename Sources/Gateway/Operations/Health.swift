@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Upstream
 import Wire
 
 /// The answers of `/health` and its kin: `protocol.md` 7.
@@ -20,6 +21,7 @@ enum Health {
         json.member("since", string: snapshot.upstreamSince.description)
         json.key("lastEventAge")
         if let age = snapshot.lastEventAge { json.double(age) } else { json.null() }
+        if let trouble = snapshot.faults.trouble { json.member("trouble", string: trouble) }
         json.endObject()
         json.endArray()
         json.object("cache") {

@@ -65,7 +65,7 @@ final class Poller: Sendable {
         var backoff = Backoff(base: options.backoffBase, limit: options.deadline)
         while !isEnded {
             do throws(RedisError) {
-                let connection = try RedisConnection(address, timeout: options.deadline)
+                let connection = try RedisConnection(address, options)
                 while !isEnded {
                     try question(connection, .now)
                     backoff.succeeded()

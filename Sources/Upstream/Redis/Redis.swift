@@ -73,9 +73,13 @@ package final class Redis: Upstream {
     }
 
     /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
-    package var trouble: String? { troubles.first ?? servers.trouble }
+    package var trouble: String? { servers.trouble ?? troubles.first }
 
-    package var faults: UpstreamFaults { seenFaults.withLock { $0 } }
+    package var faults: UpstreamFaults {
+        var faults = seenFaults.withLock { $0 }
+        faults.trouble = trouble
+        return faults
+    }
 
     /// When the feed was last heard, be it an event or the answer to a ping; nil until then. In a
     /// cluster it is the feed that is longest silent.
@@ -109,11 +113,8 @@ package final class Redis: Upstream {
         watch.tell(user, mayComeBack: mayComeBack) { result in
             let answer = result.flatMap { self.read($0[0], .disconnect, "") }
             // Whatever was in the way: it may be tried again, and does no harm if it was told.
-            self.outlet.deliver([
-                .performed(
-                    token: token,
-                    answer.map { _ in .done }.mapError { _ in .othersNotTold }),
-            ])
+            let fate = answer.map { _ in Outcome.done }.mapError { _ in RequestError.othersNotTold }
+            self.outlet.deliver([.performed(token: token, fate)])
         }
     }
 

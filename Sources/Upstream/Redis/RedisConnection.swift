@@ -1,10 +1,11 @@
 import CHiredis
+import Crypto
 import Glibc
 
 /// One connection to a Redis server or a sentinel: hiredis connects, `RedisReplyReader` reads
-/// replies, the bytes go out through `send`. Owned by one link and used on its thread alone;
-/// nothing here waits, but for `init` and `exchange`, which have a deadline. The handle ends with
-/// the object.
+/// replies, the bytes go out through `send`, sealed by `TLSSession` where the URL says `rediss`.
+/// Owned by one link and used on its thread alone; nothing here waits, but for `init` and
+/// `exchange`, which have a deadline. The handle ends with the object.
 final class RedisConnection {
     /// How many bytes are read from the socket at once.
     private static let chunk = 64 << 10
@@ -12,15 +13,20 @@ final class RedisConnection {
     let address: RedisOptions.Address
     private let context: UnsafeMutablePointer<redisContext>
     private let reader: RedisReplyReader
+    private var tls: TLSSession?
+    /// What is to be sealed before it goes out.
+    private var plain: [UInt8] = []
     private var output: [UInt8] = []
     /// How much of `output` the kernel has taken.
     private var sent = 0
     private var buffer = [UInt8](repeating: 0, count: RedisConnection.chunk)
 
-    /// Connects.
-    /// - Throws: `RedisError.unreachable`.
-    init(_ address: RedisOptions.Address, timeout: Duration) throws(RedisError) {
+    /// Connects, within the deadline of the options.
+    /// - Throws: `RedisError.unreachable`, `.tls`, `.deadline`.
+    init(_ address: RedisOptions.Address, _ options: RedisOptions) throws(RedisError) {
         self.address = address
+        let timeout = options.deadline
+        let deadline = ContinuousClock.now + timeout
         let (seconds, attoseconds) = timeout.components
         let limit = timeval(
             tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
@@ -43,6 +49,8 @@ final class RedisConnection {
                 detail: "within \(timeout)")
         }
         _ = fcntl(made.pointee.fd, F_SETFL, fcntl(made.pointee.fd, F_GETFL) | O_NONBLOCK)
+        guard let settings = options.tls else { return }
+        try shakeHands(settings, until: deadline, timeout)
     }
 
     deinit { redisFree(context) }
@@ -50,21 +58,71 @@ final class RedisConnection {
     var descriptor: Int32 { context.pointee.fd }
 
     /// Whether there are bytes that the kernel has not taken.
-    var hasOutput: Bool { sent < output.count }
+    var hasOutput: Bool { sent < output.count || !plain.isEmpty }
 
     /// How many bytes these are.
-    var outputCount: Int { output.count - sent }
+    var outputCount: Int { output.count - sent + plain.count }
+
+    // MARK: TLS
+
+    private func shakeHands(
+        _ settings: TLSOptions, until deadline: ContinuousClock.Instant, _ timeout: Duration
+    ) throws(RedisError) {
+        let session: TLSSession
+        do throws(TLSError) {
+            session = try TLSSession(settings, host: address.host)
+        } catch {
+            throw RedisError(error, address)
+        }
+        while true {
+            let result: Result<Bool, TLSError>
+            do throws(TLSError) { result = .success(try session.shakeHands()) } catch {
+                result = .failure(error)
+            }
+            // Also where it failed: the other side is told why.
+            output += session.pending()
+            if case .failure(let error) = result {
+                try? flush()
+                throw RedisError(error, address)
+            }
+            try flush()
+            if case .success(true) = result, !hasOutput { break }
+            guard ContinuousClock.now < deadline else {
+                throw RedisError(
+                    .deadline, doing: "connect to", on: "\(address)",
+                    seen: "no TLS handshake in time", detail: "\(timeout)")
+            }
+            let ready = Wakeup.poll(descriptor, writing: hasOutput, nil, until: deadline)
+            if ready.isReadable, let count = try read() { session.take(buffer[..<count]) }
+        }
+        tls = session
+    }
+
+    private func sealed<Value>(
+        _ body: () throws(TLSError) -> Value
+    ) throws(RedisError) -> Value {
+        do throws(TLSError) { return try body() } catch { throw RedisError(error, address) }
+    }
 
     // MARK: sending
 
     func append(_ command: RedisCommand, digests: [RedisScript: [UInt8]] = [:]) {
-        command.append(to: &output, digests: digests)
+        if tls == nil {
+            command.append(to: &output, digests: digests)
+        } else {
+            command.append(to: &plain, digests: digests)
+        }
     }
 
     /// Gives the kernel what it takes.
-    /// - Throws: `RedisError.broken`.
+    /// - Throws: `RedisError.broken`, `.tls`.
     func flush() throws(RedisError) {
-        while hasOutput {
+        if let tls, !plain.isEmpty {
+            try sealed { () throws(TLSError) in try tls.seal(plain) }
+            plain.removeAll(keepingCapacity: plain.capacity <= 1 << 20)
+            output += tls.pending()
+        }
+        while sent < output.count {
             let count = output.withUnsafeBytes { bytes in
                 // Without MSG_NOSIGNAL a connection that broke would end the process.
                 Glibc.send(
@@ -74,7 +132,10 @@ final class RedisConnection {
             if count < 0 {
                 if errno == EINTR { continue }
                 if errno == EAGAIN { return }
-                throw broken("write to", "errno \(errno)")
+                let failure = broken("write to", "errno \(errno)")
+                // The other side may have said why.
+                if tls != nil { _ = try receive() }
+                throw failure
             }
             sent += count
         }
@@ -85,27 +146,41 @@ final class RedisConnection {
     // MARK: receiving
 
     /// The replies that have arrived as a whole.
-    /// - Throws: `RedisError.broken`, `RedisError.malformed`.
+    /// - Throws: `RedisError.broken`, `.malformed`, `.tls`.
     func receive() throws(RedisError) -> [RedisReply] {
         var replies: [RedisReply] = []
+        while let count = try read() {
+            guard let whole = try self.replies(in: buffer[..<count]) else { throw malformed() }
+            replies += whole
+            if count < buffer.count { break }
+        }
+        return replies
+    }
+
+    private func replies(in bytes: ArraySlice<UInt8>) throws(RedisError) -> [RedisReply]? {
+        guard let tls else { return reader.replies(in: bytes) }
+        tls.take(bytes)
+        let opened = try sealed { () throws(TLSError) in try tls.opened() }
+        // The protocol's own answers.
+        output += tls.pending()
+        return reader.replies(in: opened[...])
+    }
+
+    /// Bytes into `buffer`; nil where there are none yet.
+    private func read() throws(RedisError) -> Int? {
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            if count < 0 {
-                if errno == EINTR { continue }
-                if errno == EAGAIN { return replies }
-                throw broken("read from", "errno \(errno)")
-            }
+            if count > 0 { return count }
             if count == 0 { throw broken("read from", "the other side closed") }
-            guard let read = reader.replies(in: buffer[..<count]) else { throw malformed() }
-            replies += read
-            if count < buffer.count { return replies }
+            if errno == EAGAIN { return nil }
+            if errno != EINTR { throw broken("read from", "errno \(errno)") }
         }
     }
 
     // MARK: one question at a time
 
     /// Sends and waits for as many replies; for what comes before and beside the pipeline.
-    /// - Throws: `RedisError.broken`, `.malformed`, or `.deadline`.
+    /// - Throws: `RedisError.broken`, `.malformed`, `.tls` or `.deadline`.
     func exchange(
         _ commands: [RedisCommand], until deadline: ContinuousClock.Instant
     ) throws(RedisError) -> [RedisReply] {
@@ -132,5 +207,21 @@ final class RedisConnection {
         RedisError(
             .malformed, doing: "read from", on: "\(address)", seen: "not a reply of Redis",
             detail: "RESP2")
+    }
+}
+
+extension RedisError {
+    /// Why there is no TLS with a server, and what of the configuration decides it.
+    init(_ error: TLSError, _ address: RedisOptions.Address) {
+        let detail =
+            switch error.code {
+            case .file: "upstream.redis.tls"
+            case .untrusted: "upstream.redis.tls.ca_file"
+            case .anotherName: "upstream.redis.tls.server_name"
+            case .refused: "upstream.redis.tls.certificate"
+            case .broken: "rediss://"
+            }
+        self.init(
+            .tls, doing: "connect to", on: "\(address)", seen: error.seen, detail: detail)
     }
 }

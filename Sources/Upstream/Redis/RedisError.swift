@@ -12,7 +12,9 @@ package struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         case deadline
         /// The connection was closed or broke.
         case broken
-        /// The server refuses the user or the password.
+        /// There is no TLS with the server: its certificate, ours, or no TLS at all.
+        case tls
+        /// The server refuses the user or the password, or there is none to be read.
         case credentials
         /// The server is older than what is needed.
         case tooOld

@@ -1,3 +1,6 @@
+import Crypto
+import Glibc
+
 /// Where Redis is, and how it is used: what the configuration says under `upstream.redis` and
 /// `sync`. A value that is made once at start.
 package struct RedisOptions: Sendable {
@@ -26,6 +29,10 @@ package struct RedisOptions: Sendable {
     package var address: Address
     package var user: String?
     package var password: String?
+    /// The file that holds the password, read with each connection; nil: the URL has it.
+    package var passwordFile: String?
+    /// How TLS is spoken, with servers and sentinels; nil: not at all.
+    package var tls: TLSOptions?
     package var database: Int
     /// The sentinels that know the master; empty: the server of the URL is asked itself.
     package var sentinels: [Address] = []
@@ -49,7 +56,8 @@ package struct RedisOptions: Sendable {
     /// a pause of the server (a fork, a slow command), short against what people wait for.
     package var deadline = Duration.seconds(2)
 
-    /// Reads `redis://[user:password@]host:port/db`; port and db may be left out.
+    /// Reads `redis://[user:password@]host:port/db`, or `rediss://` for TLS; port and db may be
+    /// left out, and the password where it comes from a file.
     /// - Throws: `RedisError.url`, if it is another one. The message never holds the URL, which may
     ///   carry a password.
     package init(url: String) throws(RedisError) {
@@ -59,7 +67,7 @@ package struct RedisOptions: Sendable {
         let bytes = Array(url.utf8)
         switch String(decoding: bytes[..<schemeEnd.start], as: UTF8.self) {
         case "redis": break
-        case "rediss": throw Self.refused("TLS, which the client library of this build has not")
+        case "rediss": tls = TLSOptions()
         default: throw Self.refused("another scheme")
         }
         var rest = bytes[schemeEnd.end...]
@@ -78,7 +86,6 @@ package struct RedisOptions: Sendable {
             let texts = parts.map { Self.unescaped($0) }
             user = texts.first.flatMap { $0.isEmpty ? nil : $0 }
             password = texts.count > 1 ? texts[1] : nil
-            guard password != nil else { throw Self.refused("a user without a password") }
             rest = rest[(at + 1)...]
         }
         guard let address = Self.address(rest) else { throw Self.refused("no host and port") }
@@ -89,9 +96,41 @@ package struct RedisOptions: Sendable {
     var publishing: [UInt8] { Array((isCluster ? "SPUBLISH" : "PUBLISH").utf8) }
 
     /// What a connection says first, if there is a password.
-    var login: RedisCommand? {
-        guard let password else { return nil }
-        return .words((["AUTH"] + [user].compactMap { $0 } + [password]).map { Array($0.utf8) })
+    /// - Throws: `RedisError.credentials`, if its file can't be read.
+    func login() throws(RedisError) -> RedisCommand? {
+        let secret = try secret()
+        guard let secret else { return nil }
+        let names = ["AUTH", user].compactMap { $0.map { Array($0.utf8) } }
+        return .words(names + [secret])
+    }
+
+    private func secret() throws(RedisError) -> [UInt8]? {
+        guard let passwordFile else { return password.map { Array($0.utf8) } }
+        func failure(_ seen: String) -> RedisError {
+            RedisError(
+                .credentials, doing: "read", on: passwordFile, seen: seen,
+                detail: "upstream.redis.password_file")
+        }
+        let descriptor = open(passwordFile, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("errno \(errno)") }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = read(descriptor, &bytes, bytes.count)
+        let line = bytes.prefix(max(0, count)).prefix { $0 != 0x0A && $0 != 0x0D }
+        guard !line.isEmpty, count < bytes.count else { throw failure("no line with a password") }
+        return Array(line)
+    }
+
+    /// Whether the files can be used.
+    /// - Throws: `RedisError`, which names the one that can't.
+    package func check() throws(RedisError) {
+        _ = try login()
+        guard let tls else { return }
+        do throws(TLSError) {
+            _ = try TLSSession(tls, host: address.host)
+        } catch {
+            throw RedisError(error, address)
+        }
     }
 
     private static func end(of text: String, in bytes: [UInt8]) -> (start: Int, end: Int)? {
@@ -143,6 +182,6 @@ package struct RedisOptions: Sendable {
     private static func refused(_ seen: String) -> RedisError {
         RedisError(
             .url, doing: "read", on: "upstream.redis.url", seen: seen,
-            detail: "accepted: redis://[user:password@]host:port/db")
+            detail: "accepted: redis[s]://[user:password@]host:port/db")
     }
 }

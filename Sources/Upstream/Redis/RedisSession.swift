@@ -31,14 +31,14 @@ struct RedisSession {
         scripts: [RedisScript]
     ) throws(RedisError) {
         let deadline = ContinuousClock.now + options.deadline
-        let connection = try RedisConnection(address, timeout: options.deadline)
+        let connection = try RedisConnection(address, options)
         self.connection = connection
         func ask(_ commands: [RedisCommand]) throws(RedisError) -> [RedisReply] {
             let replies = try connection.exchange(commands, until: deadline)
             for reply in replies { try Self.check(reply, address) }
             return replies
         }
-        if let login = options.login { _ = try ask([login]) }
+        if let login = try options.login() { _ = try ask([login]) }
         // Before anything that an old server would take for a mistake.
         let server = RedisInfo(try ask([.words("INFO", "server")])[0])
         guard let version = server["redis_version"], let major = Int(version.prefix { $0 != "." }),

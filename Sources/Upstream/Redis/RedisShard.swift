@@ -62,5 +62,5 @@ final class RedisShard: RedisServers {
 
     func look() { feed.look() }
 
-    var trouble: String? { nil }
+    var trouble: String? { master.trouble }
 }

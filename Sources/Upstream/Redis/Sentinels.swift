@@ -48,6 +48,11 @@ final class Sentinels: MasterSource {
         return counts.first { $0.value > votes.count / 2 }?.key
     }
 
+    var trouble: String? {
+        guard master(at: .now) == nil else { return nil }
+        return pollers.lazy.compactMap(\.trouble).first
+    }
+
     private static func ask(
         _ connection: RedisConnection, _ options: RedisOptions, _ askedAt: ContinuousClock.Instant
     ) throws(RedisError) -> RedisOptions.Address {

@@ -121,12 +121,16 @@ protocol MasterSource: Sendable {
     func master(at now: ContinuousClock.Instant) -> RedisOptions.Address?
     /// The name of the key of the random id that lies beside the data, without the prefix.
     func origin() -> String
+    /// Why nobody is; nil where somebody may be.
+    var trouble: String? { get }
     func start()
     func stop()
 }
 
 extension MasterSource {
     func origin() -> String { "origin" }
+
+    var trouble: String? { nil }
 }
 
 /// The one server that the configuration names.
