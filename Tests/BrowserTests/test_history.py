@@ -1,5 +1,6 @@
 """A long conversation: reading back, keeping one's place, finding where reading goes on."""
 
+import re
 import unittest
 
 from browser import UNREACHABLE
@@ -100,6 +101,41 @@ class HistoryTests(LongConversationTestCase):
         seen = alice.walk(1, LENGTH)
         self.assertEqual([], seen["missing"])
         expect(gap).to_have_count(0)
+
+    def test_what_is_held_stands_in_plain_words_and_beside_the_scroll_bar(self):
+        alice = self.open_long()
+        strip = alice.page.get_by_role("slider", name="Place in the conversation")
+        expect(strip).to_have_attribute("aria-valuetext", re.compile(
+            "of 350; 100 are here, nothing is missing between them"))
+        alice.page.get_by_role("button", name="What this page holds").click()
+        summary = alice.page.locator(".truth .summary")
+        expect(summary).to_have_text(
+            "You have 100 of 350 messages. Nothing is missing between the ones you see.")
+        expect(alice.page.locator(".truth dl")).to_be_hidden()
+        # The strip is reached, and goes, by keys.
+        strip.focus()
+        strip.press("Home")
+        expect(alice.page.locator('.message[data-seq="1"]')).to_be_in_viewport()
+        expect(strip).to_be_focused()
+        expect(summary).to_contain_text("messages are missing between them.")
+        expect(strip).to_have_attribute("aria-valuetext", re.compile("1 gap between them"))
+        strip.press("End")
+        expect(alice.message(f"Message {LENGTH}")).to_be_in_viewport()
+        self.picture(alice, "strip")
+
+    def test_a_gap_says_how_many_from_when_to_when_and_what_happens(self):
+        alice = self.open_long()
+        alice.reveal(0)
+        expect(alice.page.locator('.message[data-seq="1"]')).to_be_in_viewport()
+        alice.hold_requests("fetchMessages")
+        alice.scroller.focus()
+        alice.scroll_to(2300)
+        expect(alice.gaps).to_have_count(1)
+        expect(alice.gaps.locator("strong")).to_have_text("149 messages are not loaded.")
+        expect(alice.gaps).to_contain_text(re.compile(r"(Around|Between) \d\d:\d\d"))
+        self.picture(alice, "gap-row")
+        alice.release_requests()
+        expect(alice.gaps).to_have_count(0)
 
     def test_a_gap_is_filled_by_a_click_where_it_is_listed(self):
         alice = self.open_long()

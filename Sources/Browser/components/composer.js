@@ -35,7 +35,8 @@ export class Composer {
     this.#onTyped = onTyped;
     this.#onRecall = onRecall;
     this.box = element('textarea', {
-      rows: 1, placeholder: 'Write a message', 'aria-label': 'Message', enterkeyhint: hasKeyboard() ? 'send' : 'enter',
+      rows: 1, placeholder: 'Write a message', 'aria-label': 'Message',
+      enterkeyhint: hasKeyboard() ? 'send' : 'enter',
       oninput: () => this.#typed(),
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
     });

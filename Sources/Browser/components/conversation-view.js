@@ -83,7 +83,9 @@ export class ConversationView {
     ];
     this.#stops = [conversation, list].map(({ changed }) => changed.listen(this.#scheduleDraw));
     // At once: the banner takes its room from the messages, which then hold their place.
-    this.#stops.push(health.changed.listen(() => this.#draw()));
+    for (const signal of [health.changed, connection.live]) {
+      this.#stops.push(signal.listen(() => this.#draw()));
+    }
     this.#draw();
   }
 

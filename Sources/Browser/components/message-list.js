@@ -1,4 +1,3 @@
-import { nextLoad } from '../preload.js';
 import { ScrollView } from '../scroll-view.js';
 import { Announcer } from './announcer.js';
 import { beginningElement, beginningSignature } from './beginning.js';
@@ -11,9 +10,10 @@ import { dayOf } from './moments.js';
 import { QuotedMessages } from './quoted.js';
 import { Reading, shownRuns } from './reading.js';
 import {
-  beginningRow, countMissed, gapOf, listRow, messageOf, newestSeq, seenBy, shows,
+  beginningRow, countMissed, listRow, messageOf, newestSeq, preload, seenBy, shows,
 } from './row-content.js';
 import { listRows } from './rows.js';
+import { Strip } from './strip.js';
 
 /** @import { Connection } from '../connection.js' */
 /** @import { Conversation } from '../conversation.js' */
@@ -79,6 +79,7 @@ export class MessageList {
       nameOf: (id) => conversation.people.get(id)?.name ?? id,
       filling: (gap) => conversation.filling(gap),
       onFill: (gap) => conversation.fill(gap, this.#isUpward ? 'newer' : 'older'),
+      onReadFrom: (gap) => this.#readFrom(gap),
       onResend: (id) => conversation.resend(id),
       onDiscard: (id) => conversation.discard(id),
       quoted: new QuotedMessages({
@@ -112,9 +113,10 @@ export class MessageList {
     this.missed = new MissedBar({
       onFirst: () => this.#showFirstMissed(), onRead: () => this.#takeAsRead(),
     });
+    this.strip = new Strip({ conversation, onShow: (seq) => this.reveal(seq) });
     /** What to put on the page. */
     this.element = element('div', { class: 'messages' },
-      this.scroller, this.missed.element, this.jump, this.#announcer.element);
+      this.scroller, this.strip.element, this.missed.element, this.jump, this.#announcer.element);
     this.#watch();
   }
 
@@ -122,6 +124,7 @@ export class MessageList {
   dispose() {
     for (const stop of this.#stops) stop();
     this.#context.quoted.dispose();
+    this.strip.dispose();
     this.#view.dispose();
   }
 
@@ -280,6 +283,7 @@ export class MessageList {
     if (after === null) return false;
     const isHere = await this.#conversation.loadAround(after + 1);
     if (isHere) this.#update();
+    while (this.#view.isScrolling) await new Promise(requestAnimationFrame);
     this.#view.scrollToItem('unread', 'top', UNREAD_INSET);
     return isHere;
   }
@@ -290,6 +294,17 @@ export class MessageList {
     const isHere = await this.#showLine(this.#unreadAfter);
     if (!isHere) this.#onLost();
     else this.scroller.focus({ preventScroll: true });
+  }
+
+  /**
+   * Shows what stands before a gap, and fetches what comes next.
+   *
+   * @param {import('../types.js').Gap} gap
+   */
+  async #readFrom(gap) {
+    await this.#conversation.fill(gap, 'older');
+    this.#update();
+    await this.reveal(gap.after + 1);
   }
 
   /** Somebody says that what they did not see is read. */
@@ -319,7 +334,7 @@ export class MessageList {
     setText(this.jump, count > 0 ? `${count} new ↓` : 'Latest ↓');
     if (!this.#isOpen || this.#view.isScrolling) return;
     this.#noteVisible();
-    this.#preload();
+    preload(this.#view, this.#conversation, this.#isUpward);
     if (!document.hidden) this.#markRead();
     this.missed.draw(this.#reading.missed);
   }
@@ -329,26 +344,13 @@ export class MessageList {
     const [first, last] = [messages[0], messages.at(-1)];
     if (!first || !last) return;
     this.#conversation.noteVisible(first.id, last.id);
+    this.strip.view = [first.seq, last.seq];
     this.#onView(first.seq, last.seq);
   }
 
   get #visibleRows() {
     const { visible, items } = this.#view;
     return visible === null ? [] : items.slice(visible.first, visible.last + 1);
-  }
-
-  #preload() {
-    const { visible, items } = this.#view;
-    const conversation = this.#conversation;
-    if (visible === null) return;
-    const load = nextLoad({
-      count: items.length, gapAt: (index) => gapOf(items[index].row), ...visible,
-      isUpward: this.#isUpward,
-      hasOlder: conversation.hasOlder && conversation.older === 'idle',
-      mayFill: (gap) => conversation.filling(gap) === 'idle',
-    });
-    if (load === 'older') conversation.loadOlder();
-    else if (load !== null) conversation.fill(load.gap, load.end);
   }
 
   /** Notes what is on the screen, and moves the marker as far as that goes without a break. */

@@ -1,12 +1,12 @@
-import { isFillable } from '../gaps.js';
 import { element, icon } from './dom.js';
+import { gapElement, gapSignature } from './gap-row.js';
 import { clockTime, dayName, fullTime } from './moments.js';
 import { avatar, listNames, tone } from './people.js';
 import { quoteElement, quoteIn, quoteSignature } from './quote.js';
 import { isEmote } from './rows.js';
 import { isEmoji, linkedText } from './text.js';
 
-/** @import { GapItem, MessageItem } from '../items.js' */
+/** @import { MessageItem } from '../items.js' */
 /** @import { Draft } from '../drafts.js' */
 /** @import { FoldItem } from './folding.js' */
 /** @import { Gap, Message } from '../types.js' */
@@ -22,6 +22,7 @@ import { isEmoji, linkedText } from './text.js';
  * @property {(id: string) => string} nameOf  the display name of a user
  * @property {(gap: Gap) => string} filling  `idle`, `busy`, or why it failed
  * @property {(gap: Gap) => void} onFill
+ * @property {(gap: Gap) => void} onReadFrom  wants to read a gap from its oldest message on
  * @property {(id: string) => void} onResend
  * @property {(id: string) => void} onDiscard
  * @property {(message: Message) => void} onReply
@@ -53,7 +54,7 @@ export function rowSignature(row, context) {
   }
   const { item, isContinued, goesOn } = row;
   switch (item.kind) {
-    case 'gap': return `${gapText(item)} ${context.filling(item.gap)}`;
+    case 'gap': return gapSignature(item, timesOf(row), context);
     case 'fold': return foldText(item, context);
     case 'draft': {
       const { state, error } = item.draft;
@@ -67,6 +68,13 @@ export function rowSignature(row, context) {
     }
   }
 }
+
+/**
+ * When the messages around a gap were said.
+ *
+ * @param {import('./rows.js').ItemRow} row
+ */
+function timesOf({ from = null, to = null }) { return { from, to }; }
 
 /**
  * The element of a row.
@@ -86,7 +94,7 @@ export function rowElement(row, context) {
     default:
   }
   switch (row.item.kind) {
-    case 'gap': return gapElement(row.item, context);
+    case 'gap': return gapElement(row.item, timesOf(row), context);
     case 'fold': return foldElement(row.item, context);
     case 'draft': return draftElement(row.item.draft, row, context);
     default: return messageElement(row.item, row, context);
@@ -266,51 +274,4 @@ function foldElement(item, context) {
 function foldText({ messages }, { user }) {
   const isOwn = messages[0].author === user;
   return `${messages.length} ${isOwn ? 'of your ' : ''}messages were deleted`;
-}
-
-/**
- * @param {GapItem} item
- * @param {RowContext} context
- */
-function gapElement(item, context) {
-  const { gap } = item;
-  const state = context.filling(gap);
-  const isBusy = state === 'busy';
-  const hasFailed = !isBusy && state !== 'idle';
-  const button = isFillable(gap) && element('button', {
-    type: 'button', class: 'quiet', disabled: isBusy, onclick: () => context.onFill(gap),
-  }, isBusy ? 'Loading…' : hasFailed ? 'Try again' : 'Load');
-  const text = hasFailed ? `${gapText(item)} Loading failed: ${state}.` : gapText(item);
-  return element('div', {
-    class: 'row gap', role: 'group', 'aria-label': 'Missing messages', 'data-cause': gap.cause,
-  }, element('p', {}, text), button);
-}
-
-/**
- * What is missing or in doubt, and who heals it.
- *
- * @param {GapItem} item
- */
-function gapText({ gap: { missing, cause }, shownCount }) {
-  if (cause === 'trimmed') return 'Older messages are no longer kept.';
-  const lacking = missing === null ? null : missing - shownCount;
-  const healer = cause === 'upstream' ? ' The gateway is catching up.'
-    : cause === 'cache' ? ' The gateway is reading them again.' : '';
-  if (lacking !== null && lacking <= 0) {
-    return `${messageCount(shownCount)} below may be outdated.${healer}`;
-  }
-  const what = messageCount(lacking);
-  const verb = lacking === 1 ? 'is' : 'are';
-  switch (cause) {
-    case 'slow': return `${what} came faster than this page could take them.`;
-    case 'limit': return `${what} came while you were away.`;
-    case 'cold': return `${what} ${verb} not loaded.`;
-    default: return `${what} ${verb} missing here.${healer}`;
-  }
-}
-
-/** @param {number | null} count */
-function messageCount(count) {
-  if (count === null) return 'Messages';
-  return count === 1 ? '1 message' : `${count} messages`;
 }

@@ -71,6 +71,17 @@ export function dayName(moment) {
 }
 
 /**
+ * "14:05", "Mon 14:05", "3 Mar 14:05", "3 Mar 2019 14:05": in a sentence.
+ *
+ * @param {string} moment
+ */
+export function momentName(moment) {
+  const day = briefTime(moment);
+  const time = clockTime(moment);
+  return day === time ? time : `${day} ${time}`;
+}
+
+/**
  * "14:05", "Mon", "3 Mar", "3 Mar 2019": for a list.
  *
  * @param {string} moment

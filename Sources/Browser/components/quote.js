@@ -42,7 +42,8 @@ export function replyTo({ id, seq }) { return { replyTo: { id, seq } }; }
 export function shortened(text) {
   // More is not shown, however long it is.
   const letters = [...text.slice(0, 8 * LENGTH).replace(/\s+/gu, ' ').trim()];
-  return letters.length <= LENGTH ? letters.join('') : `${letters.slice(0, LENGTH - 1).join('')}…`;
+  if (letters.length <= LENGTH) return letters.join('');
+  return `${letters.slice(0, LENGTH - 1).join('')}…`;
 }
 
 /**

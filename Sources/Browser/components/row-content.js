@@ -1,3 +1,4 @@
+import { nextLoad } from '../preload.js';
 import { rowSignature } from './message-row.js';
 import { newestMessage } from './rows.js';
 
@@ -62,8 +63,26 @@ export function shows(row, id) {
  * @param {Row | BeginningRow} row
  * @returns {Gap | undefined}
  */
-export function gapOf(row) {
+function gapOf(row) {
   return row.kind === 'item' && row.item.kind === 'gap' ? row.item.gap : undefined;
+}
+
+/**
+ * Fetches what comes near the view.
+ *
+ * @param {import('../scroll-view.js').ScrollView<ListRow>} view
+ * @param {import('../conversation.js').Conversation} conversation
+ * @param {boolean} isUpward  whether the view moved to older rows lately
+ */
+export function preload({ visible, items }, conversation, isUpward) {
+  if (visible === null) return;
+  const load = nextLoad({
+    count: items.length, gapAt: (index) => gapOf(items[index].row), ...visible, isUpward,
+    hasOlder: conversation.hasOlder && conversation.older === 'idle',
+    mayFill: (gap) => conversation.filling(gap) === 'idle',
+  });
+  if (load === 'older') conversation.loadOlder();
+  else if (load !== null) conversation.fill(load.gap, load.end);
 }
 
 /**

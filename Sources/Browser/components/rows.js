@@ -14,6 +14,8 @@
  * @property {Item | FoldItem} item
  * @property {boolean} isContinued  its author spoke right before
  * @property {boolean} goesOn  its author speaks right after
+ * @property {string | null} [from]  of a gap: when the message before it was said
+ * @property {string | null} [to]  of a gap: when the message after it was said
  *
  * @typedef {DayRow | UnreadRow | SeenRow | ItemRow} Row
  */
@@ -53,14 +55,29 @@ export function listRows(items, { dayOf, user, unreadAfter, seenBy = [] }) {
   /** @type {{author: string | null, createdAt: string} | null} */
   let previous = null;
   let day = '';
+  /** @type {string | null} */
+  let saidAt = null;
+  /** @type {ItemRow | null} */
+  let gap = null;
   let isUnreadMarked = unreadAfter === null;
   for (const item of items) {
     if (item.kind === 'gap') {
       previous = null;
-      rows.push({ kind: 'item', key: item.key, item, isContinued: false, goesOn: false });
+      if (!isUnreadMarked && item.gap.after >= Number(unreadAfter)) {
+        isUnreadMarked = true;
+        rows.push({ kind: 'unread', key: 'unread' });
+      }
+      gap = {
+        kind: 'item', key: item.key, item, isContinued: false, goesOn: false, from: saidAt,
+        to: null,
+      };
+      rows.push(gap);
       continue;
     }
     const { createdAt } = item.kind === 'draft' ? item.draft : oldestMessage(item);
+    if (gap !== null && item.kind !== 'draft') gap.to = createdAt;
+    gap = null;
+    saidAt = item.kind === 'draft' ? saidAt : createdAt;
     const author = item.kind === 'message' ? item.message.author : user;
     if (dayOf(createdAt) !== day) {
       day = dayOf(createdAt);

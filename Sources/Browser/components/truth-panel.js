@@ -1,14 +1,13 @@
 import { isFillable } from '../gaps.js';
 import { element, setText, soon } from './dom.js';
 import { clockTime } from './moments.js';
+import { heldCount, placeAt, stretches } from './stretches.js';
 
 /** @import { Connection } from '../connection.js' */
 /** @import { Conversation } from '../conversation.js' */
-/** @import { Gap, Head } from '../types.js' */
+/** @import { Gap } from '../types.js' */
 
 const number = new Intl.NumberFormat();
-/** A stretch is drawn at least so wide, in percent of the bar: a single message can be seen. */
-const LEAST = 0.4;
 /** Why messages are missing, and who brings them. */
 const causes = {
   upstream: 'the gateway missed them and is catching up',
@@ -20,8 +19,8 @@ const causes = {
 };
 
 /**
- * What this page knows and what it does not: which messages it holds, as of which change, where the
- * gaps are, how its gateway stands with the origin, and the last that was heard.
+ * What this page knows and what it does not, in plain words: how many messages it holds, and where
+ * the gaps are. As of which change, of which log, and the last that was heard, is for who asks.
  */
 export class TruthPanel {
   #connection;
@@ -47,12 +46,14 @@ export class TruthPanel {
       class: 'coverage', role: 'img', onclick: (/** @type {MouseEvent} */ event) => this.#go(event),
     });
     this.ends = element('div', { class: 'ends', 'aria-hidden': true });
+    this.summary = element('p', { class: 'summary' });
     this.facts = element('dl', {});
+    const details = element('details', {}, element('summary', {}, 'Details'), this.facts);
     this.gaps = element('ul', { class: 'gaps', 'aria-label': 'Gaps' });
     /** What to put on the page. */
     this.element = element('aside', {
       class: 'truth', id: 'truth', 'aria-label': 'What this page holds', hidden: true,
-    }, this.bar, this.ends, this.facts, this.gaps);
+    }, this.summary, this.bar, this.ends, this.gaps, details);
     this.#stops = [conversation, connection].map(({ changed }) => changed.listen(this.#schedule));
   }
 
@@ -76,9 +77,9 @@ export class TruthPanel {
   #draw() {
     if (!this.isShown) return;
     const { have, gaps } = this.#conversation;
-    this.bar.replaceChildren(...(have ? stretches(have, gaps, this.#view) : []));
-    const held = (have?.runs ?? []).reduce((sum, [low, high]) => sum + high - low + 1, 0);
-    const all = have ? have.head.seq - have.head.floor + 1 : 0;
+    this.bar.replaceChildren(...(have ? stretches(have, gaps, this.#view, 'across') : []));
+    const { held, all } = heldCount(have);
+    setText(this.summary, have === null ? 'Nothing is here yet.' : this.#summary(held, all));
     this.bar.setAttribute('aria-label',
       `${number.format(held)} of ${number.format(all)} messages are held`);
     this.ends.replaceChildren(...(have && all > 0
@@ -88,6 +89,26 @@ export class TruthPanel {
       element('dt', {}, name), element('dd', {}, value),
     ]));
     this.gaps.replaceChildren(...gaps.map((gap) => this.#gap(gap)));
+  }
+
+  /**
+   * @param {number} held
+   * @param {number} all
+   */
+  #summary(held, all) {
+    const { gaps, isOpen } = this.#conversation;
+    const missing = gaps.filter(({ cause }) => cause !== 'trimmed');
+    const counts = missing.map((gap) => gap.missing);
+    const sum = counts.reduce((total, count) => Number(total) + Number(count), 0);
+    const what = counts.includes(null) ? 'Messages'
+      : `${number.format(Number(sum))} ${sum === 1 ? 'message' : 'messages'}`;
+    return [
+      held === all ? `You have all ${number.format(all)} messages.`
+        : `You have ${number.format(held)} of ${number.format(all)} messages.`,
+      missing.length === 0 ? 'Nothing is missing between the ones you see.'
+        : `${what} ${sum === 1 ? 'is' : 'are'} missing between them.`,
+      isOpen ? 'There may be newer ones that the gateway does not know yet.' : '',
+    ].join(' ').trim();
   }
 
   /**
@@ -131,33 +152,8 @@ export class TruthPanel {
     const head = this.#conversation.have?.head;
     const { left, width } = this.bar.getBoundingClientRect();
     if (!head || head.seq < head.floor) return;
-    const share = Math.min(1, Math.max(0, (event.clientX - left) / width));
-    this.#onShow(head.floor + Math.round(share * (head.seq - head.floor)));
+    this.#onShow(placeAt(head, (event.clientX - left) / width));
   }
-}
-
-/**
- * The stretches of the bar: what is held, each gap by its cause, and where the view is.
- *
- * @param {{head: Head, runs: [number, number][]}} have
- * @param {Gap[]} gaps
- * @param {[number, number] | null} view
- */
-function stretches({ head, runs }, gaps, view) {
-  const all = head.seq - head.floor + 1;
-  /** @type {(kind: string, low: number, high: number) => HTMLElement} */
-  const stretch = (kind, low, high) => {
-    const drawn = element('span', { 'data-kind': kind });
-    const width = Math.max(LEAST, ((high - low + 1) / all) * 100);
-    const left = Math.min(100 - width, ((low - head.floor) / all) * 100);
-    Object.assign(drawn.style, { left: `${left}%`, width: `${width}%` });
-    return drawn;
-  };
-  return [
-    ...gaps.map(({ after, before, cause }) => stretch(cause, after + 1, before - 1)),
-    ...runs.map(([low, high]) => stretch('held', low, high)),
-    ...(view ? [stretch('view', ...view)] : []),
-  ];
 }
 
 /** @param {number} moment  milliseconds since 1970 */
