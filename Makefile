@@ -11,7 +11,7 @@ RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
 .PHONY: help run test simulate soak faults build release bench drills lint format sanitize \
-	fuzz check-deploy clean dependencies
+	fuzz check-deploy client-package clean dependencies
 
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
@@ -32,6 +32,7 @@ help:
 	@echo 'make fuzz      every input from outside, invented by libFuzzer; TARGET=json is one of them,'
 	@echo '               SECONDS=1800 for each; stops at a finding and says how to repeat it'
 	@echo 'make check-deploy  the files of deploy/, by the tools that they are for'
+	@echo 'make client-package  the JavaScript client as a tarball, with types; in .build/client-package'
 	@echo 'make clean     remove what was built'
 
 run: release
@@ -40,6 +41,10 @@ run: release
 test:
 	@deploy/install-dependencies test
 	@STRICT='$(STRICT)' Tests/run
+
+client-package:
+	@deploy/install-dependencies test
+	@deploy/client-package
 
 # As with faults, the program is the one that is shipped.
 soak: release build

@@ -11,7 +11,7 @@ import { Questions } from './questions.js';
 /** @import { ConversationDelta, MessageDelta } from './merge.js' */
 /** @import { MessageStore } from './message-store.js' */
 /** @import { Anchor } from './message-window.js' */
-/** @import { ConversationRecord, Gap, Message, Participant } from './types.js' */
+/** @import { ConversationRecord, Gap, Message, PageResult, Participant } from './types.js' */
 
 /**
  * Takes an answer: first those with `cached`, if the store knew one (without a connection too) or
@@ -20,7 +20,9 @@ import { Questions } from './questions.js';
  *
  * @template Value
  * @typedef {(value: Value, cached?: boolean) => void} Callback
- *
+ */
+
+/**
  * @typedef {{before?: Anchor, after?: Anchor, around?: Anchor}} Place
  *
  * @typedef {object} ParticipantsOptions
@@ -31,6 +33,9 @@ import { Questions } from './questions.js';
  *
  * @typedef {{participants: Participant[], total: number, limit: number, offset: number}}
  *   ParticipantsResponse
+ *
+ * @typedef {{conversations: ConversationRecord[], next?: string, total?: number}}
+ *   ConversationsResponse
  *
  * @typedef {{reset: boolean, gaps: readonly Gap[], ending: string | null}} MessagesNews
  */
@@ -101,6 +106,7 @@ export class ChatClient {
    * The same, each answer as it comes, with `next` and `total`.
    *
    * @param {{limit?: number, cursor?: string}} [page]
+   * @returns {AsyncGenerator<{value: ConversationsResponse, isCached: boolean}>}
    */
   conversations(page = {}) {
     return this.#phases('fetchConversations', { limit: LIMIT, ...page }, (result) => result);
@@ -149,6 +155,7 @@ export class ChatClient {
    * @param {{id: string} | Place | null} [place]
    * @param {number} [limit]
    * @param {'asc' | 'desc'} [order]
+   * @returns {AsyncGenerator<{value: PageResult, isCached: boolean}>}
    */
   messages(conversation, place = null, limit = LIMIT, order = 'desc') {
     const params = pageParams(conversation, place, limit, order);
@@ -173,6 +180,7 @@ export class ChatClient {
    *
    * @param {string} conversation
    * @param {ParticipantsOptions} [options]
+   * @returns {AsyncGenerator<{value: ParticipantsResponse, isCached: boolean}>}
    */
   participants(conversation, options = {}) {
     return this.#phases('fetchParticipants', { conversation, ...options }, (result) => result);

@@ -84,6 +84,7 @@ export class ConversationLog {
    * @param {Connection} connection
    * @param {string} id
    * @param {MessageStore | null} store
+   * @returns {ConversationLog}
    */
   static of(connection, id, store) {
     const known = logs.get(connection) ?? new Map();

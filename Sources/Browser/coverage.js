@@ -74,7 +74,11 @@ export class Coverage {
   /** The highest place held, `undefined` if there is none. */
   get last() { return this.#runs.at(-1)?.[1]; }
 
-  /** What is not held between the lowest and the highest place held. */
+  /**
+   * What is not held between the lowest and the highest place held.
+   *
+   * @returns {Coverage}
+   */
   get holes() {
     if (this.first === undefined || this.last === undefined) return Coverage.empty;
     return Coverage.interval(this.first, this.last).subtracting(this);
@@ -174,6 +178,7 @@ export class Coverage {
    * What this one holds and `other` does not.
    *
    * @param {Coverage} other
+   * @returns {Coverage}
    */
   subtracting(other) {
     if (this.isEmpty || other.isEmpty) return this;

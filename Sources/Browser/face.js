@@ -1,4 +1,5 @@
 /** @import { Conversation } from './conversation.js' */
+/** @import { Gap } from './types.js' */
 
 /** What every face of a conversation can do: `ManagedMessageList`, `History`, `ChatDataSource`. */
 export class Face {
@@ -11,6 +12,8 @@ export class Face {
   /**
    * What is missing, oldest first. Between two messages that are not neighbours in the log there
    * always is a gap; a message that lies in one may be outdated.
+   *
+   * @returns {readonly Gap[]}
    */
   get gaps() { return this.conversation.gaps; }
 

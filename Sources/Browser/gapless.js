@@ -10,6 +10,26 @@
  *     conversation.open();
  *     connection.open();
  */
+
+/**
+ * @typedef {import('./chat-client.js').MessagesNews} MessagesNews
+ * @typedef {import('./chat-data-source.js').ChatDataSourceDelegate} ChatDataSourceDelegate
+ * @typedef {import('./chat-data-source.js').ChatMessageItem} ChatMessageItem
+ * @typedef {import('./drafts.js').Draft} Draft
+ * @typedef {import('./history.js').HistoryDelegate} HistoryDelegate
+ * @typedef {import('./items.js').Item} Item
+ * @typedef {import('./managed-message-list.js').ListNews} ListNews
+ * @typedef {import('./managed-message-list.js').ManagedMessageListDelegate}
+ *   ManagedMessageListDelegate
+ * @typedef {import('./merge.js').ConversationDelta} ConversationDelta
+ * @typedef {import('./merge.js').MessageDelta} MessageDelta
+ * @typedef {import('./timeline.js').ListMessage} ListMessage
+ * @typedef {import('./types.js').ConversationRecord} ConversationRecord
+ * @typedef {import('./types.js').Gap} Gap
+ * @typedef {import('./types.js').Message} Message
+ * @typedef {import('./types.js').Participant} Participant
+ */
+
 export { Backoff } from './backoff.js';
 export { ChatClient } from './chat-client.js';
 export { ChatDataSource } from './chat-data-source.js';

@@ -26,6 +26,13 @@ import { nextLoad, UNTIL_PRELOAD } from './preload.js';
  */
 
 /**
+ * A row: a message, or a gap.
+ *
+ * @typedef {{kind: 'message', message: ListMessage, isHeld: boolean, gap?: undefined}
+ *   | {kind: 'gap', gap: Gap, message?: undefined}} ListRow
+ */
+
+/**
  * The message list of one conversation, ready for a table: it fetches as the reader scrolls,
  * follows what happens, and after an outage knows what it missed.
  *
@@ -64,6 +71,8 @@ export class ManagedMessageList extends Face {
   #toldGaps = [];
   /** @type {{message: ListMessage, isHeld: boolean}[]} */
   #shown = [];
+  /** @type {readonly ListRow[]} */
+  #listRows = [];
 
   /**
    * @param {ChatClient} client
@@ -93,8 +102,18 @@ export class ManagedMessageList extends Face {
     this.conversation.close();
   }
 
-  /** What is missing in the list, oldest first. */
+  /**
+   * What is missing in the list, oldest first.
+   *
+   * @returns {readonly Gap[]}
+   */
   get gaps() { return this.#stop ? this.conversation.gaps : this.#toldGaps; }
+
+  /**
+   * The messages and the gaps between them, oldest first, for who shows both; the same array until
+   * something changes.
+   */
+  get rows() { return this.#listRows; }
 
   /** How many messages there are. */
   messageCount() { return this.#shown.length; }
@@ -224,8 +243,15 @@ export class ManagedMessageList extends Face {
   #show() {
     const { items, id, generation, gaps } = this.conversation;
     const old = this.#shown.map(messageIn);
-    const isShown = (/** @type {Item} */ item) => this.#isShown(item);
-    this.#shown = messagesOf(items.filter(isShown), id, this.#client.connection.user);
+    const shown = items.filter((item) => this.#isShown(item));
+    const { user } = this.#client.connection;
+    this.#shown = messagesOf(shown, id, user);
+    let next = 0;
+    this.#listRows = shown.map((item) => {
+      if (item.kind === 'gap') return { kind: 'gap', gap: item.gap };
+      next += 1;
+      return { kind: 'message', ...this.#shown[next - 1] };
+    });
     const reset = generation !== this.#generation && old.length > 0;
     const now = this.#shown.map(messageIn);
     const deltas = reset ? [...messageDeltas(old, []), ...messageDeltas([], now)]

@@ -8,6 +8,7 @@ import { moveReadMarker } from './timeline-read.js';
 /** @import { Cut, Place } from './place.js' */
 /** @import { Changes } from './timeline-changes.js' */
 /** @import { Page } from './timeline-page.js' */
+/** @import { UnreadCount } from './timeline-unread.js' */
 /** @import { Message } from './types.js' */
 
 /**

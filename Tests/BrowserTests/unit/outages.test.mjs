@@ -113,6 +113,9 @@ for (const missed of [150, 1000]) {
     await settled();
     assert.deepEqual(places().slice(0, 150), range(1, 150));
     assert.equal(log.pages.length, 1);
+    const between = list.rows.filter(({ kind }) => kind === 'gap').map(({ gap }) => gap);
+    assert.deepEqual(between, list.gaps);
+    assert.equal(list.rows.length, list.messageCount() + list.gaps.length);
   });
 }
 

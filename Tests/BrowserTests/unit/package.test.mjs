@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const script = fileURLToPath(new URL('../../../deploy/client-package', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'client-package-'));
+const app = join(folder, 'app');
+
+/** An empty project with the package in it, as a tarball brings it. */
+before(() => {
+  const tarball = execFileSync(script, [join(folder, 'made')], { encoding: 'utf8' }).trim();
+  const place = join(app, 'node_modules', '@gapless', 'client');
+  mkdirSync(place, { recursive: true });
+  execFileSync('tar', ['--extract', '--file', tarball, '--strip-components=1', '-C', place]);
+  writeFileSync(join(app, 'package.json'), '{"type": "module"}');
+});
+
+after(() => rmSync(folder, { recursive: true }));
+
+test('the package names itself, and its version is that of the gateway', () => {
+  const place = join(app, 'node_modules', '@gapless', 'client');
+  const { name, version, exports } = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'));
+  const release = new URL('../../../Sources/Gateway/Commands/Release.swift', import.meta.url);
+  assert.equal(name, '@gapless/client');
+  assert.ok(readFileSync(release, 'utf8').includes(`static let version = "${version}"`));
+  const files = new Set(readdirSync(place));
+  for (const path of Object.values(exports['.'])) assert.ok(files.has(path.slice(2)), path);
+  assert.ok(!files.has('page.js') && !files.has('components'), 'the page is not part of it');
+  const types = [...files].filter((file) => file.endsWith('.js') && file !== 'types.js');
+  for (const file of types.filter((each) => files.has(each.replace('.js', '.d.ts')))) {
+    assert.ok(readFileSync(join(place, file.replace('.js', '.d.ts')), 'utf8').length > 0, file);
+  }
+});
+
+test('a program finds it by its exports', () => {
+  writeFileSync(join(app, 'main.js'), `
+    import { ChatClient, findBoundaries, nextLoad, pageByLimit, tombstones } from '@gapless/client';
+    console.log([ChatClient, findBoundaries, nextLoad, pageByLimit, tombstones].map((of) => (
+      typeof of
+    )).join(' '));
+  `);
+  const said = execFileSync(process.execPath, ['main.js'], { cwd: app, encoding: 'utf8' });
+  assert.equal(said.trim(), 'function function function function function');
+});
+
+const start = `
+  import {
+    ChatClient, ChatDataSource, Conversation, ConversationList, History, ManagedMessageList,
+    MessageStore, RequestError, applyDelta, findBoundaries, merge, nextLoad,
+  } from '@gapless/client';
+  import type { ConversationRecord, Draft, Gap, Message, MessageDelta } from '@gapless/client';
+  const client = new ChatClient({ url: 'ws://x', credentials: async () => ({ user: 'alice' }) });
+`;
+
+const right = `${start}
+  let messages: Message[] = [];
+  export async function all(store: MessageStore | null, record: ConversationRecord) {
+    const page: Message[] = await client.fetchMessages(record, null, 50, 'desc', (cached) => {
+      messages = merge(messages, cached);
+    });
+    messages = merge(messages, page);
+    for (const [newest, oldest] of findBoundaries(messages)) console.log(newest.id, oldest.id);
+    const stop: () => void = client.subscribeMessages(record.id, (deltas, news) => {
+      const gaps: readonly Gap[] = news.gaps;
+      const ending: string | null = news.ending;
+      if (news.reset) console.log(gaps.length, ending, deltas.length);
+    });
+    stop();
+    const id: string = client.send(record, 'hello', { color: 'red' });
+    const waiting: readonly Draft[] = client.outbox.all;
+    for await (const { value, isCached } of client.participants(record.id, { limit: 10 })) {
+      console.log(value.total, isCached, id, waiting.length);
+    }
+    const list = new ManagedMessageList(client, record, {
+      managedMessageListDidChange(deltas: MessageDelta[], { reset, gaps }) {
+        console.log(applyDelta(deltas, messages).length, reset, gaps.length);
+      },
+      managedMessageListDidEnd(reason: string) { console.log(reason); },
+    });
+    list.online();
+    list.scrollViewDidScroll(0, list.messageCount() - 1);
+    await list.edit('m1', 'changed').catch((error: unknown) => {
+      if (error instanceof RequestError) console.log(error.code, error.current?.message?.body);
+    });
+    const history = new History(client, record, { count: 25 });
+    const there: boolean = await history.moveTo({ time: '2026-11-20T10:00:00.000Z' });
+    const source = new ChatDataSource(client, record.id, { pageSize: 50 });
+    source.delegate = { chatDataSourceDidUpdate: (of, type) => console.log(of.chatItems, type) };
+    const conversation = new Conversation(client.connection, record.id, { store, limit: 20 });
+    const end: () => void = conversation.changed.listen((reason) => console.log(reason));
+    for (const item of conversation.items) {
+      if (item.kind === 'message') console.log(item.message.seq + 1, item.isHeld);
+      if (item.kind === 'gap') console.log(item.gap.missing, item.shownCount);
+      if (item.kind === 'draft') console.log(item.draft.state);
+    }
+    const conversations = new ConversationList(client.connection, { store, isWhole: true });
+    console.log(conversations.records[0].unreadCount, there, end, nextLoad);
+  }
+`;
+
+const wrong = {
+  'a user that is a number': 'new ChatClient({ url: "x", credentials: () => ({ user: 5 }) });',
+  'a message without a body': 'client.send("c1");',
+  'a method that is not there': 'new History(client, { id: "c1" }).scrollToTop();',
+  'a field that is not there': 'client.fetchMessages("c1").then(([first]) => first.text);',
+  'an order that is none': 'client.fetchMessages("c1", null, 50, "newest");',
+};
+
+test('tsc takes a program that uses it all, and refuses those that are wrong', () => {
+  writeFileSync(join(app, 'right.ts'), right);
+  const names = Object.keys(wrong);
+  names.forEach((name, at) => writeFileSync(join(app, `wrong${at}.ts`), start + wrong[name]));
+  const files = ['right.ts', ...names.map((name, at) => `wrong${at}.ts`)];
+  const flags = ['--strict', '--noEmit', '--target', 'es2022', '--module', 'node16',
+    '--moduleResolution', 'node16', '--lib', 'es2022,dom,dom.iterable'];
+  let said = '';
+  try {
+    execFileSync('tsc', [...flags, ...files], { cwd: app, encoding: 'utf8' });
+  } catch (error) {
+    said = error.stdout;
+  }
+  const faults = said.split('\n').filter((line) => line !== '' && !line.startsWith(' '));
+  const elsewhere = faults.filter((line) => !line.startsWith('wrong'));
+  assert.deepEqual(elsewhere, [], 'the right program, and the types themselves');
+  names.forEach((name, at) => {
+    assert.equal(faults.filter((line) => line.startsWith(`wrong${at}.ts`)).length, 1, name);
+  });
+});
