@@ -12,20 +12,16 @@ package struct APIKeys: Sendable {
     private let codes: [[UInt8]]
     private let secret: [UInt8]
 
-    /// How many of them are shorter than `soundKey`: the operator's choice, worth a warning.
-    package let weakCount: Int
-
     /// How many keys there are.
     package var count: Int { codes.count }
 
     /// The keys of a file: one a line, empty lines and white space around a key ignored.
     ///
-    /// - Throws: `CryptoError` with the line number, if a key has characters that a header can't
-    ///   carry, and if there is no key or too many of them.
+    /// - Throws: `CryptoError` with the line number, if a key can be guessed or has characters that
+    ///   a header can't carry, and if there is no key or too many of them.
     package init(file: [UInt8]) throws(CryptoError) {
         let secret = MessageCode.randomBytes(MessageCode.length)
         var codes: [[UInt8]] = []
-        var weak = 0
         let lines = file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (at, line) in lines.enumerated() {
             let key = Self.trimmed(line)
@@ -34,7 +30,10 @@ package struct APIKeys: Sendable {
                 throw CryptoError(
                     "line \(at + 1): a key with spaces or other characters (printable ASCII)")
             }
-            if key.count < Self.soundKey { weak += 1 }
+            guard key.count >= Self.soundKey else {
+                throw CryptoError(
+                    "line \(at + 1): a key of \(key.count) bytes (at least \(Self.soundKey))")
+            }
             codes.append(MessageCode.of(key, key: secret))
         }
         guard !codes.isEmpty else { throw CryptoError("no key in it (one key a line)") }
@@ -43,7 +42,6 @@ package struct APIKeys: Sendable {
         }
         self.codes = codes
         self.secret = secret
-        weakCount = weak
     }
 
     /// Whether `candidate` is one of the keys.

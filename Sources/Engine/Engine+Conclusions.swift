@@ -111,7 +111,9 @@ extension Engine {
             }
             if standing.isOpen { stream.hasSaidOpen = true }
             let size = page.messages.reduce(1024) { $0 + $1.json.count + 1 }
-            reply(call, size: size) { $0.page(page, standing) }
+            let reachesBelow = request.reaches(
+                below: state.head.floor, newest: state.head.seq, call.place)
+            reply(call, size: size) { $0.page(page, standing, reachesBelow: reachesBelow) }
         default:
             preconditionFailure("the store's answer does not belong to the request")
         }

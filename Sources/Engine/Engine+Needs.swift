@@ -228,7 +228,10 @@ extension Engine {
             push(
                 session,
                 ServerFrame.reply(id: call.id, cached: true) {
-                    $0.page(shown, standing(stream, state))
+                    $0.page(
+                        shown, standing(stream, state),
+                        reachesBelow: request.reaches(
+                            below: state.head.floor, newest: state.head.seq, call.place))
                 })
         }
         perform(call)

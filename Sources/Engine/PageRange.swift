@@ -43,6 +43,13 @@ extension PageRequest {
         }
         return Coverage.closed(low, high)
     }
+
+    /// Whether the page would begin below the floor, were there still something. The latest page
+    /// asks for no place.
+    func reaches(below floor: Int, newest: Int, _ place: Int?) -> Bool {
+        guard before != nil || after != nil || around != nil else { return false }
+        return range(floor: 1, newest: newest, place).first.map { $0 < floor } ?? false
+    }
 }
 
 extension Page {

@@ -35,7 +35,10 @@ extension JSONWriter {
     }
 
     /// The result of `fetchMessages`.
-    package mutating func page(_ page: Page, _ standing: Standing) {
+    /// - Parameter reachesBelow: whether what was asked for begins below the floor.
+    package mutating func page(
+        _ page: Page, _ standing: Standing, reachesBelow: Bool = false
+    ) {
         let covers = page.covers.intersection(standing.held ?? page.covers)
         var ids: [Int: String] = [:]
         for end in covers.runs.flatMap({ [$0.low, $0.high] }) {
@@ -51,7 +54,10 @@ extension JSONWriter {
         key("covers")
         coverage(covers)
         key("gaps")
-        gaps(standing.gaps(page.covers.subtracting(covers), .upstream))
+        let trimmed = reachesBelow ? Coverage.closed(1, standing.head.floor - 1) : Coverage()
+        gaps(
+            standing.gaps(trimmed, .trimmed)
+                + standing.gaps(page.covers.subtracting(covers), .upstream))
         member("asOf", int: standing.asOf)
         key("head")
         head(standing.head)

@@ -6,11 +6,18 @@ package enum NewEpochReason: String, Sendable, Hashable, CaseIterable {
     case forked
 }
 
+/// Why a server did not take a write, by its own word for it.
+package enum RefusedWrite: String, Sendable, Hashable, CaseIterable {
+    case oom, misconf, noreplicas, readonly, loading, busy, noperm, other
+}
+
 /// What went wrong at an upstream since the start, for health and metrics.
 package struct UpstreamFaults: Sendable, Hashable {
     /// Logs that got a new epoch from this gateway.
     package var newEpochs: [NewEpochReason: Int] = [:]
 
+    /// Writes that the origin's server refused.
+    package var refusedWrites: [RefusedWrite: Int] = [:]
     /// What keeps it from being online, or from writing; nil if nothing does.
     package var trouble: String?
 

@@ -23,6 +23,8 @@ import Testing
         ("", "no key in it (one key a line)"), (" \n\t\n", "no key in it (one key a line)"),
         ("two words of some length", "line 1: a key with spaces or other characters"),
         ("schlüssel-schlüssel", "line 1: a key with spaces or other characters"),
+        ("0123456789abcdef\nfive5", "line 2: a key of 5 bytes (at least 16)"),
+        ("0123456789abcde", "line 1: a key of 15 bytes (at least 16)"),
     ])
     func aBadFileIsNamedByItsLine(_ file: String, _ message: String) {
         let error = #expect(throws: CryptoError.self) { try APIKeys(file: Array(file.utf8)) }

@@ -150,11 +150,74 @@ import Wire
         expectTrouble(nil, of: subject)
     }
 
-    @Test func aServerThatThrowsDataAwayIsWarnedOf() throws {
+    @Test func whatIsRefusedIsCountedAndKnownToBeOverWithoutAWrite() throws {
+        let subject = try subject()
+        try subject.waitUntilOnline()
+        try subject.conversation()
+        try begin(.memory)
+        for _ in 1...3 { _ = try? subject.send("refused") }
+        #expect(subject.upstream.faults.refusedWrites == [.oom: 3])
+        try end(.memory)
+        // Nobody writes.
+        expectTrouble(nil, of: subject)
+    }
+
+    @Test func aLinkLivesWhileTheServerCanNotWrite() throws {
+        let subject = try subject { $0.deadline = .milliseconds(500) }
+        try subject.waitUntilOnline()
+        try subject.conversation()
+        let generation = try subject.subscribe()
+        try begin(.file)
+        // Many pings are answered with an error meanwhile.
+        sleep(3)
+        #expect(
+            !subject.outputs.all.contains {
+                if case .lapsed(generation) = $0 { true } else { false }
+            })
+        #expect(subject.outputs.reported == .online)
+        try end(.file)
+    }
+
+    @Test func aServerThatThrowsDataAwayIsTroubleUntilItDoesNot() throws {
+        let subject = try subject()
+        try subject.waitUntilOnline()
+        expectTrouble(nil, of: subject)
         try server.ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-        try server.ask("CONFIG", "SET", "maxmemory", "100mb")
-        try subject().waitUntilOnline()
         try notices.wait(for: "Redis throws data away")
+        expectTrouble("CONFIG SET maxmemory-policy noeviction", of: subject)
+        #expect(subject.outputs.reported == .online)
+        try server.ask("CONFIG", "SET", "maxmemory-policy", "noeviction")
+        expectTrouble(nil, of: subject)
+    }
+
+    @Test func keysOfOthersMayExpireAndOursMayNot() throws {
+        let subject = try subject { $0.prefix = "g*[1]:" }
+        try subject.waitUntilOnline()
+        try subject.conversation()
+        try server.ask("CONFIG", "SET", "maxmemory-policy", "volatile-lru")
+        try server.ask("SET", "gx1:other", "x", "EX", "1000")
+        sleep(2)
+        #expect(subject.upstream.faults.trouble == nil)
+        try server.ask("EXPIRE", "g*[1]:{c1}:members", "1000")
+        expectTrouble("g*[1]:{c1}:members has a TTL", of: subject)
+        try server.ask("PERSIST", "g*[1]:{c1}:members")
+        expectTrouble(nil, of: subject)
+    }
+
+    @Test func afterALongOutageTheLinkIsBackWithinTwoSeconds() throws {
+        let subject = try subject {
+            $0.backoffBase = .milliseconds(100)
+            $0.backoffMax = .seconds(30)
+        }
+        try subject.waitUntilOnline()
+        server.kill()
+        expectOffline(subject)
+        // Long enough for a wait of several seconds.
+        sleep(12)
+        try server.restart()
+        let began = ContinuousClock.now
+        try subject.waitUntilOnline()
+        #expect(ContinuousClock.now - began < .seconds(5))
     }
 
     @Test func aNodeOfAClusterIsNotTakenForAServerNorTheOtherWayRound() throws {

@@ -49,9 +49,6 @@ package struct Credentials: Sendable {
         if keys.contains(where: \.isWeak) {
             weaknesses.append("auth.jwt: a secret of less than 32 bytes")
         }
-        if let weak = apiKeys?.weakCount, weak > 0 {
-            weaknesses.append("auth.api_key_file: \(weak) keys of less than 16 bytes")
-        }
         self.weaknesses = weaknesses
         verifier = auth.mode == .open ? nil : TokenVerifier(keys: keys, rules: TokenRules(auth.jwt))
     }

@@ -37,6 +37,18 @@ extension Exposition {
                 "gapless_upstream_state", snapshot.upstreamState == state ? 1 : 0,
                 ["kind": snapshot.upstreamKind, "state": state.rawValue])
         }
+        gauge(
+            "gapless_upstream_troubled",
+            "Whether something is wrong with the upstream, though it may be online.",
+            snapshot.faults.trouble == nil ? 0 : 1)
+        head(
+            "gapless_refused_writes_total", "counter",
+            "Writes that the origin's server refused, by its reason.")
+        for kind in RefusedWrite.allCases {
+            sample(
+                "gapless_refused_writes_total", snapshot.faults.refusedWrites[kind] ?? 0,
+                ["reason": kind.rawValue])
+        }
         if let age = snapshot.lastEventAge {
             gauge(
                 "gapless_last_event_age_seconds", "Seconds since the feed told of anything.",

@@ -56,7 +56,7 @@ extension Snapshot {
     /// `down`: nothing can be served as promised; `degraded`: served, with something amiss.
     var status: String {
         if !isWritable || isDraining { return "down" }
-        return upstreamState == .online && books.error == 0 && sync.openGaps == 0
-            ? "ok" : "degraded"
+        let isSound = books.error == 0 && sync.openGaps == 0 && faults.trouble == nil
+        return upstreamState == .online && isSound ? "ok" : "degraded"
     }
 }

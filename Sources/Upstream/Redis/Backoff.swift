@@ -2,6 +2,9 @@
 /// anywhere in the upper half of that, so that gateways that lost the same server don't come back
 /// in step. A value; its owner keeps it on one thread.
 struct Backoff {
+    /// Somebody waits for the link: a server that is there again is found within two seconds.
+    static let longest = Duration.seconds(2)
+
     private let base: Duration
     private let limit: Duration
     private var failures = 0

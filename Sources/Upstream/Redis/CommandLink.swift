@@ -54,6 +54,9 @@ final class CommandLink: @unchecked Sendable {
     private var origin: (key: String, id: String)?
     /// Why the connection is of no use, if a reply said so.
     private var verdict: RedisError?
+    /// Nobody was named master when it was tried last.
+    private var lacksMaster = false
+    private var memory: MemoryPolicy
 
     init(
         _ options: RedisOptions, master: any MasterSource, standing: Standing,
@@ -64,7 +67,9 @@ final class CommandLink: @unchecked Sendable {
         self.standing = standing
         self.notice = notice
         self.changed = changed
-        backoff = Backoff(base: options.backoffBase, limit: options.backoffMax)
+        memory = MemoryPolicy(options)
+        backoff = Backoff(
+            base: options.backoffBase, limit: min(options.backoffMax, Backoff.longest))
     }
 
     func start() { queue.async { self.run() } }
@@ -103,9 +108,11 @@ final class CommandLink: @unchecked Sendable {
 
     private func run() {
         var nextTry = ContinuousClock.now
+        var tried = nextTry
         while !(isStopped && isIdle) {
             let now = ContinuousClock.now
-            if now >= nextTry {
+            if isDue(nextTry, since: tried) {
+                tried = now
                 do throws(RedisError) {
                     try serve()
                 } catch {
@@ -114,14 +121,31 @@ final class CommandLink: @unchecked Sendable {
                 nextTry = .now + backoff.failed()
             } else {
                 expire(now)
-                _ = Wakeup.poll(nil, writing: false, wakeup, until: min(nextTry, nextDeadline))
+                _ = Wakeup.poll(
+                    nil, writing: false, wakeup,
+                    until: min(nextTry, nextDeadline, now + Self.glance))
                 // What waits when we stop has its deadline, but nobody waits for a server to come.
                 if isStopped { expire(.now + options.deadline) }
             }
         }
         waiting.withLock { $0.isFinished = true }
         _ = standing.note("commands", nil)
+        _ = standing.note("eviction", nil)
         expire(.now + options.deadline)
+    }
+
+    /// How often a link that waits looks whether anything shows that the server is there.
+    private static let glance = Duration.milliseconds(100)
+
+    /// Whether to try again: the wait is over, or the server is there for others.
+    private func isDue(_ nextTry: ContinuousClock.Instant, since tried: ContinuousClock.Instant)
+        -> Bool
+    {
+        let now = ContinuousClock.now
+        if now >= nextTry { return true }
+        guard now >= tried + options.backoffBase else { return false }
+        return standing.hasUp(besides: .commands, since: tried)
+            || lacksMaster && master.master(at: now) != nil
     }
 
     private var nextDeadline: ContinuousClock.Instant {
@@ -149,6 +173,7 @@ final class CommandLink: @unchecked Sendable {
 
     /// The connection is gone, and with it the fate of what was on its way.
     private func lost(_ error: RedisError) {
+        lacksMaster = error == .noMaster
         standing.commandsClosed(isDemoted: error.code == .notMaster)
         changed()
         if standing.note("commands", error.description) {
@@ -194,13 +219,7 @@ final class CommandLink: @unchecked Sendable {
     }
 
     private func opened(_ session: RedisSession, _ askedAt: ContinuousClock.Instant) {
-        if session.evicts {
-            notice(
-                RedisNotice(
-                    .warning,
-                    "Redis throws data away when its memory is full "
-                        + "(maxmemory-policy; needed: noeviction)"))
-        }
+        judge(session.info)
         verdict = nil
         found(session.identity, askedAt)
         if standing.note("commands", nil) {
@@ -279,20 +298,42 @@ final class CommandLink: @unchecked Sendable {
         onTheirWay.append(again)
     }
 
+    /// Whether the server throws away what it should keep.
+    private func judge(_ info: RedisInfo) {
+        let trouble = memory.judge(info)
+        if standing.note("eviction", trouble), let trouble {
+            notice(RedisNotice(.error, trouble))
+        }
+    }
+
     /// Asks the server who it is: that the connection is alive, that it is the master still, and
     /// that the data is the same.
     private func pulse(_ session: RedisSession) {
         let key = master.origin()
         let origin = Array("\(options.prefix)\(key)".utf8)
-        let commands: [RedisCommand] = [
-            .words("INFO", "replication"), .words([Array("GET".utf8), origin]),
+        var commands: [RedisCommand] = [
+            .words("INFO", "replication", "memory", "keyspace"),
+            .words([Array("GET".utf8), origin]),
         ]
+        let scan = memory.question
+        if let scan { commands.append(scan) }
+        // Writes nothing, and is refused as a write.
+        let tries = standing.refusesWrites && !options.isCluster
+        if tries {
+            commands.append(
+                .words([Array("SETRANGE".utf8), origin, Array("0".utf8), []]))
+        }
         waiting.withLock { $0.count += 1 }
         let process = session.identity.process
         let askedAt = ContinuousClock.now
         let job = Job(commands: commands, deadline: .now + options.deadline) { result in
             guard case .success(let replies) = result else { return }
+            // It is there, and can't say who it is now.
+            if replies[0].errorCode.map(RedisReply.signsOfLife.contains) == true { return }
             let info = RedisInfo(replies[0])
+            if scan != nil { self.memory.take(replies[2]) }
+            self.judge(info)
+            if tries, replies.last?.errorCode == nil { self.standing.takesWrites() }
             guard info["role"] == "master" else { return self.verdict = .noMaster }
             // A key that is on its way to another node says nothing about this one.
             let isUnknown = replies[1].errorCode != nil

@@ -55,6 +55,8 @@ final class FeedLink: @unchecked Sendable {
     private var askAgainAt: ContinuousClock.Instant?
     /// When the newest ping was sent that was answered: all that was published before has come.
     private var provenAt = ContinuousClock.now
+    /// Nobody was named master when it was tried last.
+    private var lacksMaster = false
     private var pingSentAt: ContinuousClock.Instant?
 
     init(
@@ -73,7 +75,8 @@ final class FeedLink: @unchecked Sendable {
         self.report = report
         self.strayed = strayed
         keys = RedisKeys(options)
-        backoff = Backoff(base: options.backoffBase, limit: options.backoffMax)
+        backoff = Backoff(
+            base: options.backoffBase, limit: min(options.backoffMax, Backoff.longest))
     }
 
     func start() { queue.async { self.run() } }
@@ -123,9 +126,11 @@ final class FeedLink: @unchecked Sendable {
 
     private func run() {
         var nextTry = ContinuousClock.now
+        var tried = nextTry
         while !isEnded {
             report()
-            if ContinuousClock.now >= nextTry {
+            if isDue(nextTry, since: tried) {
+                tried = .now
                 do throws(RedisError) {
                     try serve()
                 } catch {
@@ -133,7 +138,8 @@ final class FeedLink: @unchecked Sendable {
                 }
                 nextTry = .now + backoff.failed()
             } else {
-                _ = Wakeup.poll(nil, writing: false, wakeup, until: nextTry)
+                let glance = ContinuousClock.now + Self.glance
+                _ = Wakeup.poll(nil, writing: false, wakeup, until: min(nextTry, glance))
             }
         }
         standing.feedClosed()
@@ -143,7 +149,22 @@ final class FeedLink: @unchecked Sendable {
         }
     }
 
+    /// How often a link that waits looks whether anything shows that the server is there.
+    private static let glance = Duration.milliseconds(100)
+
+    /// Whether to try again: the wait is over, or the server is there for others.
+    private func isDue(_ nextTry: ContinuousClock.Instant, since tried: ContinuousClock.Instant)
+        -> Bool
+    {
+        let now = ContinuousClock.now
+        if now >= nextTry { return true }
+        guard now >= tried + options.backoffBase else { return false }
+        return standing.hasUp(besides: .feed, since: tried)
+            || lacksMaster && master.master(at: now) != nil
+    }
+
     private func lost(_ error: RedisError) {
+        lacksMaster = error == .noMaster
         wanted.withLock {
             $0.isListening = false
             $0.changes = []
@@ -294,6 +315,12 @@ final class FeedLink: @unchecked Sendable {
         var outputs: [UpstreamOutput] = []
         for reply in replies {
             if let code = reply.errorCode {
+                // A server that can't write, or is busy, says so to a ping too: it is there.
+                if let sentAt = pingSentAt, RedisReply.signsOfLife.contains(code) {
+                    provenAt = sentAt
+                    pingSentAt = nil
+                    continue
+                }
                 try refused(reply, code, address)
                 continue
             }

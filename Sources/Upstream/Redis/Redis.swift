@@ -26,7 +26,6 @@ package final class Redis: Upstream {
     private let troubles: Troubles
     private let outlet = Outlet()
     private let notice: @Sendable (RedisNotice) -> Void
-    private let seenFaults = Mutex(UpstreamFaults())
     private let identifiers = Mutex(IdentifierSource())
 
     /// - Parameter notice: called with lines for the log, on threads of the upstream's own.
@@ -76,7 +75,7 @@ package final class Redis: Upstream {
     package var trouble: String? { servers.trouble ?? troubles.first }
 
     package var faults: UpstreamFaults {
-        var faults = seenFaults.withLock { $0 }
+        var faults = troubles.faults
         faults.trouble = trouble
         return faults
     }
@@ -211,7 +210,7 @@ package final class Redis: Upstream {
 
     /// A log has a new epoch from us.
     private func gave(_ conversation: String, _ reason: NewEpochReason) {
-        seenFaults.withLock { $0.newEpochs[reason, default: 0] += 1 }
+        troubles.gave(reason)
         let text = "gave the log of conversation \(conversation) a new epoch: \(reason.rawValue)"
         notice(RedisNotice(.error, text))
     }
@@ -262,13 +261,14 @@ package final class Redis: Upstream {
             )
             return .failure(.unreadable)
         default:
-            if script.isWrite { _ = troubles.note("writes", nil) }
+            if script.isWrite { troubles.takesWrites() }
             return .success(answer)
         }
     }
 
     private func refusal(_ code: String, _ script: RedisScript) -> RequestError {
         say("run \(script.rawValue) on Redis: refused (\(code))")
+        if script.isWrite { troubles.refused(RefusedWrite(rawValue: code.lowercased()) ?? .other) }
         switch code {
         case "OOM", "MISCONF", "NOREPLICAS", "READONLY", "LOADING", "BUSY", "MASTERDOWN",
             "CLUSTERDOWN", "TRYAGAIN", "NOPERM", "NOAUTH":

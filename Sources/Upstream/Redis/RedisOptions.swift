@@ -50,7 +50,7 @@ package struct RedisOptions: Sendable {
     package var bytes = 1 << 20
     /// The first wait before a new try to connect; it doubles with each further one.
     package var backoffBase = Duration.milliseconds(100)
-    /// The longest wait before a new try to connect.
+    /// The longest wait before a new try to connect; of the links, at most `Backoff.longest`.
     package var backoffMax = Duration.seconds(30)
     /// Within this time a dead link is noticed, and a question is answered or refused: long against
     /// a pause of the server (a fork, a slow command), short against what people wait for.

@@ -63,6 +63,11 @@ package enum RedisReply: Sendable, Hashable {
         return RedisOptions.Address(host: host, told: port)
     }
 
+    /// Codes of errors that say nothing but that the server is there, and can't do it now.
+    static let signsOfLife: Set<String> = [
+        "MISCONF", "OOM", "LOADING", "BUSY", "NOREPLICAS", "MASTERDOWN",
+    ]
+
     /// The code of an error: `NOSCRIPT`, `OOM`, …
     package var errorCode: String? {
         guard case .error(let text) = self else { return nil }

@@ -24,7 +24,7 @@
 enum RedisScript: String, Sendable, Hashable, CaseIterable {
     case append, replace, record, remove, read, disown
     case look, view, page, changes, message, head, listed, people
-    case forget, claim, disconnect, disconnects
+    case forget, claim, disconnect, disconnects, expiring
 
     /// Scripts that begin with `#!lua` are refused as a whole while the server is out of memory, a
     /// replica, or can't write its file; those without would stop half-way.
@@ -48,6 +48,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         case .claim: "#!lua\n" + Self.claimBody
         case .disconnect: "#!lua flags=allow-oom\n" + Self.disconnectBody
         case .disconnects: Self.reading + Self.disconnectsBody
+        case .expiring: Self.expiringBody
         }
     }
 
@@ -57,7 +58,8 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         case .append, .replace, .record, .remove, .read, .disown, .forget, .claim,
             .disconnect:
             true
-        case .look, .view, .page, .changes, .message, .head, .listed, .people, .disconnects:
+        case .look, .view, .page, .changes, .message, .head, .listed, .people, .disconnects,
+            .expiring:
             false
         }
     }

@@ -19,8 +19,8 @@ struct RedisSession {
     let connection: RedisConnection
     let identity: RedisIdentity
     let digests: [RedisScript: [UInt8]]
-    /// Whether the server throws data away when its memory is full.
-    let evicts: Bool
+    /// What the server says of its memory and its keys.
+    let info: RedisInfo
 
     /// - Parameters:
     ///   - origin: the name of the key of the random id.
@@ -52,9 +52,10 @@ struct RedisSession {
         try Self.checkMode(server, options, address)
         let origin = Array("\(options.prefix)\(key)".utf8)
         let chosen = try ask([
-            .words("SELECT", "\(options.database)"), .words("INFO", "replication", "memory"),
+            .words("SELECT", "\(options.database)"),
+            .words("INFO", "replication", "memory", "keyspace"),
         ])
-        let info = RedisInfo(chosen[1])
+        info = RedisInfo(chosen[1])
         guard info["role"] == "master" else {
             throw RedisError(
                 .notMaster, doing: "use", on: "\(address)", seen: "a replica",
@@ -71,7 +72,6 @@ struct RedisSession {
         var digests: [RedisScript: [UInt8]] = [:]
         for (script, reply) in zip(scripts, replies.dropFirst(2)) { digests[script] = reply.bytes }
         self.digests = digests
-        evicts = info["maxmemory"] != "0" && info["maxmemory_policy"] != "noeviction"
     }
 
     /// A node of a cluster has but a part of the keys, and says so only when asked for another.

@@ -10,6 +10,33 @@ final class Generations: Sendable {
 /// What is wrong now, by what it is wrong with, for health and for a log that says it once.
 final class Troubles: Sendable {
     private let all = Mutex<[String: String]>([:])
+    private let seen = Mutex(UpstreamFaults())
+    private let refusing = Atomic(false)
+
+    /// What is counted.
+    var faults: UpstreamFaults { seen.withLock { $0 } }
+
+    func gave(_ reason: NewEpochReason) {
+        seen.withLock { $0.newEpochs[reason, default: 0] += 1 }
+    }
+
+    /// The server did not take a write.
+    func refused(_ kind: RefusedWrite) {
+        seen.withLock { $0.refusedWrites[kind, default: 0] += 1 }
+        // What is so of the server, and not of the one who asks or of what is asked for.
+        if [.oom, .misconf, .noreplicas].contains(kind) {
+            refusing.store(true, ordering: .relaxed)
+        }
+    }
+
+    /// Whether the server takes no writes, as far as is known.
+    var isRefusing: Bool { refusing.load(ordering: .relaxed) }
+
+    /// The server takes writes.
+    func takesWrites() {
+        refusing.store(false, ordering: .relaxed)
+        _ = note("writes", nil)
+    }
 
     /// Keeps what is wrong (nil: nothing is). Whether that is news.
     func note(_ what: String, _ trouble: String?) -> Bool {
@@ -36,7 +63,13 @@ final class Standing: Sendable {
         /// Whether both links were at the same data in this generation.
         var wasWhole = false
         var heardAt: ContinuousClock.Instant?
+        /// When each link came up last.
+        var feedUpAt: ContinuousClock.Instant?
+        var commandsUpAt: ContinuousClock.Instant?
     }
+
+    /// One of the two links.
+    enum Link { case feed, commands }
 
     private let generations: Generations
     private let troubles: Troubles
@@ -77,6 +110,7 @@ final class Standing: Sendable {
         let generation = generations.next()
         state.withLock {
             $0.feed = identity
+            $0.feedUpAt = .now
             $0.generation = generation
             $0.wasWhole = $0.commands == identity
         }
@@ -95,6 +129,7 @@ final class Standing: Sendable {
     /// - Parameter askedAt: before it was asked.
     func confirmed(_ identity: RedisIdentity, askedAt: ContinuousClock.Instant) {
         state.withLock {
+            if $0.commands == nil { $0.commandsUpAt = .now }
             $0.commands = identity
             $0.confirmedAt = askedAt
             if $0.feed == identity { $0.wasWhole = true }
@@ -108,6 +143,18 @@ final class Standing: Sendable {
             if isDemoted { $0.confirmedAt = nil }
         }
     }
+
+    /// Whether the other link has come up since this one tried: the server is there.
+    func hasUp(besides link: Link, since tried: ContinuousClock.Instant) -> Bool {
+        let upAt = state.withLock { link == .feed ? $0.commandsUpAt : $0.feedUpAt }
+        return upAt.map { $0 > tried } ?? false
+    }
+
+    /// Whether the server takes no writes, as far as is known.
+    var refusesWrites: Bool { troubles.isRefusing }
+
+    /// The server takes writes again.
+    func takesWrites() { troubles.takesWrites() }
 
     /// Keeps, for health, what keeps a link from being up (nil: nothing). Whether it is news.
     func note(_ link: String, _ trouble: String?) -> Bool {
