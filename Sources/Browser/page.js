@@ -16,6 +16,7 @@ import { UnsentTexts } from './components/unsent.js';
 import {
   CloseCode, Connection, Conversation, ConversationList, MessageStore,
 } from './gapless.js';
+import { Outbox } from './outbox.js';
 
 /** So many conversations keep what they hold, to be resumed instead of read again. */
 const KEPT = 12;
@@ -68,7 +69,9 @@ const connection = new Connection({
   credentials,
 });
 const list = new ConversationList(connection, { store });
-const unsent = new UnsentTexts();
+const unsent = new UnsentTexts(user);
+/** What was written and not confirmed, whatever conversation is open. */
+const outbox = Outbox.of(connection, store);
 const health = new Health(connection);
 
 /** What was open lately, newest last. @type {Map<string, Conversation>} */
@@ -133,12 +136,21 @@ async function create() {
   if (created) navigate(created.id);
 }
 
+/**
+ * What one user held and wrote is nobody else's to see, or to send.
+ *
+ * @param {string} name
+ */
+async function forget(name) {
+  UnsentTexts.erase(name);
+  await MessageStore.erase(name);
+}
+
 async function changeUser() {
   const user = connection.user ?? undefined;
   const chosen = await signIn({ user, mayCancel: true });
   if (!chosen || ('user' in chosen && chosen.user === user)) return;
-  // What one user held is nobody else's to see.
-  if (user !== undefined) await MessageStore.erase(user);
+  if (user !== undefined) await forget(user);
   rememberIdentity(chosen);
   location.assign(location.pathname);
 }
@@ -163,7 +175,7 @@ async function askAgain() {
 async function leaveTo(name) {
   const before = user ?? connection.user;
   rememberUser(identity, name);
-  if (before !== null) await MessageStore.erase(before);
+  if (before !== null) await forget(before);
   location.reload();
 }
 
@@ -184,6 +196,11 @@ async function start() {
   }
   list.changed.listen(drawTitle);
   connection.changed.listen(() => { askAgain(); });
+  addEventListener('pagehide', () => shown?.view.keepText());
+  addEventListener('beforeunload', (event) => {
+    // It is kept and sent later, but only if this page is opened again.
+    if (outbox.all.some(({ state }) => state === 'sending')) event.preventDefault();
+  });
   addEventListener('popstate', () => show(named()));
   addEventListener('online', () => connection.wake());
   addEventListener('offline', () => connection.cut());

@@ -39,7 +39,8 @@ class PhoneTests(BrowserTestCase):
         # Of very different heights, so that what is not drawn is guessed wrong.
         self.gateway.say(
             self.room, "bob",
-            *("\n".join(f"{n}.{line}" for line in range(1 + n % 40)) for n in range(1500)), "Newest")
+            *("\n".join(f"{n}.{line}" for line in range(1 + n % 40)) for n in range(1500)),
+            "Newest")
         alice = self.open("alice", self.room)
         expect(alice.message("Newest")).to_be_in_viewport()
         for share in (0, 0.5):

@@ -3,6 +3,8 @@ import { replyTo, shortened } from './quote.js';
 
 /** @import { Message } from '../types.js' */
 
+/** What begins a message that tells what its author does. */
+const ACT = /^\/me\s+(?=\S)/u;
 const SEND = 'M4 10h11M10.5 5.5L15 10l-4.5 4.5';
 
 /**
@@ -131,11 +133,13 @@ export class Composer {
     if (document.activeElement === this.send) this.box.focus();
     const editing = this.#editing;
     if (editing === null) {
-      const metadata = this.#answered ? replyTo(this.#answered) : undefined;
+      const act = ACT.exec(body);
+      const answer = this.#answered && replyTo(this.#answered);
+      const metadata = answer || act ? { ...answer, ...(act && { emote: true }) } : undefined;
       this.#answered = null;
       this.#drawNote('');
       this.#fill('');
-      this.#onSend(body, metadata);
+      this.#onSend(act ? body.slice(act[0].length) : body, metadata);
     } else {
       this.#endEdit();
       if (body !== editing.body) this.#onEdit(editing, body);

@@ -1,3 +1,4 @@
+import { RequestError } from '../request-error.js';
 import { Composer } from './composer.js';
 import { confirmation } from './dialogs.js';
 import { element, icon, setText, soon } from './dom.js';
@@ -95,9 +96,12 @@ export class ConversationView {
     this.composer.focus();
   }
 
+  /** Keeps what is written here and not sent. */
+  keepText() { this.#unsent.keep(this.#conversation.id, this.composer.text); }
+
   /** Stops following the conversation; what is written there and not sent is kept. */
   dispose() {
-    this.#unsent.keep(this.#conversation.id, this.composer.text);
+    this.keepText();
     for (const stop of this.#stops) stop();
     this.messages.dispose();
     this.truth.dispose();
@@ -164,6 +168,8 @@ export class ConversationView {
     try {
       await action;
     } catch (error) {
+      // What is in conflict stands below its message, with what one can do about it.
+      if (RequestError.is(error, 'conflict')) return;
       const { message } = /** @type {Error} */ (error);
       const question = `The message was not ${what}: ${message}.`;
       await confirmation({ question, answer: 'OK', isOnly: true });

@@ -77,6 +77,7 @@ export class MessageList {
     this.#context = {
       user,
       nameOf: (id) => conversation.people.get(id)?.name ?? id,
+      editOf: (id) => conversation.edits.findLast((edit) => edit.id === id),
       filling: (gap) => conversation.filling(gap),
       onFill: (gap) => conversation.fill(gap, this.#isUpward ? 'newer' : 'older'),
       onReadFrom: (gap) => this.#readFrom(gap),

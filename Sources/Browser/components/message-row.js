@@ -20,6 +20,7 @@ import { isEmoji, linkedText } from './text.js';
  * @typedef {object} RowContext
  * @property {string | null} user
  * @property {(id: string) => string} nameOf  the display name of a user
+ * @property {(id: string) => Draft | undefined} editOf  a change of a message that is not confirmed
  * @property {(gap: Gap) => string} filling  `idle`, `busy`, or why it failed
  * @property {(gap: Gap) => void} onFill
  * @property {(gap: Gap) => void} onReadFrom  wants to read a gap from its oldest message on
@@ -61,10 +62,11 @@ export function rowSignature(row, context) {
       return `${state} ${error} ${isContinued} ${goesOn} ${quoteState(item.draft, context)}`;
     }
     default: {
-      const { author, rev } = item.message;
+      const { author, id, rev } = item.message;
       const state = `${rev} ${item.isHeld} ${item.canFold}`;
       const quote = quoteState(item.message, context);
-      return `${state} ${isContinued} ${goesOn} ${context.nameOf(author)} ${quote}`;
+      const edit = editState(context.editOf(id));
+      return `${state} ${isContinued} ${goesOn} ${context.nameOf(author)} ${quote} ${edit}`;
     }
   }
 }
@@ -161,7 +163,8 @@ function messageElement({ message, isHeld, canFold }, neighbours, context) {
   const speech = speechElement({
     author, name: context.nameOf(author), createdAt, isOwn, neighbours, isAct: isEmote(message),
     quote: !deleted && quoteOf(message, context), body,
-    more: !deleted && actionsElement(message, isOwn, context),
+    more: editElement(context.editOf(message.id), context)
+      ?? (!deleted && actionsElement(message, isOwn, context)),
     attributes: {
       // How many there are changes with each message; a feed may leave that open.
       'data-doubtful': !isHeld || undefined, 'aria-posinset': message.seq, 'aria-setsize': -1,
@@ -244,6 +247,33 @@ function draftElement({ id, body, metadata, createdAt, state, error }, neighbour
     body: element('p', bodyAttributes(body), ...linkedText(body), sending), more: failure,
     attributes: { 'data-state': state },
   });
+}
+
+/** @param {Draft | undefined} edit */
+function editState(edit) {
+  return edit === undefined ? '' : `${edit.kind} ${edit.state} ${edit.error} ${edit.body}`;
+}
+
+/**
+ * A change of a message that is not confirmed: it is not shown as said before it is.
+ *
+ * @param {Draft | undefined} edit
+ * @param {RowContext} context
+ */
+function editElement(edit, context) {
+  if (edit === undefined) return undefined;
+  const { id, kind, body, state, error } = edit;
+  const what = kind === 'delete' ? 'Your deletion' : 'Your change';
+  const text = kind === 'delete' ? '' : element('q', { dir: 'auto' }, body);
+  if (state === 'sending') {
+    return element('p', { class: 'change' }, `${what} is not sent yet. `, text);
+  }
+  const reason = state === 'conflict' ? 'the message was changed meanwhile' : error;
+  const again = state === 'conflict' ? 'Replace it' : 'Try again';
+  return element('p', { class: 'change failure', role: 'alert' },
+    `${what} was not made: ${reason}. `, text, ' ',
+    linkButton(again, () => context.onResend(id)), ' · ',
+    linkButton('Discard', () => context.onDiscard(id)));
 }
 
 /**

@@ -1,0 +1,101 @@
+"""What a user wrote is not lost: over reloads, in other conversations, offline."""
+
+import unittest
+
+from browser import UNREACHABLE, BrowserTestCase
+from playwright.sync_api import expect
+
+
+#: Has the next edit answered as one of a value that is another one by now.
+REFUSE = """() => {
+  const { send } = WebSocket.prototype;
+  WebSocket.prototype.send = function (text) {
+    const { id, method } = JSON.parse(text);
+    if (method !== 'editMessage') {
+      send.call(this, text);
+      return;
+    }
+    WebSocket.prototype.send = send;
+    const error = { code: 'conflict', message: 'rev is 3', retry: 'never' };
+    setTimeout(() => this.onmessage({ data: JSON.stringify({ id, error }) }));
+  };
+}"""
+
+
+class UnsentTests(BrowserTestCase):
+    def setUp(self):
+        super().setUp()
+        self.expected = (UNREACHABLE, "Failed to load resource")
+
+    def test_what_was_written_offline_is_sent_from_wherever_the_user_is(self):
+        self.gateway.converse(f"{self.room} too", "alice")
+        alice, = self.open_room("alice")
+        alice.expect_live()
+        alice.lose_network()
+        alice.say("Written before I left")
+        expect(alice.messages).to_have_attribute("data-state", "sending")
+        alice.entry(f"{self.room} too").click()
+        alice.regain_network()
+        alice.expect_live()
+        expect(alice.entry(self.room).first).to_contain_text("Written before I left")
+        self.assertEqual(["Written before I left"], self.gateway.said(self.room))
+
+    def test_what_was_written_survives_a_reload_and_is_asked_about(self):
+        alice, = self.open_room("alice")
+        alice.expect_live()
+        self.gateway.suspend()
+        alice.say("Sent at last")
+        expect(alice.messages).to_have_attribute("data-state", "sending")
+        alice.box.press_sequentially("Half a thought")
+        # A page that is left with something unsent asks whether that is meant.
+        self.assertFalse(alice.page.evaluate(
+            "dispatchEvent(new Event('beforeunload', { cancelable: true }))"))
+        asked = []
+        alice.page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+        self.gateway.kill()
+        self.gateway.start()
+        alice.page.reload()
+        alice.expect_messages(["Sent at last"])
+        expect(alice.box).to_have_value("Half a thought")
+        alice.expect_live()
+        self.assertEqual(["Sent at last"], self.gateway.said(self.room))
+
+    def test_an_edit_made_offline_is_kept_and_made_later(self):
+        alice, _ = self.open_room("alice", "bob")
+        alice.say("Helo")
+        alice.expect_messages(["Helo"])
+        alice.lose_network()
+        alice.box.press("ArrowUp")
+        alice.say("Hello")
+        change = alice.page.locator(".change")
+        expect(change).to_contain_text("Your change is not sent yet.")
+        expect(change.locator("q")).to_have_text("Hello")
+        self.picture(alice, "edit-offline")
+        alice.regain_network()
+        alice.expect_messages(["Hello (edited)"])
+        expect(change).to_have_count(0)
+
+    def test_an_edit_of_what_was_changed_meanwhile_is_asked_about(self):
+        alice, _ = self.open_room("alice", "bob")
+        alice.say("Lunch at noon")
+        alice.expect_messages(["Lunch at noon"])
+        alice.page.evaluate(REFUSE)
+        alice.box.press("ArrowUp")
+        alice.say("Lunch at one")
+        change = alice.page.locator(".change")
+        expect(change).to_contain_text("the message was changed meanwhile")
+        expect(change.locator("q")).to_have_text("Lunch at one")
+        self.picture(alice, "edit-conflict")
+        change.get_by_role("button", name="Replace it").click()
+        alice.expect_messages(["Lunch at one (edited)"])
+        expect(change).to_have_count(0)
+
+    def test_what_one_does_is_written_with_a_slash(self):
+        alice, bob = self.open_room("alice", "bob")
+        alice.say("/me waves")
+        expect(bob.messages.first.locator(".body")).to_contain_text("alice waves")
+        expect(bob.messages.first).to_have_attribute("data-emote", "true")
+
+
+if __name__ == "__main__":
+    unittest.main()
