@@ -46,6 +46,17 @@ export class ConversationListView {
     this.#unsent = unsent;
     this.#health = health;
     this.#onSelect = onSelect;
+    this.filter = element('input', {
+      type: 'search', class: 'filter', 'aria-label': 'Filter conversations',
+      placeholder: 'Filter conversations (Ctrl+K)', oninput: () => this.#draw(),
+      onkeydown: (/** @type {KeyboardEvent} */ event) => this.#filterKey(event),
+    });
+    addEventListener('keydown', (event) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      this.filter.focus();
+      this.filter.select();
+    });
     this.items = element('ul', { class: 'conversations', role: 'list' });
     this.empty = element('p', { class: 'empty' });
     this.scroller = element('div', {
@@ -62,7 +73,7 @@ export class ConversationListView {
           type: 'button', class: 'round', title: 'New conversation',
           'aria-label': 'New conversation', onclick: onCreate,
         }, icon(PLUS))),
-      this.scroller,
+      this.filter, this.scroller,
     ];
     for (const { changed } of [list, unsent, health]) changed.listen(this.#scheduleDraw);
     this.#draw();
@@ -80,7 +91,8 @@ export class ConversationListView {
   }
 
   #draw() {
-    const { records, isLoaded } = this.#list;
+    const { records: all, isLoaded } = this.#list;
+    const records = this.#filtered(all);
     const kept = new Set(records.map(({ id }) => id));
     for (const id of this.#entries.keys()) {
       if (!kept.has(id)) this.#entries.delete(id);
@@ -93,6 +105,12 @@ export class ConversationListView {
       selected.link.scrollIntoView({ block: 'nearest' });
     }
     this.empty.hidden = records.length > 0;
+    if (all.length > records.length) {
+      const rest = this.#list.hasMore ? ' Those that are not loaded yet were not looked at.' : '';
+      this.empty.hidden = records.length > 0 && rest === '';
+      setText(this.empty, `${records.length === 0 ? 'None is called that.' : ''}${rest}`.trim());
+      return;
+    }
     setText(this.empty, isLoaded ? 'No conversations yet. Begin one with the plus above.'
       : this.#health.reason === '' ? 'Loading…' : `Not loaded yet: ${this.#health.reason}.`);
   }
@@ -110,6 +128,35 @@ export class ConversationListView {
       unsent: isSelected ? '' : this.#unsent.text(record.id),
     });
     return entry;
+  }
+
+  /**
+   * Those whose name, or id, holds what stands in the filter.
+   *
+   * @param {ConversationRecord[]} records
+   */
+  #filtered(records) {
+    const text = this.filter.value.trim().toLowerCase();
+    if (text === '') return records;
+    const { user } = this.#connection;
+    return records.filter((record) => (
+      `${conversationName(record, record.id, user)} ${record.id}`.toLowerCase().includes(text)
+    ));
+  }
+
+  /** @param {KeyboardEvent} event */
+  #filterKey(event) {
+    if (event.key === 'Enter') {
+      this.items.querySelector('a')?.click();
+    } else if (event.key === 'ArrowDown') {
+      event.preventDefault();
+      this.items.querySelector('a')?.focus();
+      return;
+    } else if (event.key !== 'Escape') {
+      return;
+    }
+    this.filter.value = '';
+    this.#draw();
   }
 
   #loadMore() {

@@ -2,8 +2,10 @@ import { RequestError } from '../request-error.js';
 import { Composer } from './composer.js';
 import { confirmation } from './dialogs.js';
 import { element, icon, setText, soon } from './dom.js';
+import { FindPanel } from './find-panel.js';
 import { MessageList } from './message-list.js';
 import { conversationName, listNames } from './people.js';
+import { showPeople } from './people-dialog.js';
 import { TruthPanel } from './truth-panel.js';
 
 /** @import { Connection } from '../connection.js' */
@@ -14,6 +16,7 @@ import { TruthPanel } from './truth-panel.js';
 /** @import { UnsentTexts } from './unsent.js' */
 
 const BACK = 'M12.5 4.5L7 10l5.5 5.5';
+const GLASS = 'M13 13l4 4M14.5 9a5.5 5.5 0 1 1-11 0 5.5 5.5 0 0 1 11 0z';
 const STRETCHES = 'M3 7h14M3 13h5M12 13h5';
 
 /**
@@ -69,8 +72,16 @@ export class ConversationView {
       title: 'What this page holds', 'aria-expanded': 'false', 'aria-controls': 'truth',
       onclick: () => this.#toggleTruth(),
     }, icon(STRETCHES));
+    this.find = new FindPanel({ conversation, onShow: (seq) => this.messages.reveal(seq) });
+    this.findButton = element('button', {
+      type: 'button', class: 'round', 'aria-label': 'Search', title: 'Search',
+      'aria-expanded': 'false', 'aria-controls': 'find', onclick: () => this.#toggleFind(),
+    }, icon(GLASS));
     this.title = element('h2', {});
-    this.subtitle = element('p', {});
+    this.subtitle = element('button', {
+      type: 'button', class: 'people-button', title: 'People',
+      onclick: () => this.#showPeople(onBack),
+    });
     this.notice = element('div', { class: 'notice', role: 'status', hidden: true });
     this.typing = element('div', { class: 'typing', 'aria-live': 'polite' });
     /** What to put on the page. */
@@ -79,8 +90,10 @@ export class ConversationView {
         element('button', {
           type: 'button', class: 'round back', 'aria-label': 'All conversations', onclick: onBack,
         }, icon(BACK)),
-        element('div', { class: 'name' }, this.title, this.subtitle), this.truthButton),
-      this.truth.element, this.notice, this.messages.element, this.typing, this.composer.element,
+        element('div', { class: 'name' }, this.title, this.subtitle), this.findButton,
+        this.truthButton),
+      this.find.element, this.truth.element, this.notice, this.messages.element, this.typing,
+      this.composer.element,
     ];
     this.#stops = [conversation, list].map(({ changed }) => changed.listen(this.#scheduleDraw));
     // At once: the banner takes its room from the messages, which then hold their place.
@@ -110,6 +123,17 @@ export class ConversationView {
   #toggleTruth() {
     this.truth.isShown = !this.truth.isShown;
     this.truthButton.setAttribute('aria-expanded', String(this.truth.isShown));
+  }
+
+  #toggleFind() {
+    this.find.isShown = !this.find.isShown;
+    this.findButton.setAttribute('aria-expanded', String(this.find.isShown));
+  }
+
+  /** @param {() => void} onLeft */
+  #showPeople(onLeft) {
+    const record = this.#conversation.record ?? this.#list.record(this.#conversation.id);
+    if (record) showPeople({ connection: this.#connection, record, onLeft });
   }
 
   /** @param {string} id */
@@ -192,7 +216,8 @@ export class ConversationView {
 function peopleText(count, people) {
   const total = count ?? people?.length;
   if (total === undefined) return '';
-  return people && total <= 5 ? listNames(people, 5) : `${total} people`;
+  // Events tell how many there are now, and not who.
+  return people?.length === total && total <= 5 ? listNames(people, 5) : `${total} people`;
 }
 
 /** @param {string[]} users */
