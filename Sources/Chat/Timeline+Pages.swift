@@ -53,6 +53,10 @@ extension Timeline {
         return commit(edits)
     }
 
+    /// Whether a page that is asked from this message can be joined to the list: it is shown, or
+    /// its place is held.
+    public func shows(_ anchor: Page.Anchor) -> Bool { place(of: anchor) != nil }
+
     // MARK: What a page proves
 
     /// What a page proves, or nil where it has lost its place.

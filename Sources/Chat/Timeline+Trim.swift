@@ -17,10 +17,13 @@ extension Timeline {
     /// the part `focus` from the oldest end, the rest from the newest.
     ///
     /// - Parameter focus: where the view stands, from 0 (the oldest message) to 1 (the newest).
+    ///   What lies beyond counts as the nearer of the two; what is no number, as 1, since that
+    ///   leaves the newest messages.
     public mutating func trim(to count: Int, focus: Double) -> Changes {
         let excess = entries.count - max(count, 0)
         guard excess > 0 else { return Changes() }
-        let older = min(excess, max(0, Int(focus * Double(excess))))
+        let place = focus.isNaN ? 1 : min(1, max(0, focus))
+        let older = min(excess, Int(place * Double(excess)))
         var edits = Edits()
         trim(from: entries.count - (excess - older), to: entries.count, &edits)
         trim(from: 0, to: older, &edits)

@@ -126,6 +126,9 @@ extension Timeline {
     /// The message at an index, 0 being the oldest.
     public subscript(index: Int) -> Message { entries[index].message }
 
+    /// The index of the first message at a place or above it, unsent ones with them.
+    public func firstIndex(from seq: Int) -> Int { firstIndex(behind: .number(seq)) }
+
     /// Whether the message at an index is held; if not, it is only shown and may be outdated.
     public func isHeld(at index: Int) -> Bool { entries[index].isHeld }
 
@@ -163,17 +166,33 @@ extension Timeline {
         }
     }
 
-    /// The holes between the runs, and the one between the newest run and the end where the list
-    /// follows it, oldest first.
+    /// The holes between the runs, the one between the newest run and the end where the list
+    /// follows it, and those up to messages that are only shown beyond the runs; oldest first. So
+    /// between two rows that are no neighbours in a numbered log there is always a gap.
     public var gaps: [Gap] {
         var bounds = zip(covered.list, covered.list.dropFirst()).map { ($0.high, $1.low) }
-        if followsEnd, let high = covered.high ?? (isLoaded ? floor : nil), high < end {
-            bounds.append((high, end))
+        let shown = shownEnds
+        if let low = covered.low, let shown, shown.low < low {
+            bounds.insert((shown.low, low), at: 0)
+        }
+        let floor: Spans.Cut? = isLoaded ? floor : nil
+        if let high = covered.high ?? (followsEnd ? floor : shown?.low) {
+            let known = followsEnd ? max(high, end) : high
+            let top = max(known, shown?.high ?? known)
+            if high < top { bounds.append((high, top)) }
         }
         return bounds.map { low, high in
             let from = firstIndex(behind: low)
             return Gap(items: from..<max(from, firstIndex(behind: high)), low, high, numbering)
         }
+    }
+
+    /// Where the messages of a numbered list begin and end that have a place.
+    private var shownEnds: (low: Spans.Cut, high: Spans.Cut)? {
+        guard numbering != .unnumbered, entries.count > 0, let newest = newestLoaded,
+            hasPlace(entries[0].place)
+        else { return nil }
+        return (.before(entries[0].place), .behind(newest))
     }
 
     /// The index of the first entry that lies behind a cut.

@@ -118,6 +118,13 @@ extension ChatClient {
         return draft.id
     }
 
+    /// The same, with the names of the objects for views.
+    /// - Returns: The id under which it is sent.
+    @discardableResult
+    public func send(conversation: String, body: String?, metadata: RawJSON? = nil) -> String {
+        send(body, to: conversation, metadata: metadata)
+    }
+
     /// Tries a draft again that failed.
     public func retry(_ draft: String, in conversation: String) {
         runner.post { $0.perform { session, _ in session.retry(draft, of: conversation) } }

@@ -34,6 +34,13 @@ public protocol ChatDataSourceDelegateProtocol: AnyObject {
     /// The items are others.
     func chatDataSourceDidUpdate(
         _ chatDataSource: any ChatDataSourceProtocol, updateType: UpdateType)
+    /// The conversation can't be followed any more, and why.
+    func chatDataSourceDidEnd(reason: Ending)
+}
+
+extension ChatDataSourceDelegateProtocol {
+    /// Does nothing.
+    public func chatDataSourceDidEnd(reason: Ending) {}
 }
 
 /// The items of a chat view, which asks for more as it is scrolled.
@@ -75,7 +82,8 @@ public final class MessageItem: ChatItemProtocol {
     /// Whether it is the present value; if not, it is from a cache, or not sent yet.
     public let isHeld: Bool
 
-    init(_ message: Message, isHeld: Bool) {
+    /// A row for a message.
+    public init(_ message: Message, isHeld: Bool) {
         uid = message.id
         type = message.isDeleted ? Self.types.deleted : Self.types.message
         self.message = message
@@ -92,22 +100,28 @@ public final class ChatDataSource: ChatDataSourceProtocol {
     /// Who is told.
     public weak var delegate: (any ChatDataSourceDelegateProtocol)?
 
-    private let feed: ConversationFeed
+    let feed: ConversationFeed
     private var hasItems = false
-    private var isSynced = false
+    private(set) var isSynced = false
     private var isPreviousWanted = false
+    private var isNextWanted = false
 
     /// A data source that begins to follow the conversation at once.
     public init(_ client: ChatClient, conversation: String, reader: String? = nil) {
         feed = ConversationFeed(client, conversation, reader: reader, opening: 50)
-        feed.onUpdate = { [weak self] in self?.updated($0, $2) }
+        feed.onUpdate = { [weak self] in self?.updated($0, $1, $2) }
         feed.start()
     }
 
     /// Whether there are newer messages than the newest loaded, or holes below it.
-    public var hasMoreNext: Bool { feed.window.timeline.hasMore.after }
+    public var hasMoreNext: Bool { feed.window.hasMore.after }
     /// Whether there are older messages than the oldest loaded.
-    public var hasMorePrevious: Bool { feed.window.timeline.hasMore.before }
+    public var hasMorePrevious: Bool { feed.window.hasMore.before }
+    /// The holes below the newest message: before which item, and how many messages are missing if
+    /// that is known. Between two items that are no neighbours in the log there always is one.
+    public var gaps: [Timeline.Gap] { feed.window.gaps }
+    /// Why the conversation can't be followed any more; nil while it can.
+    public var ending: Ending? { feed.ending }
 
     /// The messages, oldest first.
     /// - Complexity: O(n)
@@ -116,16 +130,17 @@ public final class ChatDataSource: ChatDataSourceProtocol {
         return timeline.items.enumerated().map { MessageItem($1, isHeld: timeline.isHeld(at: $0)) }
     }
 
-    /// Loads newer messages, or what is missing at the newest end.
+    /// Loads newer messages, and what is missing below them, the oldest first; as soon as there is
+    /// a session to ask.
     public func loadNext() {
-        let end = feed.window.timeline.count
-        if !feed.fetchNewer(limit: pageSize) { feed.fillGap(near: end..<end, limit: pageSize) }
+        isNextWanted = !feed.window.isLive
+        feed.load(.down(nil), limit: pageSize)
     }
 
     /// Loads older messages, as soon as there is a session to ask.
     public func loadPrevious() {
         isPreviousWanted = !feed.window.isLive
-        feed.fetchOlder(limit: pageSize)
+        feed.load(.up(feed.places(of: 0..<min(1, feed.window.timeline.count))), limit: pageSize)
     }
 
     /// Takes messages out that are far from the view, and tells the delegate.
@@ -142,21 +157,37 @@ public final class ChatDataSource: ChatDataSourceProtocol {
         if didAdjust { tell(.messageCountReduction) }
     }
 
-    private func updated(_ update: ConversationUpdate, _ effect: MessageWindow.Effect) {
+    private func updated(
+        _ update: ConversationUpdate, _ before: MessageWindow, _ effect: MessageWindow.Effect
+    ) {
         let first = !hasItems && feed.window.timeline.isLoaded
         switch update {
         case .began where first, .resumed where first:
             hasItems = true
             tell(.firstLoad)
-        case .began, .forgotten: tell(.reload)
         case .page(_, .success): tell(.pagination)
         case .resumed where !isSynced: tell(.firstSync)
-        default: if !effect.isEmpty { tell(.normal) }
+        default:
+            if effect.isReload {
+                tell(.reload)
+            } else if !effect.isEmpty || before.gaps != feed.window.gaps {
+                tell(.normal)
+            }
         }
         if case .live(true) = update {
             isSynced = true
+            catchUp()
             if isPreviousWanted { loadPrevious() }
+            if isNextWanted { loadNext() }
         }
+        if case .ended(let reason) = update { delegate?.chatDataSourceDidEnd(reason: reason) }
+    }
+
+    /// After an outage, what is next to the last message from before it is loaded.
+    private func catchUp() {
+        guard let held = feed.heldBefore else { return }
+        feed.forgetHeldBefore()
+        if feed.window.timeline.followsEnd { feed.load(.banner(held), limit: pageSize) }
     }
 
     private func tell(_ type: UpdateType) {

@@ -2,7 +2,8 @@ import ClientCore
 import Wire
 
 /// What the objects for views stand on: a window that follows a conversation's subscription, on the
-/// main actor, and asks for pages. It says which places it looks at, so that the client keeps them.
+/// main actor, and asks for pages by the one rule for loading (`nextLoad`). It says which places it
+/// looks at, so that the client keeps them.
 @MainActor
 final class ConversationFeed {
     /// Where a page is asked for.
@@ -10,16 +11,38 @@ final class ConversationFeed {
         case initial, older, newer, gap
     }
 
+    /// More is fetched when fewer rows than this lie between the view and what is missing.
+    static let preload = 50
+    /// So long after it failed, a load is not asked for again by itself.
+    private static let patience = Duration.seconds(2)
+
     let client: ChatClient
     let conversation: String
     private(set) var window: MessageWindow
-    /// The indices that the view shows.
-    var visible: Range<Int>?
     /// Called with each update, the window as it was before, and what a view has to do.
     var onUpdate: ((ConversationUpdate, MessageWindow, MessageWindow.Effect) -> Void)?
     /// Changes an update before the window takes it; nil leaves it out.
     var filter: ((ConversationUpdate) -> ConversationUpdate?)?
     private(set) var underWay: [Place: Int] = [:]
+    /// Why the subscription has ended for good; nil while it lasts.
+    private(set) var ending: Ending?
+    /// How many pages were asked for.
+    private(set) var requestCount = 0
+    /// The newest place held when the connection was lost, or the view left; nil once a face has
+    /// seen to it.
+    private(set) var heldBefore: Int?
+    /// Whether the view moved to older messages lately.
+    private(set) var isUpward = true
+    /// The ends of what the view shows: indices change, messages stay.
+    private var seen: (first: String, last: String)?
+    /// The rows that the view wants to show, before there are any.
+    private var wanted: Range<Int>?
+    /// What is shown again if a jump fails.
+    private var parked: MessageWindow?
+    /// What brought nothing when it was asked for, and until when that is so; nil for as long as
+    /// nothing else changes.
+    private var spent: [Load: ContinuousClock.Instant?] = [:]
+    private var asked: [Int: Load] = [:]
     private var number: ListenerNumber?
     private var task: Task<Void, Never>?
     private var reported = Coverage()
@@ -37,12 +60,17 @@ final class ConversationFeed {
     /// Follows the conversation until `stop`.
     func start() {
         guard task == nil else { return }
+        ending = nil
         let conversation = conversation
         let (updates, number) = client.listening(
             { $0.listen($1, to: conversation) }, { $0.endListening($1, to: conversation) })
         self.number = number
         task = Task { [weak self] in
-            for await update in updates { self?.take(update) }
+            for await update in updates {
+                // One that was on its way when the view left is not for whoever comes back.
+                guard let self, self.number === number else { return }
+                self.take(update)
+            }
         }
     }
 
@@ -51,32 +79,10 @@ final class ConversationFeed {
         task?.cancel()
         task = nil
         number = nil
-        underWay = [:]
         reported = []
+        giveUpJump()
         if window.isLive { take(.live(false)) }
-    }
-
-    /// Asks for a page, unless one is under way at that place.
-    /// - Returns: whether it was asked for.
-    @discardableResult
-    func fetch(_ place: Place, _ kind: Timeline.Page.Kind, _ page: PageRequest) -> Bool {
-        guard underWay[place] == nil, window.isLive else { return false }
-        let token = PageToken.next()
-        underWay[place] = token
-        window.ask(kind, as: token)
-        let conversation = conversation
-        client.runner.post { runner in
-            runner.perform { session, _ in session.fetch(conversation, page, token: token) }
-        }
-        return true
-    }
-
-    /// Forgets what the window shows, to begin elsewhere.
-    func clear() {
-        let before = window
         underWay = [:]
-        let effect = window.clear()
-        onUpdate?(.forgotten, before, effect)
     }
 
     /// Changes the window itself.
@@ -88,19 +94,49 @@ final class ConversationFeed {
     func take(_ update: ConversationUpdate) {
         guard let update = filter.map({ $0(update) }) ?? update else { return }
         let before = window
-        let effect = window.take(update, visible: visible)
+        var effect = window.take(update, visible: visible)
+        _ = parked?.take(update)
         switch update {
-        case .page(let token, _) where !window.awaits(token):
-            underWay = underWay.filter { $0.value != token }
-        case .began, .forgotten, .live(false): underWay = [:]
+        case .page(let token, let result): pageCame(token, result, before, &effect)
+        case .began, .forgotten:
+            underWay = [:]
+            spent = [:]
+            parked = nil
+        case .live(let isLive):
+            spent = [:]
+            if !isLive {
+                underWay = [:]
+                heldBefore = heldBefore ?? before.timeline.coverage.last
+            }
+        case .ended(let reason): ending = reason
+        case .open: spent = [:]
         default: break
         }
         report()
         onUpdate?(update, before, effect)
     }
 
+    private func pageCame(
+        _ token: Int, _ result: Result<MessagesFrame, ClientError>, _ before: MessageWindow,
+        _ effect: inout MessageWindow.Effect
+    ) {
+        guard !window.awaits(token), underWay.values.contains(token) else { return }
+        let isJump = underWay[.initial] == token
+        underWay = underWay.filter { $0.value != token }
+        let load = asked.removeValue(forKey: token)
+        if isJump {
+            if case .success = result { parked = nil } else { effect.isReload = giveUpJump() }
+        } else if let load, window.timeline.coverage == before.timeline.coverage {
+            switch result {
+            case .failure(.disconnected): break
+            case .failure: spent[load] = ContinuousClock.now + Self.patience
+            case .success: spent[load] = .some(nil)
+            }
+        }
+    }
+
     private func report() {
-        let places = window.timeline.coverage
+        let places = window.timeline.coverage.union(parked?.timeline.coverage ?? [])
         guard let number, places != reported else { return }
         reported = places
         let conversation = conversation
@@ -109,41 +145,138 @@ final class ConversationFeed {
         }
     }
 
-    // MARK: Where pages lie
+    /// A face has seen to what was missed.
+    func forgetHeldBefore() { heldBefore = nil }
 
-    /// Asks for what is older than the window.
-    @discardableResult
-    func fetchOlder(limit: Int) -> Bool {
-        guard window.timeline.hasMore.before, let low = window.timeline.coverage.first else {
+    // MARK: What the view shows
+
+    /// The indices that the view shows; nil if it never said, or none of that is there any more.
+    var visible: Range<Int>? {
+        let count = window.timeline.count
+        guard let seen else {
+            let rows = wanted?.clamped(to: 0..<count)
+            return rows?.isEmpty == false ? rows : nil
+        }
+        guard let first = window.timeline.index(of: seen.first),
+            let last = window.timeline.index(of: seen.last), first <= last
+        else { return nil }
+        return first..<last + 1
+    }
+
+    /// The view shows these messages now.
+    func show(first: Int, last: Int) {
+        let timeline = window.timeline
+        wanted = first..<last + 1
+        seen = last < timeline.count ? seen : nil
+        guard last < timeline.count else { return }
+        if let old = seen.flatMap({ timeline.index(of: $0.first) }), old != first {
+            isUpward = first < old
+        }
+        seen = (timeline[first].id, timeline[last].id)
+    }
+
+    // MARK: Loading
+
+    /// Asks for a page, unless one is under way at that place.
+    /// - Returns: whether it was asked for.
+    private func fetch(
+        _ place: Place, _ kind: Timeline.Page.Kind, _ page: PageRequest, _ load: Load? = nil
+    ) -> Bool {
+        // Nothing is asked beside a jump: what is there then is not what the answer belongs to.
+        guard underWay[place] == nil, underWay[.initial] == nil, window.isLive, ending == nil else {
             return false
         }
-        return fetch(.older, .before(.seq(low)), PageRequest(before: .seq(low), limit: limit))
-    }
-
-    /// Asks for what is newer than a window that does not follow the end.
-    @discardableResult
-    func fetchNewer(limit: Int) -> Bool {
-        guard window.timeline.hasMore.after, !window.timeline.followsEnd,
-            let high = window.timeline.coverage.last
-        else { return false }
-        let page = PageRequest(after: .seq(high), limit: limit, order: .asc)
-        return fetch(.newer, .after(.seq(high)), page)
-    }
-
-    /// Asks for the newer end of the newest gap that touches these indices.
-    @discardableResult
-    func fillGap(near indices: Range<Int>, limit: Int) -> Bool {
-        let gap = window.timeline.gaps.last {
-            $0.items.lowerBound <= indices.upperBound && $0.items.upperBound >= indices.lowerBound
+        let token = PageToken.next()
+        underWay[place] = token
+        asked[token] = load
+        requestCount += 1
+        window.ask(kind, as: token)
+        let conversation = conversation
+        client.runner.post { runner in
+            runner.perform { session, _ in session.fetch(conversation, page, token: token) }
         }
-        guard let places = gap?.places else { return false }
+        return true
+    }
+
+    /// Clears the window and opens it anew around a place. What was there comes back if that fails.
+    /// - Returns: false if there is nobody to ask; then everything stays.
+    func jump(to anchor: Anchor, limit: Int) -> Bool {
+        guard window.isLive, ending == nil else { return false }
+        if parked == nil { parked = window }
+        underWay = [:]
+        spent = [:]
+        let before = window
+        let effect = window.clear()
+        onUpdate?(.forgotten, before, effect)
+        return fetch(.initial, .initial, PageRequest(around: anchor, limit: limit))
+    }
+
+    /// - Returns: whether there was one, so that what was there before is shown again.
+    @discardableResult
+    private func giveUpJump() -> Bool {
+        guard let parked else { return false }
+        window = parked
+        self.parked = nil
+        return true
+    }
+
+    /// Asks for what the view needs next, first in the direction in which it moves, as far as that
+    /// is near. What was asked for in vain is left out: a layout is no reason to ask again.
+    @discardableResult
+    func loadNear(limit: Int) -> Bool {
+        guard let visible, let places = places(of: visible) else { return false }
+        let wants: [LoadWant] = [.up(places), .down(places)]
+        var isLoading = false
+        for want in isUpward ? wants : wants.reversed() {
+            guard let load = nextLoad(for: want, in: window.known), isNear(load, to: visible),
+                mayBring(load)
+            else { continue }
+            isLoading = self.load(load, limit: limit) || isLoading
+        }
+        return isLoading
+    }
+
+    private func mayBring(_ load: Load) -> Bool {
+        guard let end = spent[load] else { return true }
+        return end.map { ContinuousClock.now >= $0 } ?? false
+    }
+
+    /// Asks for what somebody wants, also if it came to nothing before.
+    @discardableResult
+    func load(_ want: LoadWant, limit: Int) -> Bool {
+        nextLoad(for: want, in: window.known).map { load($0, limit: limit) } ?? false
+    }
+
+    /// The places of the first and the last of some rows.
+    func places(of rows: Range<Int>) -> ClosedRange<Int>? {
+        let timeline = window.timeline
+        let placed = rows.clamped(to: 0..<timeline.count).compactMap { timeline[$0].seq }
+        guard let first = placed.first, let last = placed.last else { return nil }
+        return first...max(first, last)
+    }
+
+    /// Whether few rows lie between the view and what a load would bring.
+    private func isNear(_ load: Load, to visible: Range<Int>) -> Bool {
+        let timeline = window.timeline
+        let top = load.after.map { timeline.firstIndex(from: $0 + 1) } ?? 0
+        let bottom = load.before.map { timeline.firstIndex(from: $0) } ?? timeline.count
+        let isHistory = load.after == nil && load.before != nil
+        return (isHistory ? bottom : top) < visible.upperBound + Self.preload
+            && bottom > visible.lowerBound - Self.preload
+    }
+
+    private func load(_ load: Load, limit: Int) -> Bool {
         let page = PageRequest(
-            before: .seq(places.high + 1), after: .seq(places.low - 1), limit: limit)
-        let covered = window.timeline.coverage
-        let kind: Timeline.Page.Kind =
-            covered.contains(places.high + 1)
-            ? .before(.seq(places.high + 1))
-            : covered.contains(places.low - 1) ? .after(.seq(places.low - 1)) : .latest
-        return fetch(.gap, kind, page)
+            before: load.before.map(Anchor.seq), after: load.after.map(Anchor.seq),
+            around: load.around.map(Anchor.seq), limit: limit,
+            order: load.order == .asc ? .asc : .desc)
+        switch (load.after, load.before, load.order) {
+        case (nil, let before?, _): return fetch(.older, .before(.seq(before)), page, load)
+        case (let after?, nil, _): return fetch(.newer, .after(.seq(after)), page, load)
+        case (let after?, _, .asc): return fetch(.gap, .after(.seq(after)), page, load)
+        case (_, let before?, _): return fetch(.gap, .before(.seq(before)), page, load)
+        case (nil, nil, _):
+            return fetch(.newer, window.timeline.isLoaded ? .latest : .initial, page, load)
+        }
     }
 }

@@ -9,6 +9,13 @@ public protocol HistoryDelegate: AnyObject {
     /// The view should move to a message, and not take that for scrolling: set
     /// `isProgrammaticallyScrolling` while it does.
     func history(_ history: History, moveTo message: String, highlight: Bool)
+    /// The conversation can't be followed any more, and why.
+    func historyDidEnd(reason: Ending)
+}
+
+extension HistoryDelegate {
+    /// Does nothing.
+    public func historyDidEnd(reason: Ending) {}
 }
 
 /// The history of one conversation, opened and walked by scenarios: 1 with unread messages, 2
@@ -24,6 +31,13 @@ public final class History {
         public var bottom = false
         /// In place of all rows.
         public var center = false
+
+        /// Where something is being loaded.
+        public init(top: Bool = false, bottom: Bool = false, center: Bool = false) {
+            self.top = top
+            self.bottom = bottom
+            self.center = center
+        }
     }
 
     /// How many messages are loaded at once, from 1 to 1,000.
@@ -38,13 +52,15 @@ public final class History {
     /// How the history was opened; nil before that.
     public private(set) var scenario: HistoryScenario?
     /// Requests for pages that were made; a jump to a message that is there makes none.
-    public private(set) var requestCount = 0
+    public var requestCount: Int { feed.requestCount }
 
-    private let feed: ConversationFeed
+    let feed: ConversationFeed
     private let conversation: Conversation
     /// What to move to when its page has come.
     private var target: (message: String?, moment: Timestamp?, highlight: Bool)?
-    private var lastBefore: String?
+    /// The newest message, its place, and the newest place of the log, when the connection was
+    /// lost.
+    private var before: (message: String, held: Int, head: Int)?
     private var hasOpened = false
     private var isCentered = false
 
@@ -53,13 +69,19 @@ public final class History {
     public init(_ client: ChatClient, conversation: Conversation, reader: String? = nil) {
         self.conversation = conversation
         feed = ConversationFeed(client, conversation.id, reader: reader, opening: 25)
-        feed.onUpdate = { [weak self] update, _, _ in self?.updated(update) }
+        feed.onUpdate = { [weak self] in self?.updated($0, $1, $2) }
     }
 
     /// The messages, oldest first.
     public var messages: [Message] { feed.window.timeline.items }
-    /// Whether there are older or newer messages.
-    public var hasMore: Timeline.HasMore { feed.window.timeline.hasMore }
+    /// The holes of the list: before which message, and how many are missing if that is known.
+    /// Between two messages that are no neighbours in the log there always is one.
+    public var gaps: [Timeline.Gap] { feed.window.gaps }
+    /// Whether there are older messages, and newer ones that are not here, be it behind the end or
+    /// in a gap.
+    public var hasMore: Timeline.HasMore { feed.window.hasMore }
+    /// Why the conversation can't be followed any more; nil while it can.
+    public var ending: Ending? { feed.ending }
     /// Where something is being loaded.
     public var loading: Loading {
         Loading(
@@ -68,66 +90,76 @@ public final class History {
             center: isCentered)
     }
 
-    /// Opens the history, by the scenario that fits.
+    /// Opens the history, by the scenario that fits; once it was closed, it goes on where it was.
     public func open() {
-        guard scenario == nil else { return }
-        scenario = HistoryScenario(conversation)
-        isCentered = true
+        guard !feed.isRunning else { return }
+        scenario = scenario ?? HistoryScenario(conversation)
+        isCentered = !hasOpened
         feed.start()
     }
 
-    /// Follows the conversation no more.
+    /// Follows the conversation no more; `open` does again.
     public func close() { feed.stop() }
 
     /// Scenario 3: the view was scrolled near its top.
     public func scrolledToTop() {
         guard !isProgrammaticallyScrolling else { return }
-        load { feed.fetchOlder(limit: count) }
+        load(.up(feed.places(of: 0..<min(1, messages.count))))
     }
 
-    /// Scenario 4: the view was scrolled near its bottom.
+    /// Scenario 4: the view was scrolled near its bottom. The gaps that are left are filled too,
+    /// the oldest first.
     public func scrolledToBottom() {
         guard !isProgrammaticallyScrolling else { return }
-        let end = feed.window.timeline.count
-        load { feed.fetchNewer(limit: count) || feed.fillGap(near: end..<end, limit: count) }
+        load(.down(nil))
     }
 
     /// Scenario 6: moves to a message. One that is there is moved to at once, without a request;
-    /// otherwise everything is cleared and loaded anew around it.
+    /// otherwise everything is cleared and loaded anew around it. If that fails, or there is no
+    /// connection, what was there stays.
     public func move(to message: String) {
         if feed.window.timeline.index(of: message) != nil {
             delegate?.history(self, moveTo: message, highlight: true)
             return
         }
-        target = (message, nil, true)
-        jump(to: .id(message))
+        jump(to: .id(message), (message, nil, true))
     }
 
     /// Scenario 7: moves to a moment.
-    public func move(to moment: Timestamp) {
-        target = (nil, moment, false)
-        jump(to: .time(moment))
-    }
+    public func move(to moment: Timestamp) { jump(to: .time(moment), (nil, moment, false)) }
 
     // MARK: Loading
 
-    private func load(_ fetch: () -> Bool) {
-        guard fetch() else { return }
-        requestCount += 1
+    private func load(_ want: LoadWant) {
+        if feed.load(want, limit: count) { delegate?.historyDidChange(self) }
+    }
+
+    private func jump(
+        to anchor: Anchor, _ target: (message: String?, moment: Timestamp?, highlight: Bool)?
+    ) {
+        guard feed.jump(to: anchor, limit: count) else { return }
+        self.target = target
+        isCentered = true
         delegate?.historyDidChange(self)
     }
 
-    private func jump(to anchor: Anchor) {
-        feed.clear()
-        isCentered = true
-        load { feed.fetch(.initial, .initial, PageRequest(around: anchor, limit: count)) }
-    }
-
-    private func updated(_ update: ConversationUpdate) {
+    private func updated(
+        _ update: ConversationUpdate, _ old: MessageWindow, _ effect: MessageWindow.Effect
+    ) {
         switch update {
         case .live(true): hasOpened ? cameBack() : opened()
-        case .live(false): lastBefore = newestPlaced
+        case .live(false):
+            isCentered = isCentered && !hasOpened
+            if before == nil, let newest = old.timeline.newestHeld,
+                let held = old.timeline.coverage.last, let head = old.head
+            {
+                before = (newest, held, head.seq)
+            }
         case .page(_, let result): pageCame(result)
+        case .began where effect.isReload: isCentered = isCentered && !hasOpened
+        case .ended(let reason):
+            isCentered = false
+            delegate?.historyDidEnd(reason: reason)
         default: break
         }
         delegate?.historyDidChange(self)
@@ -137,16 +169,17 @@ public final class History {
     private func opened() {
         hasOpened = true
         isCentered = false
+        let floor = feed.window.head?.floor ?? 1
         switch scenario {
         case .unread(let seen):
-            let isHere = feed.window.timeline.coverage.contains(seen)
-            guard isHere else { return jump(to: .seq(seen)) }
+            let place = max(seen, floor)
+            let isHere = feed.window.timeline.coverage.contains(place)
+            guard isHere else { return jump(to: .seq(place), nil) }
             showBanner(after: seen)
         case .lastMessageBeforeLastSeen(let moment): move(to: moment)
         case .neverOpened:
             if feed.window.timeline.hasMore.before {
-                target = (nil, .earliest, false)
-                jump(to: .seq(1))
+                jump(to: .seq(floor), (nil, .earliest, false))
             } else if let first = messages.first {
                 delegate?.history(self, moveTo: first.id, highlight: false)
             }
@@ -160,21 +193,19 @@ public final class History {
     /// Scenario 5: the connection came back. What is new has a banner above it, and as much of it
     /// as fits one page is loaded; the rest comes by scrolling.
     private func cameBack() {
-        guard let lastBefore, feed.window.timeline.followsEnd else { return }
-        if newestPlaced != lastBefore || !feed.window.timeline.gaps.isEmpty {
-            unreadBannerAfter = lastBefore
-        }
-        let end = feed.window.timeline.count
-        load { feed.fillGap(near: end..<end, limit: count) }
+        guard let before else { return }
+        self.before = nil
+        let head = feed.window.head?.seq ?? 0
+        guard head > before.head, feed.window.timeline.followsEnd else { return }
+        unreadBannerAfter = before.message
+        load(.banner(before.held))
     }
 
     private func pageCame(_ result: Result<MessagesFrame, ClientError>) {
-        guard case .success(let frame) = result, !frame.isCached else {
-            if case .failure = result { isCentered = false }
-            return
-        }
-        guard isCentered else { return }
+        // One from before a jump is not what the jump waits for.
+        guard isCentered, feed.underWay[.initial] == nil else { return }
         isCentered = false
+        guard case .success = result else { return target = nil }
         guard let target else {
             if case .unread(let seen) = scenario { showBanner(after: seen) }
             return
@@ -195,6 +226,12 @@ public final class History {
         unreadBannerAfter = message.id
         delegate?.history(self, moveTo: message.id, highlight: false)
     }
+}
 
-    private var newestPlaced: String? { messages.last { $0.seq != nil }?.id }
+extension Timeline {
+    /// The newest message that has a place.
+    fileprivate var newestHeld: String? {
+        let end = coverage.last.map { firstIndex(from: $0 + 1) } ?? 0
+        return end > 0 ? self[end - 1].id : nil
+    }
 }

@@ -6,7 +6,16 @@ import Wire
 public protocol ManagedMessageListDelegate: AnyObject {
     /// The list has changed; read it anew. The deltas say what: a message that left the list (not
     /// one that was deleted in the conversation: that is an update, a tombstone) is `deleted`.
+    ///
+    /// There are none where only the gaps are others.
     func managedMessageListDidChange(messageDeltas: [MessageDelta])
+    /// The conversation can't be followed any more, and why.
+    func managedMessageListDidEnd(reason: Ending)
+}
+
+extension ManagedMessageListDelegate {
+    /// Does nothing.
+    public func managedMessageListDidEnd(reason: Ending) {}
 }
 
 /// The message list of one conversation, ready for a table: it fetches as the reader scrolls,
@@ -28,11 +37,7 @@ public final class ManagedMessageList {
     /// Who is told.
     public weak var delegate: (any ManagedMessageListDelegate)?
 
-    /// So many rows from an edge of what is loaded, the next page is fetched.
-    private static let preload = 50
-
-    private let feed: ConversationFeed
-    private var wasLive = false
+    let feed: ConversationFeed
     private var hasAnswered = false
 
     /// A list that is offline, and empty.
@@ -67,11 +72,16 @@ public final class ManagedMessageList {
     public func isHeld(at position: Int) -> Bool { feed.window.timeline.isHeld(at: position) }
 
     /// The holes of the list: before which position, and how many messages are missing if that is
-    /// known.
-    public var gaps: [Timeline.Gap] { feed.window.timeline.gaps }
+    /// known. Between two rows that are no neighbours in the log there always is one.
+    public var gaps: [Timeline.Gap] { isShown ? feed.window.gaps : [] }
 
-    /// Whether there are older or newer messages beyond the ends of the list.
-    public var hasMore: Timeline.HasMore { feed.window.timeline.hasMore }
+    /// Whether there are older messages, and newer ones that are not in the list, be it behind its
+    /// end or in a gap.
+    public var hasMore: Timeline.HasMore { feed.window.hasMore }
+
+    /// Why the list can't follow the conversation any more; nil while it can. `online`, after
+    /// `offline`, tries again.
+    public var ending: Ending? { feed.ending }
 
     /// Whether the list follows the conversation now; before that, and in an outage, it only shows
     /// what is held, and fetches nothing.
@@ -87,23 +97,21 @@ public final class ManagedMessageList {
     ///   - first: The first position that is visible.
     ///   - last: The last one.
     public func scrollViewDidScroll(firstVisible first: Int, lastVisible last: Int) {
-        guard first <= last else { return }
-        feed.visible = first..<last + 1
-        let near = max(0, first - Self.preload)..<last + 1 + Self.preload
-        if feed.fillGap(near: near, limit: fetchLimit) { return }
-        if first < Self.preload { feed.fetchOlder(limit: fetchLimit) }
-        if last >= messageCount() - Self.preload { feed.fetchNewer(limit: fetchLimit) }
+        guard 0 <= first, first <= last else { return }
+        feed.show(first: first, last: last)
+        feed.loadNear(limit: fetchLimit)
     }
 
     /// The view has come to its upper edge.
-    public func scrollViewDidReachTop() { feed.fetchOlder(limit: fetchLimit) }
+    public func scrollViewDidReachTop() {
+        let rows = feed.visible ?? 0..<min(1, messageCount())
+        feed.load(.up(feed.places(of: rows)), limit: fetchLimit)
+    }
 
     /// The view has come to its lower edge.
     public func scrollViewDidReachBottom() {
-        let end = feed.window.timeline.count
-        if !feed.fillGap(near: end..<end, limit: fetchLimit) {
-            feed.fetchNewer(limit: fetchLimit)
-        }
+        let rows = feed.visible ?? max(0, messageCount() - 1)..<messageCount()
+        feed.load(.down(feed.places(of: rows)), limit: fetchLimit)
     }
 
     // MARK: Updates
@@ -114,6 +122,11 @@ public final class ManagedMessageList {
     private func filtered(_ update: ConversationUpdate) -> ConversationUpdate? {
         let timeline = feed.window.timeline
         switch update {
+        case .began(var snapshot) where !syncOnReconnect && feed.window.continues(with: snapshot):
+            let high = timeline.coverage.last ?? 0
+            snapshot.messages.removeAll { $0.seq ?? 0 > high }
+            snapshot.covers = snapshot.covers.clipped(0, high)
+            return .began(snapshot)
         case .resumed(let frame) where !syncOnReconnect && timeline.isLoaded:
             return .resumed(frame.upTo(timeline.coverage.last ?? 0))
         case .changed(let frame) where !subscribeNewMessages && timeline.isLoaded:
@@ -134,28 +147,30 @@ public final class ManagedMessageList {
                 isReload = true
             }
         }
-        if case .resumed = update, syncOnReconnect, isAtEnd { scrollViewDidReachBottom() }
         if case .live(true) = update {
-            if syncOnReconnect, isAtEnd { scrollViewDidReachBottom() }
+            catchUp()
             // Where the view was scrolled to meanwhile, nothing could be fetched.
-            if let first = feed.visible?.first, let last = feed.visible?.last {
-                scrollViewDidScroll(firstVisible: first, lastVisible: last)
-            }
+            feed.loadNear(limit: fetchLimit)
         }
-        guard isShown, isReload || !effect.isEmpty else { return }
+        if case .ended(let reason) = update { delegate?.managedMessageListDidEnd(reason: reason) }
+        guard isShown else { return }
         let deltas =
             isReload
             ? feed.window.timeline.deltas(from: before.timeline)
             : effect.steps.deltas(from: before.timeline, to: feed.window.timeline)
-        if !deltas.isEmpty || isReload {
+        if isReload || !deltas.isEmpty || before.gaps != feed.window.gaps {
             delegate?.managedMessageListDidChange(messageDeltas: deltas)
         }
     }
 
-    /// Whether the reader is at the newest end, as far as the view has said.
-    private var isAtEnd: Bool {
-        guard let visible = feed.visible else { return true }
-        return visible.upperBound >= feed.window.timeline.count - Self.preload
+    /// After an outage, what is next to the last message from before it is fetched, if the reader
+    /// was there.
+    private func catchUp() {
+        guard let held = feed.heldBefore else { return }
+        feed.forgetHeldBefore()
+        let end = feed.window.timeline.firstIndex(from: held + 1)
+        let wasAtEnd = feed.visible.map { $0.upperBound > end - ConversationFeed.preload } ?? true
+        if syncOnReconnect, wasAtEnd { feed.load(.banner(held), limit: fetchLimit) }
     }
 }
 

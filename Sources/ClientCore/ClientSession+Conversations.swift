@@ -136,6 +136,7 @@ extension ClientSession {
             set(.subscribe(id), at: now.monotonic + (wait ?? 0))
         }
         tell(id, .failed(.refused(error)))
+        if error.retry == .never { tell(id, .ended(Ending(error))) }
     }
 
     /// A session began: everything that is wanted is asked for again.
@@ -189,7 +190,9 @@ extension ClientSession {
         conversations[id]?.subscription += 1
         forget(id)
         let why = reason?.rawValue ?? "for a reason that this client does not know"
-        tell(id, .failed(.refused(RequestError(.notFound, "conversation: \(why)"))))
+        let error = RequestError(.notFound, "conversation: \(why)")
+        tell(id, .failed(.refused(error)))
+        tell(id, .ended(Ending(reason, error)))
     }
 
     private mutating func forget(_ id: ID) {
@@ -236,7 +239,13 @@ extension ClientSession {
         else { return }
         var frame = try MessagesFrame(answer)
         frame.isCached = true
-        frame.messages = conversations[id]?.holder.show(frame.messages, head: frame.head) ?? []
+        conversations[id]?.holder.show(frame.messages, head: frame.head)
+        let holder = conversations[id]?.holder
+        // The page as a whole, with what is known better: a part of it would hide what is missing.
+        frame.messages = frame.messages.compactMap { message in
+            guard holder?.head.map({ $0.epoch == frame.head.epoch }) ?? true else { return nil }
+            return message.seq.flatMap { holder?.value(at: $0) }
+        }
         tell(id, .page(token, .success(frame)))
     }
 

@@ -23,6 +23,8 @@ public enum ConversationUpdate: Sendable {
     case forgotten
     /// The subscription can't be had: for good if `mayRetry` of the error is false.
     case failed(ClientError)
+    /// The subscription has ended for good, and why. It comes behind `failed`.
+    case ended(Ending)
     /// Whether the session is interrupted (`false`), or what is held is live (`true`).
     case live(Bool)
     /// Whether there may be changes that the gateway does not know of.
@@ -48,6 +50,9 @@ public enum ConversationUpdate: Sendable {
         public var record: Conversation?
         /// The gaps from the oldest place held up to the head.
         public var gaps: [Gap]
+        /// Rises whenever the client forgot what it held: a list that shows something of an
+        /// earlier generation begins anew.
+        public var generation: Int
     }
 }
 
@@ -60,5 +65,6 @@ extension ConversationUpdate.Snapshot {
         asOf = holder.asOf
         record = holder.record
         gaps = holder.gaps
+        generation = holder.generation
     }
 }

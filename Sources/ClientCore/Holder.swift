@@ -26,6 +26,8 @@ package struct Holder: Sendable {
     package private(set) var record: Conversation?
     /// Whether a subscription tells of each change: then a page is of the same log as the rest.
     private var isSubscribed = false
+    /// Rises whenever everything is forgotten: what was taken over before is of no account then.
+    package private(set) var generation = 0
     /// What a store has to write.
     package internal(set) var changes = HolderChanges()
     private var ledger = GapLedger()
@@ -58,9 +60,10 @@ package struct Holder: Sendable {
     /// Forgets everything, and the subscription with it.
     package mutating func forget() {
         changes.forget()
-        let changes = changes
+        let (changes, generation) = (changes, generation + 1)
         self = Holder()
         self.changes = changes
+        self.generation = generation
     }
 
     /// What a subscription may be resumed with. Runs above the limit are dropped here and now, not

@@ -37,6 +37,10 @@ public struct MessageWindow: Sendable {
     public private(set) var isOpen = false
     /// The pages that were asked for.
     private var asked: [Int: (kind: Timeline.Page.Kind, generation: Int)] = [:]
+    /// The generation of what the client holds.
+    private var generation = 0
+    /// What nobody gets by asking.
+    private var closed = Coverage()
     private let opening: Int
 
     /// An empty window.
@@ -56,6 +60,28 @@ public struct MessageWindow: Sendable {
     /// Whether a page of this number is still to come.
     public func awaits(_ token: Int) -> Bool { asked[token] != nil }
 
+    /// The holes of the list: see `Timeline.gaps`.
+    public var gaps: [Timeline.Gap] { timeline.gaps }
+
+    /// Whether there are older messages, and newer ones that the list has not got, be it behind its
+    /// end or in a hole.
+    public var hasMore: Timeline.HasMore {
+        let more = timeline.hasMore
+        return Timeline.HasMore(before: more.before, after: more.after || !gaps.isEmpty)
+    }
+
+    /// What is known of the log, as the rule for loading takes it.
+    public var known: KnownPlaces {
+        KnownPlaces(
+            runs: timeline.coverage, floor: head?.floor ?? 1, head: head?.seq ?? 0, closed: closed)
+    }
+
+    /// Whether what is held is of the same log as what the window shows, so that it goes on there.
+    public func continues(with snapshot: ConversationUpdate.Snapshot) -> Bool {
+        guard timeline.isLoaded, let head, let other = snapshot.head else { return false }
+        return head.epoch == other.epoch && snapshot.generation == generation
+    }
+
     /// Takes an update of the subscription. Each must come here, in order.
     /// - Parameter visible: the indices that the view shows, to trim what is far from them when a
     ///   page comes; nil to keep everything.
@@ -64,12 +90,14 @@ public struct MessageWindow: Sendable {
     ) -> Effect {
         var effect = Effect()
         switch update {
+        case .began(let snapshot) where continues(with: snapshot): go(on: snapshot, &effect)
         case .began(let snapshot):
             begin(with: snapshot)
             effect.isReload = true
         case .resumed(let frame), .changed(let frame):
             head = frame.head
             record = frame.record ?? record
+            note(frame.gaps, covers: frame.covers)
             effect.add(
                 timeline.apply(
                     frame.deltas, covers: frame.covers, gaps: frame.missing, head: frame.head.seq,
@@ -82,9 +110,12 @@ public struct MessageWindow: Sendable {
             _ = timeline.reset()
             asked = [:]
             effect.isReload = true
-        case .live(let isLive): self.isLive = isLive
+        case .live(let isLive):
+            self.isLive = isLive
+            // What was asked for is answered by now, or never.
+            if !isLive { asked = [:] }
         case .open(let isOpen): self.isOpen = isOpen
-        case .failed, .read, .typing: break
+        case .failed, .ended, .read, .typing: break
         }
         return effect
     }
@@ -109,12 +140,25 @@ public struct MessageWindow: Sendable {
 
     // MARK: Taking
 
+    /// Takes the newest word on which gaps are filled by asking.
+    private mutating func note(_ gaps: [Gap], covers: Coverage) {
+        closed = closed.subtracting(covers)
+        for gap in gaps {
+            guard let run = gap.places else { continue }
+            let places = Coverage([run])
+            closed = gap.isFillable ? closed.subtracting(places) : closed.union(places)
+        }
+    }
+
     /// The window opens on the newest messages that are held, and follows the end.
     private mutating func begin(with snapshot: ConversationUpdate.Snapshot) {
         _ = timeline.reset()
         asked = [:]
         head = snapshot.head
+        generation = snapshot.generation
         record = snapshot.record ?? record
+        closed = []
+        note(snapshot.gaps, covers: snapshot.covers)
         guard let head = snapshot.head else { return }
         var covers = Coverage()
         var messages: [Message] = []
@@ -134,6 +178,27 @@ public struct MessageWindow: Sendable {
         _ = timeline.show(snapshot.shown.filter { $0.seq ?? 0 >= covers.first ?? .max })
     }
 
+    /// Somebody listens again to a log that went on meanwhile: the window keeps its place, takes
+    /// over what the client holds there now, and has gaps where that is held no more.
+    private mutating func go(on snapshot: ConversationUpdate.Snapshot, _ effect: inout Effect) {
+        asked = [:]
+        head = snapshot.head
+        record = snapshot.record ?? record
+        closed = []
+        note(snapshot.gaps, covers: snapshot.covers)
+        let held = timeline.coverage
+        let low = held.first ?? 1
+        let high = timeline.followsEnd ? Int.max : held.last ?? low
+        let inside = snapshot.messages.filter { low <= $0.seq ?? 0 && $0.seq ?? 0 <= high }
+        effect.add(
+            timeline.apply(
+                inside.map { MessageDelta(type: .inserted, via: .cache, message: $0) },
+                covers: snapshot.covers, gaps: held.subtracting(snapshot.covers),
+                head: snapshot.head?.seq, floor: snapshot.head?.floor ?? 1, asOf: snapshot.asOf))
+        let shown = snapshot.shown.filter { low <= $0.seq ?? 0 && $0.seq ?? 0 <= high }
+        effect.add(timeline.show(shown))
+    }
+
     private mutating func take(
         _ token: Int, _ result: Result<MessagesFrame, ClientError>, _ visible: Range<Int>?,
         _ effect: inout Effect
@@ -141,8 +206,10 @@ public struct MessageWindow: Sendable {
         guard let (kind, generation) = asked[token] else { return }
         guard case .success(let frame) = result else { return asked[token] = nil }
         if !frame.isCached { asked[token] = nil }
+        // What was asked from a place that is not in the list any more becomes a run of its own.
+        let isLost = kind.anchor.map { !timeline.shows($0) } ?? false
         var page = Timeline.Page(
-            kind, of: timeline.conversation, messages: frame.messages,
+            isLost ? .around : kind, of: timeline.conversation, messages: frame.messages,
             hasMore: frame.hasMore ?? .init(before: true, after: true), covers: frame.covers)
         page.generation = generation
         page.gaps = frame.missing
@@ -150,7 +217,8 @@ public struct MessageWindow: Sendable {
         page.floor = frame.head.floor
         page.isCached = frame.isCached
         head = frame.head
-        let changes = timeline.apply(page, visible: visible)
+        if !frame.isCached { note(frame.gaps, covers: frame.covers) }
+        let changes = timeline.apply(page, visible: isLost ? nil : visible)
         if kind == .initial { effect.isReload = true } else { effect.add(changes) }
     }
 
@@ -167,6 +235,16 @@ public struct MessageWindow: Sendable {
                 continue
             }
             effect.add(timeline.hide(draft.id))
+        }
+    }
+}
+
+extension Timeline.Page.Kind {
+    /// The message that a page was asked from.
+    fileprivate var anchor: Timeline.Page.Anchor? {
+        switch self {
+        case .before(let anchor), .after(let anchor): anchor
+        case .initial, .latest, .around: nil
         }
     }
 }

@@ -58,6 +58,17 @@ final class OpsRoom {
         #expect(try await LiveClient.eventually { await follower.interrupted == before + 1 })
     }
 
+    /// The same for a list, where nobody else listens.
+    @MainActor func cut(of list: ManagedMessageList) async throws {
+        try set(.refusing)
+        #expect(try await LiveClient.eventually { !list.isLive })
+    }
+
+    /// The client follows the conversation.
+    func expectLive(isolation: isolated (any Actor)? = #isolation) async throws {
+        #expect(try await LiveClient.eventually { await follower.isLive })
+    }
+
     /// The client holds the same, message for message, as the log has it.
     func expectWhole(
         at location: SourceLocation = #_sourceLocation,

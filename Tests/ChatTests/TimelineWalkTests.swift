@@ -35,6 +35,19 @@ import Testing
         #expect(largest >= 2 * Timeline.keptBeside, "what was walked through was kept for a while")
     }
 
+    @Test(arguments: [
+        (Double.nan, 61...100), (.infinity, 61...100), (-.infinity, 1...40), (7, 61...100),
+    ])
+    func aFocusThatIsNoPlaceCountsAsAnEnd(_ focus: Double, _ kept: ClosedRange<Int>) {
+        var timeline = Timeline(conversation: "c")
+        _ = timeline.apply(
+            Timeline.Page(
+                .initial, of: "c", messages: messages(1...100),
+                hasMore: Timeline.HasMore(before: false, after: false), covers: Coverage(1, 100)))
+        _ = timeline.trim(to: 40, focus: focus)
+        #expect(timeline.items.compactMap(\.seq) == Array(kept))
+    }
+
     private func page(_ kind: Timeline.Page.Kind, from low: Int) -> Timeline.Page {
         let range = max(1, low)...min(Self.length, low + Self.page - 1)
         let more = Timeline.HasMore(
