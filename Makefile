@@ -10,11 +10,12 @@ STRICT := -Xswiftc -warnings-as-errors
 RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
-.PHONY: help run test simulate soak faults build release bench drills lint format sanitize \
+.PHONY: help run check test simulate soak faults build release bench drills lint format sanitize \
 	fuzz check-deploy client-package clean dependencies
 
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
+	@echo 'make check     lint, the house rules and the pure targets: a minute, after a build'
 	@echo 'make test      lint, build, all tests; ends with the numbers passed and failed'
 	@echo 'make simulate  seeded worlds without end, until one breaks a promise; Ctrl-C stops it,'
 	@echo '               SEEDS=30000 or SECONDS=600 ends it, FIRST=1 says where it begins'
@@ -37,6 +38,10 @@ help:
 
 run: release
 	@deploy/demo .build/release/gapless
+
+# What can be known without a socket, for whoever is changing something.
+check: lint build
+	@Tests/check
 
 test:
 	@deploy/install-dependencies test

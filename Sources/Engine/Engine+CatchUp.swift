@@ -3,7 +3,7 @@ import Ports
 import Wire
 
 /// What the origin answers about a mirrored log, and where it brings the stream: heads, the chain
-/// of changes, pages, and that there is another log or none.
+/// of changes, pages, and that there is another log or none. This is the catch-up after an outage.
 extension Engine {
     /// The head of the log, nil if there is no such log any more.
     func probed(_ stream: Stream, _ head: Head?) {

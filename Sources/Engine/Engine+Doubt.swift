@@ -3,7 +3,8 @@ import Ports
 import Wire
 
 /// Whether the log that is listened to is the one that a stream knows: another master may go on
-/// under the same epoch, another log may have taken the name, or there may be none any more.
+/// under the same epoch, another log may have taken the name, or there may be none any more. A
+/// failover that lost the end of a log comes to light here.
 extension Engine {
     /// Whether it is of the stream's log is not known yet: it waits until that is.
     func postpone(_ event: FeedEvent, _ head: Head, _ stream: Stream) {

@@ -3,7 +3,8 @@ import Ports
 import Wire
 
 /// What is asked of an origin that lives elsewhere: in order, a few at a time, again after a while
-/// if there is no answer; and where each answer goes.
+/// if there is no answer; and where each answer goes. The backfill of what subscribers are owed
+/// goes this way, the newest places first.
 extension Engine {
     /// Asks for what the stream needs next, unless that is under way or has to wait.
     func drive(_ stream: Stream) {

@@ -3,7 +3,8 @@ import Wire
 /// Who does not take what it was sent is not answered any further. Replies can't be shed, and a
 /// client may ask for any number of them: past the soft limit its requests wait until it has read,
 /// and with them, since its socket is not read either, whatever else it has to say. So no request,
-/// however large its answer, brings a client over the hard limit; only events can.
+/// however large its answer, brings a client over the hard limit; only events can. This is the
+/// backpressure on a client that asks and does not read.
 extension Engine {
     /// More waits for the session than it is to have waiting.
     func isOverfull(_ session: Session) -> Bool { session.outbox.backlog > limits.outboxSoft }

@@ -1,7 +1,7 @@
 import Wire
 
 /// Sockets that are served by another loop than the engine's. What a session is given is on its way
-/// until that loop has tried its socket: till then its bytes are in flight, and it is given no
+/// until that loop has tried its socket: till then these are in-flight bytes, and it is given no
 /// more. So nobody has more on the way than one write, and what comes in meanwhile is written
 /// together, as it is where the engine itself waits for a socket.
 ///

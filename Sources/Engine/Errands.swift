@@ -2,8 +2,9 @@ import Chat
 import Ports
 import Wire
 
-/// What the origin of a mirrored log is asked, and in which order: the questions of calls that wait
-/// first, then by the number of those who watch, then the rest. Owned by the engine.
+/// The fetch queue: what the origin of a mirrored log is asked, and in which order. The questions
+/// of calls that wait first, then by the number of those who watch, then the rest. Owned by the
+/// engine.
 struct Errands {
     /// A question on its way, and what its answer is for.
     enum Ask {

@@ -2,8 +2,9 @@ import Chat
 import Ports
 import Wire
 
-/// What the gateway knows of a log that lives elsewhere: which places its cache holds, and how the
-/// feed of this conversation stands. Owned by its stream; what moves it is in `Engine+CatchUp`.
+/// What the gateway, a replica, knows of a log that lives elsewhere: which places its cache holds,
+/// and how the feed of this conversation stands. Owned by its stream; what moves it is in
+/// `Engine+CatchUp`.
 ///
 /// The stream's *position* rises by one contiguous chain: live changes in order while the feed is
 /// unbroken, or the origin's changes read to their end. Nothing else raises it: not a live change

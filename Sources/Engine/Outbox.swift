@@ -1,7 +1,8 @@
 import Chat
 import Wire
 
-/// What a session still owes its socket, oldest first. Owned by its session, touched on the loop.
+/// What a session still owes its socket, oldest first, and the flow control of each reader. Owned
+/// by its session, touched on the loop.
 ///
 /// The bytes counted are those of whole frames, also of shared ones: a queue pins the buffer that
 /// it points into. Past the soft limit the queue is shed (`shed`): what can be said shorter is, and

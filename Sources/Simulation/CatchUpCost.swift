@@ -3,8 +3,8 @@ import Ports
 import Wire
 
 /// What catching up with one conversation has cost a gateway, in answers of the origin, and the
-/// bound on it (`design.md`, P2): of each outage, at most two and as many as there are pages of
-/// what changed.
+/// bound on it (`Sources/README.md`, P2): of each outage, at most two and as many as there are
+/// pages of what changed.
 ///
 /// An outage begins with the acknowledgement of the feed, or with a hole in it, and ends with the
 /// part of the chain that reaches the end of the log, or what the feed has told of it, or with a

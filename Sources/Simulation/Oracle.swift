@@ -2,9 +2,9 @@ import Chat
 import JSON
 import Wire
 
-/// Judges what clients are told against the truth: `design.md`, "The oracle", made exact for a feed
-/// that is dense and lossless. It is asked about every single frame, right after the client has
-/// applied it; it keeps nothing between two frames.
+/// Judges what clients are told against the truth: `Sources/README.md`, "The oracle", made exact
+/// for a feed that is dense and lossless. It is asked about every single frame, right after the
+/// client has applied it; it keeps nothing between two frames.
 struct Oracle {
     let origin: Origin
     /// Judges a gateway whose log lives elsewhere.

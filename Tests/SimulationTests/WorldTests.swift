@@ -2,8 +2,8 @@ import Engine
 import Simulation
 import Testing
 
-/// The real engine in seeded worlds, judged by the oracle of `design.md` after every frame: with a
-/// log of its own, and with one that lives elsewhere, where everything between may fail.
+/// The real engine in seeded worlds, judged by the oracle of `Sources/README.md` after every frame:
+/// with a log of its own, and with one that lives elsewhere, where everything between may fail.
 @Suite struct WorldTests {
     /// Seeds that run after each other, while others run beside them.
     private static let share = 50

@@ -1,7 +1,7 @@
 /// Judges what a client holds: *each held slot has a value that the log of its epoch really had,
-/// not older than the slot's last change at or below `asOf`* (`design.md`). `check` looks at all
-/// that is held; `checkStep` only at what one frame can have changed, and finds the same faults
-/// when it is called for every frame.
+/// not older than the slot's last change at or below `asOf`* (`Sources/README.md`). `check` looks
+/// at all that is held; `checkStep` only at what one frame can have changed, and finds the same
+/// faults when it is called for every frame.
 package struct Oracle: Sendable {
     /// What of a holder must be remembered to judge the next frame.
     package struct Before: Sendable {

@@ -6,8 +6,8 @@ import Ports
 import SQLite
 import Wire
 
-/// Messages: sent once, however often they are sent; edited by their author; deleted to a
-/// tombstone.
+/// Messages: sent once, however often they are sent, since the id that a sender gives is an
+/// idempotency key; edited by their author; deleted to a tombstone.
 extension Log {
     /// What becomes of one message of a call.
     private enum Fate {

@@ -4,8 +4,8 @@ import JSON
 import Ports
 import Wire
 
-/// Messages: sent once, however often they are sent; edited by their author; deleted to a
-/// tombstone.
+/// Messages: sent once, however often they are sent, since the id that a sender gives is an
+/// idempotency key; edited by their author; deleted to a tombstone.
 extension Redis {
     func send(_ messages: [NewMessage], to conversation: String, _ call: Call) {
         guard !messages.isEmpty else {
