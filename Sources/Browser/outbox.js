@@ -306,9 +306,11 @@ export class Outbox {
       return true;
     }
     const mayRetry = error instanceof RequestError && error.retry !== 'never';
+    // An origin that is away comes back, and is waited for: what was written is to be sent then.
+    const isAway = RequestError.is(error, 'origin_unavailable');
     const tries = (this.#tries.get(key) ?? 0) + 1;
     this.#tries.set(key, tries);
-    if (mayRetry && tries < TRIES) {
+    if (mayRetry && (isAway || tries < TRIES)) {
       const wait = error.after ?? this.#backoff.next();
       await new Promise((resolve) => { setTimeout(resolve, wait); });
       return true;

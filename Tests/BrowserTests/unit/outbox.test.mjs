@@ -4,6 +4,7 @@ import { ChatClient } from '../../../Sources/Browser/chat-client.js';
 import { ChatDataSource } from '../../../Sources/Browser/chat-data-source.js';
 import { History } from '../../../Sources/Browser/history.js';
 import { ManagedMessageList } from '../../../Sources/Browser/managed-message-list.js';
+import { Outbox } from '../../../Sources/Browser/outbox.js';
 import { playedConnection, settled } from './fake-gateway.mjs';
 import { connected, FakeLog, outage } from './fake-log.mjs';
 
@@ -215,4 +216,21 @@ test('what was read offline is told in the next session', async () => {
   await outage(played, () => list.markRead(4));
   await settled();
   assert.equal(log.lastReadSeq, 4);
+});
+
+test('an origin that is away is waited for, however often it is asked', async () => {
+  const played = client(new DraftStore());
+  const socket = await played.begin();
+  const id = played.client.send('c1', 'Kept');
+  const away = { code: 'origin_unavailable', message: 'no origin', retry: 'later', after: 1 };
+  for (let time = 0; time < 8; time += 1) {
+    while (!socket.requests.some(({ method }) => method === 'sendMessage')) {
+      await new Promise((resolve) => { setTimeout(resolve, 1); });
+    }
+    socket.fail(socket.take('sendMessage'), away);
+    await settled();
+  }
+  const states = Outbox.of(played.client.connection, null).all
+    .map((draft) => [draft.id, draft.state]);
+  assert.deepEqual(states, [[id, 'sending']]);
 });
