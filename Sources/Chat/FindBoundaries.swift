@@ -1,9 +1,6 @@
 // Where a list of messages has holes. Two ways to know: the numbers alone, where numbering is dense
 // (1, 2, 3, … and a deleted message keeps its number), or the coverage that is held beside the
 // list, for any numbering. A list alone can't tell a hole from a number that was never given.
-//
-// The two forms for dense numbering have one name; the type of the result says which is meant:
-// `let runs: [(Int, Int)] = findBoundaries(ofMessageList: list)`.
 
 /// The runs of a densely numbered list as pairs of messages, newest run first.
 ///
@@ -13,7 +10,7 @@
 /// messages with the same `seq` the first in the list is named. A message without `seq` belongs to
 /// no run, since nothing says what lies beside it.
 /// - Complexity: O(n) for a list in order, either way round, otherwise O(n log n).
-public func findBoundaries(
+public func findBoundaryMessages(
     ofMessageList list: [Message]
 ) -> [(newest: Message, oldest: Message)] {
     denseRuns(of: list).map { (newest: list[$0.newest], oldest: list[$0.oldest]) }

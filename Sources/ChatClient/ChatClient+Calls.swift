@@ -29,26 +29,34 @@ extension ChatClient {
         return try result.get()
     }
 
+    /// A handler of answers that are known earlier: called where it belongs, one that is made on
+    /// the main actor, there.
+    public typealias CachedHandler<Value> = @isolated(any) @Sendable (Value) async -> Void
+
     /// Asks, and waits for the answer that counts.
     /// - Parameter cached: Called before that with each answer that is known earlier.
     /// - Throws: `ClientError`.
     func fetch<Value: Sendable>(
-        _ question: Question, _ cached: (@Sendable (Value) -> Void)?,
+        _ question: Question, _ cached: CachedHandler<Value>?,
         _ read: @escaping @Sendable (JSONObject) throws -> Value
     ) async throws -> Value {
-        let result: Result<Value, ClientError> = await withCheckedContinuation { continuation in
-            runner.post { runner in
-                runner.request(question, wantsCached: cached != nil) { isCached, result in
-                    let value = Self.read(result, read)
-                    if !isCached {
-                        continuation.resume(returning: value)
-                    } else if case .success(let value) = value {
-                        cached?(value)
-                    }
-                }
+        let (answers, feed) = AsyncStream<Result<Phase<Value>, ClientError>>.makeStream()
+        runner.post { runner in
+            runner.request(question, wantsCached: cached != nil) { isCached, result in
+                let value = Self.read(result, read)
+                // One from a cache that can't be read is no answer.
+                if isCached, case .failure = value { return }
+                feed.yield(value.map { Phase(value: $0, isCached: isCached) })
+                if !isCached { feed.finish() }
             }
         }
-        return try result.get()
+        for await answer in answers {
+            let phase = try answer.get()
+            guard phase.isCached else { return phase.value }
+            await cached?(phase.value)
+        }
+        // Only a cancelled task comes here.
+        throw ClientError.closed
     }
 
     /// Asks, and gives each answer as it comes: the last is the one that counts.

@@ -66,17 +66,17 @@ extension ChatClient {
     /// - Returns: The subscription; cancel it to end it.
     @discardableResult
     public func subscribeConversations(
-        handler:
-            @escaping @Sendable (
+        @_inheritActorContext handler:
+            @escaping @isolated(any) @Sendable (
                 _ conversationDeltas: [ConversationDelta], _ list: [Conversation]
-            ) -> Void
+            ) async -> Void
     ) -> Task<Void, Never> {
         let updates = subscribeConversations()
         return Task {
             for await update in updates {
                 switch update {
-                case .all(let list): handler([], list)
-                case .changed(let deltas, let list): handler(deltas, list)
+                case .all(let list): await handler([], list)
+                case .changed(let deltas, let list): await handler(deltas, list)
                 case .open, .failed: break
                 }
             }
@@ -91,7 +91,7 @@ extension ChatClient {
     /// - Throws: `ClientError`; `disconnected` while there is no session.
     public func fetchConversations(
         limit: Int = 100, cursor: String? = nil,
-        cached: (@Sendable (ConversationsPage) -> Void)? = nil
+        @_inheritActorContext cached: CachedHandler<ConversationsPage>? = nil
     ) async throws -> ConversationsPage {
         try await fetch(.conversations(limit: limit, cursor: cursor), cached) {
             try ConversationsPage($0)
@@ -108,7 +108,7 @@ extension ChatClient {
     /// Fetches one conversation.
     /// - Throws: `ClientError`.
     public func fetchConversation(
-        _ conversation: String, cached: (@Sendable (Conversation) -> Void)? = nil
+        _ conversation: String, @_inheritActorContext cached: CachedHandler<Conversation>? = nil
     ) async throws -> Conversation {
         try await fetch(.conversation(conversation), cached) { try Self.conversation($0) }
     }
@@ -132,7 +132,7 @@ extension ChatClient {
     /// - Throws: `ClientError`.
     public func fetchParticipants(
         conversationID: String, options: ParticipantsOptions = ParticipantsOptions(),
-        cached: (@Sendable (ParticipantsResponse) -> Void)? = nil
+        @_inheritActorContext cached: CachedHandler<ParticipantsResponse>? = nil
     ) async throws -> ParticipantsResponse {
         try await fetch(.participants(conversationID, options), cached) {
             try ParticipantsResponse($0)

@@ -19,18 +19,20 @@ extension ChatClient {
     @discardableResult
     public func subscribeMessages(
         conversation: String,
-        handler: @escaping @Sendable (_ messageDeltas: [MessageDelta], _ reset: Bool) -> Void
+        @_inheritActorContext handler:
+            @escaping @isolated(any) @Sendable (_ messageDeltas: [MessageDelta], _ reset: Bool)
+            async -> Void
     ) -> Task<Void, Never> {
         let updates = subscribeMessages(conversation: conversation)
         return Task {
             for await update in updates {
                 switch update {
                 case .began(let snapshot):
-                    handler(
+                    await handler(
                         snapshot.messages.map { MessageDelta(type: .inserted, message: $0) }, true)
                 case .resumed(let frame), .changed(let frame):
-                    if !frame.deltas.isEmpty { handler(frame.deltas, false) }
-                case .forgotten: handler([], true)
+                    if !frame.deltas.isEmpty { await handler(frame.deltas, false) }
+                case .forgotten: await handler([], true)
                 default: break
                 }
             }
@@ -47,7 +49,7 @@ extension ChatClient {
     /// - Throws: `ClientError`; `disconnected` while there is no session.
     public func fetchMessages(
         conversation: String, _ page: PageRequest = PageRequest(),
-        cached: (@Sendable (MessagesFrame) -> Void)? = nil
+        @_inheritActorContext cached: CachedHandler<MessagesFrame>? = nil
     ) async throws -> MessagesFrame {
         try await fetch(.messages(conversation, page), cached) { try MessagesFrame($0) }
     }
@@ -57,7 +59,7 @@ extension ChatClient {
     public func fetchMessages(
         conversation: String, beforeMessage: Message?, limit: Int = 100,
         order: PageRequest.Order = .desc,
-        cached: (@Sendable ([Message]) -> Void)? = nil
+        @_inheritActorContext cached: CachedHandler<[Message]>? = nil
     ) async throws -> [Message] {
         let page = PageRequest(
             before: beforeMessage.map(Anchor.init), limit: limit, order: order)
@@ -69,17 +71,17 @@ extension ChatClient {
     public func fetchMessages(
         conversation: String, afterMessage: Message, limit: Int = 100,
         order: PageRequest.Order = .desc,
-        cached: (@Sendable ([Message]) -> Void)? = nil
+        @_inheritActorContext cached: CachedHandler<[Message]>? = nil
     ) async throws -> [Message] {
         let page = PageRequest(after: Anchor(afterMessage), limit: limit, order: order)
         return try await messages(conversation, page, cached)
     }
 
     private func messages(
-        _ conversation: String, _ page: PageRequest, _ cached: (@Sendable ([Message]) -> Void)?
+        _ conversation: String, _ page: PageRequest, _ cached: CachedHandler<[Message]>?
     ) async throws -> [Message] {
-        let first = cached.map { cached in
-            { @Sendable (page: MessagesFrame) in cached(page.messages) }
+        let first = cached.map { cached -> CachedHandler<MessagesFrame> in
+            { @Sendable page in await cached(page.messages) }
         }
         return try await fetchMessages(conversation: conversation, page, cached: first).messages
     }

@@ -107,8 +107,12 @@ public final class ChatDataSource: ChatDataSourceProtocol {
     private var isNextWanted = false
 
     /// A data source that begins to follow the conversation at once.
-    public init(_ client: ChatClient, conversation: String, reader: String? = nil) {
-        feed = ConversationFeed(client, conversation, reader: reader, opening: 50)
+    public convenience init(_ client: ChatClient, conversation: String, reader: String? = nil) {
+        self.init(client as any FeedLink, conversation: conversation, reader: reader)
+    }
+
+    init(_ link: any FeedLink, conversation: String, reader: String?) {
+        feed = ConversationFeed(link, conversation, reader: reader, opening: 50)
         feed.onUpdate = { [weak self] in self?.updated($0, $1, $2) }
         feed.start()
     }

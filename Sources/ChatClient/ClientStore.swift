@@ -44,13 +44,16 @@ final class ClientStore {
         """
 
     private let path: String
+    private let lock: Int32
     private(set) var connection: Connection?
 
     /// Opens the file, or makes it. One that can't be used, or that another version wrote, is
-    /// replaced: it holds nothing that the gateway does not have, but for what was not sent.
+    /// replaced: it holds nothing that the gateway does not have, but for what was not sent. One
+    /// that another client has is left alone.
     /// - Throws: `CacheError`, if the file can't be made.
     init(path: String) throws(CacheError) {
         self.path = path
+        lock = try Self.lock(path)
         do {
             connection = try Self.open(path)
         } catch {
@@ -58,6 +61,27 @@ final class ClientStore {
             Self.remove(path)
             connection = try Self.open(path)
         }
+    }
+
+    deinit { close(lock) }
+
+    /// Two clients on one file would each tell the gateway what the other holds. One that is just
+    /// going, as where an app makes its client anew, is waited for.
+    private static func lock(_ path: String) throws(CacheError) -> Int32 {
+        let lock = Glibc.open(path + "-lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard lock >= 0 else {
+            throw CacheError(
+                errno == ENOENT ? .missingDirectory : .notWritable, doing: "lock the store",
+                on: path, seen: String(cString: strerror(errno)), detail: "code \(errno)")
+        }
+        for _ in 0..<200 {
+            if flock(lock, LOCK_EX | LOCK_NB) == 0 { return lock }
+            usleep(10_000)
+        }
+        close(lock)
+        throw CacheError(
+            .inUse, doing: "lock the store", on: path, seen: "another client has it",
+            detail: "waited 2 s")
     }
 
     private static func open(_ path: String) throws(CacheError) -> Connection {

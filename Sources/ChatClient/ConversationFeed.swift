@@ -16,7 +16,7 @@ final class ConversationFeed {
     /// So long after it failed, a load is not asked for again by itself.
     private static let patience = Duration.seconds(2)
 
-    let client: ChatClient
+    let link: any FeedLink
     let conversation: String
     private(set) var window: MessageWindow
     /// Called with each update, the window as it was before, and what a view has to do.
@@ -43,42 +43,30 @@ final class ConversationFeed {
     /// nothing else changes.
     private var spent: [Load: ContinuousClock.Instant?] = [:]
     private var asked: [Int: Load] = [:]
-    private var number: ListenerNumber?
-    private var task: Task<Void, Never>?
+    private var following: (any Following)?
     private var reported = Coverage()
 
-    init(_ client: ChatClient, _ conversation: String, reader: String?, opening: Int) {
-        self.client = client
+    init(_ link: any FeedLink, _ conversation: String, reader: String?, opening: Int) {
+        self.link = link
         self.conversation = conversation
         window = MessageWindow(conversation: conversation, reader: reader, opening: opening)
     }
 
-    deinit { task?.cancel() }
+    isolated deinit { following?.end() }
 
-    var isRunning: Bool { task != nil }
+    var isRunning: Bool { following != nil }
 
     /// Follows the conversation until `stop`.
     func start() {
-        guard task == nil else { return }
+        guard following == nil else { return }
         ending = nil
-        let conversation = conversation
-        let (updates, number) = client.listening(
-            { $0.listen($1, to: conversation) }, { $0.endListening($1, to: conversation) })
-        self.number = number
-        task = Task { [weak self] in
-            for await update in updates {
-                // One that was on its way when the view left is not for whoever comes back.
-                guard let self, self.number === number else { return }
-                self.take(update)
-            }
-        }
+        following = link.follow(conversation) { [weak self] in self?.take($0) }
     }
 
     /// Follows it no more; what the window shows stays.
     func stop() {
-        task?.cancel()
-        task = nil
-        number = nil
+        following?.end()
+        following = nil
         reported = []
         giveUpJump()
         if window.isLive { take(.live(false)) }
@@ -137,12 +125,9 @@ final class ConversationFeed {
 
     private func report() {
         let places = window.timeline.coverage.union(parked?.timeline.coverage ?? [])
-        guard let number, places != reported else { return }
+        guard let following, places != reported else { return }
         reported = places
-        let conversation = conversation
-        client.runner.post { runner in
-            if let number = number.value { runner.watch(places, number, of: conversation) }
-        }
+        following.watch(places)
     }
 
     /// A face has seen to what was missed.
@@ -191,10 +176,7 @@ final class ConversationFeed {
         asked[token] = load
         requestCount += 1
         window.ask(kind, as: token)
-        let conversation = conversation
-        client.runner.post { runner in
-            runner.perform { session, _ in session.fetch(conversation, page, token: token) }
-        }
+        link.fetch(conversation, page, token: token)
         return true
     }
 

@@ -55,7 +55,7 @@ public final class History {
     public var requestCount: Int { feed.requestCount }
 
     let feed: ConversationFeed
-    private let conversation: Conversation
+    private let opening: HistoryScenario
     /// What to move to when its page has come.
     private var target: (message: String?, moment: Timestamp?, highlight: Bool)?
     /// The newest message, its place, and the newest place of the log, when the connection was
@@ -66,9 +66,19 @@ public final class History {
 
     /// A history that is not opened yet.
     /// - Parameter conversation: As a reply gave it, with the reader's own part.
-    public init(_ client: ChatClient, conversation: Conversation, reader: String? = nil) {
-        self.conversation = conversation
-        feed = ConversationFeed(client, conversation.id, reader: reader, opening: 25)
+    public convenience init(
+        _ client: ChatClient, conversation: Conversation, reader: String? = nil
+    ) {
+        self.init(
+            client, conversation: conversation.id, opening: HistoryScenario(conversation),
+            reader: reader)
+    }
+
+    init(
+        _ link: any FeedLink, conversation: String, opening: HistoryScenario, reader: String?
+    ) {
+        self.opening = opening
+        feed = ConversationFeed(link, conversation, reader: reader, opening: 25)
         feed.onUpdate = { [weak self] in self?.updated($0, $1, $2) }
     }
 
@@ -93,7 +103,7 @@ public final class History {
     /// Opens the history, by the scenario that fits; once it was closed, it goes on where it was.
     public func open() {
         guard !feed.isRunning else { return }
-        scenario = scenario ?? HistoryScenario(conversation)
+        scenario = opening
         isCentered = !hasOpened
         feed.start()
     }

@@ -45,11 +45,18 @@ public final class ManagedMessageList {
     ///   - conversation: Which conversation.
     ///   - reader: Who reads: unsent messages are theirs, and their own are never unread.
     ///   - delegate: Who is told when it changes.
-    public init(
+    public convenience init(
         _ client: ChatClient, conversation: Conversation, reader: String? = nil,
         delegate: (any ManagedMessageListDelegate)?
     ) {
-        feed = ConversationFeed(client, conversation.id, reader: reader, opening: 100)
+        self.init(client, conversation: conversation.id, reader: reader, delegate: delegate)
+    }
+
+    init(
+        _ link: any FeedLink, conversation: String, reader: String?,
+        delegate: (any ManagedMessageListDelegate)?
+    ) {
+        feed = ConversationFeed(link, conversation, reader: reader, opening: 100)
         self.delegate = delegate
         feed.filter = { [weak self] in self?.filtered($0) }
         feed.onUpdate = { [weak self] in self?.updated($0, $1, $2) }

@@ -2,13 +2,27 @@ import ClientCore
 import Synchronization
 
 /// The state of the connection, for those who want to be called: `isConnected`, `onConnect`,
-/// `onDisconnect`. Handlers run one after the other on a task of their own, on any thread, in the
-/// order of what happened.
+/// `onDisconnect`. Handlers run one after the other, in the order of what happened: where they
+/// belong if they are made on an actor, otherwise on any thread.
 public final class Pubsub: Sendable {
+    /// Called where it belongs: one that is made on the main actor, there.
+    public typealias Handler = @isolated(any) @Sendable () async -> Void
+
+    /// A handler that was added, to be removed again. It stays when this goes.
+    public struct Registration: Sendable {
+        let pubsub: Pubsub
+        let number: Int
+
+        /// Has it called no more.
+        public func cancel() {
+            pubsub.state.withLock { $0.handlers.removeAll { $0.number == number } }
+        }
+    }
+
     private struct State {
         var isConnected = false
-        var onConnect: [@Sendable () -> Void] = []
-        var onDisconnect: [@Sendable () -> Void] = []
+        var handlers: [(number: Int, onConnect: Bool, call: Handler)] = []
+        var nextNumber = 0
     }
 
     private let state = Mutex(State())
@@ -18,7 +32,7 @@ public final class Pubsub: Sendable {
         let queue = UpdateQueue<ConnectionState> {}
         runner.post { _ = $0.listenToState(queue) }
         let task = Task { [weak self] in
-            while let state = await queue.next() { self?.take(state) }
+            while let state = await queue.next() { await self?.take(state) }
         }
         self.task.withLock { $0 = task }
     }
@@ -29,21 +43,36 @@ public final class Pubsub: Sendable {
     public var isConnected: Bool { state.withLock { $0.isConnected } }
 
     /// Has a handler called each time that a session begins.
-    public func onConnect(_ handler: @escaping @Sendable () -> Void) {
-        state.withLock { $0.onConnect.append(handler) }
+    @discardableResult
+    public func onConnect(
+        @_inheritActorContext _ handler: @escaping Handler
+    ) -> Registration {
+        add(handler, onConnect: true)
     }
 
     /// Has a handler called each time that a session ends.
-    public func onDisconnect(_ handler: @escaping @Sendable () -> Void) {
-        state.withLock { $0.onDisconnect.append(handler) }
+    @discardableResult
+    public func onDisconnect(
+        @_inheritActorContext _ handler: @escaping Handler
+    ) -> Registration {
+        add(handler, onConnect: false)
     }
 
-    private func take(_ connection: ConnectionState) {
-        let handlers = state.withLock { state -> [@Sendable () -> Void] in
+    private func add(_ handler: @escaping Handler, onConnect: Bool) -> Registration {
+        let number = state.withLock { state in
+            state.nextNumber += 1
+            state.handlers.append((state.nextNumber, onConnect, handler))
+            return state.nextNumber
+        }
+        return Registration(pubsub: self, number: number)
+    }
+
+    private func take(_ connection: ConnectionState) async {
+        let handlers = state.withLock { state -> [Handler] in
             guard connection.isLive != state.isConnected else { return [] }
             state.isConnected = connection.isLive
-            return connection.isLive ? state.onConnect : state.onDisconnect
+            return state.handlers.filter { $0.onConnect == connection.isLive }.map(\.call)
         }
-        for handler in handlers { handler() }
+        for handler in handlers { await handler() }
     }
 }

@@ -32,7 +32,7 @@ final class Runner: @unchecked Sendable {
         endpoint: ClientEndpoint, options: ClientSession.Options, store: ClientStore?,
         ask: @escaping @Sendable (_ isExpired: Bool) async throws -> Credentials?
     ) throws {
-        loop = try ServiceLoop()
+        loop = try ServiceLoop(ownsProcess: false)
         socket = try Client(loop: loop, endpoint: endpoint)
         session = ClientSession(options)
         self.store = store

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// What waits for one listener, in order: pushed on the client's thread, taken by one task wherever
-/// that runs. It never drops anything; when too much waits, the client stops reading from its
-/// socket, and the gateway tells a reader that can't keep up what it missed.
+/// What waits for one listener, in order: pushed on the client's thread, taken by a task wherever
+/// that runs; several share it, each element goes to one of them. It never drops anything; when too
+/// much waits, the client stops reading from its socket, and the gateway tells a reader that can't
+/// keep up what it missed.
 final class UpdateQueue<Element: Sendable>: Sendable {
     /// So many messages may wait before the client stops reading, and so few before it goes on.
     private static var limits: (full: Int, low: Int) { (full: 256, low: 64) }
@@ -12,7 +13,11 @@ final class UpdateQueue<Element: Sendable>: Sendable {
         var next = 0
         /// Of all that waits.
         var weight = 0
-        var waiter: CheckedContinuation<Element?, Never>?
+        /// The tasks that wait, the longest first.
+        var waiters: [(number: Int, CheckedContinuation<Element?, Never>)] = []
+        var nextWaiter = 0
+        /// Those that were cancelled before they waited.
+        var cancelled: Set<Int> = []
         var isEnded = false
         var isFull = false
 
@@ -43,10 +48,7 @@ final class UpdateQueue<Element: Sendable>: Sendable {
     func push(_ item: Element, weight: Int = 1) {
         let waiter = state.withLock { state -> CheckedContinuation<Element?, Never>? in
             guard !state.isEnded else { return nil }
-            if let waiter = state.waiter {
-                state.waiter = nil
-                return waiter
-            }
+            if !state.waiters.isEmpty { return state.waiters.removeFirst().1 }
             state.items.append((item, max(1, weight)))
             state.weight += max(1, weight)
             if state.weight >= Self.limits.full { state.isFull = true }
@@ -57,15 +59,20 @@ final class UpdateQueue<Element: Sendable>: Sendable {
 
     /// The next one; nil after the end, or when the task is cancelled.
     func next() async -> Element? {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in wait(continuation) }
+        let number = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in wait(number, continuation) }
         } onCancel: {
-            end()
+            cancel(number)
         }
     }
 
-    private func wait(_ continuation: CheckedContinuation<Element?, Never>) {
+    private func wait(_ number: Int, _ continuation: CheckedContinuation<Element?, Never>) {
         let (item, isReady, hasDrained) = state.withLock { state -> (Element?, Bool, Bool) in
+            if state.cancelled.remove(number) != nil { return (nil, true, false) }
             if state.count > 0 {
                 let item = state.take()
                 let hasDrained = state.isFull && state.weight <= Self.limits.low
@@ -73,26 +80,37 @@ final class UpdateQueue<Element: Sendable>: Sendable {
                 return (item, true, hasDrained)
             }
             if state.isEnded { return (nil, true, false) }
-            precondition(state.waiter == nil, "one task takes from a queue")
-            state.waiter = continuation
+            state.waiters.append((number, continuation))
             return (nil, false, false)
         }
         if isReady { continuation.resume(returning: item) }
         if hasDrained { onDrain() }
     }
 
-    /// Nothing more comes; what waits can still be taken, unless the taker ended it.
-    func end() {
-        let (waiter, wasFull) = state.withLock {
-            state -> (CheckedContinuation<Element?, Never>?, Bool) in
-            defer {
-                state.isEnded = true
-                state.waiter = nil
-                state.isFull = false
+    /// One task waits no more; the others do.
+    private func cancel(_ number: Int) {
+        let waiter = state.withLock { state -> CheckedContinuation<Element?, Never>? in
+            if let at = state.waiters.firstIndex(where: { $0.number == number }) {
+                return state.waiters.remove(at: at).1
             }
-            return (state.waiter, state.isFull)
+            state.cancelled.insert(number)
+            return nil
         }
         waiter?.resume(returning: nil)
+    }
+
+    /// Nothing more comes; what waits can still be taken.
+    func end() {
+        let (waiters, wasFull) = state.withLock {
+            state -> ([CheckedContinuation<Element?, Never>], Bool) in
+            defer {
+                state.isEnded = true
+                state.waiters = []
+                state.isFull = false
+            }
+            return (state.waiters.map(\.1), state.isFull)
+        }
+        for waiter in waiters { waiter.resume(returning: nil) }
         if wasFull { onDrain() }
     }
 }

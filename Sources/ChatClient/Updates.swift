@@ -1,5 +1,6 @@
-/// What happens to something that a client is subscribed to, one element after the other, for one
-/// task. The subscription lasts as long as somebody holds this or its iterator.
+/// What happens to something that a client is subscribed to, one element after the other. Loops
+/// over the same value share it: each element goes to one of them; for two that see everything,
+/// subscribe twice. The subscription lasts as long as somebody holds this or its iterator.
 public struct Updates<Element: Sendable>: AsyncSequence, Sendable {
     /// Ends the subscription when the last holder lets go of it.
     final class Token: Sendable {
@@ -19,7 +20,7 @@ public struct Updates<Element: Sendable>: AsyncSequence, Sendable {
 
     let token: Token
 
-    /// The elements, for one task.
+    /// The elements, or those that this loop gets of them.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let token: Token
 
@@ -27,6 +28,6 @@ public struct Updates<Element: Sendable>: AsyncSequence, Sendable {
         public func next() async -> Element? { await token.queue.next() }
     }
 
-    /// The elements, for one task.
+    /// The elements, shared with every other loop over this value.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(token: token) }
 }

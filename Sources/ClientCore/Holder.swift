@@ -34,15 +34,19 @@ package struct Holder: Sendable {
 
     package init() {}
 
-    /// What a client held when it stored this; `values` are those of the places in `runs`.
-    package init(_ have: Have, values: [Message], record: Conversation?) {
+    /// What a client held when it stored this; `values` are those of the places in `runs`. Of a
+    /// densely numbered log (whose places all have values, tombstones too) no place is held that
+    /// came without one: a store that lost a row would have a hole taken for silence.
+    package init(_ have: Have, values: [Message], record: Conversation?, isDense: Bool = true) {
         head = have.head
         asOf = have.asOf
         self.record = record
         for message in values {
-            if let seq = message.seq { held[seq] = message }
+            guard let seq = message.seq, have.runs.contains(seq) else { continue }
+            held[seq] = message
         }
-        runs = have.runs
+        runs = isDense ? have.runs.intersection(Coverage(places: held.keys)) : have.runs
+        if runs != have.runs { held = held.filter { runs.contains($0.key) } }
     }
 
     /// What a subscription is resumed with; nil if nothing is held.

@@ -9,12 +9,14 @@ final class EventLoop {
     let context: OpaquePointer
     private var isContextDestroyed = false
 
+    /// - Parameter descriptors: How many the library makes room for; nil for as many as the process
+    ///   may open.
     /// - Throws: `WebSocketError` `loop`.
-    init() throws(WebSocketError) {
+    init(descriptors: UInt32? = nil) throws(WebSocketError) {
         guard let events = ev_loop_new(UInt32(EVFLAG_AUTO)) else {
             throw WebSocketError(.loop, "creating the event loop: none was given")
         }
-        guard let context = Self.makeContext(on: events) else {
+        guard let context = Self.makeContext(on: events, descriptors) else {
             ev_loop_destroy(events)
             throw WebSocketError(
                 .loop,
@@ -42,8 +44,11 @@ final class EventLoop {
         lws_context_destroy(context)
     }
 
-    private static func makeContext(on events: OpaquePointer) -> OpaquePointer? {
+    private static func makeContext(
+        on events: OpaquePointer, _ descriptors: UInt32?
+    ) -> OpaquePointer? {
         var info = lws_context_creation_info()
+        info.fd_limit_per_thread = descriptors ?? 0
         info.port = CONTEXT_PORT_NO_LISTEN
         info.options =
             UInt64(LWS_SERVER_OPTION_LIBEV) | UInt64(LWS_SERVER_OPTION_EXPLICIT_VHOSTS)

@@ -20,4 +20,33 @@ enum ProcessSettings {
         limit.rlim_cur = min(limit.rlim_max, descriptorLimit)
         _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }()
+
+    /// What the process does with SIGPIPE.
+    static var pipeSignal: sigaction {
+        get {
+            var action = sigaction()
+            sigaction(SIGPIPE, nil, &action)
+            return action
+        }
+        set {
+            var action = newValue
+            sigaction(SIGPIPE, &action, nil)
+        }
+    }
+
+    /// Keeps SIGPIPE from this thread, where a write to a peer that is gone would raise it.
+    /// - Returns: What was kept from it before.
+    static func holdPipeSignal() -> sigset_t {
+        var (set, before) = (sigset_t(), sigset_t())
+        sigemptyset(&set)
+        sigaddset(&set, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &set, &before)
+        return before
+    }
+
+    /// Keeps from this thread what was kept from it before.
+    static func restore(_ mask: sigset_t) {
+        var mask = mask
+        pthread_sigmask(SIG_SETMASK, &mask, nil)
+    }
 }

@@ -27,6 +27,10 @@ package final class ServiceLoop: @unchecked Sendable {
 
     let eventLoop: EventLoop
     private let mailbox = Mailbox()
+    /// The socket of a client, those that wake its loop, and room to spare.
+    private static let clientDescriptors: UInt32 = 64
+
+    private let ownsProcess: Bool
     /// The thread in `run()`; 0 before and after.
     private let owner = Atomic<UInt>(0)
     private var participants: [any Participant] = []
@@ -39,14 +43,23 @@ package final class ServiceLoop: @unchecked Sendable {
     private var hadWork = false
     private var isStopping = false
 
-    /// - Parameter log: receives what libwebsockets has to say of level error or warning, from any
-    ///   loop of the process: its log is global. HTTP and frames are not read by the library here,
-    ///   so that no line of it can hold what a user sent.
+    /// - Parameters:
+    ///   - ownsProcess: Whether the loop may set what concerns the process: that SIGPIPE is
+    ///     ignored, and how many descriptors may be open. A client in somebody's program may not.
+    ///   - log: receives what libwebsockets has to say of level error or warning, from any loop of
+    ///     the process: its log is global. HTTP and frames are not read by the library here, so
+    ///     that no line of it can hold what a user sent.
     /// - Throws: `WebSocketError` `loop` if the system gives no event loop or context.
-    package init(log: @escaping @Sendable (String) -> Void = { _ in }) throws(WebSocketError) {
+    package init(
+        ownsProcess: Bool = true, log: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(WebSocketError) {
         LibraryLog.route(to: log)
-        ProcessSettings.prepare()
-        eventLoop = try EventLoop()
+        self.ownsProcess = ownsProcess
+        if ownsProcess { ProcessSettings.prepare() }
+        let before = ownsProcess ? nil : ProcessSettings.pipeSignal
+        eventLoop = try EventLoop(descriptors: ownsProcess ? nil : Self.clientDescriptors)
+        // The library ignores the signal for the process when it begins.
+        if let before { ProcessSettings.pipeSignal = before }
         wake = WakeWatcher(loop: self) { [unowned self] in runJobs() }
         mailbox.open { [unowned self] in wake?.wake() }
     }
@@ -63,6 +76,8 @@ package final class ServiceLoop: @unchecked Sendable {
         let (isFirst, _) = owner.compareExchange(
             expected: 0, desired: me, ordering: .acquiringAndReleasing)
         precondition(isFirst && !isStopping, "a service loop runs once, on one thread")
+        let mask = ownsProcess ? nil : ProcessSettings.holdPipeSignal()
+        defer { if let mask { ProcessSettings.restore(mask) } }
         if onSignal != nil { watchSignals() }
         while !isStopping {
             eventLoop.turn(waiting: !hadWork)

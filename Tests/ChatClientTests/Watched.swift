@@ -25,7 +25,7 @@ final class Watched: Sendable {
 
     var boundaryCount: Int {
         state.withLock { state in
-            let runs: [(Int, Int)] = findBoundaries(ofMessageList: state.messages)
+            let runs = findBoundaries(ofMessageList: state.messages)
             return runs.count
         }
     }

@@ -5,12 +5,12 @@ import Testing
 /// `findBoundaries` in all its forms, and the distance between messages.
 @Suite struct BoundaryTests {
     private static func pairs(_ list: [Message]) -> [[Int?]] {
-        let found: [(newest: Message, oldest: Message)] = findBoundaries(ofMessageList: list)
+        let found = findBoundaryMessages(ofMessageList: list)
         return found.map { [$0.newest.seq, $0.oldest.seq] }
     }
 
     private static func positions(_ list: [Message]) -> [[Int]] {
-        let found: [(Int, Int)] = findBoundaries(ofMessageList: list)
+        let found = findBoundaries(ofMessageList: list)
         return found.map { [$0.0, $0.1] }
     }
 

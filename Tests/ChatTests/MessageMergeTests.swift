@@ -22,7 +22,7 @@ import Testing
 
         let apart = merge(messages: messages([20, 19, 18]), toList: cached)
         #expect(apart.map(\.seq) == [1, 2, 3, 4, 5, 6, 18, 19, 20])
-        let boundaries: [(Int, Int)] = findBoundaries(ofMessageList: apart)
+        let boundaries = findBoundaries(ofMessageList: apart)
         #expect(boundaries.map { [$0.0, $0.1] } == [[8, 6], [5, 0]])
     }
 

@@ -48,7 +48,8 @@ import Wire
         }
         let head = Head(epoch: "e1", seq: 40, rev: 41, mark: "m")
         return Holder(
-            Have(head: head, asOf: 41, runs: Coverage(runs)), values: messages, record: nil)
+            Have(head: head, asOf: 41, runs: Coverage(runs)), values: messages, record: nil,
+            isDense: false)
     }
 
     private func request(_ page: JSONValue) throws -> PageRequest {

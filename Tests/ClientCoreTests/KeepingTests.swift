@@ -33,6 +33,16 @@ import Wire
         #expect(holder.changes.places == Set(1...10).union(21...60))
     }
 
+    /// A store that lost rows: what they prove is gone with them.
+    @Test func whatWasStoredWithoutAValueIsNotHeld() {
+        let head = Head(epoch: "e", seq: 9, rev: 10, mark: "x")
+        let have = Have(head: head, asOf: 10, runs: [[1, 6], [8, 9]])
+        let holder = Holder(have, values: [1, 2, 4, 7, 8, 9].map(message), record: nil)
+        #expect(holder.runs == [[1, 2], [4, 4], [8, 9]])
+        #expect(holder.held.keys.sorted() == [1, 2, 4, 8, 9])
+        #expect(holder.gaps.map(\.places) == [Coverage.Run(3, 3), Coverage.Run(5, 7)])
+    }
+
     @Test func aHoleBelowAPageThatLiesAboveTheHeadIsAGap() {
         var holder = holder(1...5)
         var page = MessagesFrame(

@@ -1,0 +1,78 @@
+import ClientCore
+import Wire
+
+/// What the objects for views need of a client: a conversation's updates, pages, and to send. The
+/// client is one; a test may stand in its place.
+@MainActor
+protocol FeedLink: AnyObject {
+    /// Follows a conversation: each update in its order, until what this returns is ended.
+    func follow(
+        _ conversation: String, _ take: @escaping @MainActor (ConversationUpdate) -> Void
+    ) -> any Following
+    /// Asks for a page of a conversation that is followed; it comes as an update with this number.
+    func fetch(_ conversation: String, _ page: PageRequest, token: Int)
+}
+
+/// One object that follows a conversation.
+@MainActor
+protocol Following: AnyObject {
+    /// Says which places the object looks at, so that they are kept.
+    func watch(_ places: Coverage)
+    /// No update comes after this.
+    func end()
+}
+
+extension ChatClient: FeedLink {
+    func follow(
+        _ conversation: String, _ take: @escaping @MainActor (ConversationUpdate) -> Void
+    ) -> any Following {
+        LiveFollowing(self, conversation, take)
+    }
+
+    func fetch(_ conversation: String, _ page: PageRequest, token: Int) {
+        runner.post { runner in
+            runner.perform { session, _ in session.fetch(conversation, page, token: token) }
+        }
+    }
+}
+
+/// Follows a conversation on the main actor, by a task that takes from the client's thread.
+@MainActor
+private final class LiveFollowing: Following {
+    private let client: ChatClient
+    private let conversation: String
+    private let number: ListenerNumber
+    private var task: Task<Void, Never>?
+
+    init(
+        _ client: ChatClient, _ conversation: String,
+        _ take: @escaping @MainActor (ConversationUpdate) -> Void
+    ) {
+        self.client = client
+        self.conversation = conversation
+        let (updates, number) = client.listening(
+            { $0.listen($1, to: conversation) }, { $0.endListening($1, to: conversation) })
+        self.number = number
+        task = Task { [weak self] in
+            for await update in updates {
+                // One that was on its way when the view left is not for whoever comes back.
+                guard self?.task != nil else { return }
+                take(update)
+            }
+        }
+    }
+
+    deinit { task?.cancel() }
+
+    func watch(_ places: Coverage) {
+        let (conversation, number) = (conversation, number)
+        client.runner.post { runner in
+            if let number = number.value { runner.watch(places, number, of: conversation) }
+        }
+    }
+
+    func end() {
+        task?.cancel()
+        task = nil
+    }
+}
