@@ -111,7 +111,7 @@ class HistoryTests(LongConversationTestCase):
         summary = alice.page.locator(".truth .summary")
         expect(summary).to_have_text(
             "You have 100 of 350 messages. Nothing is missing between the ones you see.")
-        expect(alice.page.locator(".truth dl")).to_be_hidden()
+        expect(alice.page.locator(".truth details dl")).to_be_hidden()
         # The strip is reached, and goes, by keys.
         strip.focus()
         strip.press("Home")

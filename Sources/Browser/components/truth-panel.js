@@ -47,13 +47,15 @@ export class TruthPanel {
     });
     this.ends = element('div', { class: 'ends', 'aria-hidden': true });
     this.summary = element('p', { class: 'summary' });
+    this.held = element('dd', {});
     this.facts = element('dl', {});
     const details = element('details', {}, element('summary', {}, 'Details'), this.facts);
     this.gaps = element('ul', { class: 'gaps', 'aria-label': 'Gaps' });
     /** What to put on the page. */
     this.element = element('aside', {
       class: 'truth', id: 'truth', 'aria-label': 'What this page holds', hidden: true,
-    }, this.summary, this.bar, this.ends, this.gaps, details);
+    }, this.summary, this.bar, this.ends,
+    element('dl', {}, element('dt', {}, 'Held'), this.held), this.gaps, details);
     this.#stops = [conversation, connection].map(({ changed }) => changed.listen(this.#schedule));
   }
 
@@ -85,7 +87,8 @@ export class TruthPanel {
     this.ends.replaceChildren(...(have && all > 0
       ? [have.head.floor, have.head.seq].map((seq) => element('span', {}, number.format(seq)))
       : []));
-    this.facts.replaceChildren(...this.#facts(held, all).flatMap(([name, value]) => [
+    setText(this.held, `${number.format(held)} of ${number.format(all)} messages`);
+    this.facts.replaceChildren(...this.#facts().flatMap(([name, value]) => [
       element('dt', {}, name), element('dd', {}, value),
     ]));
     this.gaps.replaceChildren(...gaps.map((gap) => this.#gap(gap)));
@@ -111,12 +114,8 @@ export class TruthPanel {
     ].join(' ').trim();
   }
 
-  /**
-   * @param {number} held
-   * @param {number} all
-   * @returns {[string, string][]}
-   */
-  #facts(held, all) {
+  /** @returns {[string, string][]} */
+  #facts() {
     const { have, heard, isOpen } = this.#conversation;
     const { upstream, state } = this.#connection;
     const origin = upstream === null ? 'unknown'
@@ -124,7 +123,6 @@ export class TruthPanel {
     const asOf = have === null
       ? '–' : `${number.format(have.asOf)} of ${number.format(have.head.rev)}`;
     return [
-      ['Held', `${number.format(held)} of ${number.format(all)} messages`],
       ['As of change', isOpen ? `${asOf}, there may be more` : asOf],
       ['Connection', state.phase],
       ['Upstream', origin],
