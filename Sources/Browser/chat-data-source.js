@@ -73,6 +73,12 @@ export class ChatDataSource extends Face {
     this.conversation.close();
   }
 
+  /** @param {string} id */
+  shownRev(id) {
+    if (this.#generation !== this.conversation.generation) return 0;
+    return this.#items.find(({ uid }) => uid === id)?.message.rev ?? undefined;
+  }
+
   /** The items, oldest first. */
   get chatItems() { return this.#items; }
 

@@ -145,7 +145,10 @@ export class ConversationLog {
   detach(view) {
     if (!this.#views.delete(view)) return;
     view.window.isOpen = false;
-    if (this.#views.size === 0) this.#subscription.close();
+    if (this.#views.size > 0) return;
+    this.#subscription.close();
+    // It waited for an answer that does not come.
+    this.outbox.resume(this.id);
   }
 
   /**
@@ -245,8 +248,10 @@ export class ConversationLog {
       const views = [...this.#views];
       this.#views.clear();
       for (const view of views) view.end(ending);
+      this.outbox.resume(this.id);
       return;
     }
+    if (this.phase === 'waiting') this.outbox.resume(this.id);
     const reasonOf = reason === undefined ? null : this.#reasonOf;
     for (const view of [...this.#views]) view.tell(reasonOf ? reasonOf(view) : reason);
   }

@@ -257,6 +257,13 @@ export class Conversation {
   at(seq) { return this.#window.at(seq); }
 
   /**
+   * A message by its id, if it is here.
+   *
+   * @param {string} id
+   */
+  message(id) { return this.#window.message(id); }
+
+  /**
    * Says which messages a view shows, so that what is far from them can be let go of, and what is
    * missing near them comes first.
    *
@@ -304,17 +311,19 @@ export class Conversation {
    *
    * @param {string} id
    * @param {string} body
+   * @param {number} [rev]  of the value that was edited; of the present one, if it is left out
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  edit(id, body) { return this.#log.outbox.edit(this.id, id, body); }
+  edit(id, body, rev) { return this.#log.outbox.edit(this.id, id, body, rev); }
 
   /**
    * Deletes a message, now or in the next session; see `edits`.
    *
    * @param {string} id
+   * @param {number} [rev]  of the value that was deleted; of the present one, if it is left out
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  delete(id) { return this.#log.outbox.delete(this.id, id); }
+  delete(id, rev) { return this.#log.outbox.delete(this.id, id, rev); }
 
   /** @param {number} seq  everything up to here was read; told in the next session at the latest */
   markRead(seq) { this.#log.participants.marker.move(seq); }

@@ -35,6 +35,14 @@ export class Face {
    */
   send(body, metadata) { return this.conversation.send(body, metadata); }
 
+  /**
+   * Of which value of a message an edit is: of the one that is shown.
+   *
+   * @param {string} id
+   * @returns {number | undefined}  nothing: the present one; 0: it is of another log
+   */
+  shownRev(id) { return this.conversation.message(id)?.rev; }
+
   /** @param {string} id  of what failed, or is in conflict */
   retry(id) { this.conversation.resend(id); }
 
@@ -48,7 +56,7 @@ export class Face {
    * @param {string} body
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  edit(id, body) { return this.conversation.edit(id, body); }
+  edit(id, body) { return this.conversation.edit(id, body, this.shownRev(id)); }
 
   /**
    * Deletes a message, now or in the next session.
@@ -56,7 +64,7 @@ export class Face {
    * @param {string} id
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  delete(id) { return this.conversation.delete(id); }
+  delete(id) { return this.conversation.delete(id, this.shownRev(id)); }
 
   /** @param {number} seq  everything up to here was read */
   markRead(seq) { this.conversation.markRead(seq); }

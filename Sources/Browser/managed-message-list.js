@@ -67,6 +67,8 @@ export class ManagedMessageList extends Face {
   /** The newest place when the connection went, or the view. @type {number | null} */
   #before = null;
   #generation = 0;
+  /** The messages that were shown before they were sent. @type {Set<string>} */
+  #written = new Set();
   /** What was said of gaps last. @type {readonly Gap[]} */
   #toldGaps = [];
   /** @type {{message: ListMessage, isHeld: boolean}[]} */
@@ -114,6 +116,12 @@ export class ManagedMessageList extends Face {
    * something changes.
    */
   get rows() { return this.#listRows; }
+
+  /** @param {string} id */
+  shownRev(id) {
+    if (this.#generation !== this.conversation.generation) return 0;
+    return this.#shown.find(({ message }) => message.id === id)?.message.rev ?? undefined;
+  }
 
   /** How many messages there are. */
   messageCount() { return this.#shown.length; }
@@ -243,8 +251,15 @@ export class ManagedMessageList extends Face {
   #show() {
     const { items, id, generation, gaps } = this.conversation;
     const old = this.#shown.map(messageIn);
-    const shown = items.filter((item) => this.#isShown(item));
     const { user } = this.#client.connection;
+    for (const item of items) {
+      if (item.kind === 'draft') this.#written.add(item.draft.id);
+      // Who writes is at the end: one's own message is not held back, nor what stands before it.
+      if (item.kind === 'message' && this.#written.has(item.message.id)) {
+        this.#limit = Math.max(this.#limit, item.message.seq);
+      }
+    }
+    const shown = items.filter((item) => this.#isShown(item));
     this.#shown = messagesOf(shown, id, user);
     let next = 0;
     this.#listRows = shown.map((item) => {

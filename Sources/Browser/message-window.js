@@ -71,7 +71,6 @@ export class MessageWindow {
   /** The conversation's own record. */
   get record() { return this.#log.record; }
 
-  /** Whether it has begun. */
   get isLoaded() { return this.#timeline.isLoaded; }
 
   /** The places that are held and shown here. */
@@ -104,6 +103,7 @@ export class MessageWindow {
   }
 
   get hasMore() { return this.#timeline.hasMore; }
+
   /** Whether it shows the newest end of the log, and news come into it. */
   get followsEnd() { return this.#timeline.followsEnd; }
 
@@ -146,8 +146,8 @@ export class MessageWindow {
 
   /** @param {string} id */
   message(id) {
-    const at = this.#timeline.indexOf(id);
-    return at === undefined ? undefined : /** @type {Message} */ (this.#timeline.at(at).message);
+    const at = this.#timeline.indexOf(id) ?? -1;
+    return at < 0 ? undefined : /** @type {Message} */ (this.#timeline.at(at).message);
   }
 
   /**
@@ -179,6 +179,7 @@ export class MessageWindow {
   }
 
   unsubscribed() { this.#log.unsubscribed(); }
+
   resumable() { return this.#log.resumable(); }
 
   /**
@@ -239,7 +240,9 @@ export class MessageWindow {
   show(messages, head) {
     if (head && this.#log.isForeign(head)) return;
     const floor = this.head?.floor ?? 1;
-    this.#timeline.show(messages.filter(({ seq }) => seq >= floor));
+    // Where another message stands, it is of a log that nobody told of yet.
+    const isOther = (/** @type {Message} */ { id, seq }) => (this.at(seq)?.id ?? id) !== id;
+    this.#timeline.show(messages.filter((each) => each.seq >= floor && !isOther(each)));
     this.version += 1;
   }
 
@@ -251,11 +254,7 @@ export class MessageWindow {
    */
   grouping(category, revealed) { return new Grouping(this.#timeline, category, revealed); }
 
-  /**
-   * What a store should keep: the newest messages held, and what they prove.
-   *
-   * @param {number} count
-   */
+  /** @param {number} count */
   saved(count) { return this.#log.saved(count); }
 
   /**

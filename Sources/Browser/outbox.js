@@ -118,19 +118,23 @@ export class Outbox {
    * @param {string} conversation
    * @param {string} id
    * @param {string} body
+   * @param {number} [rev]  of the value that was edited; of the present one, if it is left out
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  edit(conversation, id, body) { return this.#write({ kind: 'edit', id, conversation, body }); }
+  edit(conversation, id, body, rev) {
+    return this.#write({ kind: 'edit', id, conversation, body, ifRev: rev });
+  }
 
   /**
    * Deletes a message, now or in the next session.
    *
    * @param {string} conversation
    * @param {string} id
+   * @param {number} [rev]  of the value that was deleted; of the present one, if it is left out
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  delete(conversation, id) {
-    return this.#write({ kind: 'delete', id, conversation, body: '' });
+  delete(conversation, id, rev) {
+    return this.#write({ kind: 'delete', id, conversation, body: '', ifRev: rev });
   }
 
   /**
@@ -167,10 +171,15 @@ export class Outbox {
   confirm(conversation, messages) {
     if (this.#drafts.all.length === 0) return;
     const { user } = this.#connection;
-    const arrived = new Set(messages.filter(({ author }) => author === user).map(({ id }) => id));
+    const own = messages.filter(({ author }) => author === user);
+    const arrived = new Map(own.map((message) => [message.id, message]));
     for (const draft of this.#drafts.all) {
       const isMeant = draft.kind === 'send' && draft.conversation === conversation;
-      if (isMeant && arrived.has(draft.id)) this.#drafts.remove(draft);
+      const message = isMeant ? arrived.get(draft.id) : undefined;
+      if (message === undefined) continue;
+      // A view that is elsewhere goes on showing it.
+      this.#log(conversation)?.messages.show([message]);
+      this.#drafts.remove(draft);
     }
   }
 
@@ -200,7 +209,10 @@ export class Outbox {
       ));
       // What arrived without our hearing of it is in the answer of a subscription under way.
       if (!draft || !this.#connection.isLive || this.#log(conversation)?.isOpening) break;
-      if (!await this.#attempt(draft)) break;
+      const { session } = this.#connection;
+      const mayGoOn = await this.#attempt(draft);
+      // The next session may have begun before the end of the last one was noticed here.
+      if (!mayGoOn && session === this.#connection.session) break;
     }
     this.#busy.delete(conversation);
   }
@@ -208,7 +220,7 @@ export class Outbox {
   /** @param {Omit<Draft, 'createdAt' | 'state'>} written */
   #write(written) {
     const log = this.#log(written.conversation);
-    const ifRev = log?.messages.message(written.id)?.rev;
+    const ifRev = written.ifRev ?? log?.messages.message(written.id)?.rev;
     const head = ifRev === undefined ? undefined : log?.messages.head ?? undefined;
     const draft = this.#add({ ...written, ifRev, head });
     /** @type {Promise<void>} */
@@ -265,7 +277,8 @@ export class Outbox {
   #request({ kind, id, conversation, body, metadata, ifRev }) {
     const taking = {
       final: (/** @type {{message: Message & {trimmed?: boolean}}} */ { message }) => {
-        if (!message.trimmed) this.#log(conversation)?.arrived(message);
+        if (message.trimmed) return;
+        this.#log(conversation)?.arrived(message);
         this.confirm(conversation, [message]);
       },
     };

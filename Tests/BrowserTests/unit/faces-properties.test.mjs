@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Coverage } from '../../../Sources/Browser/coverage.js';
+import { Outbox } from '../../../Sources/Browser/outbox.js';
 import { settled } from './fake-gateway.mjs';
 import { checkFace, checkWhole, playedFace } from './played-faces.mjs';
 import { PlayedGateway } from './played-gateway.mjs';
@@ -39,6 +40,7 @@ class Timers {
 const happenings = [
   ['process', 30], ['deliver', 40], ['say', 8], ['burst', 3], ['edit', 5], ['delete', 3],
   ['trim', 1], ['rewind', 1], ['recreate', 1], ['outage', 3], ['connect', 5], ['heal', 3],
+  ['write', 5], ['rewrite', 3],
   ['scroll', 14], ['bottom', 4], ['close', 2], ['open', 3], ['another', 2], ['time', 3],
 ];
 
@@ -62,6 +64,9 @@ class World {
   gateway = new PlayedGateway();
   faces = [];
   timers = new Timers();
+  /** The messages that were sent, and the edits and deletions, as they were written. */
+  sent = [];
+  rewritten = [];
 
   constructor({ seed, size }) {
     for (let n = 0; n < size; n += 1) this.gateway.origin.say();
@@ -93,6 +98,8 @@ class World {
       case 'heal': gateway.heal(); break;
       case 'scroll': if (!face.isClosed) face.scroll(random); break;
       case 'bottom': if (!face.isClosed) face.toBottom(); break;
+      case 'write': this.#write(face, random); break;
+      case 'rewrite': this.#rewrite(face, random); break;
       case 'close':
         if (!face.isClosed) face.close();
         face.isClosed = true;
@@ -119,6 +126,54 @@ class World {
       };
     });
     this.gateway.change(changes, random.chance(0.5));
+  }
+
+  #write(face, random) {
+    const { branch } = this.gateway.origin;
+    if (!face.conversation) return;
+    const real = face.list ?? face.history ?? face.source;
+    this.sent.push({ id: real.send(`${random.next()}`), branch });
+  }
+
+  /** Edits or deletes what a face shows, as whoever looks at it would. */
+  #rewrite(face, random) {
+    const rows = face.rows().filter(({ message }) => !message.deleted);
+    if (!face.conversation || rows.length === 0) return;
+    const { message } = rows[random.int(0, rows.length - 1)];
+    const known = face.conversation.have;
+    const isKnown = known !== null && this.gateway.origin.confirms(known.head);
+    const mark = this.gateway.origin.marks[message.rev];
+    this.rewritten.push({ id: message.id, of: message.rev, mark, isKnown });
+    const real = face.list ?? face.history ?? face.source;
+    const done = random.chance(0.7) ? real.edit(message.id, `${random.next()}`)
+      : real.delete(message.id);
+    done.catch(() => {});
+  }
+
+  /** What was written arrived once and in its order, and nothing was overwritten unseen. */
+  #checkWritten() {
+    const { origin, edited } = this.gateway;
+    const outbox = Outbox.of(this.gateway, null);
+    const waiting = outbox.all.filter(({ state }) => state === 'sending');
+    if (waiting.length > 0) throw new Error(`${waiting.length} were not sent`);
+    const failed = new Set(outbox.all.map(({ id }) => id));
+    let last = 0;
+    for (const { id, branch } of this.sent) {
+      const at = origin.values.findLastIndex((values) => values.at(-1)?.id === id);
+      const isLost = at < 1 && branch === origin.branch && !failed.has(id);
+      if (isLost) throw new Error('a message is lost');
+      if (at >= 1 && branch === origin.branch) {
+        if (at < last) throw new Error('one message overtook another');
+        last = at;
+      }
+    }
+    for (const { id, of, made, mark } of edited) {
+      const isSeen = this.rewritten.some((each) => (
+        each.id === id && (each.of === of || edited.some((own) => own.id === id && own.made === of))
+          && (each.of !== of || !each.isKnown || each.mark === mark)
+      ));
+      if (!isSeen) throw new Error(`the edit ${made} of ${id} is of ${of}, which nobody saw`);
+    }
   }
 
   #outage(random) {
@@ -182,6 +237,7 @@ class World {
         throw error;
       }
     }
+    this.#checkWritten();
     if (this.gateway.doubled > 0) throw new Error('it subscribed twice');
   }
 }

@@ -73,9 +73,11 @@ class PlayedList {
     const plain = this.plain.filter(({ seq }) => seq !== undefined);
     assert.deepEqual(plain.map(({ id, rev }) => [id, rev]), shown, 'deltas make up the list');
     // The reader's place: what is in view stays, unless its log or the floor took it.
-    if (this.visible && this.conversation.generation === this.generation) {
+    const hasBegun = this.rows().some(({ isHeld }) => isHeld);
+    if (hasBegun && this.visible && this.conversation.generation === this.generation) {
       const { floor } = this.conversation.have?.head ?? { floor: 1 };
-      const ids = new Set(this.rows().map(({ message }) => message.id));
+      const count = this.list.messageCount();
+      const ids = new Set(Array.from({ length: count }, (_, at) => this.list.messageAt(at).id));
       const isIn = this.visible.every(({ id, seq }) => ids.has(id) || seq < floor);
       assert.ok(!this.wasIn || isIn, 'what is in view stays');
       this.wasIn = isIn;
@@ -135,7 +137,7 @@ class PlayedSource {
   constructor(client, random) {
     this.limit = random.int(3, 40);
     this.source = new ChatDataSource(client, 'c1', { pageSize: this.limit });
-    this.items = [];
+    this.items = this.source.chatItems;
     this.source.delegate = {
       chatDataSourceDidUpdate: ({ chatItems }) => { this.items = chatItems; },
       chatDataSourceDidEnd: () => { this.isOver = true; },

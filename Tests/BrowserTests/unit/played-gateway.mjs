@@ -21,6 +21,8 @@ export class PlayedGateway {
   pages = 0;
   /** How many subscriptions the gateway was asked for and had already. */
   doubled = 0;
+  /** The edits and deletions that were carried out: what of, and what they made. */
+  edited = [];
   #requests = [];
   #frames = [];
   #isSubscribed = false;
@@ -197,6 +199,8 @@ export class PlayedGateway {
       return { error: new RequestError({ code: 'conflict', message: 'deleted' }) };
     }
     if (!isDone) {
+      const { marks, rev } = this.origin;
+      this.edited.push({ id, of: value.rev, made: rev + 1, mark: marks[value.rev] });
       this.change([(origin) => (
         method === 'editMessage' ? origin.edit(at, body) : origin.delete(at)
       )], false);
