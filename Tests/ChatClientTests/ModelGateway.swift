@@ -1,0 +1,275 @@
+import Chat
+import JSON
+import Wire
+
+@testable import ClientCore
+
+/// A log as a gateway has it, in as few lines as it takes: every place from `floor` to `seq` has a
+/// message, whose text says which value it is.
+struct ModelLog {
+    struct Entry: Equatable {
+        var rev: Int
+        var isDeleted = false
+    }
+
+    private(set) var epoch = 1
+    private(set) var rev = 0
+    private(set) var floor = 1
+    private(set) var entries: [Entry] = []
+
+    var seq: Int { entries.count }
+    var head: String {
+        "{\"epoch\":\"e\(epoch)\",\"seq\":\(seq),\"rev\":\(rev),\"mark\":\"\(mark(rev))\","
+            + "\"floor\":\(floor)}"
+    }
+
+    func mark(_ rev: Int) -> String { "m\(epoch).\(rev)" }
+    func id(_ seq: Int) -> String { "\(epoch)-\(seq)" }
+    func text(_ seq: Int, _ rev: Int) -> String { "\(epoch) \(seq) \(rev)" }
+    func entry(_ seq: Int) -> Entry? {
+        seq >= floor && seq <= self.seq ? entries[seq - 1] : nil
+    }
+
+    mutating func write() {
+        rev += 1
+        entries.append(Entry(rev: rev))
+    }
+
+    /// - Returns: the place that changed; nil if there is none.
+    mutating func change(_ seq: Int, delete: Bool) -> Int? {
+        guard let entry = entry(seq), !entry.isDeleted else { return nil }
+        rev += 1
+        entries[seq - 1] = Entry(rev: rev, isDeleted: delete)
+        return seq
+    }
+
+    mutating func trim(to floor: Int) { self.floor = max(self.floor, min(floor, seq + 1)) }
+
+    mutating func recreate() {
+        self = ModelLog(epoch: epoch + 1)
+    }
+
+    init(epoch: Int = 1) { self.epoch = epoch }
+
+    func message(_ seq: Int) -> String {
+        let entry = entries[seq - 1]
+        let content =
+            entry.isDeleted ? "\"deleted\":true" : "\"body\":\"\(text(seq, entry.rev))\""
+        return "{\"id\":\"\(id(seq))\",\"conversation\":\"c\",\"seq\":\(seq),\"rev\":\(entry.rev),"
+            + "\"author\":\"bob\",\"createdAt\":\"2026-11-20T10:00:00.000Z\",\(content)}"
+    }
+
+    func deltas(_ places: [Int], via: String) -> String {
+        let list = places.map { seq in
+            let entry = entries[seq - 1]
+            let type = entry.isDeleted ? "deleted" : via == "live" ? "updated" : "inserted"
+            return "{\"type\":\"\(type)\",\"via\":\"\(via)\",\"message\":\(message(seq))}"
+        }
+        return "[\(list.joined(separator: ","))]"
+    }
+}
+
+/// The gateway's end of one connection, as the contract has it: what is asked waits until it is
+/// served, and what is answered until it is delivered.
+struct ModelGateway {
+    var log = ModelLog()
+    /// Places that the gateway lacks and will push.
+    private(set) var lacking = Coverage()
+    private(set) var requests: [JSONObject] = []
+    private(set) var frames: [[UInt8]] = []
+    /// How many of the next requests for messages are refused.
+    var refusals = 0
+    private(set) var fetches = 0
+    private var isSubscribed = false
+
+    mutating func disconnect() {
+        requests = []
+        frames = []
+        isSubscribed = false
+    }
+
+    mutating func receive(_ text: [UInt8]) throws { requests.append(try JSONObject(text)) }
+    mutating func takeFrame() -> [UInt8]? { frames.isEmpty ? nil : frames.removeFirst() }
+
+    // MARK: Changes
+
+    mutating func write(_ count: Int) {
+        for _ in 0..<count {
+            log.write()
+            tell([log.seq], covers: Coverage(log.seq, log.seq), from: log.rev - 1, via: "live")
+        }
+    }
+
+    mutating func change(_ seq: Int, delete: Bool) {
+        guard let seq = log.change(seq, delete: delete) else { return }
+        tell([seq], covers: Coverage(seq, seq), from: log.rev - 1, via: "live")
+    }
+
+    mutating func trim(to floor: Int) {
+        log.trim(to: floor)
+        if log.floor > 1 { lacking = lacking.subtracting(Coverage(0, log.floor - 1)) }
+    }
+
+    mutating func recreate() {
+        log.recreate()
+        lacking = []
+        if isSubscribed {
+            push("{\"event\":\"reset\",\"conversation\":\"c\",\"head\":\(log.head)}")
+        }
+        isSubscribed = false
+    }
+
+    /// Tells that places are not held any more: for the client to fetch, or to wait for.
+    mutating func lose(_ places: Coverage, _ cause: String) {
+        if cause == "upstream" { lacking = lacking.union(places) }
+        guard isSubscribed else { return }
+        push(
+            "{\"event\":\"gap\",\"conversation\":\"c\",\"gaps\":\(gaps(places, cause)),"
+                + "\"prev\":\(log.rev),\"asOf\":\(log.rev),\"head\":\(log.head)}")
+    }
+
+    mutating func heal() {
+        let places = lacking.places
+        let covers = lacking
+        lacking = []
+        if !places.isEmpty { tell(places, covers: covers, from: log.rev, via: "fill") }
+    }
+
+    private mutating func tell(_ places: [Int], covers: Coverage, from prev: Int, via: String) {
+        guard isSubscribed else { return }
+        push(
+            "{\"event\":\"messages\",\"conversation\":\"c\","
+                + "\"deltas\":\(log.deltas(places, via: via)),\"covers\":\(covers.text),"
+                + "\"prev\":\(prev),\"asOf\":\(log.rev),\"head\":\(log.head)}")
+    }
+
+    private mutating func push(_ frame: String) { frames.append(Array(frame.utf8)) }
+
+    private func gaps(_ places: Coverage, _ cause: String) -> String {
+        let list = places.runs.map {
+            "{\"after\":\($0.low - 1),\"before\":\($0.high + 1),\"missing\":\($0.count),"
+                + "\"cause\":\"\(cause)\",\"since\":\"2026-11-20T10:00:00.000Z\"}"
+        }
+        return "[\(list.joined(separator: ","))]"
+    }
+
+    // MARK: Requests
+
+    /// Answers the oldest request.
+    /// - Returns: whether there was one.
+    mutating func serve() -> Bool {
+        guard !requests.isEmpty else { return false }
+        let request = requests.removeFirst()
+        let id = request["id"]?.int ?? 0
+        let params = request["params"]?.object ?? JSONObject(members: [])
+        var result = "{}"
+        var error: String?
+        switch request["method"]?.string {
+        case "connect":
+            result =
+                "{\"user\":\"alice\",\"pingInterval\":100000,"
+                + "\"upstream\":{\"state\":\"online\"}}"
+        case "subscribeMessages": result = subscribe(params)
+        case "unsubscribeMessages": isSubscribed = false
+        case "fetchMessages":
+            fetches += 1
+            if refusals > 0 {
+                refusals -= 1
+                error = "{\"code\":\"origin_unavailable\",\"message\":\"no\",\"retry\":\"later\"}"
+            } else if let page = page(params) {
+                result = page
+            } else {
+                error = "{\"code\":\"not_found\",\"message\":\"no\",\"retry\":\"never\"}"
+            }
+        default: break
+        }
+        push("{\"id\":\(id),\(error.map { "\"error\":\($0)" } ?? "\"result\":\(result)")}")
+        return true
+    }
+
+    private mutating func subscribe(_ params: JSONObject) -> String {
+        isSubscribed = true
+        let limit = params["limit"]?.int ?? 100
+        guard let have = params["have"]?.object, let head = have["head"]?.object,
+            let rev = head["rev"]?.int, rev <= log.rev, head["mark"]?.string == log.mark(rev)
+        else {
+            let isReset = params["have"] == nil ? "" : ",\"reset\":true"
+            let low = max(log.floor, log.seq - limit + 1)
+            let covers = low > log.seq ? Coverage() : Coverage(low, log.seq)
+            return frame(covers.subtracting(lacking), [], lacking.clipped(low, .max)) + isReset
+                + "}"
+        }
+        let runs = Coverage(
+            (have["runs"]?.array ?? []).map {
+                Coverage.Run($0.array?[0].int ?? 0, $0.array?[1].int ?? 0)
+            })
+        let asOf = have["asOf"]?.int ?? 0
+        let top = max(runs.last ?? 0, log.floor - 1)
+        let held = runs.places.filter { $0 <= log.seq && log.entry($0)?.rev ?? 0 > asOf }
+        let above = top < log.seq ? Array(top + 1...log.seq) : []
+        let taken = (held.reversed() + above.reversed()).prefix(limit)
+        let covers = Coverage(places: taken).subtracting(lacking)
+        let low = min(runs.first ?? log.seq + 1, log.seq + 1)
+        let left = Coverage(places: held + above).subtracting(covers).subtracting(lacking)
+        let cold = low > top ? Coverage() : Coverage(low, top).subtracting(runs)
+        return frame(covers, left.union(cold), lacking.clipped(low, .max)) + "}"
+    }
+
+    /// An answer without its end.
+    private func frame(_ covers: Coverage, _ left: Coverage, _ lacking: Coverage) -> String {
+        var gaps = [gaps(left, "limit"), gaps(lacking, "upstream")].map {
+            $0.dropFirst().dropLast()
+        }
+        gaps.removeAll { $0.isEmpty }
+        return "{\"deltas\":\(log.deltas(covers.places, via: "replay")),\"covers\":\(covers.text),"
+            + "\"gaps\":[\(gaps.joined(separator: ","))],\"asOf\":\(log.rev),\"head\":\(log.head)"
+    }
+
+    /// A page of history; nil where the anchor is not known.
+    private func page(_ params: JSONObject) -> String? {
+        let limit = params["limit"]?.int ?? 100
+        var (low, high) = (log.floor, log.seq)
+        if let around = params["around"] {
+            guard let place = place(around) else { return nil }
+            (low, high) = (max(low, place - limit), min(high, place + limit))
+        } else {
+            var isAscending = params["order"]?.string == "asc"
+            if let after = params["after"] {
+                guard let place = place(after) else { return nil }
+                low = max(low, place + 1)
+                isAscending = isAscending || params["before"] == nil
+            } else {
+                isAscending = false
+            }
+            if let before = params["before"] {
+                guard let place = place(before) else { return nil }
+                high = min(high, place - 1)
+            }
+            if high - low + 1 > limit {
+                if isAscending { high = low + limit - 1 } else { low = high - limit + 1 }
+            }
+        }
+        let span = low <= high ? Coverage(low, high) : Coverage()
+        let missing = span.intersection(lacking)
+        let covers = span.subtracting(lacking)
+        let messages = covers.places.map(log.message).joined(separator: ",")
+        return "{\"messages\":[\(messages)],\"covers\":\(covers.text),"
+            + "\"gaps\":\(gaps(missing, "upstream")),\"asOf\":\(log.rev),\"head\":\(log.head),"
+            + "\"hasMore\":{\"before\":\(low > log.floor),\"after\":\(high < log.seq)}}"
+    }
+
+    private func place(_ anchor: RawJSON) -> Int? {
+        if let seq = anchor.int { return seq }
+        guard let id = anchor.string else { return nil }
+        return (log.floor..<log.seq + 1).first { log.id($0) == id }
+    }
+}
+
+extension Coverage {
+    /// Each place.
+    var places: [Int] { runs.flatMap { Array($0.low...$0.high) } }
+
+    var text: String {
+        "[\(runs.map { "[\($0.low),\($0.high)]" }.joined(separator: ","))]"
+    }
+}
