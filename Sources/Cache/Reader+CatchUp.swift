@@ -32,7 +32,9 @@ extension Reader {
         let isComplete = have.asOf >= standing.changesFrom
         let known = isComplete ? runs : runs.intersection(standing.places)
         var read = CatchUp(isConfirmed: true, head: head)
-        if !known.isEmpty, have.asOf < head.rev {
+        // A catch-up stores values above the position before the stream tells them. Whoever comes
+        // in between would be told by nobody, also with an `asOf` that is the stream's.
+        if !known.isEmpty, !isOrigin || have.asOf < head.rev {
             try readChanges(log, inside: known, since: have.asOf, limit, bytes, into: &read)
         }
         read.outdated = read.outdated.union(runs.subtracting(known))
@@ -72,7 +74,9 @@ extension Reader {
 
     /// At most `limit` slots that changed above `since`, in the order of the log.
     /// - Throws: `RequestError.conflict`, if this log has no such change.
-    func changes(_ log: LogRow, since: Int, mark: String?, limit: Int) throws -> Changes {
+    func changes(
+        _ log: LogRow, since: Int, mark: String?, limit: Int, recordAbove: Int? = nil
+    ) throws -> Changes {
         let head = log.head
         let isKnown =
             if let mark {
@@ -98,6 +102,7 @@ extension Reader {
             if log.recordRev > last.rev { hasRecord = false } else { messages.removeLast() }
             upTo = max(messages.last?.rev ?? since, hasRecord ? log.recordRev : since)
         }
+        hasRecord = hasRecord || recordAbove.map { log.recordRev > $0 } ?? false
         return Changes(
             messages: messages, record: hasRecord ? try rows.record(log) : nil, head: head,
             upTo: upTo, mark: try rows.conversations.mark(log.cid, at: upTo), more: more)

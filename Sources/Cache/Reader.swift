@@ -80,8 +80,11 @@ package final class Reader {
                 return .message(found)
             case .page(let id, let request):
                 return .page(try page(try log(id), request))
-            case .changes(let id, let since, let mark, let limit):
-                return .changes(try changes(try log(id), since: since, mark: mark, limit: limit))
+            case .changes(let id, let since, let mark, let limit, let recordAbove):
+                return .changes(
+                    try changes(
+                        try log(id), since: since, mark: mark, limit: limit,
+                        recordAbove: recordAbove))
             case .heads(let ids):
                 var heads: [String: Head] = [:]
                 for id in ids { heads[id] = try rows.conversations.log(id)?.head }

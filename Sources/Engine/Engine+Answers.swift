@@ -106,6 +106,7 @@ extension Engine {
                 last: loaded.lastMessage, firstToken: nextToken + 1)
             stream.told = loaded.head.rev
             stream.mirror?.adopt(cached)
+            stream.mirror?.knowMembers(upTo: max(loaded.head.rev, loaded.record.rev))
             stream.needsLast = !stream.holds(last: loaded.lastMessage)
             if stream.mirror?.next == .conversation { stream.mirror?.next = .probe }
             takeEarly(stream)

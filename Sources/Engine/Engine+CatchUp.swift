@@ -45,15 +45,21 @@ extension Engine {
                 return vanished(stream)
             }
             if head.epoch != stream.state?.head.epoch { return replaced(stream, head) }
-            goOnUnmarked(stream, at: head)
+            passMarks(stream, at: head)
         default: preconditionFailure("the upstream answered a question with something else")
         }
     }
 
-    /// The log is the same and has gone on so far that it keeps no mark of where the stream stands:
-    /// behind is not lost, and what changed since is read without a mark.
-    private func goOnUnmarked(_ stream: Stream, at head: Head) {
-        guard let state = stream.state, head.rev > state.head.rev else { return }
+    /// The log keeps no mark of where the stream stands, which is no reason for another epoch. If
+    /// it has the newest change that values were taken from, it is the one that the stream knows,
+    /// and what changed since is read without a mark. Otherwise nobody can tell whether what is held
+    /// is of this log or of a master's that failed: the stream begins anew.
+    private func passMarks(_ stream: Stream, at head: Head) {
+        guard let state = stream.state, let mirror = stream.mirror, head.rev >= state.head.rev
+        else { return }
+        guard mirror.isConfirmed else {
+            return head.rev > state.head.rev ? replaced(stream, head, .mark) : ()
+        }
         stream.mirror?.readTo = state.position
         stream.mirror?.readTo?.mark = ""
         stream.mirror?.next = .chain
@@ -93,7 +99,9 @@ extension Engine {
         }
         stream.mirror?.next = nil
         stream.mirror?.readTo = nil
+        stream.mirror?.knowMembers(upTo: view.head.rev)
         confirm(stream)
+        takePostponed(stream)
         join(stream)
         list(stream)
         let members = Set(record.participants.map(\.id))
@@ -106,10 +114,10 @@ extension Engine {
             return
         }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
+        learnMembers(changes.record, asOf: changes.head, stream)
         confirm(stream)
+        takePostponed(stream)
         guard stream.mirror?.next == .chain else { return }
-        raiseFloor(stream, to: changes.head.floor)
-        note(changes.head, stream)
         expect(changes.head.rev, stream)
         take(changes, state, stream)
         if !changes.more || changes.upTo >= changes.head.rev {
@@ -140,9 +148,19 @@ extension Engine {
             if changes.more { stream.mirror?.tell(message) }
             tell(state.type(of: message), .fill, message, stream)
         }
-        guard let record = changes.record else { return }
-        flush(stream)
-        take(record, mark: nil, removed: nil, stream)
+    }
+
+    /// The newest record of the log as of `head`, nil if the stream has it. It is applied before
+    /// any message of the same answer is told: a message may have been sent after somebody was
+    /// removed, and the part of the chain that holds the removal may come much later.
+    func learnMembers(_ record: Record?, asOf head: Head, _ stream: Stream) {
+        raiseFloor(stream, to: head.floor)
+        note(head, stream)
+        if let record {
+            flush(stream)
+            take(record, mark: nil, removed: nil, stream)
+        }
+        stream.mirror?.knowMembers(upTo: head.rev)
     }
 
     /// The chain was read to its end.
@@ -164,14 +182,19 @@ extension Engine {
     /// The newest page of a conversation that is far behind: it goes out at once, and what lies
     /// between is a gap that the chain will fill.
     private func showed(_ page: Page, _ stream: Stream) {
-        guard let state = stream.state, stream.mirror?.next == .latest else { return }
+        guard let state = stream.state, let mirror = stream.mirror, mirror.next == .latest else {
+            return
+        }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
         stream.mirror?.next = .chain
         stream.mirror?.hasShownLatest = true
         raiseFloor(stream, to: page.head.floor)
-        note(page.head, stream)
-        let above = page.messages.filter { $0.seq > state.position.seq }
-        guard let lowest = above.map(\.seq).min() else { return }
+        expect(page.head.rev, stream)
+        // Behind what is known of the membership somebody may have been removed.
+        let known = mirror.membersKnown
+        if page.head.rev <= known { note(page.head, stream) }
+        let above = page.messages.filter { $0.seq > state.position.seq && $0.rev <= known }
+        guard let highest = above.map(\.seq).max() else { return }
         flush(stream)
         for message in above {
             keep(message, mark: nil, asOf: page.head.rev, of: stream)
@@ -183,7 +206,7 @@ extension Engine {
         // Just what is lacking, in as many intervals as it has: a place that was told live would
         // not be told again. Without a cache nobody knows what that is, and the stream is open.
         guard let mirror = stream.mirror, !mirror.isDetached else { return }
-        let hole = Coverage.closed(max(state.position.seq + 1, page.head.floor), lowest - 1)
+        let hole = Coverage.closed(max(state.position.seq + 1, page.head.floor), highest)
         tellGap(hole.subtracting(mirror.held), .upstream, stream)
     }
 
@@ -193,8 +216,8 @@ extension Engine {
             let deepening = mirror.deepening
         else { return }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
-        raiseFloor(stream, to: changes.head.floor)
-        note(changes.head, stream)
+        learnMembers(changes.record, asOf: changes.head, stream)
+        takePostponed(stream)
         expect(changes.head.rev, stream)
         // Read before something that the cache does not have.
         guard changes.head.rev >= mirror.changesFrom else { return deepen(stream) }
@@ -227,6 +250,12 @@ extension Engine {
             // Nothing of it is there any more; if the floor does not say why, it is asked again.
             if run.high >= page.head.floor { fallBack(stream) }
             return
+        }
+        // Behind what is known of the membership somebody may have been removed: it is asked for
+        // again, and the feed or the chain tells meanwhile.
+        guard messages.allSatisfy({ $0.rev <= mirror.membersKnown }) else {
+            expect(page.head.rev, stream)
+            return fallBack(stream)
         }
         if messages.contains(where: { $0.rev > state.head.rev }) { note(page.head, stream) }
         for message in messages {

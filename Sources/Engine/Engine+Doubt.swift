@@ -6,7 +6,8 @@ import Wire
 /// under the same epoch, another log may have taken the name, or there may be none any more. A
 /// failover that lost the end of a log comes to light here.
 extension Engine {
-    /// Whether it is of the stream's log is not known yet: it waits until that is.
+    /// Whether it is of the stream's log, or who may be told of it, is not known yet: it waits
+    /// until that is.
     func postpone(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
         if stream.early.count < Engine.earlyLimit {
             stream.early.append(event)
@@ -14,6 +15,15 @@ extension Engine {
             let known = stream.mirror?.known ?? 0
             stream.mirror?.known = max(known, head.rev)
         }
+    }
+
+    /// Takes the events that waited until the membership was known up to them.
+    func takePostponed(_ stream: Stream) {
+        guard !stream.early.isEmpty, let mirror = stream.mirror, mirror.isConfirmed else { return }
+        let isDue = stream.early.contains { event in
+            event.isRecord || event.head.map { $0.rev <= mirror.membersKnown + 1 } ?? true
+        }
+        if isDue { takeEarly(stream) }
     }
 
     /// Events that wait; beyond, their changes are read.
@@ -79,10 +89,10 @@ extension Engine {
     }
 
     /// Another log has this name: nothing held of the old one counts.
-    func replaced(_ stream: Stream, _ head: Head) {
+    func replaced(_ stream: Stream, _ head: Head, _ reason: ResetReason = .replaced) {
         drop(stream)
         let listed = stream.listed
-        noteReset(.replaced, stream.id, stream.subscribers.count)
+        noteReset(reason, stream.id, stream.subscribers.count)
         end(stream, with: ServerFrame.reset(conversation: stream.id, head: head))
         unlist(stream.id, stream.state?.record.participants ?? [])
         guard listed > 0 else { return }

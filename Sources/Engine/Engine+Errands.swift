@@ -72,7 +72,8 @@ extension Engine {
                 .errand(errand, subject),
                 .changes(
                     conversation: stream.id, since: from.rev,
-                    mark: from.rev > 0 && from.mark.isEmpty ? nil : from.mark, limit: sync.page),
+                    mark: from.rev > 0 && from.mark.isEmpty ? nil : from.mark, limit: sync.page,
+                    recordAbove: state.record.rev),
                 rank(of: stream))
         case (.vouching, let state?):
             ask(
@@ -81,10 +82,12 @@ extension Engine {
                     conversation: stream.id, since: state.head.rev, mark: state.head.mark,
                     limit: 1),
                 rank(of: stream))
-        case (.deepening(let upTo), _?):
+        case (.deepening(let upTo), let state?):
             ask(
                 .errand(errand, subject),
-                .changes(conversation: stream.id, since: upTo, mark: nil, limit: sync.page),
+                .changes(
+                    conversation: stream.id, since: upTo, mark: nil, limit: sync.page,
+                    recordAbove: state.record.rev),
                 rank(of: stream))
         case (.disowning, let state?):
             act(

@@ -50,7 +50,8 @@ extension Engine {
             stream.early = own
             if doubt(stream, told: Set(others.compactMap(\.epoch))) { return }
             stream.early = []
-            for event in own { move(event) }
+            // Whatever order they came in, each follows what it stands on.
+            for event in own.sorted(by: { $0.head?.rev ?? 0 < $1.head?.rev ?? 0 }) { move(event) }
             return
         }
         for event in early {
@@ -161,6 +162,8 @@ extension Engine {
     ) {
         guard let known = stream.state?.record, known.rev < record.rev else { return }
         keep(.record(record, mark: mark), of: stream)
+        // With it goes up to where the log was seen: it must have that yet after a restart.
+        moved(stream)
         // The change that took somebody out may lie in a hole below this one.
         let members = Set(record.participants.map(\.id)).union((removed ?? []).map(\.id))
         let gone = (removed ?? []) + known.participants.filter { !members.contains($0.id) }

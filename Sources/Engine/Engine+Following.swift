@@ -20,6 +20,11 @@ extension Engine {
         raiseFloor(stream, to: head.floor)
         // The chain has brought what changed up to here, or will bring what changed again.
         guard head.rev > max(state.position.rev, mirror.readTo?.rev ?? 0) else { return }
+        // In the hole below it somebody may have been removed. A record says itself who is in.
+        guard event.isRecord || head.rev <= mirror.membersKnown + 1 else {
+            postpone(event, head, stream)
+            return expect(head.rev, stream)
+        }
         figures.changes += 1
         // What is told of messages stands before the record in the log.
         if case .record = event { flush(stream) }
@@ -30,7 +35,8 @@ extension Engine {
                 stream.mirror?.holeSince = nil
             }
             apply(event, head, stream)
-            return releasePromises(stream)
+            releasePromises(stream)
+            return takePostponed(stream)
         }
         guard stream.mirror?.see(head) == true else { return }
         if mirror.feed.isLive {
@@ -38,8 +44,10 @@ extension Engine {
             stream.mirror?.awaySince = now
         }
         note(head, stream)
+        stream.mirror?.knowMembers(upTo: head.rev)
         apply(event, head, stream)
         if stream.mirror?.next == nil { join(stream) }
+        takePostponed(stream)
     }
 
     private func apply(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
@@ -64,6 +72,7 @@ extension Engine {
         guard let state = stream.state else { return }
         stream.state?.position = head
         stream.state?.position.floor = max(head.floor, state.head.floor)
+        stream.mirror?.knowMembers(upTo: head.rev)
         note(head, stream)
         moved(stream)
         touch(stream)

@@ -40,6 +40,10 @@ extension Engine {
         guard stream.needsLast, let state = stream.state else { return }
         guard view.head.epoch == state.head.epoch else { return doubt(stream) }
         if view.head.rev >= state.position.rev {
+            // Whoever was removed before it was sent is not shown it.
+            learnMembers(view.record, asOf: view.head, stream)
+            takePostponed(stream)
+            expect(view.head.rev, stream)
             stream.needsLast = false
             stream.state?.last = view.lastMessage
         }

@@ -7,7 +7,7 @@ package enum ResetReason: String, Sendable, Hashable, CaseIterable {
     case epoch
     /// It saw changes that the log has not.
     case ahead
-    /// The log has another mark at that change, or keeps none so far back.
+    /// The log has another mark at that change, or keeps none so far back, so that nobody can tell.
     case mark
     /// Neither the cache nor, in time, the origin said whether it is of this log.
     case unanswered

@@ -74,6 +74,9 @@ struct Mirror {
     var isToBeProbed = false
     /// What is read of the cache by a question up to this one may lack what came since.
     var lastChange: UInt64 = 0
+    /// The change up to which the membership is known: whoever was removed until then has been
+    /// removed here. No value above it is stored or told, since it may follow a removal.
+    private(set) var membersKnown = 0
     /// The cache was asked for it, and has answered.
     var isLoaded = false
     /// Places that the cache holds as of the stream's position.
@@ -178,6 +181,9 @@ struct Mirror {
     mutating func fallBehind() {
         if let generation = feed.generation { feed = .behind(generation: generation) }
     }
+
+    /// The newest record of the log as of this change has been applied.
+    mutating func knowMembers(upTo rev: Int) { membersKnown = max(membersKnown, rev) }
 
     /// Takes over what the cache claims.
     mutating func adopt(_ cached: Cached) {

@@ -10,8 +10,10 @@ package enum HistoryQuery: Sendable, Hashable {
     case message(conversation: String, id: String)
     case page(conversation: String, PageRequest)
     /// Every slot whose rev is above `since`, smallest rev first. With a mark, the log must still
-    /// have it at `since`: otherwise `conflict`.
-    case changes(conversation: String, since: Int, mark: String?, limit: Int)
+    /// have it at `since`: otherwise `conflict`. With `recordAbove`, the answer brings slot 0
+    /// whenever its rev is above that, even where the part ends below it.
+    case changes(
+        conversation: String, since: Int, mark: String?, limit: Int, recordAbove: Int? = nil)
     case heads([String])
     case participants(conversation: String, ParticipantsRequest)
 }
@@ -31,7 +33,7 @@ package enum HistoryAnswer: Sendable {
 package struct Changes: Sendable, Hashable {
     /// Smallest rev first.
     package var messages: [EncodedMessage]
-    /// Slot 0, if its rev lies among those read.
+    /// Slot 0, if its rev lies among those read or above the question's `recordAbove`.
     package var record: Record?
     package var head: Head
     /// The next `since`.

@@ -118,6 +118,9 @@ extension FeedEvent {
         if case .record(_, _, _, isNew: true) = self { true } else { false }
     }
 
+    /// Whether it brings slot 0, and so says who takes part.
+    package var isRecord: Bool { if case .record = self { true } else { false } }
+
     /// Of the log that changed, or ended; nil if none did.
     package var epoch: String? {
         if case .deleted(_, let epoch, _) = self { epoch } else { head?.epoch }

@@ -20,6 +20,8 @@ import Wire
 struct CatchUpCost {
     /// Questions up to this one were asked of what was before.
     private var first: UInt64 = 0
+    /// Questions up to this one were asked before the feed told of a log that it had not told of.
+    private(set) var doubted: UInt64 = 0
     /// Of the feed; what is read of another node is asked for again.
     private var generation = 0
     private var epoch: String?
@@ -40,6 +42,7 @@ struct CatchUpCost {
         let last = self
         self = CatchUpCost()
         first = token
+        doubted = last.doubted
         self.generation = generation ?? last.generation
     }
 
@@ -47,7 +50,7 @@ struct CatchUpCost {
     mutating func hear(_ head: Head?, after token: UInt64) {
         let isOther = epoch.map { $0 != head?.epoch } ?? (head == nil)
         if isOther { begin(after: token) }
-        heard.insert(head?.epoch ?? "")
+        if heard.insert(head?.epoch ?? "").inserted { doubted = token }
         if let head { revs.insert(head.rev) }
     }
 
@@ -63,10 +66,10 @@ struct CatchUpCost {
     ) throws(Violation) {
         guard token > first, generation == self.generation else { return }
         switch (query, answer) {
-        case (.changes(_, _, .some, limit: 1), .changes):
+        case (.changes(_, _, .some, limit: 1, _), .changes):
             vouchings[query, default: 0] += 1
             try require(vouchings[query, default: 0] <= 2, "asks once more about \(query)")
-        case (.changes(_, let since, .some, let limit), .changes(let part)):
+        case (.changes(_, let since, .some, let limit, _), .changes(let part)):
             try take(part, since, limit)
             // The gateway takes what the feed told for the end of this log.
             if !heard.isSubset(of: [part.head.epoch]) { begin(after: token) }
@@ -115,7 +118,8 @@ extension HistoryQuery {
     /// The log that is asked about for the gateway's own sake, or for messages or changes.
     var log: String? {
         switch self {
-        case .page(let id, _), .changes(let id, _, _, _), .conversation(let id, reader: nil): id
+        case .page(let id, _), .changes(let id, _, _, _, _), .conversation(let id, reader: nil):
+            id
         case .conversation, .conversations, .message, .heads, .participants: nil
         }
     }

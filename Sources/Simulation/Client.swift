@@ -121,6 +121,7 @@ final class Client {
         after.apply(told, forgets: forgets)
         holdings[conversation] = after
         try oracle.check(told, conversation, before: before, after: after)
+        try oracle.checkRemoval(told, conversation, of: user)
     }
 
     // MARK: - Replies

@@ -112,7 +112,7 @@ extension Gateway.Fetch.Subject {
     /// Whether everybody who needs it waits for one answer.
     var shared: String? {
         switch self {
-        case .history(.changes(let conversation, _, _, let limit)):
+        case .history(.changes(let conversation, _, _, let limit, _)):
             limit > 1 ? conversation : nil
         case .history(.page(let conversation, let request)):
             if case .seq = request.before, case .seq = request.after { conversation } else { nil }

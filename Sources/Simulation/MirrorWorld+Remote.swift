@@ -229,6 +229,15 @@ extension MirrorWorld {
         for place in clients.indices where connections[place] != nil && strikes(.readers, 2) {
             try disconnect(place)
         }
+        // Many parts of a chain: who comes, resumes or is removed is in the middle of it.
+        if random.chance(5), gateways.contains(where: { !$0.link.isUp }) {
+            for _ in 0..<random.number(20...80) { writeAsBackend() }
+        }
+        if random.chance(3) {
+            for conversation in conversations {
+                origin.forgetMarks(butFor: random.pick([1, 5, 50]) ?? 1, of: conversation)
+            }
+        }
     }
 
     private func cut(_ gateway: Gateway) {

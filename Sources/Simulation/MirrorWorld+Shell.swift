@@ -141,8 +141,10 @@ extension MirrorWorld {
         if case .history(let query) = subject { asked.append(query) }
         gateway.lastToken = token
         if let conversation = subject.shared {
-            // What was asked before the feed was joined does not count, and is asked again.
-            let joined = gateway.joinedAfter[conversation] ?? 0
+            // What was asked before the feed was joined, or before it told of another log, does not
+            // count, and is asked again.
+            let joined = max(
+                gateway.joinedAfter[conversation] ?? 0, gateway.costs[conversation]?.doubted ?? 0)
             let twin = gateway.fetches.first {
                 $0.subject == subject && $0.generation == gateway.link.generation
                     && $0.token > joined

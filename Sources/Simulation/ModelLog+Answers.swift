@@ -52,7 +52,7 @@ extension ModelLog {
     /// Every slot that changed above `since`, smallest rev first.
     /// - Throws: `RequestError.conflict`, if this log has no such change.
     package func changes(
-        since: Int, mark: String?, limit: Int
+        since: Int, mark: String?, limit: Int, recordAbove: Int? = nil
     ) throws(RequestError) -> Changes {
         guard since <= rev, mark.map({ confirms($0, at: since) }) ?? true else {
             throw RequestError(.conflict, "since: this log has no such change")
@@ -63,9 +63,10 @@ extension ModelLog {
         let taken = slots.prefix(limit)
         let more = taken.count < slots.count
         let upTo = more ? taken.last.map { rev(of: $0) } ?? since : rev
+        let isAsked = recordAbove.map { rev(of: 0) > $0 } ?? false
         return Changes(
             messages: taken.filter { $0 > 0 }.map { message($0) },
-            record: taken.contains(0) ? record() : nil, head: head, upTo: upTo,
+            record: isAsked || taken.contains(0) ? record() : nil, head: head, upTo: upTo,
             mark: upTo > base ? self.mark(at: upTo) : nil, more: more)
     }
 

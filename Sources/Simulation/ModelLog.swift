@@ -184,6 +184,17 @@ package struct ModelLog: Sendable {
         return record
     }
 
+    /// The change that removed the user; nil for one who takes part, or never did.
+    package func removal(of user: String) -> Int? {
+        var removal: Int?
+        for (index, change) in changes.enumerated().reversed() {
+            guard case .record(let record) = change.value else { continue }
+            if record.participants.contains(user) { return removal }
+            removal = index + 1
+        }
+        return nil
+    }
+
     /// The newest message that is not deleted.
     package func last(asOf: Int) -> EncodedMessage? {
         for seq in stride(from: highest(asOf: asOf), through: floor, by: -1) {

@@ -31,6 +31,19 @@ struct Oracle {
         try check(after, log)
     }
 
+    /// Whoever was removed is sent nothing that was written after that, unless it is in again: in
+    /// at least one of the logs that the frame may be of.
+    func checkRemoval(_ frame: Told, _ conversation: String, of user: String) throws(Violation) {
+        guard let newest = frame.values.map(\.rev).max() else { return }
+        let logs =
+            isMirrored
+            ? origin.logs(conversation, having: frame.head)
+            : origin.log(conversation, epoch: frame.head.epoch).map { [$0] } ?? []
+        let removals = logs.map { $0.removal(of: user) ?? .max }
+        guard let removal = removals.max(), newest > removal else { return }
+        throw Violation("\(user) was removed at \(removal) and is sent what \(newest) wrote")
+    }
+
     // MARK: - The frame
 
     /// Each value is, to the byte, what the log had at that rev.

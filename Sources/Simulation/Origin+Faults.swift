@@ -21,7 +21,7 @@ extension Origin {
     /// The log keeps no marks any more but those of the newest `count` changes.
     package mutating func forgetMarks(butFor count: Int, of conversation: String) {
         guard var log = log(conversation) else { return }
-        log.base = max(0, log.rev - count)
+        log.base = max(log.base, log.rev - count)
         put(log)
     }
 

@@ -31,9 +31,10 @@ extension Origin {
             let log = try present(id)
             request.limit = min(request.limit, clamp)
             return .page(try log.page(request, asOf: log.rev))
-        case .changes(let id, let since, let mark, let limit):
+        case .changes(let id, let since, let mark, let limit, let recordAbove):
             return .changes(
-                try present(id).changes(since: since, mark: mark, limit: min(limit, clamp)))
+                try present(id).changes(
+                    since: since, mark: mark, limit: min(limit, clamp), recordAbove: recordAbove))
         case .heads(let ids):
             var heads: [String: Head] = [:]
             for id in ids { heads[id] = log(id)?.head }

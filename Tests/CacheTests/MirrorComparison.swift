@@ -115,7 +115,10 @@ struct MirrorComparison {
         let newest = log.head.seq
         let low = Int.random(in: 0...newest, using: &world.origin.random)
         let high = Int.random(in: low...newest, using: &world.origin.random)
-        let asOf = Int.random(in: 0...log.head.rev, using: &world.origin.random)
+        // Whoever was there until the catch-up began is as far as the position.
+        let asOf =
+            Bool.random(using: &world.origin.random)
+            ? log.head.rev : Int.random(in: 0...log.head.rev, using: &world.origin.random)
         var runs = Coverage()
         runs.insert(max(1, low), high)
         let have = Have(head: log.head, asOf: asOf, runs: runs)
@@ -124,10 +127,8 @@ struct MirrorComparison {
         guard case .catchUp(let read) = answer else { return }
         let held = Set(runs.runs.flatMap { Array($0.low...$0.high) })
         let known = asOf >= log.changesFrom ? held : held.intersection(log.standing)
-        // Where nothing is behind, nothing is looked for.
-        let changed =
-            asOf < log.head.rev
-            ? log.rows.filter { known.contains($0.seq) && $0.rev > asOf } : []
+        // Values above the position too: a catch-up stores them before they are told.
+        let changed = log.rows.filter { known.contains($0.seq) && $0.rev > asOf }
         world.expect(read.isConfirmed, "the head is confirmed")
         world.expect(
             read.changed == changed.sorted { $0.rev > $1.rev }, "what changed since \(asOf)")

@@ -24,8 +24,9 @@ extension Redis {
                     })
             }
         case .page(let id, let request): page(id, request, then: answer)
-        case .changes(let id, let since, let mark, let limit):
-            changes(id, since: since, mark: mark, limit: limit, then: answer)
+        case .changes(let id, let since, let mark, let limit, let recordAbove):
+            changes(
+                id, since: since, mark: mark, limit: limit, recordAbove: recordAbove, then: answer)
         case .heads(let ids): heads(ids, then: answer)
         case .participants(let id, let request): participants(id, request, then: answer)
         }
@@ -76,13 +77,14 @@ extension Redis {
     }
 
     private func changes(
-        _ id: String, since: Int, mark: String?, limit: Int,
+        _ id: String, since: Int, mark: String?, limit: Int, recordAbove: Int?,
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
         let texts = [String(options.bytes), String(limit), String(since), mark == nil ? "0" : "1"]
         // A mark that is none of ours is one that the log has not.
         let bytes = mark.map { Hexadecimal.bytes($0) ?? Array($0.utf8) } ?? []
-        run(.changes, of: id, texts.map { Array($0.utf8) } + [bytes]) { result in
+        let above = Array((recordAbove.map(String.init) ?? "").utf8)
+        run(.changes, of: id, texts.map { Array($0.utf8) } + [bytes, above]) { result in
             answer(
                 result.flatMap { read in
                     if read.word == "conflict" {
@@ -157,7 +159,7 @@ extension HistoryQuery {
     fileprivate var topics: [RedisTopic] {
         switch self {
         case .conversation(let id, _), .message(let id, _), .page(let id, _),
-            .changes(let id, _, _, _), .participants(let id, _):
+            .changes(let id, _, _, _, _), .participants(let id, _):
             [.conversation(id.id)]
         case .conversations(let user, _, _): [.list(user.id)]
         case .heads(let ids): ids.map { .conversation($0.id) }

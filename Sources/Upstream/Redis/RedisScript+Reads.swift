@@ -85,6 +85,10 @@ extension RedisScript {
           end
         end
         if not more then upTo = log.rev end
+        local above = tonumber(ARGV[6])
+        if above and tonumber(redis.call('ZSCORE', CHANGES, '0') or 0) > above then
+          record = show(log, '')
+        end
         local mark = upTo > log.base and markAt(log, upTo) or ''
         return {'done', head(log), messages, record, upTo, more and 1 or 0, mark}
         """
