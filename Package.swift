@@ -51,9 +51,10 @@ let package = Package(
         core("Chat", ["JSON"]),
         core("Wire", ["Chat", "JSON"]),
         core("Ports", ["Wire", "Chat", "JSON"]),
-        core("Engine", ["Ports", "Wire", "Chat", "JSON"]),
+        core("Rules", ["Ports", "Wire", "JSON"]),
+        core("Engine", ["Rules", "Ports", "Wire", "Chat", "JSON"]),
         core("ClientCore", ["Wire", "Chat", "JSON"]),
-        core("Simulation", ["Engine", "Ports", "Wire", "Chat", "JSON"]),
+        core("Simulation", ["Engine", "Rules", "Ports", "Wire", "Chat", "JSON"]),
 
         // MARK: the shell: what owns threads, files and sockets
         core("Crypto", ["CCrypto", "Chat", "JSON"]),
@@ -62,12 +63,12 @@ let package = Package(
         core("WebSockets", ["CWebSockets"]),
         core(
             "Upstream",
-            ["Cache", "SQLite", "Crypto", "Ports", "Wire", "Chat", "JSON", "CHiredis"]),
+            ["Cache", "SQLite", "Crypto", "Rules", "Ports", "Wire", "Chat", "JSON", "CHiredis"]),
         core(
             "Gateway",
             [
-                "Upstream", "Cache", "SQLite", "WebSockets", "Crypto", "Engine", "Ports", "Wire",
-                "Chat", "JSON", "Bench", "CCurl",
+                "Upstream", "Cache", "SQLite", "WebSockets", "Crypto", "Engine", "Rules", "Ports",
+                "Wire", "Chat", "JSON", "Bench", "CCurl",
             ]),
 
         // MARK: the client library
@@ -113,10 +114,15 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Gateway", "Upstream", "WebSockets", "Crypto", "Engine", "Ports", "Wire", "Chat",
+                "Gateway", "Upstream", "WebSockets", "Crypto", "Engine", "Rules", "Ports", "Wire",
+                "Chat",
                 "JSON",
             ],
             path: "Tests/FuzzTargets", swiftSettings: house),
+        // The rules of a log as a table of cases, for each that keeps one.
+        .target(
+            name: "RuleCases", dependencies: ["Simulation", "Rules", "Ports", "Wire", "JSON"],
+            path: "Tests/RuleCases", swiftSettings: house),
         tests("FuzzTests", ["FuzzTargets"]),
         tests("TestSupportTests", ["TestSupport"]),
         tests("HouseTests", []),
@@ -149,14 +155,16 @@ let package = Package(
         tests("SimulationTests", ["Simulation", "Engine", "Ports", "Wire", "Chat", "JSON"]),
         tests(
             "RedisTests",
-            ["Upstream", "Cache", "Crypto", "Ports", "Wire", "Chat", "JSON", "TestSupport"]),
+            [
+                "RuleCases", "Upstream", "Cache", "Crypto", "Rules", "Ports", "Wire", "Chat",
+                "JSON", "TestSupport",
+            ]),
         tests("CacheTests", ["Cache", "SQLite", "Ports", "Wire", "Chat", "JSON", "TestSupport"]),
         tests(
             "UpstreamTests",
             [
-                "Upstream", "Cache", "SQLite", "Engine", "Ports", "Wire", "Chat", "JSON",
-                "Simulation",
-                "TestSupport",
+                "RuleCases", "Upstream", "Cache", "SQLite", "Engine", "Rules", "Ports", "Wire",
+                "Chat", "JSON", "Simulation", "TestSupport",
             ]),
     ]
 )

@@ -1,6 +1,7 @@
 import Chat
 import JSON
 import Ports
+import Rules
 import Wire
 
 /// What a connected client asks for. A request that needs the store or the origin becomes an action
@@ -223,12 +224,16 @@ extension Engine {
     private func operation(_ call: Call) -> Operation? {
         switch call.request {
         case .sendMessage(let conversation, let content):
-            guard within(call, content.size) else { return nil }
+            do throws(RequestError) {
+                try limits.log.check(sent: content)
+            } catch {
+                fail(call, error)
+                return nil
+            }
             let author = sessions[call.session]?.user ?? ""
             return .send(
                 conversation: conversation, [NewMessage(author: author, content: content)])
         case .editMessage(let conversation, let id, let edit):
-            guard within(call, edit.size) else { return nil }
             return .edit(conversation: conversation, id: id, edit)
         case .deleteMessage(let conversation, let id):
             return .delete(conversation: conversation, id: id)
@@ -254,15 +259,5 @@ extension Engine {
         default:
             preconditionFailure("a request that writes nothing came to be written")
         }
-    }
-
-    private func within(_ call: Call, _ size: Int) -> Bool {
-        guard size > limits.message else { return true }
-        fail(
-            call,
-            RequestError(
-                .tooLarge,
-                "message: \(size) bytes of content, at most \(limits.message) are accepted"))
-        return false
     }
 }

@@ -310,11 +310,7 @@ extension Engine {
         }
         json.key("limits")
         json.beginObject()
-        json.member("inbound_frame", int: limits.inboundFrame)
-        json.member("message", int: limits.message)
-        json.member("reply", int: limits.reply)
-        json.member("subscriptions", int: limits.subscriptions)
-        json.member("requests_per_second", int: limits.requestsPerSecond)
+        for limit in limits.shown { json.member(limit.name, int: limit.value) }
         json.endObject()
         json.key("upstream")
         json.beginObject()

@@ -1,3 +1,5 @@
+import Rules
+
 /// What the engine allows, in bytes, milliseconds and numbers; the values come from `limits.*` of
 /// the configuration.
 package struct Limits: Sendable {
@@ -6,8 +8,8 @@ package struct Limits: Sendable {
     /// From one address; 0 for any number.
     package var connectionsPerAddress = 0
     package var connections = 20_000
-    /// A message's content, encoded.
-    package var message = 32_768
+    /// What the values of a log may take.
+    package var log = LogLimits()
     /// A reply; longer ones hold fewer messages.
     package var reply = 1_048_576
     package var inboundFrame = 65_536
@@ -30,6 +32,9 @@ package struct Limits: Sendable {
     package var pacing = 0.0
     /// The longest rest: what somebody who reads along hardly notices.
     package var pacingCap = Duration.milliseconds(20)
+
+    /// What `connect` tells of the limits: the name of each, and bytes, milliseconds or how many.
+    package var shown: [(name: String, value: Int)] = []
 
     package init() {}
 

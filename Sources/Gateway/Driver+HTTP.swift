@@ -4,6 +4,7 @@ import Crypto
 import Engine
 import JSON
 import Ports
+import Rules
 import Upstream
 import WebSockets
 import Wire
@@ -58,7 +59,7 @@ extension Driver {
             return responder.respond(response)
         }
         guard door.mayUseAPI(request.headers) else { return responder.respond(.keyNeeded) }
-        let api = ServerAPI(messageLimit: configuration.limits.message)
+        let api = ServerAPI(limits: LogLimits(configuration.limits))
         do throws(ServerAPI.Failure) {
             let call = try api.call(
                 method: request.method.rawValue, path: request.path, query: request.query ?? "",

@@ -1,4 +1,5 @@
 import Engine
+import Rules
 
 /// What the engine is told of the configuration, which it does not know: how it fetches what it
 /// lacks, and what its clients may have.
@@ -22,6 +23,16 @@ extension SyncOptions {
     private static let writtenBetweenTrims = 500
 }
 
+extension LogLimits {
+    /// The limits that the configuration sets.
+    init(_ limits: Configuration.Limits) {
+        self.init()
+        message = limits.message
+        record = limits.record
+        unknownFields = limits.unknownFields
+    }
+}
+
 extension Limits {
     /// The limits that the configuration sets.
     init(_ configuration: Configuration) {
@@ -32,7 +43,7 @@ extension Limits {
         connections = limits.connections
         connectionsPerUser = limits.connectionsPerUser
         connectionsPerAddress = limits.connectionsPerAddress
-        message = limits.message
+        log = LogLimits(limits)
         reply = limits.reply
         inboundFrame = limits.inboundFrame
         outboxSoft = limits.outboxSoft
@@ -41,5 +52,8 @@ extension Limits {
         connectTimeout = limits.connectTimeout
         pingInterval = limits.pingInterval
         pongTimeout = limits.pongTimeout
+        shown = ConfigurationKey.all.filter { $0.section == "limits" }.compactMap { key in
+            key.number(configuration).map { (String(key.shortName), $0) }
+        }
     }
 }

@@ -2,6 +2,7 @@ import Cache
 import Crypto
 import Engine
 import Glibc
+import Rules
 import Upstream
 import WebSockets
 import Wire
@@ -67,11 +68,13 @@ private final class Service {
         switch configuration.upstream.kind {
         case .redis:
             let options = try RedisOptions(configuration, bytes: bytes)
-            upstream = Redis(options) { notice in log.say(notice) }
+            upstream = Redis(options, limits: LogLimits(configuration.limits)) { notice in
+                log.say(notice)
+            }
             mirror = try Mirror(store, retention: Retention(configuration.cache))
         default:
             upstream = try Embedded(
-                store, bytes: bytes,
+                store, bytes: bytes, limits: LogLimits(configuration.limits),
                 onWritable: { [loop, onLoop] isWritable in
                     loop.post { onLoop.value?.wroteCache(isWritable) }
                 })

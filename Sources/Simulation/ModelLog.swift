@@ -103,24 +103,41 @@ package struct ModelLog: Sendable {
         at time: Timestamp? = nil, commit: Int = 1
     ) -> EncodedMessage {
         let seq = highest + 1
-        let time = time ?? Timestamp(milliseconds: Int64(seq) * 1000)
-        return write(
+        return insert(
+            MessageContent(body: body), id: id ?? "id\(seq)", author: author,
+            at: time ?? Timestamp(milliseconds: Int64(seq) * 1000), commit: commit)
+    }
+
+    /// Writes the next message.
+    package mutating func insert(
+        _ content: MessageContent, id: String, author: String, at time: Timestamp, commit: Int
+    ) -> EncodedMessage {
+        write(
             .encode(
-                id: id ?? "id\(seq)", conversation: conversation, seq: seq, rev: nextRev,
-                author: author, body: body, attachment: nil, metadata: nil, createdAt: time,
-                editedAt: nil, deleted: false, unknown: []), commit)
+                id: id, conversation: conversation, seq: highest + 1, rev: nextRev,
+                author: author, body: content.body, attachment: content.attachment,
+                metadata: content.metadata, createdAt: time, editedAt: nil, deleted: false,
+                unknown: content.unknown), commit)
     }
 
     /// Writes a message anew, or its tombstone.
     package mutating func change(
         _ seq: Int, delete isDeleted: Bool, body: String = "changed", commit: Int = 1
     ) -> EncodedMessage {
+        change(seq, to: MessageContent(body: body), delete: isDeleted, commit: commit)
+    }
+
+    /// Writes a message anew, or its tombstone.
+    package mutating func change(
+        _ seq: Int, to content: MessageContent, delete isDeleted: Bool, commit: Int
+    ) -> EncodedMessage {
         let old = message(seq)
         return write(
             .encode(
                 id: old.id, conversation: conversation, seq: seq, rev: nextRev, author: old.author,
-                body: body, attachment: nil, metadata: nil, createdAt: old.createdAt,
-                editedAt: old.createdAt, deleted: isDeleted, unknown: []), commit)
+                body: content.body, attachment: content.attachment, metadata: content.metadata,
+                createdAt: old.createdAt, editedAt: old.createdAt, deleted: isDeleted,
+                unknown: content.unknown), commit)
     }
 
     /// Writes slot 0 as it was.

@@ -2,6 +2,7 @@ import Chat
 import Engine
 import JSON
 import Ports
+import Rules
 import Wire
 
 /// What becomes of messages: sent once, edited by their author, deleted to a tombstone.
@@ -13,9 +14,11 @@ extension Origin {
         var sent: [EncodedMessage] = []
         var isNew = false
         for message in messages {
-            let body = message.content.body ?? ""
-            if let id = message.content.id, let known = log.first(id: id) {
-                guard known.author == message.author, known.body == body else {
+            let content = message.content
+            if let id = content.id, let known = log.first(id: id) {
+                guard known.author == message.author,
+                    known.content.canonical() == content.canonical()
+                else {
                     throw RequestError(.conflict, "id: taken by another message")
                 }
                 sent.append(log.message(known.seq))
@@ -23,7 +26,7 @@ extension Origin {
             }
             ids += 1
             let encoded = log.insert(
-                id: message.content.id ?? "m\(ids)", author: message.author, body: body, at: now,
+                content, id: content.id ?? "m\(ids)", author: message.author, at: now,
                 commit: commit)
             if retained > 0 { log.raiseFloor(to: log.highest - retained + 1) }
             log.markers[message.author, default: []].append((commit, encoded.seq))
@@ -41,11 +44,14 @@ extension Origin {
     ) throws(RequestError) -> Outcome {
         guard let seq = log.first(id: id)?.seq else { throw .noMessage }
         let old = log.message(seq)
-        guard old.author == caller.name else {
+        guard caller == .server || old.author == caller.name else {
             throw RequestError(.forbidden, "id: only its author may edit a message")
         }
         guard !old.isDeleted else { throw RequestError(.conflict, "id: the message is deleted") }
-        return write(seq, .updated, (edit.body ?? nil) ?? "", in: log)
+        guard let edited = try old.content.edited(by: edit, within: limits) else {
+            return .messages([old], isNew: false)
+        }
+        return write(seq, .updated, edited, in: log)
     }
 
     mutating func delete(
@@ -53,18 +59,19 @@ extension Origin {
     ) throws(RequestError) -> Outcome {
         guard let seq = log.first(id: id)?.seq else { throw .noMessage }
         let old = log.message(seq)
-        guard old.author == caller.name || log.record().admins.contains(caller.name) else {
+        let isAdmin = caller == .server || log.record().admins.contains(caller.name)
+        guard isAdmin || old.author == caller.name else {
             throw RequestError(.forbidden, "id: only its author or an admin may delete a message")
         }
         guard !old.isDeleted else { return .messages([old], isNew: false) }
-        return write(seq, .deleted, "", in: log)
+        return write(seq, .deleted, MessageContent(), in: log)
     }
 
     private mutating func write(
-        _ seq: Int, _ type: DeltaType, _ body: String, in log: ModelLog
+        _ seq: Int, _ type: DeltaType, _ content: MessageContent, in log: ModelLog
     ) -> Outcome {
         var log = log
-        let message = log.change(seq, delete: type == .deleted, body: body, commit: commit)
+        let message = log.change(seq, to: content, delete: type == .deleted, commit: commit)
         put(log)
         events.append(.message(conversation: log.conversation, type, message, head: log.head))
         return .messages([message], isNew: true)
@@ -73,14 +80,25 @@ extension Origin {
 
 extension ModelLog {
     /// What was first sent under this id.
-    fileprivate func first(id: String) -> (seq: Int, author: String, body: String)? {
+    fileprivate func first(
+        id: String
+    ) -> (seq: Int, author: String, content: MessageContent)? {
         for change in changes {
             guard case .message(let message) = change.value, message.id == id,
                 message.seq >= floor
             else { continue }
-            let body = (try? EncodedMessage.decode(json: message.json))?.body ?? ""
-            return (message.seq, message.author, body)
+            return (message.seq, message.author, message.content)
         }
         return nil
+    }
+}
+
+extension EncodedMessage {
+    /// What its author wrote.
+    fileprivate var content: MessageContent {
+        guard let message = try? EncodedMessage.decode(json: json) else { return MessageContent() }
+        return MessageContent(
+            body: message.body, attachment: message.attachment, metadata: message.metadata,
+            unknown: message.unknown)
     }
 }

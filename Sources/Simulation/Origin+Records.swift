@@ -2,6 +2,7 @@ import Chat
 import Engine
 import JSON
 import Ports
+import Rules
 import Wire
 
 /// What becomes of slot 0: created, changed, gone; and of read markers, which are no change.
@@ -11,17 +12,47 @@ extension Origin {
     ) throws(RequestError) -> Outcome {
         ids += 1
         let id = id ?? "c-\(ids)"
+        let said = try Description(fields).new(within: limits)
         guard log(id) == nil else {
             throw RequestError(.conflict, "id: taken by another conversation")
         }
+        return create(id, said, fields, by: caller)
+    }
+
+    /// The server API's: creates, or changes the fields that are given.
+    mutating func put(
+        _ id: String, _ fields: ConversationFields, by caller: Caller
+    ) throws(RequestError) -> Outcome {
+        guard let log = log(id) else {
+            let said = try Description(put: fields).new(within: limits)
+            return create(id, said, fields, by: caller)
+        }
+        let limits = limits
+        let outcome = try change(log, by: caller) { (record) throws(RequestError) in
+            try record.say(fields, within: limits)
+            if let people = fields.participants {
+                record.remove(record.participants.filter { !people.contains($0) })
+                record.participants += people.filter { !record.participants.contains($0) }
+            }
+            if let admins = fields.admins { record.admins = admins }
+        }
+        guard case .conversation(let view, _) = outcome else { return outcome }
+        return .conversation(view, isNew: false)
+    }
+
+    private mutating func create(
+        _ id: String, _ said: Description, _ fields: ConversationFields, by caller: Caller
+    ) -> Outcome {
         var people = caller == .server ? [] : [caller.name]
         people += (fields.participants ?? []).filter { !people.contains($0) }
+        var admins = caller == .server ? [] : [caller.name]
+        admins += (fields.admins ?? []).filter { !admins.contains($0) }
         epochs += 1
         let log = ModelLog(
             Record(
-                id: id, title: fields.title ?? nil, participants: people,
-                admins: caller == .server ? [] : [caller.name], metadata: .emptyObject,
-                createdAt: now, updatedAt: now, rev: 1, unknown: []),
+                id: id, title: said.title, participants: people, admins: admins,
+                metadata: said.metadata ?? .emptyObject, createdAt: now, updatedAt: now, rev: 1,
+                unknown: said.unknown),
             epoch: "e\(epochs)", commit: commit)
         put(log)
         events.append(.record(log.record(), head: log.head, removed: [], isNew: true))
@@ -29,11 +60,12 @@ extension Origin {
     }
 
     mutating func change(
-        _ log: ModelLog, by caller: Caller, _ body: (inout Record) -> Void
+        _ log: ModelLog, by caller: Caller,
+        _ body: (inout Record) throws(RequestError) -> Void
     ) throws(RequestError) -> Outcome {
         let old = log.record()
         var record = old
-        body(&record)
+        try body(&record)
         guard record != old else {
             return .conversation(view(log, caller.name, atCommit: commit), isNew: false)
         }
@@ -75,5 +107,20 @@ extension Origin {
         }
         guard let reader = log.reader(caller.name, atCommit: commit) else { throw .noConversation }
         return .read(reader)
+    }
+}
+
+extension Record {
+    /// Changes what a call names of title, metadata and unknown fields.
+    mutating func say(
+        _ fields: ConversationFields, within limits: LogLimits
+    ) throws(RequestError) {
+        let old = Description(.conversation, title: title, metadata: metadata, unknown: unknown)
+        let said = try old.changed(
+            title: fields.title, metadata: fields.metadata, unknown: fields.unknown, within: limits)
+        guard let said else { return }
+        title = said.title
+        metadata = said.metadata ?? .emptyObject
+        unknown = said.unknown
     }
 }

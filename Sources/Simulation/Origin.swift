@@ -2,6 +2,7 @@ import Chat
 import Engine
 import JSON
 import Ports
+import Rules
 import Wire
 
 /// The scripted backend: it decides over writes by the rules of `protocol.md` 3, keeps every log
@@ -22,6 +23,8 @@ package struct Origin {
     var epochs = 0
     var branches = 0
     var ids = 0
+    /// What the values of the logs may take.
+    package var limits = LogLimits()
     /// How many messages of each conversation are kept, 0 for all.
     package var retained = 0
     /// What the commit under way has to tell.
@@ -76,10 +79,11 @@ package struct Origin {
         case .create(let id, let fields, _):
             return try create(id, fields, by: caller)
         case .put(let id, let fields):
-            return try create(id, fields, by: caller)
+            return try put(id, fields, by: caller)
         case .update(let id, let fields):
-            return try change(ruled(id, caller), by: caller) { record in
-                if let title = fields.title { record.title = title }
+            let limits = limits
+            return try change(ruled(id, caller), by: caller) { (record) throws(RequestError) in
+                try record.say(fields, within: limits)
             }
         case .addParticipants(let id, let users):
             return try change(ruled(id, caller), by: caller) { record in

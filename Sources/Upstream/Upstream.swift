@@ -1,4 +1,6 @@
 import Ports
+import Rules
+import Synchronization
 import Wire
 
 /// What an upstream hands to the loop. One batch is in the order of the log.
@@ -93,6 +95,9 @@ package protocol Upstream: AnyObject, Sendable {
     /// Tells everybody that watches the conversation; may be lost.
     func publish(_ event: FeedEvent)
 
+    /// Holds what is written from here on to these limits.
+    func adopt(_ limits: LogLimits)
+
     /// Finishes what was asked for, and stops. Returns when nothing more will be delivered.
     func stop()
 }
@@ -113,5 +118,18 @@ extension Upstream {
 
     package func disown(_ head: Head, conversation: String, token: UInt64) {
         submit([.ask(.heads([conversation]), token: token)])
+    }
+}
+
+/// The limits that writes are held to. A reload sets them on the loop, the threads of an upstream
+/// read them.
+final class PresentLimits: Sendable {
+    private let present: Mutex<LogLimits>
+
+    init(_ limits: LogLimits) { present = Mutex(limits) }
+
+    var value: LogLimits {
+        get { present.withLock { $0 } }
+        set { present.withLock { $0 = newValue } }
     }
 }

@@ -70,11 +70,6 @@ extension MessageEdit {
             body: try fields.stringOrNull("body"), metadata: try fields.objectText("metadata"),
             unknown: try fields.unknown(except: MessageContent.known))
     }
-
-    /// The bytes that the edit takes, by which a limit on messages goes.
-    package var size: Int {
-        ((body ?? nil)?.utf8.count ?? 0) + (metadata?.bytes.count ?? 0) + unknown.size
-    }
 }
 
 extension ConversationFields {
@@ -129,5 +124,5 @@ extension ConversationFields {
 
 extension [JSONMember] {
     /// The bytes of names and values.
-    fileprivate var size: Int { reduce(0) { $0 + $1.key.utf8.count + $1.value.bytes.count } }
+    package var size: Int { reduce(0) { $0 + $1.key.utf8.count + $1.value.bytes.count } }
 }

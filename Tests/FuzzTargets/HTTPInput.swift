@@ -2,6 +2,7 @@ import Engine
 import Gateway
 import JSON
 import Ports
+import Rules
 import WebSockets
 import Wire
 
@@ -94,7 +95,7 @@ enum HTTPInput {
     // MARK: the server API
 
     private static func call(_ method: String, _ head: HTTPRequestHead, _ body: [UInt8]) {
-        let api = ServerAPI(messageLimit: 1 << 16)
+        let api = ServerAPI(limits: LogLimits())
         do throws(ServerAPI.Failure) {
             let call = try api.call(
                 method: method, path: head.path, query: head.query ?? "", body: body)

@@ -1,5 +1,6 @@
 import Gateway
 import JSON
+import Rules
 
 /// A file for `gapless replay`: an IRC log, or NDJSON. The first byte says the limit of a body.
 enum LogInput {
@@ -46,13 +47,20 @@ enum LogInput {
         // What an NDJSON file says beyond author and body is the server's to judge.
         guard !isObject else { return }
         do throws(ServerAPI.Failure) {
-            _ = try ServerAPI(messageLimit: 1 << 20).call(
+            _ = try ServerAPI(limits: limits).call(
                 method: "POST", path: "/v1/conversations/c/messages", query: "",
                 body: entry.content)
         } catch {
             require(false, "a line of a log is accepted by the server API: \(error)")
         }
     }
+
+    /// As the server of the replay would be set up for its longest lines.
+    private static let limits = {
+        var limits = LogLimits()
+        limits.message = 1 << 20
+        return limits
+    }()
 
     private static func withOtherLineEnds(
         _ file: [UInt8], _ limit: Int, _ transcript: Transcript

@@ -7,7 +7,7 @@ import Testing
     @Suite(
         .gateway([
             "limits.inbound_frame": "4KiB", "limits.message": "1KiB", "limits.reply": "64KiB",
-            "limits.subscriptions": "3",
+            "limits.subscriptions": "3", "limits.record": "2KiB", "limits.unknown_fields": "4",
         ]))
     struct Sizes {
         @Test func connectNamesTheLimits() throws {
@@ -15,6 +15,8 @@ import Testing
             let limits = try client.connect(user: "alice")["limits"]
             #expect(limits["inbound_frame"] == 4096 && limits["message"] == 1024)
             #expect(limits["reply"] == 65_536 && limits["subscriptions"] == 3)
+            #expect(limits["record"] == 2048 && limits["unknown_fields"] == 4)
+            #expect(limits["connect_timeout"] == 10_000 && limits["outbox_hard"] == 4_194_304)
         }
 
         @Test(arguments: [(4096, nil), (4097, 1009), (100_000, 1009)] as [(Int, UInt16?)])
@@ -58,6 +60,54 @@ import Testing
             let answer = try gateway.api().http.send(
                 "POST", "/v1/conversations/\(id)/messages", json: ["author": "alice", "body": long])
             #expect(answer.status == 413 && answer.json["error"]["code"] == "too_large")
+        }
+
+        @Test func editsCantMakeAMessageThatCouldNotBeSent() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["alice"])
+            let client = try gateway.client("alice")
+            let text = JSONValue.string(String(repeating: "a", count: 600))
+            let place: JSONValue = ["conversation": .string(id), "id": "m1"]
+            func change(_ method: String, _ fields: JSONValue) throws -> JSONValue {
+                var params = place
+                for (name, value) in fields.object ?? [:] { params[name] = value }
+                return try client.request(method, params)["message"]
+            }
+            _ = try change("sendMessage", ["body": text])
+            let error = #expect(throws: ChatTestClient.RequestFailed.self) {
+                try change("editMessage", ["extra": text])
+            }
+            #expect(error?.code == "too_large" && error?.retry == "never")
+            let path = "/v1/conversations/\(id)/messages/m1"
+            let answer = try gateway.api().http.send("PATCH", path, json: ["extra": text])
+            #expect(answer.status == 413 && answer.json["error"]["code"] == "too_large")
+            let many: JSONValue = ["a": 1, "b": 1, "c": 1, "d": 1, "e": nil]
+            #expect(try change("editMessage", many)["rev"] == 3)
+            let fifth = #expect(throws: ChatTestClient.RequestFailed.self) {
+                try change("editMessage", ["e": 1])
+            }
+            #expect(fifth?.code == "too_large")
+            let edited = try change("editMessage", ["a": nil, "e": 1])
+            #expect(edited["a"].isNull && edited["e"] == 1 && edited["body"] == text)
+        }
+
+        @Test func aRecordAboveTheLimitIsTooLarge() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["alice"])
+            let client = try gateway.client("alice")
+            let text = JSONValue.string(String(repeating: "a", count: 1500))
+            func update(_ fields: JSONValue) throws -> String {
+                var params = fields
+                params["conversation"] = .string(id)
+                return try client.code("updateConversation", params)
+            }
+            #expect(try update(["title": text]) == "ok")
+            #expect(try update(["extra": text]) == "too_large")
+            #expect(try update(["metadata": ["m": text]]) == "too_large")
+            let answer = try gateway.api().http.send(
+                "PUT", "/v1/conversations/\(id)", json: ["extra": text])
+            #expect(answer.status == 413 && answer.json["error"]["code"] == "too_large")
+            #expect(try update(["title": "short", "extra": text]) == "ok")
         }
 
         @Test func aReplyAboveTheLimitHoldsFewerMessages() throws {

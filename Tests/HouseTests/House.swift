@@ -8,6 +8,7 @@ enum House {
         ["Bench", "Chat"],
         ["Wire"],
         ["ClientCore", "Ports"],
+        ["Rules"],
         ["Engine"],
         ["Crypto", "Simulation", "SQLite", "WebSockets"],
         ["Cache"],
@@ -21,7 +22,7 @@ enum House {
 
     /// The targets without clock, thread, file or socket: the standard library and lower rows only.
     static let pure: Set<String> = [
-        "JSON", "Chat", "Wire", "ClientCore", "Ports", "Engine", "Simulation",
+        "JSON", "Chat", "Wire", "ClientCore", "Ports", "Rules", "Engine", "Simulation",
     ]
 
     /// What the shell may use of the system.

@@ -79,8 +79,6 @@ import Wire
                 id: "m", body: "é", attachment: .emptyObject, metadata: .emptyObject,
                 unknown: [member]
             ).size == 12)
-        #expect(MessageEdit(body: "é", metadata: .emptyObject, unknown: [member]).size == 10)
-        #expect(MessageEdit(body: .some(nil)).size == 0)
     }
 
     @Test(

@@ -109,6 +109,8 @@ package struct Configuration: Sendable, Equatable {
         package var subscriptions = 1_000
         package var inboundFrame = 64 << 10
         package var message = 32 << 10
+        package var record = 32 << 10
+        package var unknownFields = 100
         package var reply = 1 << 20
         package var outboxSoft = 256 << 10
         package var outboxHard = 4 << 20

@@ -182,7 +182,16 @@ extension ConfigurationKey {
             "The largest frame that a client may send; a larger one is closed with 1009."),
         .init(
             "limits.message", \.limits.message, .size(256...8 * mebi),
-            "The largest message, all of its fields together."),
+            "The largest message: body, attachment, metadata and the fields that the gateway does"
+                + " not know, together. An edit is held to what it makes of the message."),
+        .init(
+            "limits.record", \.limits.record, .size(256...8 * mebi),
+            "What the title, metadata and unknown fields of a conversation may take together, and"
+                + " name, metadata and unknown fields of a participant, after any change."),
+        .init(
+            "limits.unknown_fields", \.limits.unknownFields, .count(0...10_000),
+            "How many fields that the gateway does not know a message, a conversation or a"
+                + " participant may have."),
         .init(
             "limits.reply", \.limits.reply, .size(4 * kibi...64 * mebi),
             "The largest reply; a page that would pass it holds fewer messages."),

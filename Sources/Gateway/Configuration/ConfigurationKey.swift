@@ -15,6 +15,8 @@ package struct ConfigurationKey: Sendable {
     let assign: @Sendable (SettingValue, inout Configuration) -> Bool
     /// The key's value as JSON5.
     package let literal: @Sendable (Configuration) -> String
+    /// The key's value where it is one number: bytes, milliseconds or how many.
+    let number: @Sendable (Configuration) -> Int?
     /// Whether two configurations agree on it.
     package let agrees: @Sendable (Configuration, Configuration) -> Bool
     /// Gives the second configuration the first one's value.
@@ -39,6 +41,10 @@ package struct ConfigurationKey: Sendable {
             return true
         }
         literal = { kind.literal($0[keyPath: path]) }
+        number = { configuration in
+            let value = configuration[keyPath: path]
+            return value as? Int ?? (value as? Milliseconds).map { Int($0) }
+        }
         agrees = { $0[keyPath: path] == $1[keyPath: path] }
         copy = { $1[keyPath: path] = $0[keyPath: path] }
     }

@@ -2,6 +2,7 @@ import Chat
 import Engine
 import JSON
 import Ports
+import Rules
 import Wire
 
 /// The server API of `protocol.md` 7 as a pure function: from method, path, query and body to what
@@ -28,13 +29,13 @@ package struct ServerAPI {
         case method(allowed: [String])
     }
 
-    /// A message's content may take this many bytes.
-    package let messageLimit: Int
+    /// What a message that is sent is held to.
+    package let limits: LogLimits
     /// Messages in one array: `protocol.md` 7.
     static let arrayLimit = 1000
 
-    package init(messageLimit: Int) {
-        self.messageLimit = messageLimit
+    package init(limits: LogLimits) {
+        self.limits = limits
     }
 
     /// - Parameters:
@@ -196,7 +197,7 @@ package struct ServerAPI {
                 "\(prefix)author: missing or not a string, the id of a user is needed")
         }
         let content = try MessageContent.decode(object, prefix: prefix)
-        try within(content.size, prefix)
+        try limits.check(sent: content, prefix: prefix)
         return NewMessage(author: try identifier(author, "\(prefix)author"), content: content)
     }
 
@@ -208,20 +209,11 @@ package struct ServerAPI {
             return .ask(.message(conversation: conversation, id: id))
         case "PATCH":
             let edit = try MessageEdit.decode(try object(body), prefix: "")
-            try within(edit.size, "")
             return .perform(.edit(conversation: conversation, id: id, edit), .message)
         case "DELETE":
             return .perform(.delete(conversation: conversation, id: id), .message)
         default:
             throw Failure.method(allowed: ["GET", "HEAD", "PATCH", "DELETE"])
-        }
-    }
-
-    private func within(_ size: Int, _ prefix: String) throws(RequestError) {
-        guard size <= messageLimit else {
-            throw RequestError(
-                .tooLarge,
-                "\(prefix)message: \(size) bytes of content, at most \(messageLimit) are accepted")
         }
     }
 

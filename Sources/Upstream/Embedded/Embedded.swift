@@ -3,6 +3,7 @@ import Chat
 import Crypto
 import Glibc
 import Ports
+import Rules
 import SQLite
 import Synchronization
 import Wire
@@ -21,24 +22,29 @@ package final class Embedded: Upstream {
 
     private let writer: Writer<Log>
     private let outlet: Outlet
+    private let limits: PresentLimits
 
     /// Opens the log in `store`.
     /// - Parameters:
     ///   - bytes: what the messages of one answer may take; `limits.reply`.
+    ///   - limits: what the values of the log may take.
     ///   - clock: what time it is.
     ///   - onWritable: called, on a thread of the upstream's own, when the file can't be written
     ///     any more, and when it can be again.
     /// - Throws: `CacheError`, if the file can't be opened.
     package init(
-        _ store: Store, bytes: Int = .max,
+        _ store: Store, bytes: Int = .max, limits: LogLimits = LogLimits(),
         clock: @escaping @Sendable () -> Timestamp = { Embedded.systemTime() },
         onWritable: @escaping @Sendable (Bool) -> Void = { _ in }
     ) throws(CacheError) {
         let outlet = Outlet()
         self.outlet = outlet
+        let limits = PresentLimits(limits)
+        self.limits = limits
         let reader = try Reader(store, bytes: bytes)
         writer = try Writer(store, onWritable: onWritable) { connection throws(CacheError) in
-            try Log(connection, reader, clock: clock, mark: Random.hex(8), outlet: outlet)
+            try Log(
+                connection, reader, limits, clock: clock, mark: Random.hex(8), outlet: outlet)
         }
     }
 
@@ -61,6 +67,8 @@ package final class Embedded: Upstream {
     }
 
     package func publish(_ event: FeedEvent) { outlet.deliver([.feed(event)]) }
+
+    package func adopt(_ limits: LogLimits) { self.limits.value = limits }
 
     package func stop() {
         writer.stop()

@@ -3,6 +3,7 @@ import Chat
 import Crypto
 import JSON
 import Ports
+import Rules
 import SQLite
 import Wire
 
@@ -112,11 +113,7 @@ extension Log {
         let before = MessageContent(
             body: old.body, attachment: old.attachment, metadata: old.metadata,
             unknown: old.unknown)
-        var after = before
-        if let body = edit.body { after.body = body }
-        if let metadata = edit.metadata { after.metadata = metadata }
-        after.unknown = after.unknown.setting(edit.unknown)
-        guard after.canonical() != before.canonical() else {
+        guard let after = try before.edited(by: edit, within: limits) else {
             return .messages([stored], isNew: false)
         }
         return try replace(stored, in: access.log, .updated) { log, at in
@@ -167,32 +164,5 @@ extension Log {
         try writes.update(log)
         tell(.message(conversation: log.id, type, message, head: log.head))
         return .messages([message], isNew: false)
-    }
-}
-
-extension [JSONMember] {
-    /// These members, with those of `others` in the place of the same names or behind.
-    func setting(_ others: [JSONMember]) -> [JSONMember] {
-        var result = self
-        for other in others {
-            if let index = result.firstIndex(where: { $0.key.isSameID(other.key) }) {
-                result[index] = other
-            } else {
-                result.append(other)
-            }
-        }
-        return result
-    }
-
-    /// Whether both say the same, in whatever order.
-    func isSame(as others: [JSONMember]) -> Bool {
-        count == others.count
-            && setting(others).count == count
-            && allSatisfy { member in
-                others.contains {
-                    $0.key.isSameID(member.key)
-                        && $0.value.canonical() == member.value.canonical()
-                }
-            }
     }
 }

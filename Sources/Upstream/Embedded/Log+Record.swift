@@ -3,6 +3,7 @@ import Chat
 import Crypto
 import JSON
 import Ports
+import Rules
 import SQLite
 import Wire
 
@@ -20,6 +21,7 @@ extension Log {
             fields.participants = [caller] + (fields.participants ?? [])
             fields.admins = [caller] + (fields.admins ?? [])
         }
+        let said = try Description(fields).new(within: limits)
         let change = try membership(of: fields)
         let people = isDistinct ? Log.people(change.joining.map(\.user)) : nil
         if let people, let log = try distinct(people, change.joining.map(\.user)) {
@@ -29,7 +31,7 @@ extension Log {
             throw RequestError(.conflict, "id: taken by another conversation")
         }
         return try insert(
-            id ?? identifiers.next(at: now), fields, change, people: people, for: user)
+            id ?? identifiers.next(at: now), said, change, people: people, for: user)
     }
 
     func put(_ id: String, _ fields: ConversationFields, by caller: Caller) throws -> Outcome {
@@ -37,7 +39,8 @@ extension Log {
             throw RequestError(.forbidden, "conversation: only the server API may put one")
         }
         guard let log = try rows.conversations.log(id) else {
-            return try insert(id, fields, try membership(of: fields), people: nil, for: nil)
+            let said = try Description(put: fields).new(within: limits)
+            return try insert(id, said, try membership(of: fields), people: nil, for: nil)
         }
         let (users, admins) = try rows.members.everybody(log.cid)
         var change = RecordChange(
@@ -70,7 +73,7 @@ extension Log {
         "admins: not a participant (accepted: those who take part in the conversation)")
 
     private func insert(
-        _ id: String, _ fields: ConversationFields, _ members: MembershipChange,
+        _ id: String, _ said: Description, _ members: MembershipChange,
         people: [UInt8]?, for user: String?
     ) throws(CacheError) -> Outcome {
         let at = now
@@ -79,8 +82,8 @@ extension Log {
         var log = LogRow(
             cid: 0, id: id, head: head, recordRev: 1, lastSeq: 0, activity: at, touched: touched)
         let record = RecordRow(
-            title: fields.title ?? nil, metadata: fields.metadata ?? .emptyObject,
-            unknown: fields.unknown, createdAt: at, updatedAt: at)
+            title: said.title, metadata: said.metadata ?? .emptyObject, unknown: said.unknown,
+            createdAt: at, updatedAt: at)
         log.cid = try writes.insert(log, record, people: people)
         try writes.insertMark(log.cid, from: 1, mark)
         let admins = Set(members.promoting.map(\.exactID))
@@ -119,18 +122,19 @@ extension Log {
     func change(_ access: Access, _ change: RecordChange) throws -> Outcome {
         var log = access.log
         let (users, admins) = try rows.members.everybody(log.cid)
-        let members = MembershipChange(change, users: users, admins: admins)
+        var members = MembershipChange(change, users: users, admins: admins)
         guard members.strangers.isEmpty else { throw Log.strangersCannotRule }
+        try members.holdJoining(to: limits)
         guard let old = try rows.conversations.record(log.cid) else {
             throw RequestError.noConversation
         }
         var record = old
-        if let title = change.title { record.title = title }
-        if let metadata = change.metadata { record.metadata = metadata }
-        record.unknown = old.unknown.setting(change.unknown)
+        let said = try old.said.changed(
+            title: change.title, metadata: change.metadata, unknown: change.unknown, within: limits)
+        if let said { record.said = said }
         let at = max(now, old.updatedAt)
         let described = try described(members, log, at)
-        guard !members.isEmpty || !described.isEmpty || !record.isSame(as: old) else {
+        guard !members.isEmpty || !described.isEmpty || said != nil else {
             return .conversation(try rows.view(log, for: access.user), isNew: false)
         }
         log.touched = try touch()
@@ -149,19 +153,15 @@ extension Log {
     /// Those who take part already and whose fields would really change.
     private func described(
         _ members: MembershipChange, _ log: LogRow, _ at: Timestamp
-    ) throws(CacheError) -> [MemberRow] {
+    ) throws -> [MemberRow] {
         var changed: [MemberRow] = []
         for participant in members.described where participant.hasFields {
-            guard var row = try rows.members.member(log.cid, participant.user) else { continue }
-            let old = row
-            if let name = participant.name { row.name = name }
-            if let metadata = participant.metadata { row.metadata = metadata }
-            row.unknown = old.unknown.setting(participant.unknown)
-            let isSame =
-                row.name?.exactID == old.name?.exactID && row.unknown.isSame(as: old.unknown)
-                && row.metadata?.canonical() == old.metadata?.canonical()
+            guard var row = try rows.members.member(log.cid, participant.user),
+                let said = try row.said.changed(by: participant, within: limits)
+            else { continue }
+            row.said = said
             row.updatedAt = at
-            if !isSame { changed.append(row) }
+            changed.append(row)
         }
         return changed
     }
@@ -195,11 +195,24 @@ extension Log {
 }
 
 extension RecordRow {
-    /// Whether both say the same, whenever they were written.
-    fileprivate func isSame(as other: RecordRow) -> Bool {
-        title?.exactID == other.title?.exactID
-            && metadata.canonical() == other.metadata.canonical()
-            && unknown.isSame(as: other.unknown)
+    fileprivate var said: Description {
+        get { Description(.conversation, title: title, metadata: metadata, unknown: unknown) }
+        set {
+            title = newValue.title
+            metadata = newValue.metadata ?? .emptyObject
+            unknown = newValue.unknown
+        }
+    }
+}
+
+extension MemberRow {
+    fileprivate var said: Description {
+        get { Description(.participant, title: name, metadata: metadata, unknown: unknown) }
+        set {
+            name = newValue.title
+            metadata = newValue.metadata
+            unknown = newValue.unknown
+        }
     }
 }
 

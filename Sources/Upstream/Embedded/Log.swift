@@ -2,6 +2,7 @@ import Cache
 import Chat
 import JSON
 import Ports
+import Rules
 import SQLite
 import Wire
 
@@ -17,6 +18,7 @@ final class Log: BatchWork {
     /// restored and written again goes on with another mark.
     let mark: String
     var identifiers = IdentifierSource()
+    private let present: PresentLimits
     private let clock: @Sendable () -> Timestamp
     private let connection: Connection
     private let purge: Purge
@@ -32,11 +34,12 @@ final class Log: BatchWork {
     private(set) var isTidyingDue = true
 
     init(
-        _ connection: Connection, _ reader: Reader, clock: @escaping @Sendable () -> Timestamp,
-        mark: String, outlet: Outlet
+        _ connection: Connection, _ reader: Reader, _ limits: PresentLimits,
+        clock: @escaping @Sendable () -> Timestamp, mark: String, outlet: Outlet
     ) throws(CacheError) {
         self.connection = connection
         self.reader = reader
+        present = limits
         self.clock = clock
         self.mark = mark
         self.outlet = outlet
@@ -46,6 +49,9 @@ final class Log: BatchWork {
     }
 
     var now: Timestamp { clock() }
+
+    /// What the values of the log may take.
+    var limits: LogLimits { present.value }
 
     /// Says it to everybody, if the batch is committed.
     func tell(_ event: FeedEvent) { feed.append(event) }

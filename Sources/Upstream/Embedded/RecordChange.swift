@@ -1,5 +1,7 @@
 import JSON
 import Ports
+import Rules
+import Wire
 
 /// What a call asks to be changed of slot 0, whichever call it is. What is so already is no change.
 struct RecordChange {
@@ -56,7 +58,30 @@ struct MembershipChange {
         }
     }
 
+    /// Holds what is said of those who join to the limits; a field given as `null` is left out.
+    /// - Throws: `too_large`.
+    mutating func holdJoining(to limits: LogLimits) throws(RequestError) {
+        for at in joining.indices {
+            joining[at].unknown = [].merged(with: joining[at].unknown)
+            let new = joining[at]
+            _ = try Description(
+                .participant, title: new.name, metadata: new.metadata, unknown: new.unknown
+            ).new(within: limits)
+        }
+    }
+
     var isEmpty: Bool {
         joining.isEmpty && leaving.isEmpty && promoting.isEmpty && demoting.isEmpty
+    }
+}
+
+extension Description {
+    /// What a participant who takes part already becomes by the fields that came.
+    func changed(
+        by participant: NewParticipant, within limits: LogLimits
+    ) throws(RequestError) -> Description? {
+        try changed(
+            title: participant.name.map { .some($0) }, metadata: participant.metadata,
+            unknown: participant.unknown, within: limits)
     }
 }

@@ -2,6 +2,7 @@ import Chat
 import Crypto
 import JSON
 import Ports
+import Rules
 import Wire
 
 /// What a change of slot 0 comes to, upon a view of the conversation or for a new one: all that the
@@ -27,19 +28,27 @@ struct RecordDecision: Sendable {
 
     /// A change of a conversation that is there.
     /// - Throws: `bad_request`, if somebody is to be admin who does not take part.
-    init?(_ change: RecordChange, upon view: RedisView) throws(RequestError) {
-        let members = MembershipChange(change, users: view.users, admins: view.admins)
+    init?(
+        _ change: RecordChange, upon view: RedisView, within limits: LogLimits
+    ) throws(RequestError) {
+        var members = MembershipChange(change, users: view.users, admins: view.admins)
         guard members.strangers.isEmpty else { throw .strangersCannotRule }
-        title = change.title ?? view.title
-        metadata = change.metadata ?? view.metadata
-        unknown = view.unknown.setting(change.unknown)
-        let described = members.described.compactMap { participant in
-            view.member(participant.user)?.described(by: participant)
+        try members.holdJoining(to: limits)
+        let changed = try view.said.changed(
+            title: change.title, metadata: change.metadata, unknown: change.unknown, within: limits)
+        let said = changed ?? view.said
+        title = said.title
+        metadata = said.metadata ?? .emptyObject
+        unknown = said.unknown
+        var described: [RedisMember] = []
+        for participant in members.described {
+            guard var member = view.member(participant.user),
+                let said = try member.said.changed(by: participant, within: limits)
+            else { continue }
+            member.said = said
+            described.append(member)
         }
-        let isSame =
-            title?.exactID == view.title?.exactID && unknown.isSame(as: view.unknown)
-            && metadata.canonical() == view.metadata.canonical()
-        guard !members.isEmpty || !described.isEmpty || !isSame else { return nil }
+        guard !members.isEmpty || !described.isEmpty || changed != nil else { return nil }
         epoch = view.head.epoch
         recordRev = String(view.recordRev)
         joining = members.joining.map(\.user)
@@ -65,10 +74,10 @@ struct RecordDecision: Sendable {
     }
 
     /// A new conversation.
-    init(_ fields: ConversationFields, members: MembershipChange, people: String?) {
-        title = fields.title ?? nil
-        metadata = fields.metadata ?? .emptyObject
-        unknown = fields.unknown
+    init(_ said: Description, members: MembershipChange, people: String?) {
+        title = said.title
+        metadata = said.metadata ?? .emptyObject
+        unknown = said.unknown
         epoch = ""
         recordRev = ""
         users = members.joining.map(\.user)
@@ -118,16 +127,19 @@ extension RedisMember {
         Self.fields(name: name, metadata: metadata, unknown: unknown)
     }
 
-    /// The member with the fields that came; nil if nothing of it is new.
-    fileprivate func described(by participant: NewParticipant) -> RedisMember? {
-        var member = self
-        if let name = participant.name { member.name = name }
-        if let metadata = participant.metadata { member.metadata = metadata }
-        member.unknown = unknown.setting(participant.unknown)
-        let isSame =
-            member.name?.exactID == name?.exactID && member.unknown.isSame(as: unknown)
-            && member.metadata?.canonical() == metadata?.canonical()
-        return isSame ? nil : member
+    fileprivate var said: Description {
+        get { Description(.participant, title: name, metadata: metadata, unknown: unknown) }
+        set {
+            name = newValue.title
+            metadata = newValue.metadata
+            unknown = newValue.unknown
+        }
+    }
+}
+
+extension RedisView {
+    fileprivate var said: Description {
+        Description(.conversation, title: title, metadata: metadata, unknown: unknown)
     }
 }
 

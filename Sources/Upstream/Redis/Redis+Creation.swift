@@ -1,6 +1,7 @@
 import Chat
 import Crypto
 import Ports
+import Rules
 import Wire
 
 /// New conversations, and the distinct one of some people.
@@ -12,17 +13,18 @@ extension Redis {
             fields.admins = [caller] + (fields.admins ?? [])
         }
         do throws(RequestError) {
+            let said = try Description(fields).new(within: limits)
             let members = try Self.membership(of: fields)
             let id = id ?? newID()
             guard isDistinct else {
-                let decided = RecordDecision(fields, members: members, people: nil)
+                let decided = RecordDecision(said, members: members, people: nil)
                 return write(decided, of: id, call) { self.finish(call, $0) }
             }
             let users = members.joining.map(\.user)
             let people = Self.people(users)
             let wish = Wish(
                 id: id, people: people, users: Set(users.map(\.exactID)),
-                decided: RecordDecision(fields, members: members, people: people))
+                decided: RecordDecision(said, members: members, people: people))
             claim(wish, seen: "", call)
         } catch {
             finish(call, .failure(error))
@@ -31,8 +33,9 @@ extension Redis {
 
     func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call) {
         do throws(RequestError) {
+            let said = try Description(put: fields).new(within: limits)
             let members = try Self.membership(of: fields)
-            write(RecordDecision(fields, members: members, people: nil), of: id, call) { result in
+            write(RecordDecision(said, members: members, people: nil), of: id, call) { result in
                 // Somebody else put it meanwhile: then it is to be changed.
                 if case .failure(.conversationTaken) = result {
                     return self.put(id, fields, call)

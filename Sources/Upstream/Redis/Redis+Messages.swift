@@ -2,6 +2,7 @@ import Chat
 import Crypto
 import JSON
 import Ports
+import Rules
 import Wire
 
 /// Messages: sent once, however often they are sent, since the id that a sender gives is an
@@ -87,15 +88,8 @@ extension Redis {
             guard !seen.slot.isDeleted else {
                 throw RequestError(.conflict, "id: the message is deleted")
             }
-            var before = seen.slot.content
-            // What was left out is the same as an object with nothing in it.
-            before.metadata = before.metadata ?? .emptyObject
-            var after = before
-            if let body = edit.body { after.body = body }
-            if let metadata = edit.metadata { after.metadata = metadata }
-            after.unknown = after.unknown.setting(edit.unknown)
-            guard after.canonical() != before.canonical() else { return nil }
-            return Replacement(kind: "u", content: RedisSlot.stored(after))
+            let edited = try seen.slot.content.edited(by: edit, within: self.limits)
+            return edited.map { Replacement(kind: "u", content: RedisSlot.stored($0)) }
         }
     }
 

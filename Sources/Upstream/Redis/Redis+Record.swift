@@ -106,7 +106,8 @@ extension Redis {
                     return absent()
                 case .failure(let error): throw error
                 }
-                let decided = try RecordDecision(try decide(view), upon: view)
+                let decided = try RecordDecision(
+                    try decide(view), upon: view, within: self.limits)
                 guard let decided else {
                     let outcome = Outcome.conversation(view.shown, isNew: false)
                     return self.finish(call, .success(answer(outcome)))

@@ -1,6 +1,7 @@
 import Chat
 import Crypto
 import Ports
+import Rules
 import Synchronization
 import Wire
 
@@ -27,12 +28,17 @@ package final class Redis: Upstream {
     private let outlet = Outlet()
     private let notice: @Sendable (RedisNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
+    private let present: PresentLimits
 
-    /// - Parameter notice: called with lines for the log, on threads of the upstream's own.
+    /// - Parameters:
+    ///   - limits: what the values of the logs may take.
+    ///   - notice: called with lines for the log, on threads of the upstream's own.
     package init(
-        _ options: RedisOptions, notice: @escaping @Sendable (RedisNotice) -> Void = { _ in }
+        _ options: RedisOptions, limits: LogLimits = LogLimits(),
+        notice: @escaping @Sendable (RedisNotice) -> Void = { _ in }
     ) {
         self.options = options
+        present = PresentLimits(limits)
         self.notice = notice
         keys = RedisKeys(options)
         let troubles = Troubles()
@@ -70,6 +76,11 @@ package final class Redis: Upstream {
         servers.stop()
         outlet.close()
     }
+
+    package func adopt(_ limits: LogLimits) { present.value = limits }
+
+    /// What the values of the logs may take.
+    var limits: LogLimits { present.value }
 
     /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
     package var trouble: String? { servers.trouble ?? troubles.first }

@@ -1,0 +1,27 @@
+import JSON
+import Wire
+
+extension MessageContent {
+    /// What an edit makes of a message; nil where that says the same.
+    /// - Throws: `too_large`, if the result would pass a limit.
+    package func edited(
+        by edit: MessageEdit, within limits: LogLimits
+    ) throws(RequestError) -> MessageContent? {
+        var after = self
+        if let body = edit.body { after.body = body }
+        if let metadata = edit.metadata { after.metadata = metadata }
+        after.unknown = after.unknown.merged(with: edit.unknown)
+        guard after.canonical() != canonical() else { return nil }
+        try limits.check(after, insteadOf: self)
+        return after
+    }
+
+    /// The bytes of a stored message by which `limits.message` goes. A log does not tell metadata
+    /// that were left out from empty ones.
+    var stored: Int { size - (metadata?.bytes.count ?? 0) + (metadata?.stored ?? 0) }
+}
+
+extension RawJSON {
+    /// The bytes that count as metadata: none for what is the same as no metadata.
+    var stored: Int { self == .emptyObject ? 0 : bytes.count }
+}

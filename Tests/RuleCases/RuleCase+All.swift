@@ -1,0 +1,4 @@
+extension RuleCase {
+    /// Every case.
+    package static let all = sizes
+}

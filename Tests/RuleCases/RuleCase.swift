@@ -1,0 +1,103 @@
+import Ports
+import JSON
+import Rules
+import Wire
+
+/// A log that can be asked to write: the embedded one, Redis, or the simulator's model.
+package protocol RuledLog {
+    func result(of operation: Operation, by caller: Caller) -> Result<Outcome, RequestError>
+    func adopt(_ limits: LogLimits)
+}
+
+/// One rule of a chat backend, told as calls and what comes of each. Every log is asked the same:
+/// what one of them decides otherwise shows here.
+package struct RuleCase: Sendable, CustomStringConvertible {
+    /// What is expected of a call.
+    package enum Expectation: Sendable {
+        case done
+        /// Refused with this code, and with a message in which all of these occur.
+        case refused(ErrorCode, naming: [String] = [])
+        /// Answered with the message for which this holds, as JSON.
+        case message(@Sendable (JSONObject) -> Bool)
+        /// Answered with the conversation for which this holds.
+        case conversation(@Sendable (ConversationView) -> Bool)
+    }
+
+    enum Step: Sendable {
+        case limits(LogLimits)
+        case call(Operation, Caller, Expectation)
+    }
+
+    package let description: String
+    private(set) var steps: [Step] = []
+
+    init(_ description: String) { self.description = description }
+
+    /// The same with other limits from here on.
+    func limits(_ change: (inout LogLimits) -> Void) -> RuleCase {
+        var limits = LogLimits()
+        change(&limits)
+        return adding(.limits(limits))
+    }
+
+    /// The same with one more call.
+    func call(
+        _ operation: Operation, by caller: Caller = .server, _ expectation: Expectation = .done
+    ) -> RuleCase {
+        adding(.call(operation, caller, expectation))
+    }
+
+    private func adding(_ step: Step) -> RuleCase {
+        var copy = self
+        copy.steps.append(step)
+        return copy
+    }
+
+    /// What the log does otherwise; empty if it keeps the rule.
+    package func faults(of log: some RuledLog) -> [String] {
+        var faults: [String] = []
+        for (number, step) in steps.enumerated() {
+            switch step {
+            case .limits(let limits): log.adopt(limits)
+            case .call(let operation, let caller, let expectation):
+                let result = log.result(of: operation, by: caller)
+                if let fault = expectation.fault(in: result) {
+                    faults.append("\(description), step \(number + 1): \(fault)")
+                }
+            }
+        }
+        log.adopt(LogLimits())
+        return faults
+    }
+}
+
+extension RuleCase.Expectation {
+    func fault(in result: Result<Outcome, RequestError>) -> String? {
+        switch (self, result) {
+        case (.done, .success): return nil
+        case (.refused(let code, let words), .failure(let error)):
+            guard error.code == code else { return "\(error.code): \(error.message)" }
+            let missing = words.filter { !error.message.contains($0) }
+            return missing.isEmpty ? nil : "\(error.message) does not name \(missing)"
+        case (.message(let holds), .success(.messages(let messages, _))):
+            guard let object = messages.first.flatMap({ try? JSONObject($0.json) }) else {
+                return "no message"
+            }
+            return holds(object) ? nil : String(decoding: object.bytes, as: UTF8.self)
+        case (.conversation(let holds), .success(.conversation(let view, _))):
+            return holds(view) ? nil : "\(view.record)"
+        case (_, .success(let outcome)): return "done: \(outcome)"
+        case (_, .failure(let error)): return "refused: \(error.code) \(error.message)"
+        }
+    }
+}
+
+extension JSONMember {
+    /// A member with a text of so many bytes, the quotes not counted.
+    static func text(_ key: String, _ bytes: Int) -> JSONMember {
+        JSONMember(key: key, value: RawJSON(string: String(repeating: "x", count: bytes)))
+    }
+
+    /// A member that takes the field of this name away.
+    static func null(_ key: String) -> JSONMember { JSONMember(key: key, value: .null) }
+}

@@ -1,0 +1,54 @@
+import Ports
+import JSON
+import RuleCases
+import Rules
+import Testing
+import Upstream
+import Wire
+
+/// The rules of a log, one table for whoever keeps it. `RedisTests` asks Redis the same.
+@Suite struct RuleTests {
+    @Test(arguments: RuleCase.all)
+    func theEmbeddedLogKeeps(rule: RuleCase) throws {
+        #expect(try rule.faults(of: Origin()) == [])
+    }
+
+    @Test(arguments: RuleCase.all)
+    func theModelKeeps(rule: RuleCase) {
+        #expect(rule.faults(of: ModelOrigin()) == [])
+    }
+
+    /// A frame holds thousands of short fields; comparing each with each took the one writer
+    /// seconds, and everybody waited.
+    @Test func mergingManyFieldsTakesTimeByTheirNumber() {
+        let count = 30_000
+        let old = (0..<count).map { JSONMember(key: "old\($0)", value: .true) }
+        let new = (0..<count).map { JSONMember(key: "new\($0)", value: .true) }
+        let start = ContinuousClock.now
+        let merged = old.merged(with: new)
+        #expect(merged.isSame(as: new.merged(with: old)))
+        // With each compared to each this takes minutes.
+        #expect(start.duration(to: .now) < .seconds(20))
+        #expect(merged.count == 2 * count)
+    }
+
+    @Test func aNameIsComparedByItsBytes() {
+        let composed = JSONMember(key: "\u{E9}", value: .true)
+        let combined = JSONMember(key: "e\u{301}", value: .false)
+        let merged = [composed].merged(with: [combined])
+        #expect(merged.map { Array($0.key.utf8) } == [[0xC3, 0xA9], [0x65, 0xCC, 0x81]])
+        #expect(!merged.isSame(as: [composed, composed]))
+    }
+}
+
+extension Origin: RuledLog {
+    func result(of operation: Operation, by caller: Caller) -> Result<Outcome, RequestError> {
+        do {
+            return .success(try perform(operation, by: caller))
+        } catch {
+            return .failure(error as? RequestError ?? .originUnavailable)
+        }
+    }
+
+    func adopt(_ limits: LogLimits) { embedded.adopt(limits) }
+}
