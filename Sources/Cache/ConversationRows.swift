@@ -27,7 +27,7 @@ package final class ConversationRows {
         byNumber = try connection.prepare("SELECT \(columns) FROM conversation WHERE cid = ?")
         record = try connection.prepare(
             """
-            SELECT title, metadata, unknown, created_at, updated_at
+            SELECT title, metadata, unknown, created_at, updated_at, created_by
             FROM conversation WHERE cid = ?
             """
         )
@@ -92,7 +92,7 @@ package final class ConversationRows {
                 title: row.optionalText(0), metadata: RawJSON(unchecked: row.blob(1)),
                 unknown: [JSONMember](stored: row.optionalBlob(2)),
                 createdAt: Timestamp(milliseconds: row.int64(3)),
-                updatedAt: Timestamp(milliseconds: row.int64(4)))
+                updatedAt: Timestamp(milliseconds: row.int64(4)), createdBy: row.optionalText(5))
         }
     }
 

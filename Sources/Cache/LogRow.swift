@@ -40,16 +40,19 @@ package struct RecordRow: Sendable {
     package var unknown: [JSONMember]
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
+    /// The client that created the conversation.
+    package var createdBy: String?
 
     package init(
         title: String?, metadata: RawJSON, unknown: [JSONMember], createdAt: Timestamp,
-        updatedAt: Timestamp
+        updatedAt: Timestamp, createdBy: String? = nil
     ) {
         self.title = title
         self.metadata = metadata
         self.unknown = unknown
         self.createdAt = createdAt
         self.updatedAt = updatedAt
+        self.createdBy = createdBy
     }
 }
 

@@ -34,8 +34,9 @@ package final class LogWrites {
         insertConversation = try connection.prepare(
             """
             INSERT INTO conversation (id, epoch, seq, rev, mark, floor, record_rev, last_seq,
-                activity, touched, title, metadata, unknown, created_at, updated_at, people)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                activity, touched, title, metadata, unknown, created_at, updated_at, people,
+                created_by)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         updateHead = try connection.prepare(
             """
@@ -151,6 +152,7 @@ package final class LogWrites {
         insertConversation.bind(14, record.createdAt.milliseconds)
         insertConversation.bind(15, record.updatedAt.milliseconds)
         insertConversation.bind(16, people)
+        insertConversation.bind(17, record.createdBy)
         try insertConversation.run()
         return connection.lastInsertedRow
     }

@@ -22,7 +22,7 @@ enum Schema {
     /// "GPLS": marks the file as this program's, for `file(1)` and for us.
     static let applicationID = 0x4750_4C53
 
-    static let migrations = [first, second, third]
+    static let migrations = [first, second, third, fourth]
 
     /// Brings the file up to date.
     /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or what SQLite answers.
@@ -155,5 +155,10 @@ enum Schema {
         ALTER TABLE conversation ADD COLUMN seen_seq INTEGER;
         ALTER TABLE conversation ADD COLUMN seen_rev INTEGER;
         ALTER TABLE conversation ADD COLUMN seen_mark TEXT;
+        """
+
+    /// The client that created a conversation of the log.
+    private static let fourth = """
+        ALTER TABLE conversation ADD COLUMN created_by TEXT;
         """
 }

@@ -220,16 +220,32 @@ extension Engine {
         act(.perform(token: token, operation, .user(user)))
     }
 
-    /// The operation that the call asks for, within the limits.
-    private func operation(_ call: Call) -> Operation? {
-        switch call.request {
-        case .sendMessage(let conversation, let content):
+    /// Why clients may not ask for this, whoever does; nil if they may.
+    private func refusal(of request: Request) -> RequestError? {
+        switch request {
+        case .sendMessage(_, let content):
+            guard limits.clients.sends else { return ClientPolicy.noSending }
             do throws(RequestError) {
                 try limits.log.check(sent: content)
-            } catch {
-                fail(call, error)
                 return nil
+            } catch {
+                return error
             }
+        case .editMessage, .deleteMessage:
+            return limits.clients.edits ? nil : ClientPolicy.noEditing
+        default:
+            return nil
+        }
+    }
+
+    /// The operation that the call asks for, within the limits.
+    private func operation(_ call: Call) -> Operation? {
+        if let refusal = refusal(of: call.request) {
+            fail(call, refusal)
+            return nil
+        }
+        switch call.request {
+        case .sendMessage(let conversation, let content):
             let author = sessions[call.session]?.user ?? ""
             return .send(
                 conversation: conversation, [NewMessage(author: author, content: content)])
@@ -238,7 +254,14 @@ extension Engine {
         case .deleteMessage(let conversation, let id):
             return .delete(conversation: conversation, id: id)
         case .createConversation(let id, let fields, let distinct):
-            return .create(id: id, fields, distinct: distinct)
+            let user = sessions[call.session]?.user ?? ""
+            guard let refusal = limits.clients.refusal(ofCreating: id, by: user) else {
+                return .create(id: id, fields, distinct: distinct)
+            }
+            // Whoever may not create one may still ask for the one that is there.
+            if distinct { return .findDistinct(fields, otherwise: refusal) }
+            fail(call, refusal)
+            return nil
         case .updateConversation(let conversation, let fields):
             return .update(conversation: conversation, fields)
         case .addParticipants(let conversation, let users):

@@ -59,7 +59,7 @@ package final class Engine {
         case errand(Errands.Ask)
     }
 
-    let limits: Limits
+    package var limits: Limits
     /// How logs that live elsewhere are followed; nil where the store is the origin.
     let sync: SyncOptions?
     let server: ServerIdentity

@@ -10,6 +10,8 @@ package struct Limits: Sendable {
     package var connections = 20_000
     /// What the values of a log may take.
     package var log = LogLimits()
+    /// What clients may write at all.
+    package var clients = ClientPolicy()
     /// A reply; longer ones hold fewer messages.
     package var reply = 1_048_576
     package var inboundFrame = 65_536

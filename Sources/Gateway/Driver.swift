@@ -393,6 +393,8 @@ final class Driver {
         self.configuration = configuration
         log.adopt(configuration.log.level)
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
+        engine.limits = Limits(configuration)
+        upstream.adopt(engine.limits.log)
         hangDoor()
     }
 }

@@ -33,6 +33,18 @@ extension LogLimits {
     }
 }
 
+extension ClientPolicy {
+    /// What the configuration sets. Whoever gave the users their names also decides on ids, unless
+    /// it says otherwise.
+    init(_ configuration: Configuration) {
+        self.init()
+        let clients = configuration.clients
+        create = clients.create ?? (configuration.auth.mode == .open ? .any : .own)
+        sends = clients.send == .yes
+        edits = clients.edit == .yes
+    }
+}
+
 extension Limits {
     /// The limits that the configuration sets.
     init(_ configuration: Configuration) {
@@ -44,6 +56,7 @@ extension Limits {
         connectionsPerUser = limits.connectionsPerUser
         connectionsPerAddress = limits.connectionsPerAddress
         log = LogLimits(limits)
+        clients = ClientPolicy(configuration)
         reply = limits.reply
         inboundFrame = limits.inboundFrame
         outboxSoft = limits.outboxSoft

@@ -46,6 +46,9 @@ package enum Operation: Sendable, Hashable {
     case delete(conversation: String, id: String)
     /// A client's: the caller takes part and is admin.
     case create(id: String?, ConversationFields, distinct: Bool)
+    /// The distinct conversation of the caller and these people, for a client that may not create
+    /// it; where there is none, the error.
+    case findDistinct(ConversationFields, otherwise: RequestError)
     /// The server API's: create, or change the fields that are given.
     case put(id: String, ConversationFields)
     case update(conversation: String, ConversationFields)
@@ -66,14 +69,18 @@ package struct ConversationView: Sendable, Hashable {
     package var head: Head
     /// The caller's own fields, where the caller takes part.
     package var reader: ReaderState?
+    /// The client that created it, as far as the origin knows; nil if the backend did.
+    package var createdBy: String?
 
     package init(
-        record: Record, lastMessage: EncodedMessage?, head: Head, reader: ReaderState? = nil
+        record: Record, lastMessage: EncodedMessage?, head: Head, reader: ReaderState? = nil,
+        createdBy: String? = nil
     ) {
         self.record = record
         self.lastMessage = lastMessage
         self.head = head
         self.reader = reader
+        self.createdBy = createdBy
     }
 
     /// About as many bytes as it takes in an answer: what may be long, and room for the rest.

@@ -52,6 +52,7 @@ extension Operation {
         case .edit(let id, let message, _): "edit \(message) in \(id)"
         case .delete(let id, let message): "delete \(message) in \(id)"
         case .create(let id, _, _): "create \(id ?? "one")"
+        case .findDistinct: "find the distinct one"
         case .put(let id, _): "put \(id)"
         case .update(let id, _): "update \(id)"
         case .addParticipants(let id, let users): "add \(users.map(\.user)) to \(id)"

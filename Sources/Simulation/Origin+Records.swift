@@ -8,15 +8,31 @@ import Wire
 /// What becomes of slot 0: created, changed, gone; and of read markers, which are no change.
 extension Origin {
     mutating func create(
-        _ id: String?, _ fields: ConversationFields, by caller: Caller
+        _ id: String?, _ fields: ConversationFields, isDistinct: Bool, by caller: Caller
     ) throws(RequestError) -> Outcome {
         ids += 1
         let id = id ?? "c-\(ids)"
         let said = try Description(fields).new(within: limits)
-        guard log(id) == nil else {
-            throw RequestError(.conflict, "id: taken by another conversation")
+        if isDistinct, let log = distinct(fields, caller) {
+            return .conversation(view(log, caller.name, atCommit: commit), isNew: false)
         }
-        return create(id, said, fields, by: caller)
+        if let taken = log(id) {
+            throw taken.has(caller.name) ? .conversationTaken : .conversationOfOthers
+        }
+        let outcome = create(id, said, fields, by: caller)
+        if let log = log(id) {
+            creators[log.epoch] = caller.name
+            if isDistinct { distinct.insert(log.epoch) }
+        }
+        return outcome
+    }
+
+    /// The distinct conversation of the caller and these people.
+    func distinct(_ fields: ConversationFields, _ caller: Caller) -> ModelLog? {
+        let people = Set([caller.name] + (fields.participants ?? []))
+        return conversations.compactMap { log($0) }.first { log in
+            distinct.contains(log.epoch) && Set(log.record().participants) == people
+        }
     }
 
     /// The server API's: creates, or changes the fields that are given.
@@ -36,7 +52,8 @@ extension Origin {
             }
             if let admins = fields.admins { record.admins = admins }
         }
-        guard case .conversation(let view, _) = outcome else { return outcome }
+        guard case .conversation(var view, _) = outcome else { return outcome }
+        view.createdBy = creators[log.epoch]
         return .conversation(view, isNew: false)
     }
 

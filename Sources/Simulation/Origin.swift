@@ -27,6 +27,9 @@ package struct Origin {
     package var limits = LogLimits()
     /// How many messages of each conversation are kept, 0 for all.
     package var retained = 0
+    /// The clients that created conversations, by epoch, and which of these are distinct ones.
+    var creators: [String: String] = [:]
+    var distinct: Set<String> = []
     /// What the commit under way has to tell.
     var events: [FeedEvent] = []
     var now = Timestamp(milliseconds: 0)
@@ -76,8 +79,11 @@ package struct Origin {
             return try self.edit(message, edit, in: open(id, caller), caller)
         case .delete(let id, let message):
             return try delete(message, in: open(id, caller), caller)
-        case .create(let id, let fields, _):
-            return try create(id, fields, by: caller)
+        case .create(let id, let fields, let isDistinct):
+            return try create(id, fields, isDistinct: isDistinct, by: caller)
+        case .findDistinct(let fields, let refusal):
+            guard let log = distinct(fields, caller) else { throw refusal }
+            return .conversation(view(log, caller.name, atCommit: commit), isNew: false)
         case .put(let id, let fields):
             return try put(id, fields, by: caller)
         case .update(let id, let fields):

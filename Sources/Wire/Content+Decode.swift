@@ -87,7 +87,7 @@ extension ConversationFields {
     static let known: Set<String> = [
         "id", "title", "participants", "participantCount", "admins", "metadata", "createdAt",
         "updatedAt", "rev", "lastMessage", "head", "unreadCount", "lastReadSeq", "conversation",
-        "distinct", "users", "cached",
+        "distinct", "users", "cached", "createdBy",
     ]
 
     /// How many users a client may name, and how many the backend: a channel of its own is as

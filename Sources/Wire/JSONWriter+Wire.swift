@@ -113,13 +113,16 @@ extension JSONWriter {
 
     /// A conversation: its record, what its log has last, and, where there is a reader, the
     /// reader's own fields.
-    /// - Parameter isEvent: events never list the participants.
+    /// - Parameters:
+    ///   - createdBy: the client that created it, where that is to be said.
+    ///   - isEvent: events never list the participants.
     package mutating func conversation(
         _ record: Record, lastMessage: EncodedMessage?, head: Head, reader: ReaderState? = nil,
-        isEvent: Bool = false
+        createdBy: String? = nil, isEvent: Bool = false
     ) {
         beginObject()
         fields(of: record, isEvent: isEvent)
+        if let createdBy { member("createdBy", string: createdBy) }
         key("lastMessage")
         if let lastMessage { message(lastMessage) } else { null() }
         member("head", head: head)

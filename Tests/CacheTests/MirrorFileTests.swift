@@ -95,6 +95,7 @@ import Wire
                 ALTER TABLE conversation DROP COLUMN seen_seq;
                 ALTER TABLE conversation DROP COLUMN seen_rev;
                 ALTER TABLE conversation DROP COLUMN seen_mark;
+                ALTER TABLE conversation DROP COLUMN created_by;
                 PRAGMA user_version = 1;
                 INSERT INTO conversation (cid, id, epoch, seq, rev, mark, floor, record_rev,
                     last_seq, activity, touched, metadata, created_at, updated_at)

@@ -189,6 +189,11 @@ import Testing
         let id = try client.request("createConversation", ["participants": ["bob"]])[
             "conversation"][
                 "id"]
+        // With tokens clients take no ids but their own.
+        let taken: JSONValue = ["id": "of-others", "participants": []]
+        #expect(try client.code("createConversation", taken) == "forbidden")
+        #expect(
+            try client.code("createConversation", ["id": "alice:1", "participants": []]) == "ok")
         let stranger = try ChatTestClient(port: gateway.port)
         try stranger.connect(user: "eve", token: TestToken(user: "eve").text)
         #expect(try stranger.code("fetchMessages", ["conversation": id]) == "not_found")

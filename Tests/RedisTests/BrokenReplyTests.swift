@@ -36,6 +36,7 @@ import Wire
         let head = RedisReply.array([text("e"), .integer(1), .integer(1), text("m"), .integer(1)])
         let fields = RedisReply.array([
             .none, text(metadata), text(unknown), .integer(1), .integer(2), .none,
+            .none,
         ])
         let parts = [text("ok"), head, .integer(1), fields, .array([]), .none, .none]
         return RedisView(parts, of: "c")

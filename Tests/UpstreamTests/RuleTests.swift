@@ -32,6 +32,31 @@ import Wire
         #expect(merged.count == 2 * count)
     }
 
+    @Test(
+        arguments: [
+            (nil, true), ("alice:1", true), ("alice:x y", true), ("alice:", false),
+            ("alice", false), ("alice:1:2", false), ("bob:1", false), ("alicia:1", false),
+            ("", false), (":1", false), ("Alice:1", false),
+        ] as [(String?, Bool)])
+    func ownIdsBeginWithTheUsersNameAndAColon(id: String?, isAllowed: Bool) {
+        var policy = ClientPolicy()
+        #expect(policy.refusal(ofCreating: id, by: "alice") == nil)
+        policy.create = .own
+        let refusal = policy.refusal(ofCreating: id, by: "alice")
+        #expect((refusal == nil) == isAllowed)
+        #expect(refusal == nil || refusal?.code == .forbidden)
+        policy.create = .no
+        #expect(policy.refusal(ofCreating: id, by: "alice")?.code == .forbidden)
+    }
+
+    /// Otherwise "a" could take what belongs to "a:b".
+    @Test func anOwnIdIsNobodyElsesToo() {
+        var policy = ClientPolicy()
+        policy.create = .own
+        #expect(policy.refusal(ofCreating: "a:b:1", by: "a:b") == nil)
+        #expect(policy.refusal(ofCreating: "a:b:1", by: "a") != nil)
+    }
+
     @Test func aNameIsComparedByItsBytes() {
         let composed = JSONMember(key: "\u{E9}", value: .true)
         let combined = JSONMember(key: "e\u{301}", value: .false)

@@ -1,4 +1,5 @@
 import Crypto
+import Rules
 
 /// Everything that an operator can set, with its defaults: the words of `protocol.md` 8 as types.
 /// Times are milliseconds, sizes are bytes. A value; what each key takes and means is declared
@@ -6,6 +7,7 @@ import Crypto
 package struct Configuration: Sendable, Equatable {
     package var listen = Listen()
     package var auth = Auth()
+    package var clients = Clients()
     package var cache = Cache()
     package var upstream = Upstream()
     package var sync = Sync()
@@ -48,6 +50,15 @@ package struct Configuration: Sendable, Equatable {
             package var audience: String?
             package var leeway: Milliseconds = 30_000
         }
+    }
+
+    package struct Clients: Sendable, Equatable {
+        /// nil: as `auth.mode` has it.
+        package var create: ClientPolicy.Creation?
+        package var send = Permission.yes
+        package var edit = Permission.yes
+
+        package enum Permission: String, Sendable, CaseIterable { case yes, no }
     }
 
     package struct Cache: Sendable, Equatable {

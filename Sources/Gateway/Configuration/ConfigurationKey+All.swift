@@ -1,7 +1,7 @@
 /// The keys, in the order of `protocol.md` 8.
 extension ConfigurationKey {
     package static let all: [ConfigurationKey] =
-        listen + auth + cache + upstream + sync + limits + fanout + operation
+        listen + auth + clients + cache + upstream + sync + limits + fanout + operation
 
     private static let second: Milliseconds = 1000
     private static let hour: Milliseconds = 3600 * second
@@ -63,6 +63,22 @@ extension ConfigurationKey {
         .init(
             "auth.jwt.leeway", \.auth.jwt.leeway, .duration(0...hour), reloads: true,
             "By how much the clock of the issuer may differ from ours: for exp, nbf and iat."),
+    ]
+
+    private static let clients: [ConfigurationKey] = [
+        .init(
+            "clients.create", \.clients.create, .optional(.choice), reloads: true,
+            "Which conversations a client may create. any: under every id that is free, so that a"
+                + " client can learn which ids are taken, and take one that the backend is about to"
+                + " use; own: without an id, or under one that is the user's id, a colon and a rest"
+                + " without a colon; no: none. A distinct conversation that is there is answered in"
+                + " every mode. Absent: any with auth.mode open, own with tokens."),
+        .init(
+            "clients.send", \.clients.send, .choice, reloads: true,
+            "Whether clients may send messages; with no, only the server API does."),
+        .init(
+            "clients.edit", \.clients.edit, .choice, reloads: true,
+            "Whether clients may edit and delete messages."),
     ]
 
     private static let cache: [ConfigurationKey] = [

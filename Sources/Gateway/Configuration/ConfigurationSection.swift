@@ -12,6 +12,7 @@ struct ConfigurationSection: Sendable {
             name: "auth.jwt",
             documentation: "Tokens. A key is bound to its algorithm; secrets come from files,"
                 + " which are read at the start and at each reload."),
+        .init(name: "clients", documentation: "What clients may write at all."),
         .init(name: "cache", documentation: "The SQLite cache."),
         .init(name: "upstream", documentation: "The chat backend."),
         .init(name: "upstream.redis", documentation: "Used by upstream.kind redis."),

@@ -20,6 +20,8 @@ package struct ServerAPI {
     /// What the answer to a write looks like.
     package enum Shape: Sendable, Hashable {
         case message, messages, conversation, nothing
+        /// The conversation that was put, and who created it if a client did.
+        case put
     }
 
     /// Why a request is none.
@@ -150,7 +152,7 @@ package struct ServerAPI {
             return .ask(.conversation(id))
         case "PUT":
             let fields = try ConversationFields.decode(try object(body, orEmpty: true), prefix: "")
-            return .perform(.put(id: id, fields), .conversation)
+            return .perform(.put(id: id, fields), .put)
         case "DELETE":
             return .perform(.deleteConversation(id), .nothing)
         default:

@@ -50,7 +50,9 @@ struct WaitingCall {
             }
         case .conversation(let view, let isNew):
             json.key("conversation")
-            json.view(view)
+            json.conversation(
+                view.record, lastMessage: view.lastMessage, head: view.head,
+                createdBy: shape == .put ? view.createdBy : nil)
             status = isNew ? 201 : 200
         case .read, .done:
             break

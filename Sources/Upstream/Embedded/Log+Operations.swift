@@ -25,6 +25,8 @@ extension Log {
             return try delete(message, in: try open(id, by: caller))
         case .create(let id, let fields, let distinct):
             return try create(id, fields, isDistinct: distinct, by: caller)
+        case .findDistinct(let fields, let refusal):
+            return try findDistinct(fields, by: caller, otherwise: refusal)
         case .put(let id, let fields):
             return try put(id, fields, by: caller)
         case .update(let id, let fields):

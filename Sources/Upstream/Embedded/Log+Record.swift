@@ -27,11 +27,22 @@ extension Log {
         if let people, let log = try distinct(people, change.joining.map(\.user)) {
             return .conversation(try rows.view(log, for: user), isNew: false)
         }
-        if let id, try rows.conversations.log(id) != nil {
-            throw RequestError(.conflict, "id: taken by another conversation")
+        if let id, let taken = try rows.conversations.log(id) {
+            let member = try user.flatMap { try rows.members.member(taken.cid, $0) }
+            throw user == nil || member?.isMember == true
+                ? RequestError.conversationTaken : .conversationOfOthers
         }
         return try insert(
             id ?? identifiers.next(at: now), said, change, people: people, for: user)
+    }
+
+    func findDistinct(
+        _ fields: ConversationFields, by caller: Caller, otherwise refusal: RequestError
+    ) throws -> Outcome {
+        guard case .user(let user) = caller else { throw refusal }
+        let users = ([user] + (fields.participants ?? [])).unique
+        guard let log = try distinct(Log.people(users), users) else { throw refusal }
+        return .conversation(try rows.view(log, for: user), isNew: false)
     }
 
     func put(_ id: String, _ fields: ConversationFields, by caller: Caller) throws -> Outcome {
@@ -55,7 +66,8 @@ extension Log {
         }
         let outcome = try self.change(Access(log: log, user: nil, isAdmin: true), change)
         // New is what the call names: the conversation, not who joined it.
-        guard case .conversation(let view, _) = outcome else { return outcome }
+        guard case .conversation(var view, _) = outcome else { return outcome }
+        view.createdBy = try rows.conversations.record(log.cid)?.createdBy
         return .conversation(view, isNew: false)
     }
 
@@ -83,7 +95,7 @@ extension Log {
             cid: 0, id: id, head: head, recordRev: 1, lastSeq: 0, activity: at, touched: touched)
         let record = RecordRow(
             title: said.title, metadata: said.metadata ?? .emptyObject, unknown: said.unknown,
-            createdAt: at, updatedAt: at)
+            createdAt: at, updatedAt: at, createdBy: user)
         log.cid = try writes.insert(log, record, people: people)
         try writes.insertMark(log.cid, from: 1, mark)
         let admins = Set(members.promoting.map(\.exactID))
@@ -221,6 +233,12 @@ extension NewParticipant {
 }
 
 extension [String] {
+    /// Each of them once, compared as ids.
+    var unique: [String] {
+        var seen: Set<[UInt8]> = []
+        return filter { seen.insert($0.exactID).inserted }
+    }
+
     /// Those that are not among `others`, compared as ids.
     fileprivate func without(_ others: [String]) -> [String] {
         let taken = Set(others.map(\.exactID))

@@ -63,7 +63,8 @@ final class Log: BatchWork {
         return switch operation {
         case .send(_, let messages): messages.count
         case .put(_, let fields): 1 + (fields.participants?.count ?? 0)
-        case .create(_, let fields, _): 1 + (fields.participants?.count ?? 0)
+        case .create(_, let fields, _), .findDistinct(let fields, _):
+            1 + (fields.participants?.count ?? 0)
         default: 1
         }
     }

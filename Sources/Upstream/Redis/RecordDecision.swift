@@ -19,6 +19,8 @@ struct RecordDecision: Sendable {
     private let written: [(user: String, joined: String, fields: [UInt8])]
     /// Stands for the people of a distinct conversation.
     private let people: String
+    /// The client that creates the conversation; empty if the backend does.
+    private let creator: String
 
     /// Those who were not there before, and those who will not be any more.
     let joining: [String]
@@ -55,6 +57,7 @@ struct RecordDecision: Sendable {
         leaving = members.leaving
         isNew = !joining.isEmpty
         people = ""
+        creator = ""
         let gone = Set(leaving.map(\.exactID))
         users = view.users.filter { !gone.contains($0.exactID) } + joining
         var ruling = Set(view.admins.map(\.exactID)).subtracting(gone)
@@ -74,7 +77,10 @@ struct RecordDecision: Sendable {
     }
 
     /// A new conversation.
-    init(_ said: Description, members: MembershipChange, people: String?) {
+    init(
+        _ said: Description, members: MembershipChange, people: String?, createdBy user: String?
+    ) {
+        creator = user ?? ""
         title = said.title
         metadata = said.metadata ?? .emptyObject
         unknown = said.unknown
@@ -109,7 +115,8 @@ struct RecordDecision: Sendable {
         let ruling = Set(admins.map(\.exactID))
         var arguments = [epoch, recordRev, Random.hex(8)].map { Array($0.utf8) }
         arguments += [Random.bytes(8), Array((viewer ?? "").utf8), titled, metadata.bytes, stored]
-        arguments += [Array(String(admins.count).utf8), Array(people.utf8), described]
+        arguments += [Array(String(admins.count).utf8), Array(people.utf8), Array(creator.utf8)]
+        arguments.append(described)
         arguments.append(Array(String(written.count).utf8))
         for member in written {
             let isAdmin = ruling.contains(member.user.exactID)

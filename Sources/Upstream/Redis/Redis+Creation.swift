@@ -17,17 +17,36 @@ extension Redis {
             let members = try Self.membership(of: fields)
             let id = id ?? newID()
             guard isDistinct else {
-                let decided = RecordDecision(said, members: members, people: nil)
-                return write(decided, of: id, call) { self.finish(call, $0) }
+                let decided = RecordDecision(
+                    said, members: members, people: nil, createdBy: call.user)
+                return write(decided, of: id, call) { result in
+                    guard case .failure(.conversationTaken) = result else {
+                        return self.finish(call, result)
+                    }
+                    self.refuseTaken(id, call)
+                }
             }
             let users = members.joining.map(\.user)
             let people = Self.people(users)
             let wish = Wish(
                 id: id, people: people, users: Set(users.map(\.exactID)),
-                decided: RecordDecision(said, members: members, people: people))
+                decided: RecordDecision(
+                    said, members: members, people: people, createdBy: call.user))
             claim(wish, seen: "", call)
         } catch {
             finish(call, .failure(error))
+        }
+    }
+
+    /// Who takes part in a conversation may know that its id is taken; to all others it is one of
+    /// others.
+    private func refuseTaken(_ id: String, _ call: Call) {
+        view(id, for: call) { result in
+            switch result {
+            case .success: self.finish(call, .failure(.conversationTaken))
+            case .failure(.noConversation): self.finish(call, .failure(.conversationOfOthers))
+            case .failure(let error): self.finish(call, .failure(error))
+            }
         }
     }
 
@@ -35,7 +54,8 @@ extension Redis {
         do throws(RequestError) {
             let said = try Description(put: fields).new(within: limits)
             let members = try Self.membership(of: fields)
-            write(RecordDecision(said, members: members, people: nil), of: id, call) { result in
+            let decided = RecordDecision(said, members: members, people: nil, createdBy: nil)
+            write(decided, of: id, call) { result in
                 // Somebody else put it meanwhile: then it is to be changed.
                 if case .failure(.conversationTaken) = result {
                     return self.put(id, fields, call)
@@ -113,9 +133,39 @@ extension Redis {
                 case .success where id.isSameID(wish.id):
                     // The id that was asked for belongs to another conversation.
                     self.release(wish.people, from: id)
-                    self.finish(call, .failure(.conversationTaken))
+                    self.refuseTaken(id, call)
                 case .success, .failure(.noConversation): self.claim(wish, seen: id, call)
                 case .failure(let error): self.finish(call, .failure(error))
+                }
+            }
+        }
+    }
+
+    func findDistinct(
+        _ fields: ConversationFields, _ call: Call, otherwise refusal: RequestError
+    ) {
+        guard let user = call.user else { return finish(call, .failure(refusal)) }
+        let users = ([user] + (fields.participants ?? [])).unique
+        let people = Self.people(users)
+        let ask = RedisCommand.words([Array("GET".utf8), keys.distinct(people)])
+        servers.send([ask]) { result in
+            switch result.flatMap({ self.read($0[0], .claim, "of some people") }) {
+            case .failure(let error): self.finish(call, .failure(error))
+            case .success:
+                guard let id = (try? result.get())?[0].string else {
+                    return self.finish(call, .failure(refusal))
+                }
+                let viewer = Call(caller: .server, token: call.token)
+                self.view(id, for: viewer) { result in
+                    switch result {
+                    case .success(let view)
+                    where view.people == people
+                        && Set(view.users.map(\.exactID)) == Set(users.map(\.exactID)):
+                        self.showAgain(id, call)
+                    case .success, .failure(.noConversation):
+                        self.finish(call, .failure(refusal))
+                    case .failure(let error): self.finish(call, .failure(error))
+                    }
                 }
             }
         }

@@ -2,6 +2,7 @@ import Chat
 import Crypto
 import JSON
 import Ports
+import Rules
 import Wire
 
 /// Slot 0: title, metadata, participants and admins. Whatever one call changes of it is one change,
@@ -227,8 +228,6 @@ extension Redis {
 }
 
 extension RequestError {
-    static let conversationTaken = RequestError(
-        .conflict, "id: taken by another conversation")
     /// The record changed while it was decided upon.
     static let stale = RequestError(
         .originUnavailable, "the conversation changes too fast", retry: .now)

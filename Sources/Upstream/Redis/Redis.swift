@@ -162,6 +162,7 @@ package final class Redis: Upstream {
         case .delete(let id, let message): delete(message, of: id, call)
         case .create(let id, let fields, let isDistinct):
             create(id, fields, isDistinct: isDistinct, call)
+        case .findDistinct(let fields, let refusal): findDistinct(fields, call, otherwise: refusal)
         case .put(let id, let fields): put(id, fields, call)
         case .deleteConversation(let id): deleteConversation(id, call)
         case .leave(let id): leave(id, call)

@@ -188,11 +188,11 @@ extension RedisScript {
     /// Arguments: epoch and rev of the record that were decided upon (both empty: the conversation
     /// must not be there), new epoch, mark, viewer, title with a `=` before it (empty: none),
     /// metadata, unknown fields, how many admins there are after it, hash of the people of a
-    /// distinct one, the same for the feed, number of those who are written; for each of these
+    /// distinct one, the client that creates it (empty: the backend), the same for the feed, number of those who are written; for each of these
     /// user, whether admin, when joined (empty: now, behind all), fields; then those who leave.
     static let recordBody = """
         local epoch, record, newEpoch, mark, viewer, title, metadata, unknown, admins, distinct,
-          described, written = unpack(ARGV, 3, 14)
+          creator, described, written = unpack(ARGV, 3, 15)
         local log, isNew = open(), '0'
         if epoch == '' then
           if log then return {'taken'} end
@@ -212,7 +212,7 @@ extension RedisScript {
         local created, places = tonumber(times[1]) or updated, tonumber(times[3]) or 0
         advance(log, '0', mark)
         log.record, log.activity = log.rev, math.max(updated, log.activity)
-        local at = 15
+        local at = 16
         -- First, since whoever leaves may come back with the same call.
         for leaving = at + 4 * tonumber(written), #ARGV do
           redis.call('HDEL', MEMBERS, ARGV[leaving])
@@ -233,6 +233,7 @@ extension RedisScript {
           'HSET', META, 'createdAt', int(created), 'updatedAt', int(updated), 'places',
           int(places), 'metadata', metadata, 'unknown', unknown, 'admins', admins)
         if distinct ~= '' then redis.call('HSET', META, 'distinct', distinct) end
+        if creator ~= '' then redis.call('HSET', META, 'createdBy', creator) end
         if title == '' then
           redis.call('HDEL', META, 'title')
         else

@@ -170,7 +170,8 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
             reader = reading(log, user)
           end
           local found = redis.call(
-            'HMGET', META, 'title', 'metadata', 'unknown', 'createdAt', 'updatedAt', 'distinct')
+            'HMGET', META, 'title', 'metadata', 'unknown', 'createdAt', 'updatedAt', 'distinct',
+            'createdBy')
           return {
             'done', head(log), log.record, found, redis.call('HGETALL', MEMBERS), last, reader}
         end

@@ -20,6 +20,8 @@ package struct RedisView {
     let reader: ReaderState?
     /// For a conversation that was created as the only one of some people, what stands for them.
     let people: String?
+    /// The client that created it; nil if the backend did.
+    let createdBy: String?
 
     package init?(_ parts: [RedisReply], of id: String) {
         guard parts.count == 7, let head = Head(parts[1]), let recordRev = parts[2].int else {
@@ -29,7 +31,7 @@ package struct RedisView {
         self.head = head
         self.recordRev = recordRev
         let fields = parts[3].elements
-        guard fields.count == 6, let created = fields[3].int, let updated = fields[4].int else {
+        guard fields.count == 7, let created = fields[3].int, let updated = fields[4].int else {
             return nil
         }
         title = fields[0].string
@@ -48,6 +50,7 @@ package struct RedisView {
             ? ReaderState(
                 lastReadSeq: reading[0].int ?? 0, unreadCount: reading[1].int ?? 0) : nil
         people = fields[5].string
+        createdBy = fields[6].string
     }
 
     var users: [String] { members.map(\.user) }
@@ -62,7 +65,8 @@ package struct RedisView {
     }
 
     package var shown: ConversationView {
-        ConversationView(record: record, lastMessage: last, head: head, reader: reader)
+        ConversationView(
+            record: record, lastMessage: last, head: head, reader: reader, createdBy: createdBy)
     }
 }
 

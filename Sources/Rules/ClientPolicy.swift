@@ -1,0 +1,63 @@
+import Wire
+
+/// What clients may write at all: `clients.*` of the configuration. The server API may everything.
+/// It is asked before anything is looked up, so that nothing is learnt by what it refuses.
+package struct ClientPolicy: Sendable, Hashable {
+    /// Which conversations a client may create.
+    package enum Creation: String, Sendable, CaseIterable {
+        /// Under any id that is free.
+        case any
+        /// Under an id that the gateway gives, or one that begins with the user's own and a colon.
+        case own
+        /// None.
+        case no
+    }
+
+    package var create = Creation.any
+    /// Whether `sendMessage` is allowed.
+    package var sends = true
+    /// Whether `editMessage` and `deleteMessage` are allowed.
+    package var edits = true
+
+    package init() {}
+
+    /// Why the user may not create a conversation under the id; nil if the user may.
+    /// - Parameter id: nil: the gateway gives one.
+    package func refusal(ofCreating id: String?, by user: String) -> RequestError? {
+        switch create {
+        case .any: return nil
+        case .no:
+            return RequestError(
+                .forbidden, "createConversation: not for clients here (clients.create: no)")
+        case .own:
+            guard let id, !Self.isOwn(id, of: user) else { return nil }
+            return RequestError(
+                .forbidden,
+                "id: not one's own (accepted with clients.create: own are no id, and the user's id,"
+                    + " a colon and a rest without a colon)")
+        }
+    }
+
+    /// Whether the id is the user's, a colon, and a rest without one. A user's id may hold colons,
+    /// and then nobody else's begins in the same way: the rest has none.
+    private static func isOwn(_ id: String, of user: String) -> Bool {
+        let colon = UInt8(ascii: ":")
+        guard id.utf8.starts(with: user.utf8) else { return false }
+        let rest = id.utf8.dropFirst(user.utf8.count)
+        return rest.first == colon && rest.count > 1 && !rest.dropFirst().contains(colon)
+    }
+
+    package static let noSending = RequestError(
+        .forbidden, "sendMessage: not for clients here (clients.send: no)")
+    package static let noEditing = RequestError(
+        .forbidden, "editMessage and deleteMessage: not for clients here (clients.edit: no)")
+}
+
+extension RequestError {
+    /// An id that the caller could know to be taken: the caller takes part.
+    package static let conversationTaken = RequestError(
+        .conflict, "id: taken by another conversation")
+    /// An id of a conversation in which the caller does not take part.
+    package static let conversationOfOthers = RequestError(
+        .forbidden, "id: taken by a conversation of others")
+}
