@@ -165,14 +165,17 @@ extension ChatClient {
     }
 
     /// Changes the title or the metadata of a conversation; nil leaves it as it is.
-    /// - Throws: `ClientError`.
+    /// - Parameter rev: given, only if the conversation has this `rev` still.
+    /// - Throws: `ClientError`; a `conflict` has the conversation as it is in `current`.
     @discardableResult
     public func updateConversation(
-        _ conversation: String, title: String? = nil, metadata: RawJSON? = nil
+        _ conversation: String, title: String? = nil, metadata: RawJSON? = nil,
+        ifRev rev: Int? = nil
     ) async throws -> Conversation {
         var params = RequestParams(conversation: conversation)
         params.set("title", title)
         params.set("metadata", metadata)
+        params.set("ifRev", rev)
         return try await call("updateConversation", params) { try Self.conversation($0) }
     }
 

@@ -146,24 +146,31 @@ extension ChatClient {
     }
 
     /// Changes the text of one's own message; nil takes it away.
-    /// - Throws: `ClientError`.
+    /// - Parameter rev: given, only if the message has this `rev` still.
+    /// - Throws: `ClientError`; a `conflict` has the message as it is in `current`.
     @discardableResult
     public func edit(
-        _ message: String, in conversation: String, body: String?, metadata: RawJSON? = nil
+        _ message: String, in conversation: String, body: String?, metadata: RawJSON? = nil,
+        ifRev rev: Int? = nil
     ) async throws -> Message {
         var params = RequestParams(conversation: conversation)
         params.set("id", message)
         params.set("body", body.map(RawJSON.init(string:)) ?? .null)
         params.set("metadata", metadata)
+        params.set("ifRev", rev)
         return try await change("editMessage", params, conversation)
     }
 
     /// Deletes a message: one's own, or as an admin any. It stays as a tombstone.
-    /// - Throws: `ClientError`.
+    /// - Parameter rev: given, only if the message has this `rev` still.
+    /// - Throws: `ClientError`; a `conflict` has the message as it is in `current`.
     @discardableResult
-    public func delete(_ message: String, in conversation: String) async throws -> Message {
+    public func delete(
+        _ message: String, in conversation: String, ifRev rev: Int? = nil
+    ) async throws -> Message {
         var params = RequestParams(conversation: conversation)
         params.set("id", message)
+        params.set("ifRev", rev)
         return try await change("deleteMessage", params, conversation)
     }
 

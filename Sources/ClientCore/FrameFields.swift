@@ -104,6 +104,6 @@ extension JSONObject {
             self["code"]?.string.flatMap(ErrorCode.init) ?? .internal,
             self["message"]?.string ?? "",
             retry: self["retry"]?.string.flatMap(Retry.init) ?? .later,
-            after: self["after"]?.int)
+            after: self["after"]?.int, current: self["current"])
     }
 }

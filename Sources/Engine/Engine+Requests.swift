@@ -251,8 +251,8 @@ extension Engine {
                 conversation: conversation, [NewMessage(author: author, content: content)])
         case .editMessage(let conversation, let id, let edit):
             return .edit(conversation: conversation, id: id, edit)
-        case .deleteMessage(let conversation, let id):
-            return .delete(conversation: conversation, id: id)
+        case .deleteMessage(let conversation, let id, let ifRev):
+            return .delete(conversation: conversation, id: id, ifRev: ifRev)
         case .createConversation(let id, let fields, let distinct):
             let user = sessions[call.session]?.user ?? ""
             guard let refusal = limits.clients.refusal(ofCreating: id, by: user) else {

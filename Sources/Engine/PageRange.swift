@@ -90,7 +90,7 @@ extension Request {
     /// The conversation whose messages or record a write changes.
     var written: String? {
         switch self {
-        case .sendMessage(let id, _), .editMessage(let id, _, _), .deleteMessage(let id, _),
+        case .sendMessage(let id, _), .editMessage(let id, _, _), .deleteMessage(let id, _, _),
             .updateConversation(let id, _), .addParticipants(let id, _),
             .removeParticipants(let id, _), .addAdmins(let id, _), .removeAdmins(let id, _):
             id

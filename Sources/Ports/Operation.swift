@@ -43,7 +43,7 @@ package enum Operation: Sendable, Hashable {
     /// One change per message; all of them or none.
     case send(conversation: String, [NewMessage])
     case edit(conversation: String, id: String, MessageEdit)
-    case delete(conversation: String, id: String)
+    case delete(conversation: String, id: String, ifRev: Int? = nil)
     /// A client's: the caller takes part and is admin.
     case create(id: String?, ConversationFields, distinct: Bool)
     /// The distinct conversation of the caller and these people, for a client that may not create

@@ -46,17 +46,14 @@ package struct Description: Sendable, Hashable {
     ///   - title: nil leaves it as it is, `.some(nil)` takes it away.
     ///   - metadata: nil leaves it as it is.
     ///   - unknown: merged into what is there, `null` removes.
-    /// - Throws: `too_large`, if the result would pass a limit.
     package func changed(
-        title: String??, metadata: RawJSON?, unknown: [JSONMember], within limits: LogLimits
-    ) throws(RequestError) -> Description? {
+        title: String??, metadata: RawJSON?, unknown: [JSONMember]
+    ) -> Description? {
         var after = self
         if let title { after.title = title }
         if let metadata { after.metadata = metadata }
         after.unknown = after.unknown.merged(with: unknown)
-        guard !after.isSame(as: self) else { return nil }
-        try limits.check(after, insteadOf: self)
-        return after
+        return after.isSame(as: self) ? nil : after
     }
 
     /// The same as the first that is said of something new.

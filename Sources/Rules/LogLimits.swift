@@ -42,7 +42,7 @@ package struct LogLimits: Sendable, Hashable {
     /// Whether the described thing may become this.
     /// - Parameter old: what it is now; nil for a new one.
     /// - Throws: `too_large`, naming field, value and limit.
-    func check(
+    package func check(
         _ description: Description, insteadOf old: Description?
     ) throws(RequestError) {
         try hold(description.stored, record, before: old?.stored ?? 0) { size, limit in

@@ -2,16 +2,20 @@ import JSON
 import Wire
 
 extension MessageContent {
-    /// What an edit makes of a message; nil where that says the same.
-    /// - Throws: `too_large`, if the result would pass a limit.
+    /// What an edit makes of a message; nil where that says the same, whatever `ifRev` says: so that
+    /// a repeated call is no conflict with itself.
+    /// - Parameter stored: the message as it is.
+    /// - Throws: `conflict`, if the edit is of another `rev`, or `too_large`, if the result would
+    ///   pass a limit.
     package func edited(
-        by edit: MessageEdit, within limits: LogLimits
+        by edit: MessageEdit, of stored: @autoclosure () -> EncodedMessage, within limits: LogLimits
     ) throws(RequestError) -> MessageContent? {
         var after = self
         if let body = edit.body { after.body = body }
         if let metadata = edit.metadata { after.metadata = metadata }
         after.unknown = after.unknown.merged(with: edit.unknown)
         guard after.canonical() != canonical() else { return nil }
+        try stored().check(ifRev: edit.ifRev)
         try limits.check(after, insteadOf: self)
         return after
     }

@@ -50,7 +50,7 @@ extension Operation {
         switch self {
         case .send(let id, let messages): "send \(messages.count) to \(id)"
         case .edit(let id, let message, _): "edit \(message) in \(id)"
-        case .delete(let id, let message): "delete \(message) in \(id)"
+        case .delete(let id, let message, _): "delete \(message) in \(id)"
         case .create(let id, _, _): "create \(id ?? "one")"
         case .findDistinct: "find the distinct one"
         case .put(let id, _): "put \(id)"

@@ -47,15 +47,15 @@ extension Origin {
         guard caller == .server || old.author == caller.name else {
             throw RequestError(.forbidden, "id: only its author may edit a message")
         }
-        guard !old.isDeleted else { throw RequestError(.conflict, "id: the message is deleted") }
-        guard let edited = try old.content.edited(by: edit, within: limits) else {
+        guard !old.isDeleted else { throw old.refusedAsDeleted(ifRev: edit.ifRev) }
+        guard let edited = try old.content.edited(by: edit, of: old, within: limits) else {
             return .messages([old], isNew: false)
         }
         return write(seq, .updated, edited, in: log)
     }
 
     mutating func delete(
-        _ id: String, in log: ModelLog, _ caller: Caller
+        _ id: String, ifRev: Int?, in log: ModelLog, _ caller: Caller
     ) throws(RequestError) -> Outcome {
         guard let seq = log.first(id: id)?.seq else { throw .noMessage }
         let old = log.message(seq)
@@ -64,6 +64,7 @@ extension Origin {
             throw RequestError(.forbidden, "id: only its author or an admin may delete a message")
         }
         guard !old.isDeleted else { return .messages([old], isNew: false) }
+        try old.check(ifRev: ifRev)
         return write(seq, .deleted, MessageContent(), in: log)
     }
 

@@ -40,12 +40,12 @@ extension Origin {
         _ id: String, _ fields: ConversationFields, by caller: Caller
     ) throws(RequestError) -> Outcome {
         guard let log = log(id) else {
+            if fields.ifRev != nil { throw .noConversation }
             let said = try Description(put: fields).new(within: limits)
             return create(id, said, fields, by: caller)
         }
-        let limits = limits
-        let outcome = try change(log, by: caller) { (record) throws(RequestError) in
-            try record.say(fields, within: limits)
+        let outcome = try change(log, ifRev: fields.ifRev, by: caller) { record in
+            record.say(fields)
             if let people = fields.participants {
                 record.remove(record.participants.filter { !people.contains($0) })
                 record.participants += people.filter { !record.participants.contains($0) }
@@ -77,15 +77,17 @@ extension Origin {
     }
 
     mutating func change(
-        _ log: ModelLog, by caller: Caller,
-        _ body: (inout Record) throws(RequestError) -> Void
+        _ log: ModelLog, ifRev: Int? = nil, by caller: Caller,
+        _ body: (inout Record) -> Void
     ) throws(RequestError) -> Outcome {
         let old = log.record()
         var record = old
-        try body(&record)
+        body(&record)
         guard record != old else {
             return .conversation(view(log, caller.name, atCommit: commit), isNew: false)
         }
+        try view(log, caller.name, atCommit: commit).check(ifRev: ifRev)
+        try limits.check(record.said, insteadOf: old.said)
         var log = log
         record.updatedAt = now
         record = log.write(record, commit: commit)
@@ -128,14 +130,15 @@ extension Origin {
 }
 
 extension Record {
+    fileprivate var said: Description {
+        Description(.conversation, title: title, metadata: metadata, unknown: unknown)
+    }
+
     /// Changes what a call names of title, metadata and unknown fields.
-    mutating func say(
-        _ fields: ConversationFields, within limits: LogLimits
-    ) throws(RequestError) {
-        let old = Description(.conversation, title: title, metadata: metadata, unknown: unknown)
-        let said = try old.changed(
-            title: fields.title, metadata: fields.metadata, unknown: fields.unknown, within: limits)
-        guard let said else { return }
+    mutating func say(_ fields: ConversationFields) {
+        let changed = said.changed(
+            title: fields.title, metadata: fields.metadata, unknown: fields.unknown)
+        guard let said = changed else { return }
         title = said.title
         metadata = said.metadata ?? .emptyObject
         unknown = said.unknown

@@ -77,8 +77,8 @@ package struct Origin {
             return try send(messages, to: open(id, caller))
         case .edit(let id, let message, let edit):
             return try self.edit(message, edit, in: open(id, caller), caller)
-        case .delete(let id, let message):
-            return try delete(message, in: open(id, caller), caller)
+        case .delete(let id, let message, let ifRev):
+            return try delete(message, ifRev: ifRev, in: open(id, caller), caller)
         case .create(let id, let fields, let isDistinct):
             return try create(id, fields, isDistinct: isDistinct, by: caller)
         case .findDistinct(let fields, let refusal):
@@ -87,9 +87,8 @@ package struct Origin {
         case .put(let id, let fields):
             return try put(id, fields, by: caller)
         case .update(let id, let fields):
-            let limits = limits
-            return try change(ruled(id, caller), by: caller) { (record) throws(RequestError) in
-                try record.say(fields, within: limits)
+            return try change(ruled(id, caller), ifRev: fields.ifRev, by: caller) { record in
+                record.say(fields)
             }
         case .addParticipants(let id, let users):
             return try change(ruled(id, caller), by: caller) { record in

@@ -10,7 +10,7 @@ extension MessageContent {
     /// The names of a message object and of the params beside it.
     static let known: Set<String> = [
         "id", "conversation", "seq", "rev", "author", "body", "attachment", "metadata",
-        "createdAt", "editedAt", "deleted", "cached", "trimmed",
+        "createdAt", "editedAt", "deleted", "cached", "trimmed", "ifRev",
     ]
 
     /// The content in a body of the server API, or in an element of one.
@@ -68,7 +68,7 @@ extension MessageEdit {
     static func decode(_ fields: Fields) throws(RequestError) -> MessageEdit {
         MessageEdit(
             body: try fields.stringOrNull("body"), metadata: try fields.objectText("metadata"),
-            unknown: try fields.unknown(except: MessageContent.known))
+            unknown: try fields.unknown(except: MessageContent.known), ifRev: try fields.ifRev())
     }
 }
 
@@ -87,7 +87,7 @@ extension ConversationFields {
     static let known: Set<String> = [
         "id", "title", "participants", "participantCount", "admins", "metadata", "createdAt",
         "updatedAt", "rev", "lastMessage", "head", "unreadCount", "lastReadSeq", "conversation",
-        "distinct", "users", "cached", "createdBy",
+        "distinct", "users", "cached", "createdBy", "ifRev",
     ]
 
     /// How many users a client may name, and how many the backend: a channel of its own is as
@@ -113,8 +113,9 @@ extension ConversationFields {
         case .creation:
             result.participants = try fields.requiredIDs("participants", count: clientUsers)
         case .update:
-            break
+            result.ifRev = try fields.ifRev()
         case .server:
+            result.ifRev = try fields.ifRev()
             result.participants = try fields.ids("participants", count: serverUsers)
             result.admins = try fields.ids("admins", count: serverUsers)
         }

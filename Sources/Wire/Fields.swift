@@ -163,6 +163,9 @@ package struct Fields {
         return number
     }
 
+    /// The `rev` that the value must have for a change of it.
+    func ifRev() throws(RequestError) -> Int? { try integer("ifRev", in: 0...Self.largest) }
+
     func flag(_ name: String) throws(RequestError) -> Bool? {
         guard let value = value(name) else { return nil }
         guard let flag = value.bool else {

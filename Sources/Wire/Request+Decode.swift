@@ -80,7 +80,9 @@ extension Request {
                 conversation: conversation, id: try params.requiredID("id"),
                 try MessageEdit.decode(params))
         case .deleteMessage:
-            return .deleteMessage(conversation: conversation, id: try params.requiredID("id"))
+            return .deleteMessage(
+                conversation: conversation, id: try params.requiredID("id"),
+                ifRev: try params.ifRev())
         case .updateConversation:
             return .updateConversation(
                 conversation: conversation, try ConversationFields.decode(params, for: .update))

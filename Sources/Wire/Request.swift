@@ -62,11 +62,17 @@ package struct MessageEdit: Sendable, Hashable {
     package var body: String??
     package var metadata: RawJSON?
     package var unknown: [JSONMember]
+    /// Only if the message has this `rev`.
+    package var ifRev: Int?
 
-    package init(body: String?? = nil, metadata: RawJSON? = nil, unknown: [JSONMember] = []) {
+    package init(
+        body: String?? = nil, metadata: RawJSON? = nil, unknown: [JSONMember] = [],
+        ifRev: Int? = nil
+    ) {
         self.body = body
         self.metadata = metadata
         self.unknown = unknown
+        self.ifRev = ifRev
     }
 }
 
@@ -77,16 +83,19 @@ package struct ConversationFields: Sendable, Hashable {
     package var participants: [String]?
     package var admins: [String]?
     package var unknown: [JSONMember]
+    /// Only if slot 0 has this `rev`.
+    package var ifRev: Int?
 
     package init(
         title: String?? = nil, metadata: RawJSON? = nil, participants: [String]? = nil,
-        admins: [String]? = nil, unknown: [JSONMember] = []
+        admins: [String]? = nil, unknown: [JSONMember] = [], ifRev: Int? = nil
     ) {
         self.title = title
         self.metadata = metadata
         self.participants = participants
         self.admins = admins
         self.unknown = unknown
+        self.ifRev = ifRev
     }
 }
 
@@ -121,7 +130,7 @@ package enum Request: Sendable, Hashable {
     case findBoundaries(conversation: String, have: Have?)
     case sendMessage(conversation: String, MessageContent)
     case editMessage(conversation: String, id: String, MessageEdit)
-    case deleteMessage(conversation: String, id: String)
+    case deleteMessage(conversation: String, id: String, ifRev: Int? = nil)
     case createConversation(id: String?, ConversationFields, distinct: Bool)
     case updateConversation(conversation: String, ConversationFields)
     case addParticipants(conversation: String, users: [String])

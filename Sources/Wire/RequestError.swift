@@ -1,3 +1,5 @@
+import JSON
+
 /// The error codes of `protocol.md` 2.
 public enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case badRequest = "bad_request"
@@ -43,13 +45,20 @@ public struct RequestError: Error, Sendable, Hashable {
     public var retry: Retry
     /// Milliseconds after which it may be tried again, where that is known.
     public var after: Int?
+    /// With a `conflict` of a conditional change: the value as it is, `{"message": {…}}` or
+    /// `{"conversation": {…}}`.
+    public var current: RawJSON?
 
     /// An error.
-    public init(_ code: ErrorCode, _ message: String, retry: Retry = .never, after: Int? = nil) {
+    public init(
+        _ code: ErrorCode, _ message: String, retry: Retry = .never, after: Int? = nil,
+        current: RawJSON? = nil
+    ) {
         self.code = code
         self.message = message
         self.retry = retry
         self.after = after
+        self.current = current
     }
 
     package static func badRequest(_ message: String) -> RequestError {

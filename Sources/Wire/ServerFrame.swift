@@ -205,6 +205,7 @@ extension JSONWriter {
         member("message", string: error.message)
         member("retry", string: error.retry.rawValue)
         if let after = error.after { member("after", int: after) }
+        if let current = error.current { member("current", raw: current) }
         endObject()
     }
 }

@@ -5,6 +5,34 @@ import Testing
 /// back, ids that are sent again, and tombstones.
 extension DefaultGateway {
     @Suite struct MessageMethodTests {
+        @Test func aConditionalChangeOfAnotherValueIsAConflictThatShowsIt() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["alice"], messages: 1)
+            let exchange = try FrameExchange(connectedTo: gateway.port)
+            func error(_ method: String, _ params: String) throws -> JSONValue {
+                let params = params.replacing("@", with: id)
+                try exchange.connection.send(
+                    text: #"{"id":5,"method":"\#(method)","params":\#(params)}"#)
+                return try exchange.reply()["error"]
+            }
+            let edit = try error(
+                "editMessage", #"{"conversation":"@","id":"m1","body":"x","ifRev":7}"#)
+            #expect(edit["code"] == "conflict" && edit["retry"] == "never")
+            #expect(edit["current"]["message"]["rev"] == 2)
+            let delete = try error("deleteMessage", #"{"conversation":"@","id":"m1","ifRev":7}"#)
+            #expect(delete["current"]["message"]["body"] == "text 1")
+            let update = try error(
+                "updateConversation", #"{"conversation":"@","title":"x","ifRev":2}"#)
+            #expect(update["current"]["conversation"]["rev"] == 1)
+            #expect(update["current"]["conversation"]["lastReadSeq"] == 1)
+            let http = try gateway.api().http.send(
+                "DELETE", "/v1/conversations/\(id)/messages/m1?ifRev=1")
+            #expect(http.status == 409 && http.json["error"]["current"]["message"]["rev"] == 2)
+            let gone = try gateway.api().http.send(
+                "DELETE", "/v1/conversations/\(id)/messages/m1?ifRev=2")
+            #expect(gone.status == 200 && gone.json["message"]["deleted"] == true)
+        }
+
         @Test func aSentMessageComesBackAsItIsStored() throws {
             let gateway = try LiveGateway.get()
             let id = try gateway.conversation(of: ["alice", "bob"])

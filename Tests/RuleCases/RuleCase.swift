@@ -17,6 +17,8 @@ package struct RuleCase: Sendable, CustomStringConvertible {
         case done
         /// Refused with this code, and with a message in which all of these occur.
         case refused(ErrorCode, naming: [String] = [])
+        /// Refused as `conflict`, with the value as it is for which this holds.
+        case conflict(@Sendable (JSONObject) -> Bool)
         /// Answered with the message for which this holds, as JSON.
         case message(@Sendable (JSONObject) -> Bool)
         /// Answered with the conversation for which this holds.
@@ -79,6 +81,11 @@ extension RuleCase.Expectation {
             guard error.code == code else { return "\(error.code): \(error.message)" }
             let missing = words.filter { !error.message.contains($0) }
             return missing.isEmpty ? nil : "\(error.message) does not name \(missing)"
+        case (.conflict(let holds), .failure(let error)):
+            guard error.code == .conflict, let current = error.current?.object else {
+                return "\(error.code): \(error.message), current: \(error.current != nil)"
+            }
+            return holds(current) ? nil : String(decoding: current.bytes, as: UTF8.self)
         case (.message(let holds), .success(.messages(let messages, _))):
             guard let object = messages.first.flatMap({ try? JSONObject($0.json) }) else {
                 return "no message"

@@ -116,7 +116,8 @@ package struct ServerAPI {
         case (2, "messages"):
             return try messages(method, id, query, body)
         case (3, "messages"):
-            return try message(method, id, try identifier(rest[2], "path: the message's id"), body)
+            return try message(
+                method, id, try identifier(rest[2], "path: the message's id"), query, body)
         case (2, "changes"):
             try only(method, "GET", "HEAD")
             return .ask(
@@ -204,7 +205,8 @@ package struct ServerAPI {
     }
 
     private func message(
-        _ method: String, _ conversation: String, _ id: String, _ body: [UInt8]
+        _ method: String, _ conversation: String, _ id: String, _ query: QueryString,
+        _ body: [UInt8]
     ) throws -> Call {
         switch method {
         case "GET", "HEAD":
@@ -213,7 +215,8 @@ package struct ServerAPI {
             let edit = try MessageEdit.decode(try object(body), prefix: "")
             return .perform(.edit(conversation: conversation, id: id, edit), .message)
         case "DELETE":
-            return .perform(.delete(conversation: conversation, id: id), .message)
+            let ifRev = try query.integer("ifRev", in: 0...QueryString.largest)
+            return .perform(.delete(conversation: conversation, id: id, ifRev: ifRev), .message)
         default:
             throw Failure.method(allowed: ["GET", "HEAD", "PATCH", "DELETE"])
         }

@@ -107,13 +107,13 @@ extension Log {
             throw RequestError(.forbidden, "id: only its author may edit a message")
         }
         guard !stored.isDeleted else {
-            throw RequestError(.conflict, "id: the message is deleted")
+            throw stored.refusedAsDeleted(ifRev: edit.ifRev)
         }
         let old = try EncodedMessage.decode(json: stored.json)
         let before = MessageContent(
             body: old.body, attachment: old.attachment, metadata: old.metadata,
             unknown: old.unknown)
-        guard let after = try before.edited(by: edit, within: limits) else {
+        guard let after = try before.edited(by: edit, of: stored, within: limits) else {
             return .messages([stored], isNew: false)
         }
         return try replace(stored, in: access.log, .updated) { log, at in
@@ -125,13 +125,14 @@ extension Log {
         }
     }
 
-    func delete(_ id: String, in access: Access) throws -> Outcome {
+    func delete(_ id: String, ifRev: Int?, in access: Access) throws -> Outcome {
         let stored = try message(id, in: access.log)
         let isAuthor = access.user?.isSameID(stored.author) ?? true
         guard isAuthor || access.isAdmin else {
             throw RequestError(.forbidden, "id: only its author or an admin may delete a message")
         }
         guard !stored.isDeleted else { return .messages([stored], isNew: false) }
+        try stored.check(ifRev: ifRev)
         let editedAt = try EncodedMessage.decode(json: stored.json).editedAt
         return try replace(stored, in: access.log, .deleted) { log, _ in
             EncodedMessage.encode(

@@ -21,8 +21,8 @@ extension Log {
             return try send(messages, in: try openToSend(id, by: caller))
         case .edit(let id, let message, let edit):
             return try self.edit(message, edit, in: try open(id, by: caller))
-        case .delete(let id, let message):
-            return try delete(message, in: try open(id, by: caller))
+        case .delete(let id, let message, let ifRev):
+            return try delete(message, ifRev: ifRev, in: try open(id, by: caller))
         case .create(let id, let fields, let distinct):
             return try create(id, fields, isDistinct: distinct, by: caller)
         case .findDistinct(let fields, let refusal):
@@ -35,7 +35,8 @@ extension Log {
             return try change(
                 access,
                 RecordChange(
-                    title: fields.title, metadata: fields.metadata, unknown: fields.unknown))
+                    title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
+                    ifRev: fields.ifRev))
         case .addParticipants(let id, let users):
             let access = try open(id, by: caller)
             try requireAdmin(access)

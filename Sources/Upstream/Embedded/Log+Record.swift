@@ -50,12 +50,15 @@ extension Log {
             throw RequestError(.forbidden, "conversation: only the server API may put one")
         }
         guard let log = try rows.conversations.log(id) else {
+            // Nobody has seen a value of what is not there.
+            if fields.ifRev != nil { throw RequestError.noConversation }
             let said = try Description(put: fields).new(within: limits)
             return try insert(id, said, try membership(of: fields), people: nil, for: nil)
         }
         let (users, admins) = try rows.members.everybody(log.cid)
         var change = RecordChange(
-            title: fields.title, metadata: fields.metadata, unknown: fields.unknown)
+            title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
+            ifRev: fields.ifRev)
         if let participants = fields.participants {
             change.join = participants.map { NewParticipant(user: $0) }
             change.leave = users.without(participants)
@@ -141,14 +144,18 @@ extension Log {
             throw RequestError.noConversation
         }
         var record = old
-        let said = try old.said.changed(
-            title: change.title, metadata: change.metadata, unknown: change.unknown, within: limits)
+        let said = old.said.changed(
+            title: change.title, metadata: change.metadata, unknown: change.unknown)
         if let said { record.said = said }
         let at = max(now, old.updatedAt)
         let described = try described(members, log, at)
         guard !members.isEmpty || !described.isEmpty || said != nil else {
             return .conversation(try rows.view(log, for: access.user), isNew: false)
         }
+        if change.ifRev != nil {
+            try rows.view(log, for: access.user).check(ifRev: change.ifRev)
+        }
+        if let said { try limits.check(said, insteadOf: old.said) }
         log.touched = try touch()
         try advance(&log)
         log.recordRev = log.head.rev

@@ -13,6 +13,8 @@ struct RecordChange {
     var leave: [String] = []
     var promote: [String] = []
     var demote: [String] = []
+    /// Only if slot 0 has this `rev`; what changes nothing is no conflict.
+    var ifRev: Int? = nil
 }
 
 /// What a `RecordChange` comes to for those who take part: who really joins, leaves, becomes admin
@@ -80,8 +82,10 @@ extension Description {
     func changed(
         by participant: NewParticipant, within limits: LogLimits
     ) throws(RequestError) -> Description? {
-        try changed(
+        let after = changed(
             title: participant.name.map { .some($0) }, metadata: participant.metadata,
-            unknown: participant.unknown, within: limits)
+            unknown: participant.unknown)
+        if let after { try limits.check(after, insteadOf: self) }
+        return after
     }
 }

@@ -29,15 +29,16 @@ struct RecordDecision: Sendable {
     let isNew: Bool
 
     /// A change of a conversation that is there.
-    /// - Throws: `bad_request`, if somebody is to be admin who does not take part.
+    /// - Throws: `bad_request`, if somebody is to be admin who does not take part; `conflict`, if
+    ///   the change is of another `rev`; `too_large`, if a value would pass a limit.
     init?(
         _ change: RecordChange, upon view: RedisView, within limits: LogLimits
     ) throws(RequestError) {
         var members = MembershipChange(change, users: view.users, admins: view.admins)
         guard members.strangers.isEmpty else { throw .strangersCannotRule }
         try members.holdJoining(to: limits)
-        let changed = try view.said.changed(
-            title: change.title, metadata: change.metadata, unknown: change.unknown, within: limits)
+        let changed = view.said.changed(
+            title: change.title, metadata: change.metadata, unknown: change.unknown)
         let said = changed ?? view.said
         title = said.title
         metadata = said.metadata ?? .emptyObject
@@ -51,6 +52,8 @@ struct RecordDecision: Sendable {
             described.append(member)
         }
         guard !members.isEmpty || !described.isEmpty || changed != nil else { return nil }
+        try view.shown.check(ifRev: change.ifRev)
+        if let changed { try limits.check(changed, insteadOf: view.said) }
         epoch = view.head.epoch
         recordRev = String(view.recordRev)
         joining = members.joining.map(\.user)

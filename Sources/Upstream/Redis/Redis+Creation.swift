@@ -52,6 +52,8 @@ extension Redis {
 
     func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call) {
         do throws(RequestError) {
+            // Nobody has seen a value of what is not there.
+            if fields.ifRev != nil { throw .noConversation }
             let said = try Description(put: fields).new(within: limits)
             let members = try Self.membership(of: fields)
             let decided = RecordDecision(said, members: members, people: nil, createdBy: nil)

@@ -72,6 +72,10 @@ extension Redis {
         var isAdmin: Bool
         var seq: Int
         var slot: RedisSlot
+
+        func encoded(in conversation: String) -> EncodedMessage {
+            slot.encoded(conversation: conversation, seq: seq)
+        }
     }
 
     /// What a message is to become.
@@ -86,21 +90,24 @@ extension Redis {
                 throw RequestError(.forbidden, "id: only its author may edit a message")
             }
             guard !seen.slot.isDeleted else {
-                throw RequestError(.conflict, "id: the message is deleted")
+                throw seen.encoded(in: conversation).refusedAsDeleted(ifRev: edit.ifRev)
             }
-            let edited = try seen.slot.content.edited(by: edit, within: self.limits)
+            let edited = try seen.slot.content.edited(
+                by: edit, of: seen.encoded(in: conversation), within: self.limits)
             return edited.map { Replacement(kind: "u", content: RedisSlot.stored($0)) }
         }
     }
 
-    func delete(_ id: String, of conversation: String, _ call: Call) {
+    func delete(_ id: String, ifRev: Int?, of conversation: String, _ call: Call) {
         replace(id, of: conversation, call) { (seen: Seen) throws(RequestError) in
             let isAuthor = call.user?.isSameID(seen.slot.author) ?? true
             guard isAuthor || seen.isAdmin else {
                 throw RequestError(
                     .forbidden, "id: only its author or an admin may delete a message")
             }
-            return seen.slot.isDeleted ? nil : Replacement(kind: "d", content: [])
+            if seen.slot.isDeleted { return nil }
+            try seen.encoded(in: conversation).check(ifRev: ifRev)
+            return Replacement(kind: "d", content: [])
         }
     }
 
@@ -115,7 +122,7 @@ extension Redis {
             do throws(RequestError) {
                 let seen = try Self.seen(try result.get(), call)
                 guard let replacement = try decide(seen) else {
-                    let message = seen.slot.encoded(conversation: conversation, seq: seen.seq)
+                    let message = seen.encoded(in: conversation)
                     return self.finish(call, .success(.messages([message], isNew: false)))
                 }
                 self.write(replacement, seen, conversation, call) {

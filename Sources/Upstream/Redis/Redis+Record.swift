@@ -12,7 +12,8 @@ extension Redis {
         switch operation {
         case .update(let id, let fields):
             let change = RecordChange(
-                title: fields.title, metadata: fields.metadata, unknown: fields.unknown)
+                title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
+                ifRev: fields.ifRev)
             self.change(id, call) { view throws(RequestError) in
                 try Self.requireAdmin(view, call)
                 return change
@@ -64,7 +65,8 @@ extension Redis {
             },
             decide: { view in
                 var change = RecordChange(
-                    title: fields.title, metadata: fields.metadata, unknown: fields.unknown)
+                    title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
+                    ifRev: fields.ifRev)
                 if let participants = fields.participants {
                     change.join = participants.map { NewParticipant(user: $0) }
                     change.leave = view.users.excluding(participants)

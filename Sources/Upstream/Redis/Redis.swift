@@ -159,7 +159,8 @@ package final class Redis: Upstream {
         switch operation {
         case .send(let id, let messages): send(messages, to: id, call)
         case .edit(let id, let message, let edit): self.edit(message, edit, of: id, call)
-        case .delete(let id, let message): delete(message, of: id, call)
+        case .delete(let id, let message, let ifRev):
+            delete(message, ifRev: ifRev, of: id, call)
         case .create(let id, let fields, let isDistinct):
             create(id, fields, isDistinct: isDistinct, call)
         case .findDistinct(let fields, let refusal): findDistinct(fields, call, otherwise: refusal)

@@ -1,0 +1,46 @@
+import JSON
+import Ports
+import Wire
+
+/// Changes that are to happen only to a value that the caller has seen.
+extension EncodedMessage {
+    /// Whether a change may go on.
+    /// - Parameter ifRev: the `rev` that the caller has seen; nil: any.
+    /// - Throws: `conflict` with the message as it is.
+    package func check(ifRev: Int?) throws(RequestError) {
+        guard let ifRev, ifRev != rev else { return }
+        throw conflict("ifRev: \(ifRev), but the message has rev \(rev)")
+    }
+
+    /// Refuses an edit: this is a tombstone.
+    /// - Parameter ifRev: given, the caller is told what is there instead.
+    package func refusedAsDeleted(ifRev: Int?) -> RequestError {
+        let text = "id: the message is deleted"
+        return ifRev == nil ? RequestError(.conflict, text) : conflict(text)
+    }
+
+    private func conflict(_ text: String) -> RequestError {
+        var current = JSONWriter(capacity: json.count + 16)
+        current.beginObject()
+        current.member("message", raw: RawJSON(unchecked: json))
+        current.endObject()
+        return RequestError(.conflict, text, current: RawJSON(unchecked: current.bytes))
+    }
+}
+
+extension ConversationView {
+    /// Whether a change of slot 0 may go on.
+    /// - Parameter ifRev: the `rev` that the caller has seen; nil: any.
+    /// - Throws: `conflict` with the conversation as it is.
+    package func check(ifRev: Int?) throws(RequestError) {
+        guard let ifRev, ifRev != record.rev else { return }
+        var current = JSONWriter()
+        current.beginObject()
+        current.key("conversation")
+        current.conversation(record, lastMessage: lastMessage, head: head, reader: reader)
+        current.endObject()
+        throw RequestError(
+            .conflict, "ifRev: \(ifRev), but the conversation has rev \(record.rev)",
+            current: RawJSON(unchecked: current.bytes))
+    }
+}
