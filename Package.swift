@@ -151,7 +151,7 @@ let package = Package(
                 "gapless-example",
             ]),
         tests("GatewayContractTests", ["TestSupport", "gapless"]),
-        tests("EngineTests", ["Simulation", "Engine", "Ports", "Wire", "Chat", "JSON"]),
+        tests("EngineTests", ["Simulation", "Engine", "Rules", "Ports", "Wire", "Chat", "JSON"]),
         tests("SimulationTests", ["Simulation", "Engine", "Ports", "Wire", "Chat", "JSON"]),
         tests(
             "RedisTests",

@@ -17,6 +17,8 @@ struct EncodedResumes {
         let json: [UInt8]
         let owed: Coverage
         let isReset: Bool
+        /// How many deltas it has.
+        let rows: Int
     }
 
     /// Bytes kept for one conversation: a hundred usual answers of different holders.

@@ -55,7 +55,7 @@ extension Engine {
         case .failure(let error): fail(call, error)
         case .success(let outcome):
             if promise(call, outcome) { return }
-            reply(call) { $0.outcome(outcome, of: call.request) }
+            reply(call, people: outcome.people) { $0.outcome(outcome, of: call.request) }
         }
     }
 
@@ -200,5 +200,12 @@ extension Request {
         case .fetchConversations, .fetchConversation, .fetchMessages, .fetchParticipants: true
         default: false
         }
+    }
+}
+
+extension Outcome {
+    /// Who were looked at for it: a change of slot 0 is about all who take part.
+    fileprivate var people: Int {
+        if case .conversation(let view, _) = self { view.record.participants.count } else { 0 }
     }
 }

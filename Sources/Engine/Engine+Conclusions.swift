@@ -11,19 +11,20 @@ extension Engine {
         switch answer {
         case .view(let view):
             guard view.reader != nil else { return fail(call, .noConversation) }
-            reply(call) {
+            reply(call, people: view.record.participants.count) {
                 $0.beginObject()
                 $0.key("conversation")
                 $0.view(view)
                 $0.endObject()
             }
         case .conversations(let list):
-            reply(call) { $0.conversations(list) }
+            reply(call, rows: list.conversations.count) { $0.conversations(list) }
         case .conversationsSince(let changes):
-            reply(call) { $0.conversations(changes) }
+            let rows = changes.conversations.count + changes.removed.count
+            reply(call, rows: rows) { $0.conversations(changes) }
         case .participants(let list):
             guard case .fetchParticipants(_, let range) = call.request else { return }
-            reply(call) { $0.participants(list, range) }
+            reply(call, rows: list.participants.count) { $0.participants(list, range) }
         case .ids, .loaded, .page, .catchUp, .place, .confirmation:
             preconditionFailure("an answer that depends on the stream came without it")
         }
@@ -113,7 +114,9 @@ extension Engine {
             let size = page.messages.reduce(1024) { $0 + $1.json.count + 1 }
             let reachesBelow = request.reaches(
                 below: state.head.floor, newest: state.head.seq, call.place)
-            reply(call, size: size) { $0.page(page, standing, reachesBelow: reachesBelow) }
+            reply(call, size: size, rows: page.messages.count) {
+                $0.page(page, standing, reachesBelow: reachesBelow)
+            }
         default:
             preconditionFailure("the store's answer does not belong to the request")
         }
@@ -131,7 +134,8 @@ extension Engine {
         var json = JSONWriter(capacity: room)
         json.resume(resume, standing(stream, state), state.record, ids)
         let answer = EncodedResumes.Answer(
-            json: json.bytes, owed: resume.owed, isReset: resume.isReset)
+            json: json.bytes, owed: resume.owed, isReset: resume.isReset,
+            rows: resume.deltas.count)
         if !stream.isOpen, resume.owed.isEmpty,
             case .subscribeMessages(_, let have, let limit) = call.request
         {
@@ -165,7 +169,7 @@ extension Engine {
             watch(stream)
             drive(stream)
         }
-        reply(call, size: answer.json.count + 64) { $0.raw(answer.json) }
+        reply(call, size: answer.json.count + 64, rows: answer.rows) { $0.raw(answer.json) }
     }
 
     /// What an answer about the stream's messages rests on.
@@ -175,13 +179,21 @@ extension Engine {
             isOpen: stream.isOpen, now: now, since: stream.mirror?.awaySince ?? now)
     }
 
-    /// - Parameter size: about what the result takes, where that is known.
-    func reply(_ call: Call, size: Int = 256, _ result: (inout JSONWriter) -> Void) {
+    /// - Parameters:
+    ///   - size: about what the result takes, where that is known.
+    ///   - rows: messages, conversations or participants that were read for it.
+    ///   - people: who were looked at for it, or whom it changes.
+    func reply(
+        _ call: Call, size: Int = 256, rows: Int = 0, people: Int = 0,
+        _ result: (inout JSONWriter) -> Void
+    ) {
         guard let session = sessions[call.session] else { return }
         ended(call, session)
         let cached: Bool? = call.request.isTwoPhase ? false : nil
-        push(
-            session, ServerFrame.reply(id: call.id, cached: cached, capacity: size, result: result))
+        let frame = ServerFrame.reply(
+            id: call.id, cached: cached, capacity: size, result: result)
+        charge(call, session, rows: rows, bytes: frame.count, people: people)
+        push(session, frame)
         release(session, call)
     }
 

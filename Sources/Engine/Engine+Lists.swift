@@ -246,10 +246,10 @@ extension Engine {
             let changes = ConversationChanges(
                 conversations: list.conversations, removed: [], total: list.total, token: "0",
                 complete: false)
-            reply(call) { $0.conversations(changes) }
+            reply(call, rows: list.conversations.count) { $0.conversations(changes) }
         case (.success(.conversations(let list)), _):
             showed(list.conversations, call)
-            reply(call) { $0.conversations(list) }
+            reply(call, rows: list.conversations.count) { $0.conversations(list) }
         case (.success(.conversation(let view)), _):
             if view.reader != nil { showed([view], call) }
             conclude(call, .view(view))

@@ -27,9 +27,9 @@ extension Engine {
     /// Counts the session at its address, where that has a limit.
     private func hasRoom(_ session: Session, from address: String) -> Bool {
         guard limits.connectionsPerAddress > 0 else { return true }
-        let others = sessionsByAddress[address, default: 0]
+        let others = admission.sessionsByAddress[address, default: 0]
         guard others < limits.connectionsPerAddress else { return false }
-        sessionsByAddress[address] = others + 1
+        admission.sessionsByAddress[address] = others + 1
         session.address = address
         return true
     }
@@ -38,6 +38,7 @@ extension Engine {
     package func received(_ id: SessionID, _ frame: RequestFrame, at now: Timestamp) {
         self.now = now
         guard let session = sessions[id], !session.isClosing else { return }
+        chargeBytes(frame, session)
         guard session.postponed.isEmpty, !isOverfull(session) else {
             return session.postponed.append(.frame(frame))
         }
@@ -46,12 +47,14 @@ extension Engine {
 
     func take(_ frame: RequestFrame, _ session: Session) {
         figures.requests += 1
-        if let wait = session.bucket.take(frame.cost, at: now) {
+        if let wait = pay(frame, session) {
             throttle(session, frame.cost)
             return refuse(
                 session, frame.id,
                 RequestError(
-                    .rateLimited, "at most \(limits.requestsPerSecond) requests a second",
+                    .rateLimited,
+                    "requests: beyond limits.requests_per_second, at most"
+                        + " \(limits.requestsPerSecond) a second are accepted",
                     retry: .later, after: wait))
         }
         let request: Request
@@ -86,7 +89,13 @@ extension Engine {
         guard session.throttledUntil == nil, let wait = session.refusals.take(cost, at: now) else {
             return
         }
-        let end = now.adding(Int64(min(wait, 1000)))
+        pause(session, min(wait, 1000))
+    }
+
+    /// Leaves the session unread for so many milliseconds, if it is not left so already.
+    func pause(_ session: Session, _ milliseconds: Int) {
+        guard session.throttledUntil == nil else { return }
+        let end = now.adding(Int64(milliseconds))
         session.throttledUntil = end
         timers.schedule(session.id, at: end)
         noteThrottle(session)
@@ -127,6 +136,7 @@ extension Engine {
                 return close(session, .connectionLimit)
             }
             session.user = identity.user
+            session.budget = openBudget(of: identity.user)
             session.deadline = identity.deadline
             sessionsByUser[identity.user.id, default: []].append(session)
             reply(call) { welcome(session, identity.user, &$0) }
@@ -179,8 +189,8 @@ extension Engine {
     /// The connection is gone.
     package func closed(_ id: SessionID) {
         guard let session = sessions.removeValue(forKey: id) else { return }
-        if let address = session.address, let others = sessionsByAddress[address] {
-            sessionsByAddress[address] = others > 1 ? others - 1 : nil
+        if let address = session.address, let others = admission.sessionsByAddress[address] {
+            admission.sessionsByAddress[address] = others > 1 ? others - 1 : nil
         }
         if !session.isClosing { forget(session) }
         session.isClosing = true
@@ -282,6 +292,7 @@ extension Engine {
         guard now >= nextEviction else { return }
         nextEviction = now.adding(5000)
         for stream in streams.values { stream.encoded.drop() }
+        dropFullBudgets()
         if let sync { return dropIdleMirrors(sync) }
         guard streams.count > limits.idleStreams else { return }
         // By name as well: a table's order is another one in each process, a simulation's must not

@@ -59,7 +59,7 @@ package final class Engine {
         case errand(Errands.Ask)
     }
 
-    package var limits: Limits
+    package internal(set) var limits: Limits
     /// How logs that live elsewhere are followed; nil where the store is the origin.
     let sync: SyncOptions?
     let server: ServerIdentity
@@ -71,8 +71,7 @@ package final class Engine {
     @exclusivity(unchecked) package internal(set) var now: Timestamp
     var sessions: [SessionID: Session] = [:]
     var sessionsByUser: [ID: [Session]] = [:]
-    /// How many came from each address, while that has a limit.
-    var sessionsByAddress: [String: Int] = [:]
+    var admission = Admission()
     /// Those who watch their list of conversations.
     var listWatchers: [SessionID: Session] = [:]
     var streams: [ID: Stream] = [:]

@@ -17,7 +17,10 @@ package struct Limits: Sendable {
     package var inboundFrame = 65_536
     package var outboxSoft = 262_144
     package var outboxHard = 4_194_304
+    /// What a user's requests may cost in a second, twice as much at once; 0: no limit.
     package var requestsPerSecond = 200
+    /// What all connections of a user may send in a second; 0: no limit.
+    package var bytesPerSecond = 4 << 20
     package var connectTimeout: Int64 = 10_000
     package var pingInterval: Int64 = 25_000
     package var pongTimeout: Int64 = 30_000

@@ -58,7 +58,10 @@ package final class Session {
     /// Requests that wait because one for the same conversation is under way: a subscription and
     /// its end must not overtake each other.
     var held: [(conversation: String, call: Call)] = []
+    /// What it may ask for before it has said who it is.
     var bucket: TokenBucket
+    /// What its user may ask for, from `connect` on.
+    var budget: UserBudget?
     /// How many requests beyond that it may have refused, before it is not read for a while.
     var refusals: TokenBucket
     /// Until then it is not read.
@@ -81,7 +84,7 @@ package final class Session {
     /// - Parameter rate: `limits.requests_per_second`.
     init(id: SessionID, at now: Timestamp, rate: Int) {
         self.id = id
-        bucket = TokenBucket(rate: rate, burst: rate * 2, at: now)
+        bucket = TokenBucket(rate: rate, at: now)
         refusals = TokenBucket(rate: Self.refusals, burst: Self.refusals * 5, at: now)
         since = now
         lastSent = now
@@ -158,11 +161,14 @@ struct Call {
 
 /// Lets through what a client may ask for: `rate` a second on average, `burst` at once.
 struct TokenBucket {
-    private let rate: Int
-    private let burst: Int
-    /// In thousandths of a token.
+    private var rate: Int
+    private var burst: Int
+    /// In thousandths of a token; below zero while something is owed.
     private var level: Int
     private var filled: Timestamp
+
+    /// Twice as much as a second brings.
+    static func burst(rate: Int) -> Int { rate * 2 }
 
     /// - Parameter rate: per second; 0 lets everything through.
     init(rate: Int, burst: Int, at now: Timestamp) {
@@ -172,18 +178,54 @@ struct TokenBucket {
         filled = now
     }
 
+    init(rate: Int, at now: Timestamp) {
+        self.init(rate: rate, burst: Self.burst(rate: rate), at: now)
+    }
+
+    /// Goes on with another rate. Who had no limit begins with all that there is at once.
+    mutating func adopt(rate: Int, burst: Int? = nil) {
+        let burst = burst ?? Self.burst(rate: rate)
+        level = self.rate == 0 ? burst * 1000 : min(level, burst * 1000)
+        self.rate = rate
+        self.burst = burst
+    }
+
+    private mutating func fill(at now: Timestamp) {
+        let elapsed = max(0, min(now.milliseconds - filled.milliseconds, 3_600_000))
+        level = min(burst * 1000, level + Int(elapsed) * rate)
+        filled = now
+    }
+
     /// Takes `cost` out, or all that there can be where it costs more.
     /// - Returns: nil if it was there, otherwise the milliseconds until it will be.
     mutating func take(_ cost: Int = 1, at now: Timestamp) -> Int? {
         guard rate > 0 else { return nil }
-        let elapsed = max(0, min(now.milliseconds - filled.milliseconds, 3_600_000))
-        level = min(burst * 1000, level + Int(elapsed) * rate)
-        filled = now
+        fill(at: now)
         let needed = min(cost, burst) * 1000
         guard level < needed else {
             level -= needed
             return nil
         }
         return (needed - level + rate - 1) / rate
+    }
+
+    /// Takes `cost` out whether it is there or not; no more is ever owed than there is at once.
+    mutating func charge(_ cost: Int, at now: Timestamp) {
+        guard rate > 0 else { return }
+        fill(at: now)
+        level = max(level - cost * 1000, -burst * 1000)
+    }
+
+    /// The milliseconds until nothing is owed; nil if nothing is.
+    mutating func debt(at now: Timestamp) -> Int? {
+        guard rate > 0 else { return nil }
+        fill(at: now)
+        return level < 0 ? (rate - 1 - level) / rate : nil
+    }
+
+    /// Whether all is there that can be.
+    mutating func isFull(at now: Timestamp) -> Bool {
+        fill(at: now)
+        return rate == 0 || level == burst * 1000
     }
 }

@@ -393,7 +393,7 @@ final class Driver {
         self.configuration = configuration
         log.adopt(configuration.log.level)
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
-        engine.limits = Limits(configuration)
+        engine.adopt(Limits(configuration))
         upstream.adopt(engine.limits.log)
         hangDoor()
     }

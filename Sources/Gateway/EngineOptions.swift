@@ -30,6 +30,9 @@ extension LogLimits {
         message = limits.message
         record = limits.record
         unknownFields = limits.unknownFields
+        participants = limits.participants
+        admins = limits.admins
+        conversationsPerUser = limits.conversationsPerUser
     }
 }
 
@@ -62,6 +65,7 @@ extension Limits {
         outboxSoft = limits.outboxSoft
         outboxHard = limits.outboxHard
         requestsPerSecond = limits.requestsPerSecond
+        bytesPerSecond = limits.bytesPerSecond
         connectTimeout = limits.connectTimeout
         pingInterval = limits.pingInterval
         pongTimeout = limits.pongTimeout

@@ -15,6 +15,13 @@ package struct LogLimits: Sendable, Hashable {
     package var record = 32 << 10
     /// `limits.unknown_fields`: how many fields that the gateway does not know any value may have.
     package var unknownFields = 100
+    /// `limits.participants`: how many may take part in a conversation.
+    package var participants = 10_000
+    /// `limits.admins`: how many of them may be admins.
+    package var admins = 100
+    /// `limits.conversations_per_user`: in how many conversations somebody may take part who
+    /// creates another; 0: any number.
+    package var conversationsPerUser = 10_000
 
     package init() {}
 
@@ -50,6 +57,32 @@ package struct LogLimits: Sendable, Hashable {
                 + " \(description.kind.parts), at most \(limit) are accepted (limits.record)"
         }
         try hold(unknown: description.unknown.count, before: old?.unknown.count ?? 0)
+    }
+
+    /// Whether so many may take part, and be admins.
+    /// - Parameters:
+    ///   - people: before and after the change.
+    ///   - rulers: the same of the admins.
+    /// - Throws: `too_large`, naming limit and value.
+    package func check(
+        people: (before: Int, after: Int), rulers: (before: Int, after: Int)
+    ) throws(RequestError) {
+        try hold(people.after, participants, before: people.before) { count, limit in
+            "participants: would be \(count), at most \(limit) are accepted (limits.participants)"
+        }
+        try hold(rulers.after, admins, before: rulers.before) { count, limit in
+            "admins: would be \(count), at most \(limit) are accepted (limits.admins)"
+        }
+    }
+
+    /// Whether somebody who takes part in so many conversations may create one more.
+    /// - Throws: `too_large`, naming limit and value.
+    package func check(conversationsOfCreator count: Int) throws(RequestError) {
+        guard conversationsPerUser > 0, count >= conversationsPerUser else { return }
+        throw RequestError(
+            .tooLarge,
+            "createConversation: the user takes part in \(count) conversations, at most"
+                + " \(conversationsPerUser) are accepted (limits.conversations_per_user)")
     }
 
     private func hold(

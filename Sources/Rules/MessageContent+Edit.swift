@@ -1,9 +1,10 @@
 import JSON
 import Wire
 
+/// What becomes of a message by an edit.
 extension MessageContent {
-    /// What an edit makes of a message; nil where that says the same, whatever `ifRev` says: so that
-    /// a repeated call is no conflict with itself.
+    /// What an edit makes of a message; nil where that says the same, whatever `ifRev` says: so
+    /// that a repeated call is no conflict with itself.
     /// - Parameter stored: the message as it is.
     /// - Throws: `conflict`, if the edit is of another `rev`, or `too_large`, if the result would
     ///   pass a limit.

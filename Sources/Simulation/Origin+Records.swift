@@ -16,10 +16,13 @@ extension Origin {
         if isDistinct, let log = distinct(fields, caller) {
             return .conversation(view(log, caller.name, atCommit: commit), isNew: false)
         }
+        if caller != .server {
+            try limits.check(conversationsOfCreator: list(of: caller.name).count)
+        }
         if let taken = log(id) {
             throw taken.has(caller.name) ? .conversationTaken : .conversationOfOthers
         }
-        let outcome = create(id, said, fields, by: caller)
+        let outcome = try create(id, said, fields, by: caller)
         if let log = log(id) {
             creators[log.epoch] = caller.name
             if isDistinct { distinct.insert(log.epoch) }
@@ -42,7 +45,7 @@ extension Origin {
         guard let log = log(id) else {
             if fields.ifRev != nil { throw .noConversation }
             let said = try Description(put: fields).new(within: limits)
-            return create(id, said, fields, by: caller)
+            return try create(id, said, fields, by: caller)
         }
         let outcome = try change(log, ifRev: fields.ifRev, by: caller) { record in
             record.say(fields)
@@ -59,11 +62,12 @@ extension Origin {
 
     private mutating func create(
         _ id: String, _ said: Description, _ fields: ConversationFields, by caller: Caller
-    ) -> Outcome {
+    ) throws(RequestError) -> Outcome {
         var people = caller == .server ? [] : [caller.name]
         people += (fields.participants ?? []).filter { !people.contains($0) }
         var admins = caller == .server ? [] : [caller.name]
         admins += (fields.admins ?? []).filter { !admins.contains($0) }
+        try limits.check(people: (0, people.count), rulers: (0, admins.count))
         epochs += 1
         let log = ModelLog(
             Record(
@@ -83,6 +87,9 @@ extension Origin {
         let old = log.record()
         var record = old
         body(&record)
+        try limits.check(
+            people: (old.participants.count, record.participants.count),
+            rulers: (old.admins.count, record.admins.count))
         guard record != old else {
             return .conversation(view(log, caller.name, atCommit: commit), isNew: false)
         }

@@ -150,10 +150,15 @@ package struct RequestFrame: Sendable, Hashable {
     /// For a two-phase method: whether the client takes an answer from the cache first.
     package var takesCached: Bool
     package var request: Result<Request, RequestError>
+    /// The bytes that it came in, inflated.
+    package var size: Int
 
-    package init(id: Int, takesCached: Bool = true, request: Result<Request, RequestError>) {
+    package init(
+        id: Int, takesCached: Bool = true, request: Result<Request, RequestError>, size: Int = 0
+    ) {
         self.id = id
         self.takesCached = takesCached
         self.request = request
+        self.size = size
     }
 }

@@ -8,6 +8,12 @@ import JSON
 extension RequestFrame {
     /// Reads one frame.
     package static func decode(_ bytes: [UInt8], isBinary: Bool) -> RequestFrame {
+        var frame = read(bytes, isBinary: isBinary)
+        frame.size = bytes.count
+        return frame
+    }
+
+    private static func read(_ bytes: [UInt8], isBinary: Bool) -> RequestFrame {
         guard !isBinary else {
             return refused(.badRequest("frame: binary (accepted: text)"))
         }

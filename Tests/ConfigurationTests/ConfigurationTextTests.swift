@@ -40,11 +40,13 @@ import Testing
         var next = Configuration()
         next.log.level = .debug
         next.limits.connections = 5
+        next.limits.inboundFrame = 40 << 10
         next.auth.jwt.issuer = "here"
         #expect(
             Configuration().changes(to: next).map(\.description) == [
                 "auth.jwt.issuer: null -> \"here\"",
-                "limits.connections: 20000 -> 5 (needs a restart)",
+                "limits.connections: 20000 -> 5",
+                "limits.inbound_frame: \"64KiB\" -> \"40KiB\" (needs a restart)",
                 "log.level: \"info\" -> \"debug\"",
             ])
         #expect(next.changes(to: next).isEmpty)
@@ -54,13 +56,14 @@ import Testing
         var next = Configuration()
         next.log.level = .debug
         next.limits.connections = 5
+        next.limits.reply = 5 << 10
         next.auth.mode = .jwt
         next.auth.jwt.secretFile = "secret"
         let reloaded = try Configuration().reloaded(with: next)
         #expect(reloaded.log.level == .debug)
         #expect(reloaded.auth.jwt.secretFile == "secret")
         #expect(reloaded.auth.mode == .open)
-        #expect(reloaded.limits.connections == 20_000)
+        #expect(reloaded.limits.connections == 5 && reloaded.limits.reply == 1 << 20)
         #expect(reloaded.changes(to: next).allSatisfy { $0.needsRestart })
         #expect(Configuration().changes(to: reloaded).allSatisfy { !$0.needsRestart })
     }

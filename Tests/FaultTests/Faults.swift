@@ -47,7 +47,7 @@ import Testing
     /// tries to connect, so that a run takes seconds.
     static let settings = [
         "log.level": "info", "sync.backoff_max": "400ms", "limits.requests_per_second": "0",
-        "limits.connections_per_user": "0",
+        "limits.connections_per_user": "0", "limits.bytes_per_second": "0B",
         "page.enabled": "false", "upstream.kind": "redis",
     ]
 }

@@ -182,11 +182,75 @@ import Testing
             #expect(passes)
         }
 
-        @Test func theLimitIsOfTheConnection() throws {
+        @Test func theBudgetIsOfTheUserOnAllConnections() throws {
             let gateway = try LiveGateway.get()
-            let first = try gateway.client("alice")
-            for _ in 0..<30 { try first.send("unsubscribeConversations") }
-            #expect(try gateway.client("alice").code("unsubscribeConversations") == "ok")
+            let user = LiveGateway.name("user")
+            let clients = try (0..<2).map { _ in try gateway.client(user) }
+            for _ in 0..<60 { try clients[0].send("unsubscribeConversations") }
+            let ids = try (0..<60).map { _ in try clients[1].send("unsubscribeConversations") }
+            let refused = ids.count { (try? clients[1].result(of: $0)) == nil }
+            #expect(refused >= 10)
+            let other = LiveGateway.name("user")
+            #expect(try gateway.client(other).code("unsubscribeConversations") == "ok")
+        }
+    }
+
+    @Suite(.gateway(["limits.bytes_per_second": "64KiB"]))
+    struct Bytes {
+        @Test func whoSendsTooManyIsReadLaterAndRefusedNothing() throws {
+            let gateway = try LiveGateway.get()
+            let clients = try (0..<2).map { _ in try gateway.client("alice") }
+            let padding = JSONValue.string(String(repeating: "a", count: 30_000))
+            let start = ContinuousClock.now
+            let ids = try (0..<4).map { _ in
+                try clients.map { try $0.send("unsubscribeConversations", ["padding": padding]) }
+            }
+            let other = try gateway.client("bob")
+            #expect(try other.code("unsubscribeConversations") == "ok")
+            for pair in ids {
+                for (client, id) in zip(clients, pair) { _ = try client.result(of: id) }
+            }
+            // 240,000 bytes, of which one second's were there at once.
+            #expect(start.duration(to: .now) >= .seconds(1))
+        }
+    }
+
+    @Suite(
+        .gateway([
+            "limits.participants": "3", "limits.admins": "2", "limits.conversations_per_user": "2",
+        ]))
+    struct People {
+        @Test func whatWouldPassTheNumbersIsTooLarge() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["alice", "bob"], admins: ["alice"])
+            let client = try gateway.client("alice")
+            func change(_ method: String, _ users: [String]) throws -> String {
+                try client.code(method, ["conversation": .string(id), "users": .strings(users)])
+            }
+            #expect(try change("addParticipants", ["carol", "dave"]) == "too_large")
+            #expect(try change("addParticipants", ["carol"]) == "ok")
+            #expect(try change("addAdmins", ["bob", "carol"]) == "too_large")
+            #expect(try change("addAdmins", ["bob"]) == "ok")
+            let path = "/v1/conversations/\(id)"
+            let people: JSONValue = ["participants": ["a", "b", "c", "d"]]
+            #expect(try gateway.api().http.send("PUT", path, json: people).status == 413)
+            #expect(try gateway.api().http.send("PUT", path + "/participants/dave").status == 413)
+        }
+
+        @Test func conversationsPerUserBindsTheCallerOfCreateConversationAlone() throws {
+            let gateway = try LiveGateway.get()
+            let user = LiveGateway.name("maker")
+            let client = try gateway.client(user)
+            let params: JSONValue = ["participants": ["bob"], "distinct": true]
+            #expect(try client.code("createConversation", params) == "ok")
+            #expect(try client.code("createConversation", ["participants": []]) == "ok")
+            #expect(try client.code("createConversation", ["participants": []]) == "too_large")
+            // What is there is answered; being added is no creation.
+            #expect(try client.code("createConversation", params) == "ok")
+            _ = try gateway.conversation(of: [user])
+            let other = try gateway.client(LiveGateway.name("other"))
+            #expect(
+                try other.code("createConversation", ["participants": .strings([user])]) == "ok")
         }
     }
 

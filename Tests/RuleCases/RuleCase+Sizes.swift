@@ -50,11 +50,11 @@ extension RuleCase {
             .call(edit(.text("x1", 100)), by: alice)
             .call(
                 edit(.text("x2", 100)), by: alice,
-                .refused(.tooLarge, naming: ["limits.message", "256", "408"])
+                .refused(.tooLarge, naming: ["limits.message", "256", "308"])
             )
             .call(
                 edit(.text("x2", 100)), by: .server,
-                .refused(.tooLarge, naming: ["limits.message", "256", "408"])
+                .refused(.tooLarge, naming: ["limits.message", "256", "308"])
             )
             .call(edit(body: "c"), by: alice, .message { $0["x1"] != nil && $0["x2"] == nil }),
         begin("the whole of limits.message is accepted, in an edit too")

@@ -42,7 +42,7 @@ import Wire
     @Test func anIdThatIsThereIsAConflict() throws {
         _ = try create("c1", ["bob"])
         #expect(refusal { _ = try create("c1", ["bob"]) } == .conflict)
-        #expect(refusal { _ = try create("c1", ["eve"], by: "mallory") } == .conflict)
+        #expect(refusal { _ = try create("c1", ["eve"], by: "mallory") } == .forbidden)
         let generated = try create(nil, ["bob"]).view().record.id
         #expect(generated.utf8.count == 26)
     }

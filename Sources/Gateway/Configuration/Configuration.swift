@@ -122,10 +122,14 @@ package struct Configuration: Sendable, Equatable {
         package var message = 32 << 10
         package var record = 32 << 10
         package var unknownFields = 100
+        package var participants = 10_000
+        package var admins = 100
+        package var conversationsPerUser = 10_000
         package var reply = 1 << 20
         package var outboxSoft = 256 << 10
         package var outboxHard = 4 << 20
         package var requestsPerSecond = 200
+        package var bytesPerSecond = 4 << 20
         package var connectTimeout: Milliseconds = 10_000
         package var pingInterval: Milliseconds = 25_000
         package var pongTimeout: Milliseconds = 30_000

@@ -177,13 +177,15 @@ extension ConfigurationKey {
 
     private static let limits: [ConfigurationKey] = [
         .init(
-            "limits.connections", \.limits.connections, .count(1...1_000_000),
+            "limits.connections", \.limits.connections, .count(1...1_000_000), reloads: true,
             "How many clients may be connected; one more is closed with 3004."),
         .init(
             "limits.connections_per_user", \.limits.connectionsPerUser, .count(0...1_000_000),
+            reloads: true,
             "How many of them may be one user's; one more is closed with 3004. 0: no limit."),
         .init(
-            "limits.connections_per_address", \.limits.connectionsPerAddress, .count(0...1_000_000),
+            "limits.connections_per_address", \.limits.connectionsPerAddress,
+            .count(0...1_000_000), reloads: true,
             "How many of them may come from one address; one more is closed with 3004. 0: no"
                 + " limit, as behind a proxy, where all have its address."),
         .init(
@@ -191,44 +193,65 @@ extension ConfigurationKey {
             "How many requests of the public listener that are no upgrades may be under way; one"
                 + " more is answered with 503 and closed."),
         .init(
-            "limits.subscriptions", \.limits.subscriptions, .count(1...1_000_000),
+            "limits.subscriptions", \.limits.subscriptions, .count(1...1_000_000), reloads: true,
             "How many conversations one connection may subscribe."),
         .init(
             "limits.inbound_frame", \.limits.inboundFrame, .size(kibi...16 * mebi),
             "The largest frame that a client may send; a larger one is closed with 1009."),
         .init(
-            "limits.message", \.limits.message, .size(256...8 * mebi),
+            "limits.message", \.limits.message, .size(256...8 * mebi), reloads: true,
             "The largest message: body, attachment, metadata and the fields that the gateway does"
                 + " not know, together. An edit is held to what it makes of the message."),
         .init(
-            "limits.record", \.limits.record, .size(256...8 * mebi),
+            "limits.record", \.limits.record, .size(256...8 * mebi), reloads: true,
             "What the title, metadata and unknown fields of a conversation may take together, and"
                 + " name, metadata and unknown fields of a participant, after any change."),
         .init(
-            "limits.unknown_fields", \.limits.unknownFields, .count(0...10_000),
+            "limits.unknown_fields", \.limits.unknownFields, .count(0...10_000), reloads: true,
             "How many fields that the gateway does not know a message, a conversation or a"
                 + " participant may have."),
+        .init(
+            "limits.participants", \.limits.participants, .count(1...1_000_000), reloads: true,
+            "How many may take part in a conversation; a call that would pass it is refused."),
+        .init(
+            "limits.admins", \.limits.admins, .count(1...1_000_000), reloads: true,
+            "How many of them may be admins."),
+        .init(
+            "limits.conversations_per_user", \.limits.conversationsPerUser,
+            .count(0...10_000_000), reloads: true,
+            "In how many conversations a client may take part that creates another. It binds"
+                + " createConversation alone, not being added, nor the server API. 0: no limit."),
         .init(
             "limits.reply", \.limits.reply, .size(4 * kibi...64 * mebi),
             "The largest reply; a page that would pass it holds fewer messages."),
         .init(
-            "limits.outbox_soft", \.limits.outboxSoft, .size(kibi...1024 * mebi),
+            "limits.outbox_soft", \.limits.outboxSoft, .size(kibi...1024 * mebi), reloads: true,
             "When more than this waits for a slow client, its events become gaps."),
         .init(
-            "limits.outbox_hard", \.limits.outboxHard, .size(4 * kibi...4096 * mebi),
+            "limits.outbox_hard", \.limits.outboxHard, .size(4 * kibi...4096 * mebi), reloads: true,
             "When more than this waits for a slow client, it is closed with 3002."),
         .init(
             "limits.requests_per_second", \.limits.requestsPerSecond, .count(0...1_000_000),
-            "How many requests a connection may make, on average; twice as many at once. 0: no"
-                + " limit."),
+            reloads: true,
+            "What the requests of a user may cost in a second, on all connections together; twice"
+                + " as much at once. A small request costs 1; rows, bytes and people cost more. 0:"
+                + " no limit."),
+        .init(
+            "limits.bytes_per_second", \.limits.bytesPerSecond, .size(0...1024 * mebi),
+            reloads: true,
+            "What all connections of a user may send in a second, inflated; beyond it they are read"
+                + " later, and nothing is refused. 0: no limit."),
         .init(
             "limits.connect_timeout", \.limits.connectTimeout, .duration(100...600 * second),
+            reloads: true,
             "How long a new connection may take to make its first request."),
         .init(
             "limits.ping_interval", \.limits.pingInterval, .duration(second...600 * second),
+            reloads: true,
             "After how much silence the gateway pings."),
         .init(
             "limits.pong_timeout", \.limits.pongTimeout, .duration(second...600 * second),
+            reloads: true,
             "How long a client may take to answer a WebSocket ping; then it is closed with 3003."),
     ]
 

@@ -27,6 +27,9 @@ extension Log {
         if let people, let log = try distinct(people, change.joining.map(\.user)) {
             return .conversation(try rows.view(log, for: user), isNew: false)
         }
+        if let user {
+            try limits.check(conversationsOfCreator: try rows.conversations.total(user))
+        }
         if let id, let taken = try rows.conversations.log(id) {
             let member = try user.flatMap { try rows.members.member(taken.cid, $0) }
             throw user == nil || member?.isMember == true
@@ -79,8 +82,9 @@ extension Log {
         let change = RecordChange(
             join: (fields.participants ?? []).map { NewParticipant(user: $0) },
             promote: fields.admins ?? [])
-        let membership = MembershipChange(change, users: [], admins: [])
+        var membership = MembershipChange(change, users: [], admins: [])
         guard membership.strangers.isEmpty else { throw Log.strangersCannotRule }
+        try membership.hold(to: limits)
         return membership
     }
 
@@ -139,7 +143,7 @@ extension Log {
         let (users, admins) = try rows.members.everybody(log.cid)
         var members = MembershipChange(change, users: users, admins: admins)
         guard members.strangers.isEmpty else { throw Log.strangersCannotRule }
-        try members.holdJoining(to: limits)
+        try members.hold(to: limits)
         guard let old = try rows.conversations.record(log.cid) else {
             throw RequestError.noConversation
         }

@@ -29,6 +29,8 @@ struct MembershipChange {
     private(set) var demoting: [String] = []
     /// Who takes part already, but came with fields of their own.
     private(set) var described: [NewParticipant] = []
+    /// How many are admins after it.
+    private let rulers: Int
     /// Whom the change would make admin though they don't take part.
     private(set) var strangers: [String] = []
 
@@ -58,11 +60,16 @@ struct MembershipChange {
                 promoting.append(user)
             }
         }
+        rulers = ruling.count
     }
 
-    /// Holds what is said of those who join to the limits; a field given as `null` is left out.
+    /// Holds numbers, and what is said of those who join, to the limits; a field given as `null` is
+    /// left out.
     /// - Throws: `too_large`.
-    mutating func holdJoining(to limits: LogLimits) throws(RequestError) {
+    mutating func hold(to limits: LogLimits) throws(RequestError) {
+        try limits.check(
+            people: (users.count, users.count - leaving.count + joining.count),
+            rulers: (admins.count, rulers))
         for at in joining.indices {
             joining[at].unknown = [].merged(with: joining[at].unknown)
             let new = joining[at]

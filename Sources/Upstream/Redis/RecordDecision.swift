@@ -36,7 +36,7 @@ struct RecordDecision: Sendable {
     ) throws(RequestError) {
         var members = MembershipChange(change, users: view.users, admins: view.admins)
         guard members.strangers.isEmpty else { throw .strangersCannotRule }
-        try members.holdJoining(to: limits)
+        try members.hold(to: limits)
         let changed = view.said.changed(
             title: change.title, metadata: change.metadata, unknown: change.unknown)
         let said = changed ?? view.said

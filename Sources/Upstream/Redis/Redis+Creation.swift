@@ -7,6 +7,31 @@ import Wire
 /// New conversations, and the distinct one of some people.
 extension Redis {
     func create(_ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call) {
+        guard let user = call.user else {
+            return createChecked(id, fields, isDistinct: isDistinct, call)
+        }
+        // The entries of a list, of which some may be stale, and not yet those of calls under way.
+        let ask = RedisCommand.words([Array("ZCARD".utf8), keys.list(of: user)])
+        servers.send([ask]) { result in
+            let count = result.flatMap { replies in
+                self.read(replies[0], .listed, "of a user").map { _ in replies[0].int ?? 0 }
+            }
+            do throws(RequestError) {
+                try self.limits.check(conversationsOfCreator: try count.get())
+                self.createChecked(id, fields, isDistinct: isDistinct, call)
+            } catch {
+                guard isDistinct, error.code == .tooLarge else {
+                    return self.finish(call, .failure(error))
+                }
+                self.findDistinct(fields, call, otherwise: error)
+            }
+        }
+    }
+
+    /// Creates it: the caller has room for one more.
+    private func createChecked(
+        _ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call
+    ) {
         var fields = fields
         if let caller = call.user {
             fields.participants = [caller] + (fields.participants ?? [])
@@ -14,7 +39,7 @@ extension Redis {
         }
         do throws(RequestError) {
             let said = try Description(fields).new(within: limits)
-            let members = try Self.membership(of: fields)
+            let members = try membership(of: fields)
             let id = id ?? newID()
             guard isDistinct else {
                 let decided = RecordDecision(
@@ -55,7 +80,7 @@ extension Redis {
             // Nobody has seen a value of what is not there.
             if fields.ifRev != nil { throw .noConversation }
             let said = try Description(put: fields).new(within: limits)
-            let members = try Self.membership(of: fields)
+            let members = try membership(of: fields)
             let decided = RecordDecision(said, members: members, people: nil, createdBy: nil)
             write(decided, of: id, call) { result in
                 // Somebody else put it meanwhile: then it is to be changed.
@@ -70,14 +95,15 @@ extension Redis {
     }
 
     /// Who takes part in a new conversation.
-    private static func membership(
+    private func membership(
         of fields: ConversationFields
     ) throws(RequestError) -> MembershipChange {
         let change = RecordChange(
             join: (fields.participants ?? []).map { NewParticipant(user: $0) },
             promote: fields.admins ?? [])
-        let members = MembershipChange(change, users: [], admins: [])
+        var members = MembershipChange(change, users: [], admins: [])
         guard members.strangers.isEmpty else { throw .strangersCannotRule }
+        try members.hold(to: limits)
         return members
     }
 

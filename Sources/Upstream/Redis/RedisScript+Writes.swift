@@ -188,8 +188,9 @@ extension RedisScript {
     /// Arguments: epoch and rev of the record that were decided upon (both empty: the conversation
     /// must not be there), new epoch, mark, viewer, title with a `=` before it (empty: none),
     /// metadata, unknown fields, how many admins there are after it, hash of the people of a
-    /// distinct one, the client that creates it (empty: the backend), the same for the feed, number of those who are written; for each of these
-    /// user, whether admin, when joined (empty: now, behind all), fields; then those who leave.
+    /// distinct one, the client that creates it (empty: the backend), the same for the feed, number
+    /// of those who are written; for each of these user, whether admin, when joined (empty: now,
+    /// behind all), fields; then those who leave.
     static let recordBody = """
         local epoch, record, newEpoch, mark, viewer, title, metadata, unknown, admins, distinct,
           creator, described, written = unpack(ARGV, 3, 15)

@@ -33,7 +33,8 @@ final class GatewayProcess {
             "cache.path=\(directory.path)/gapless.db", "auth.api_key_file=\(keys)",
             // Publishers send as fast as they can, and connections wait for the slowest step.
             "limits.requests_per_second=1000000", "limits.connect_timeout=600s",
-            "limits.connections_per_user=0",
+            "limits.connections_per_user=0", "limits.bytes_per_second=0B",
+            "limits.participants=1000000",
             "log.level=warning",
         ]
         let words = [program, "serve"] + (own + settings).flatMap { ["--set", $0] }

@@ -1,0 +1,80 @@
+import Ports
+import Rules
+import Wire
+
+/// How many may take part, be admins, and how many conversations somebody may create.
+extension RuleCase {
+    private static let alice = Caller.user("alice")
+
+    private static func add(_ users: String...) -> Operation {
+        .addParticipants(conversation: "c1", users.map { NewParticipant(user: $0) })
+    }
+
+    private static func put(_ users: String..., admins: [String]? = nil) -> Operation {
+        .put(id: "c1", ConversationFields(participants: users, admins: admins))
+    }
+
+    package static let people: [RuleCase] = [
+        RuleCase("a conversation has at most limits.participants")
+            .limits { $0.participants = 3 }
+            .call(put("alice", "b"))
+            .call(add("c", "d"), .refused(.tooLarge, naming: ["limits.participants", "4", "3"]))
+            .call(add("c"), .conversation { $0.record.participants.count == 3 })
+            .call(add("b"))
+            .call(add("d"), by: alice, .refused(.tooLarge))
+            .call(put("alice", "x", "y", "z"), .refused(.tooLarge))
+            .call(put("alice", "x", "y"))
+            .limits { $0.participants = 1 }
+            .call(put("alice", "x", "z"))
+            .call(put("alice", "x"))
+            .call(put("alice", "x", "z"), .refused(.tooLarge)),
+        RuleCase("a conversation has at most limits.admins")
+            .limits { $0.admins = 1 }
+            .call(put("alice", "b", admins: ["alice"]))
+            .call(
+                .addAdmins(conversation: "c1", ["b"]), by: alice,
+                .refused(.tooLarge, naming: ["limits.admins", "2", "1"])
+            )
+            .call(put("alice", "b", admins: ["alice", "b"]), .refused(.tooLarge))
+            .call(put("alice", "b", admins: ["b"]), .conversation { $0.record.admins == ["b"] }),
+        RuleCase("a new conversation is held to the numbers")
+            .limits {
+                $0.participants = 2
+                $0.admins = 1
+            }
+            .call(put("a", "b", "c"), .refused(.tooLarge))
+            .call(put("a", "b", admins: ["a", "b"]), .refused(.tooLarge))
+            .call(
+                .create(
+                    id: "c1", ConversationFields(participants: ["b", "c"]), distinct: false),
+                by: alice, .refused(.tooLarge)
+            )
+            .call(.deleteConversation("c1"), .refused(.notFound)),
+        RuleCase("limits.conversations_per_user binds the caller of createConversation alone")
+            .limits { $0.conversationsPerUser = 2 }
+            .call(
+                .create(id: "c1", ConversationFields(participants: ["b"]), distinct: true),
+                by: alice
+            )
+            .call(.put(id: "c2", ConversationFields(participants: ["alice"])))
+            .call(
+                .create(id: "c3", ConversationFields(participants: []), distinct: false),
+                by: alice,
+                .refused(.tooLarge, naming: ["limits.conversations_per_user", "2"])
+            )
+            .call(
+                .create(id: "c3", ConversationFields(participants: ["b"]), distinct: true),
+                by: alice, .conversation { $0.record.id == "c1" }
+            )
+            .call(.put(id: "c3", ConversationFields(participants: ["alice"])))
+            .call(
+                .create(id: "c4", ConversationFields(participants: ["alice"]), distinct: false),
+                by: .user("b")
+            )
+            .call(.leave("c1"), by: alice)
+            .limits { $0.conversationsPerUser = 0 }
+            .call(
+                .create(id: "c5", ConversationFields(participants: []), distinct: false),
+                by: alice),
+    ]
+}
