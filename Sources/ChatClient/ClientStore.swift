@@ -14,6 +14,9 @@ final class ClientStore {
         var changes: HolderChanges
         var holder: Holder
         var drafts: [Draft]
+        /// Edits and deletions, and up to where was read, that the gateway does not know.
+        var unsent: [ClientCore.Change]
+        var read: Int?
     }
 
     /// "GPLC": marks the file as a client's.
@@ -103,6 +106,14 @@ final class ClientStore {
                 .newerVersion, doing: "open the client's store", on: path,
                 seen: "version \(version)", detail: "version \(Self.version)")
         }
+        // An older version of this program does not know the table, and leaves it as it is.
+        try connection.execute(
+            """
+            CREATE TABLE IF NOT EXISTS unsent (
+                conversation TEXT NOT NULL, place INTEGER NOT NULL, json BLOB, read INTEGER,
+                PRIMARY KEY (conversation, place)
+            ) WITHOUT ROWID
+            """)
         return connection
     }
 
@@ -150,6 +161,21 @@ final class ClientStore {
             "SELECT json FROM draft WHERE conversation = ? ORDER BY place")
         rows.bind(1, id)
         return try rows.all { $0.blob(0) }.compactMap { Draft(json: $0) }
+    }
+
+    /// What was changed in a conversation and up to where it was read, as far as the gateway does
+    /// not know it; what can't be read counts as not there.
+    func unsent(_ id: String) -> (changes: [ClientCore.Change], read: Int?) {
+        guard let connection,
+            let rows = try? connection.prepare(
+                "SELECT json, read FROM unsent WHERE conversation = ? ORDER BY place")
+        else { return ([], nil) }
+        rows.bind(1, id)
+        let all = (try? rows.all { ($0.optionalBlob(0), $0.int(1)) }) ?? []
+        let read = all.map(\.1).max() ?? 0
+        return (
+            all.compactMap { $0.0.flatMap { ClientCore.Change(json: $0) } }, read > 0 ? read : nil
+        )
     }
 
     /// The stored list; nil if none was stored.
@@ -218,6 +244,22 @@ final class ClientStore {
                 $0.bind(1, id)
                 $0.bind(2, place)
                 $0.bind(3, draft.json)
+            }
+        }
+        try writeUnsent(of: change, connection)
+    }
+
+    private func writeUnsent(of change: Change, _ connection: Connection) throws {
+        let id = change.conversation
+        try run("DELETE FROM unsent WHERE conversation = ?", connection) { $0.bind(1, id) }
+        var rows: [[UInt8]?] = change.unsent.map(\.json)
+        if rows.isEmpty, change.read != nil { rows = [nil] }
+        for (place, json) in rows.enumerated() {
+            try run("INSERT INTO unsent VALUES (?, ?, ?, ?)", connection) {
+                $0.bind(1, id)
+                $0.bind(2, place)
+                $0.bind(3, json)
+                $0.bind(4, change.read ?? 0)
             }
         }
     }

@@ -172,6 +172,8 @@ final class Runner: @unchecked Sendable {
         if let snapshot = session.snapshot(of: conversation) { queue.push(.began(snapshot)) }
         let drafts = session.drafts(of: conversation)
         if !drafts.isEmpty { queue.push(.drafts(drafts)) }
+        let changes = session.changes(of: conversation)
+        if !changes.isEmpty { queue.push(.changes(changes)) }
         if session.isOpen(conversation) { queue.push(.open(true)) }
         if session.isLive(conversation) { queue.push(.live(true)) }
         perform { session, _ in session.subscribe(to: conversation) }
@@ -231,7 +233,10 @@ final class Runner: @unchecked Sendable {
     func restore(_ conversation: String) {
         guard let store, !session.isKnown(conversation) else { return }
         let (holder, drafts) = store.conversation(conversation)
-        perform { session, _ in session.restore(conversation, holder, drafts) }
+        let (changes, read) = store.unsent(conversation)
+        perform { session, _ in
+            session.restore(conversation, holder, drafts, changes, read: read)
+        }
     }
 
     private func known(_ question: Question) -> JSONObject? {
@@ -262,7 +267,9 @@ final class Runner: @unchecked Sendable {
             return ClientStore.Change(
                 conversation: conversation, changes: session.takeChanges(of: conversation),
                 holder: session.holder(of: conversation) ?? Holder(),
-                drafts: session.drafts(of: conversation))
+                drafts: session.drafts(of: conversation),
+                unsent: session.changes(of: conversation),
+                read: session.unsentRead(of: conversation))
         }
         let list = isListUnsaved ? session.list : nil
         unsaved = []

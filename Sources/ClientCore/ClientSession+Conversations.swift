@@ -36,10 +36,14 @@ extension ClientSession {
     package func isKnown(_ conversation: String) -> Bool { conversations[conversation.id] != nil }
 
     /// Takes over what a store has kept, before anything else is asked of the conversation.
-    package mutating func restore(_ conversation: String, _ holder: Holder?, _ drafts: [Draft]) {
+    package mutating func restore(
+        _ conversation: String, _ holder: Holder?, _ drafts: [Draft], _ changes: [Change] = [],
+        read: Int? = nil
+    ) {
         var state = ConversationState(id: conversation)
         if let holder { state.holder = holder }
         state.outbox = Outbox(drafts)
+        state.queue = ChangeQueue(changes, read: read)
         conversations[conversation.id] = state
     }
 
@@ -111,7 +115,9 @@ extension ClientSession {
         setOpen(id, frame.isOpen)
         tell(id, .live(true))
         settle(id)
+        changesMeet(id)
         sendNext(id)
+        changeNext(id)
     }
 
     /// Tells what is held now, which replaces what was told before.
@@ -142,7 +148,14 @@ extension ClientSession {
     /// A session began: everything that is wanted is asked for again.
     mutating func resumeAll(_ now: Instant) {
         for id in conversations.keys.sorted(by: { $0.text < $1.text }) {
-            if conversations[id]?.phase == .waiting { subscribe(id) } else { sendNext(id) }
+            tellRead(id)
+            // What is subscribed to is changed when it is known whether its log is still the same.
+            if conversations[id]?.phase == .waiting {
+                subscribe(id)
+                continue
+            }
+            sendNext(id)
+            changeNext(id)
         }
         if list.isWanted { subscribeList(now) }
     }
@@ -154,7 +167,9 @@ extension ClientSession {
         for id in conversations.keys.sorted(by: { $0.text < $1.text }) {
             clear(.subscribe(id))
             clear(.outbox(id))
+            clear(.changes(id))
             conversations[id]?.outbox.interrupt()
+            conversations[id]?.queue.interrupt()
             guard let phase = conversations[id]?.phase, phase == .live || phase == .opening else {
                 continue
             }
@@ -172,6 +187,7 @@ extension ClientSession {
         conversations[id]?.holder.event(frame)
         conversations[id]?.wasOpen = frame.isOpen
         if isOtherLog { begin(id) } else { tell(id, .changed(frame)) }
+        if isOtherLog { changesMeet(id) }
         confirm(frame.messages, in: id)
         setOpen(id, frame.isOpen)
         settle(id)

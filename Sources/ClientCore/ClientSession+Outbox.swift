@@ -53,6 +53,7 @@ extension ClientSession {
             // What the log has trimmed since it was sent is there for nobody.
             if message.isTrimmed { confirm([message], in: id) } else { show([message], in: id) }
             sendNext(id)
+            changeNext(id)
         case .failure(let error):
             let wait = conversations[id]?.outbox.fail(error, random: options.random())
             if let wait {

@@ -56,6 +56,7 @@ package struct ClientSession: Sendable {
         case step, silence, refresh, slot, watch, recount
         case subscribe(ID)
         case outbox(ID)
+        case changes(ID)
     }
 
     /// What a request that is not answered yet was about.
@@ -65,6 +66,9 @@ package struct ClientSession: Sendable {
         case subscribe(ID, subscription: Int, resumed: Bool, epoch: String?)
         case page(ID, subscription: Int, token: Int)
         case send(ID)
+        case change(ID)
+        case read(ID, Int)
+        case epoch(ID)
         case watch
         case walk
         case recount(String)
@@ -117,6 +121,7 @@ package struct ClientSession: Sendable {
             case .recount: recount()
             case .subscribe(let id): subscribe(id)
             case .outbox(let id): sendNext(id)
+            case .changes(let id): changeNext(id)
             }
         }
     }
@@ -197,6 +202,9 @@ package struct ClientSession: Sendable {
         case .page(let id, let subscription, let token):
             try takePage(id, subscription, token, result)
         case .send(let id): try sent(id, result, now)
+        case .change(let id): try changed(id, result, now)
+        case .read(let id, let seq): try readTold(id, seq, result)
+        case .epoch(let id): try epochTold(id, result)
         case .watch: try listSubscribed(result, now)
         case .walk: try walked(result)
         case .recount(let id): try recounted(id, result)

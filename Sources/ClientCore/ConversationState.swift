@@ -29,6 +29,7 @@ struct ConversationState: Sendable {
     /// What the last frame said: `online` closes what it does not contradict.
     var wasOpen = false
     var outbox = Outbox()
+    var queue = ChangeQueue()
     var backoff = Backoff()
     /// The places that somebody looks at.
     var watched = Coverage()

@@ -19,6 +19,8 @@ public enum ConversationUpdate: Sendable {
     case dropped(Coverage)
     /// The messages that are still being sent, oldest first.
     case drafts([Draft])
+    /// The edits and deletions that are not confirmed, oldest first.
+    case changes([Change])
     /// The log was recreated, or the subscription has ended: what was held counts no more.
     case forgotten
     /// The subscription can't be had: for good if `mayRetry` of the error is false.

@@ -58,6 +58,14 @@ package struct Holder: Sendable {
     /// The value at a place, shown or held.
     package func value(at seq: Int) -> Message? { shown[seq] ?? held[seq] }
 
+    /// The newest value known of a message.
+    /// - Complexity: O(n)
+    func message(_ id: String) -> Message? {
+        let seq =
+            shown.first { $0.value.id.isSameID(id) } ?? held.first { $0.value.id.isSameID(id) }
+        return seq.flatMap { value(at: $0.key) }
+    }
+
     /// The subscription is over, or its connection; what is held stays.
     package mutating func unsubscribed() { isSubscribed = false }
 

@@ -27,6 +27,8 @@ public struct MessageWindow: Sendable {
     public private(set) var timeline: Timeline
     /// What is not sent yet, oldest first; it stands in the timeline too, without a place.
     public private(set) var drafts: [Draft] = []
+    /// The edits and deletions that are not confirmed, oldest first; the rows show what there is.
+    public private(set) var changes: [Change] = []
     /// The conversation's own record, as far as it is known.
     public private(set) var record: Conversation?
     /// Where the log stands; nil if nothing is known.
@@ -106,6 +108,7 @@ public struct MessageWindow: Sendable {
         case .shown(let messages): effect.add(timeline.show(messages))
         case .dropped(let places): effect.add(timeline.apply([], gaps: places))
         case .drafts(let drafts): take(drafts, &effect)
+        case .changes(let changes): self.changes = changes
         case .forgotten:
             _ = timeline.reset()
             asked = [:]

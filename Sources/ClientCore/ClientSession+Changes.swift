@@ -1,0 +1,152 @@
+import Chat
+import JSON
+import Wire
+
+/// How a session edits, deletes and marks as read: at once if it can, again after an outage.
+extension ClientSession {
+    /// What was changed and is not confirmed, oldest first.
+    package func changes(of conversation: String) -> [Change] {
+        conversations[conversation.id]?.queue.changes ?? []
+    }
+
+    /// Up to where the user has read, if the gateway does not know it yet.
+    package func unsentRead(of conversation: String) -> Int? {
+        conversations[conversation.id]?.queue.read
+    }
+
+    /// Makes a change, or keeps it until it can be made.
+    package mutating func change(_ change: Change, in conversation: String) {
+        let id = conversation.id
+        var state = conversations[id] ?? ConversationState(id: conversation)
+        var change = change
+        if let known = state.holder.message(change.message), let head = state.holder.head {
+            change.ifRev = known.rev
+            change.epoch = head.epoch
+        }
+        state.queue.add(change)
+        conversations[id] = state
+        changesChanged(id)
+        changeNext(id)
+    }
+
+    /// Tries a change again that failed, or makes one in conflict all the same.
+    package mutating func retryChange(_ change: String, of conversation: String) {
+        let id = conversation.id
+        conversations[id]?.queue.retry(change)
+        changesChanged(id)
+        changeNext(id)
+    }
+
+    /// Gives a change up.
+    package mutating func discardChange(_ change: String, of conversation: String) {
+        conversations[conversation.id]?.queue.discard(change)
+        changesChanged(conversation.id)
+    }
+
+    /// Says that everything up to a place was read, now or as soon as there is a session.
+    package mutating func markRead(_ conversation: String, upTo seq: Int) {
+        let id = conversation.id
+        var state = conversations[id] ?? ConversationState(id: conversation)
+        state.queue.markRead(seq)
+        conversations[id] = state
+        act(.save(conversation))
+        tellRead(id)
+    }
+
+    /// Makes what is next, if nothing is under way, and tells how far was read.
+    mutating func changeNext(_ id: ID) {
+        clear(.changes(id))
+        guard state.isLive, let phase = conversations[id]?.phase,
+            let drafts = conversations[id]?.outbox.drafts
+        else { return }
+        if let epoch = conversations[id]?.queue.epoch {
+            // Whether that is still its log, the answer of a subscription under way says.
+            if phase == .waiting || phase == .opening { return }
+            if phase == .idle, conversations[id]?.queue.checked != epoch { return askEpoch(id) }
+        }
+        guard let change = conversations[id]?.queue.next(behind: drafts) else { return }
+        var params = RequestParams(conversation: conversations[id]?.id ?? id.text)
+        params.set("id", change.message)
+        params.set("ifRev", change.ifRev)
+        switch change.kind {
+        case .edit(let body, let metadata):
+            params.set("body", body.map(RawJSON.init(string:)) ?? .null)
+            params.set("metadata", metadata)
+            send("editMessage", params, .change(id))
+        case .delete: send("deleteMessage", params, .change(id))
+        }
+    }
+
+    /// Asks which log a conversation has that nobody follows.
+    private mutating func askEpoch(_ id: ID) {
+        guard conversations[id]?.queue.beginCheck() == true else { return }
+        var params = RequestParams(conversation: conversations[id]?.id ?? id.text)
+        params.set("cached", false)
+        send("fetchConversation", params, .epoch(id))
+    }
+
+    mutating func epochTold(
+        _ id: ID, _ result: Result<JSONObject, RequestError>
+    ) throws(FrameError) {
+        guard case .success(let answer) = result,
+            let epoch = try answer.record("conversation", Conversation.init)?.head?.epoch
+        else { return }
+        if conversations[id]?.queue.logChanged(to: epoch) == true { changesChanged(id) }
+        conversations[id]?.queue.checked = epoch
+        changeNext(id)
+    }
+
+    mutating func tellRead(_ id: ID) {
+        guard state.isLive, let seq = conversations[id]?.queue.nextRead() else { return }
+        var params = RequestParams(conversation: conversations[id]?.id ?? id.text)
+        params.set("seq", seq)
+        send("markRead", params, .read(id, seq))
+    }
+
+    mutating func changed(
+        _ id: ID, _ result: Result<JSONObject, RequestError>, _ now: Instant
+    ) throws(FrameError) {
+        switch result {
+        case .success(let answer):
+            guard let message = try answer.record("message", Message.init) else {
+                throw FrameError("message", accepted: "an object")
+            }
+            conversations[id]?.queue.succeed(message.rev)
+            show([message], in: id.text)
+        case .failure(let error):
+            let wait = conversations[id]?.queue.fail(error, random: options.random())
+            if let wait { return set(.changes(id), at: now.monotonic + wait) }
+        }
+        changesChanged(id)
+        changeNext(id)
+    }
+
+    mutating func readTold(
+        _ id: ID, _ seq: Int, _ result: Result<JSONObject, RequestError>
+    ) throws(FrameError) {
+        switch result {
+        case .success(let answer):
+            conversations[id]?.queue.readTold(seq)
+            let conversation = conversations[id]?.id ?? id.text
+            marked(
+                conversation, upTo: try answer.integer("lastReadSeq"),
+                unread: try answer.integer("unreadCount"))
+        case .failure(let error):
+            // One that may be had later is told with the next session, or the next marker.
+            conversations[id]?.queue.interruptRead(isFinal: error.retry == .never)
+        }
+        act(.save(id.text))
+        if case .success = result { tellRead(id) }
+    }
+
+    /// What was written of another log is in conflict.
+    mutating func changesMeet(_ id: ID) {
+        let epoch = conversations[id]?.holder.head?.epoch
+        if conversations[id]?.queue.logChanged(to: epoch) == true { changesChanged(id) }
+    }
+
+    private mutating func changesChanged(_ id: ID) {
+        tell(id, .changes(conversations[id]?.queue.changes ?? []))
+        act(.save(id.text))
+    }
+}

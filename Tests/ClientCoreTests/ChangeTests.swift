@@ -1,0 +1,183 @@
+import Chat
+import JSON
+import Testing
+import Wire
+
+@testable import ClientCore
+
+/// Edits, deletions and read markers that are written offline: each is made once, with the value
+/// that it was written of, and a conflict is told.
+@Suite struct ChangeTests {
+    /// A session with a gateway that a test speaks for.
+    private struct Room {
+        var session = ClientSession(ClientSession.Options { 0 })
+        var now = Instant(monotonic: 0, clock: Timestamp(milliseconds: 0))
+        var asked: [JSONObject] = []
+        var epoch = "e"
+
+        /// Takes what the session does, and keeps what it asks.
+        mutating func turn() throws {
+            while true {
+                let actions = session.takeActions()
+                if actions.isEmpty { return }
+                for action in actions {
+                    switch action {
+                    case .ask(let attempt, _):
+                        session.credentials(.user("alice"), attempt: attempt, now)
+                    case .connect: session.opened(now)
+                    case .write(let text): asked.append(try JSONObject(text))
+                    default: break
+                    }
+                }
+            }
+        }
+
+        /// Answers the oldest request of a method.
+        mutating func answer(_ method: String, _ answer: String) throws {
+            let at = try #require(asked.firstIndex { $0["method"]?.string == method })
+            let id = asked.remove(at: at)["id"]?.int ?? 0
+            session.received(Array("{\"id\":\(id),\(answer)}".utf8), now)
+            try turn()
+        }
+
+        mutating func connect() throws {
+            session.open(now)
+            session.wake(now)
+            try turn()
+            try answer(
+                "connect",
+                "\"result\":{\"user\":\"alice\",\"pingInterval\":25,"
+                    + "\"upstream\":{\"state\":\"online\"}}")
+        }
+
+        mutating func subscribe() throws {
+            session.subscribe(to: "c")
+            try turn()
+            let have = asked.last { $0["method"]?.string == "subscribeMessages" }
+            let isReset = have?["params"]?.object?["have"] != nil && epoch != "e"
+            try answer(
+                "subscribeMessages",
+                "\"result\":{\"deltas\":[\(isReset || epoch != "e" ? "" : delta)],"
+                    + "\"covers\":\(epoch == "e" ? "[[1,1]]" : "[]"),\"gaps\":[],\"asOf\":5,"
+                    + "\"reset\":\(isReset),\"head\":{\"epoch\":\"\(epoch)\",\"seq\":1,\"rev\":5,"
+                    + "\"mark\":\"x\",\"floor\":1}}")
+        }
+
+        private var delta: String { "{\"type\":\"inserted\",\"message\":\(message(5))}" }
+
+        func message(_ rev: Int) -> String {
+            "{\"id\":\"m\",\"conversation\":\"c\",\"seq\":1,\"rev\":\(rev),\"author\":\"alice\","
+                + "\"body\":\"b\",\"createdAt\":\"2026-11-20T10:00:00.000Z\"}"
+        }
+
+        mutating func lose() throws {
+            session.closed(code: nil, now)
+            asked = []
+            try turn()
+        }
+
+        mutating func edit(_ id: String, _ body: String) throws {
+            session.change(
+                Change(id: id, message: "m", kind: .edit(body: body, metadata: nil)), in: "c")
+            try turn()
+        }
+
+        var edits: [JSONObject] {
+            asked.filter { $0["method"]?.string == "editMessage" }
+                .compactMap { $0["params"]?.object }
+        }
+    }
+
+    private func live() throws -> Room {
+        var room = Room()
+        try room.connect()
+        try room.subscribe()
+        return room
+    }
+
+    @Test func whatIsEditedOfflineGoesWithTheRevItWasWrittenOf() throws {
+        var room = try live()
+        try room.lose()
+        try room.edit("1", "first")
+        try room.edit("2", "second")
+        #expect(room.session.changes(of: "c").map(\.ifRev) == [5, 5])
+        try room.connect()
+        // First it has to be known whether the log is the same.
+        #expect(room.edits.isEmpty)
+        try room.subscribe()
+        #expect(
+            room.edits.map { $0["ifRev"]?.int } == [5] && room.edits[0]["body"]?.string == "first")
+        try room.answer("editMessage", "\"result\":{\"message\":\(room.message(9))}")
+        #expect(room.edits.map { $0["ifRev"]?.int } == [9])
+        // Lost on the way, it goes again, as it was.
+        try room.lose()
+        try room.connect()
+        try room.subscribe()
+        #expect(room.edits.map { $0["ifRev"]?.int } == [9])
+        try room.answer("editMessage", "\"result\":{\"message\":\(room.message(10))}")
+        #expect(room.session.changes(of: "c").isEmpty)
+    }
+
+    @Test func aConflictIsToldAndDecidedBySomebody() throws {
+        var room = try live()
+        try room.edit("1", "mine")
+        try room.answer(
+            "editMessage",
+            "\"error\":{\"code\":\"conflict\",\"message\":\"ifRev\",\"retry\":\"never\"}")
+        let change = try #require(room.session.changes(of: "c").first)
+        guard case .conflict(let error) = change.state else {
+            Issue.record("\(change.state)")
+            return
+        }
+        #expect(error.code == .conflict)
+        #expect(Change(json: change.json) == change)
+        room.session.retryChange("1", of: "c")
+        try room.turn()
+        #expect(room.edits.count == 1 && room.edits[0]["ifRev"] == nil)
+        room.session.discardChange("1", of: "c")
+        #expect(room.session.changes(of: "c").isEmpty)
+    }
+
+    @Test func anotherLogIsAConflictWithoutBeingAsked() throws {
+        var room = try live()
+        try room.lose()
+        try room.edit("1", "mine")
+        room.epoch = "f"
+        try room.connect()
+        try room.subscribe()
+        guard case .conflict? = room.session.changes(of: "c").first?.state else {
+            Issue.record("it was sent to another log")
+            return
+        }
+        #expect(room.edits.isEmpty)
+    }
+
+    @Test func whereNobodyFollowsTheLogIsAskedFor() throws {
+        var room = try live()
+        try room.lose()
+        room.session.unsubscribe(from: "c")
+        try room.edit("1", "mine")
+        try room.connect()
+        #expect(room.edits.isEmpty)
+        try room.answer(
+            "fetchConversation",
+            "\"result\":{\"conversation\":{\"id\":\"c\",\"metadata\":{},\"rev\":1,"
+                + "\"createdAt\":\"2026-11-20T10:00:00.000Z\","
+                + "\"updatedAt\":\"2026-11-20T10:00:00.000Z\",\"head\":{\"epoch\":\"e\",\"seq\":1,"
+                + "\"rev\":5,\"mark\":\"x\",\"floor\":1}}}")
+        #expect(room.edits.map { $0["ifRev"]?.int } == [5])
+    }
+
+    @Test func onlyTheFurthestReadMarkerIsTold() throws {
+        var room = try live()
+        try room.lose()
+        room.session.markRead("c", upTo: 7)
+        room.session.markRead("c", upTo: 5)
+        #expect(room.session.unsentRead(of: "c") == 7)
+        try room.connect()
+        let told = room.asked.filter { $0["method"]?.string == "markRead" }
+        #expect(told.map { $0["params"]?.object?["seq"]?.int } == [7])
+        try room.answer("markRead", "\"result\":{\"lastReadSeq\":7,\"unreadCount\":0}")
+        #expect(room.session.unsentRead(of: "c") == nil)
+    }
+}
