@@ -10,3 +10,9 @@
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+
+/* OPENSSL_free is a macro. */
+static inline void gapless_crypto_free(void *memory) { OPENSSL_free(memory); }
+
+/* A macro of macros. */
+static const int gapless_evp_public_key = EVP_PKEY_PUBLIC_KEY;

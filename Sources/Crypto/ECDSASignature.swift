@@ -1,28 +1,48 @@
+import CCrypto
+
 /// The two writings of a P-256 signature: a token has the numbers r and s side by side, 32 bytes
-/// each (RFC 7518, 3.4); libcrypto takes and gives a DER sequence of two integers. Pure.
+/// each (RFC 7518, 3.4); libcrypto takes and gives a DER sequence of two integers, which it writes
+/// and reads itself.
 enum ECDSASignature {
     private static let width = 32
 
     /// The DER of `raw`, or nil if it does not have 64 bytes.
     static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
-        guard raw.count == 2 * width else { return nil }
-        return DER.sequence(DER.integer(raw[..<width]), DER.integer(raw[width...]))
+        guard raw.count == 2 * width, let signature = ECDSA_SIG_new() else { return nil }
+        defer { ECDSA_SIG_free(signature) }
+        let r = raw.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress, Int32(width), nil) }
+        let s = raw.withUnsafeBufferPointer {
+            BN_bin2bn($0.baseAddress.map { $0 + width }, Int32(width), nil)
+        }
+        // The signature owns both from here, if it takes them.
+        guard r != nil, s != nil, ECDSA_SIG_set0(signature, r, s) == 1 else {
+            BN_free(r)
+            BN_free(s)
+            return nil
+        }
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let count = i2d_ECDSA_SIG(signature, &bytes)
+        guard count > 0, let bytes else { return nil }
+        defer { gapless_crypto_free(bytes) }
+        return Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
     }
 
     /// The 64 bytes of a DER sequence as libcrypto writes it, or nil if it is none.
     static func raw(fromDER der: [UInt8]) -> [UInt8]? {
-        guard der.count >= 2, der[0] == 0x30, Int(der[1]) == der.count - 2 else { return nil }
-        var rest = der[2...]
-        var raw: [UInt8] = []
-        for _ in 0..<2 {
-            guard rest.count >= 2, rest.removeFirst() == 0x02 else { return nil }
-            let length = Int(rest.removeFirst())
-            guard length <= rest.count else { return nil }
-            let number = rest.prefix(length).drop { $0 == 0 }
-            guard number.count <= width else { return nil }
-            raw += [UInt8](repeating: 0, count: width - number.count) + number
-            rest = rest.dropFirst(length)
+        der.withUnsafeBufferPointer { bytes in
+            var next = bytes.baseAddress
+            guard let signature = d2i_ECDSA_SIG(nil, &next, bytes.count) else { return nil }
+            defer { ECDSA_SIG_free(signature) }
+            guard next == bytes.baseAddress.map({ $0 + bytes.count }) else { return nil }
+            var raw = [UInt8](repeating: 0, count: 2 * width)
+            let isWritten = raw.withUnsafeMutableBufferPointer { raw in
+                let start = raw.baseAddress
+                return BN_bn2binpad(ECDSA_SIG_get0_r(signature), start, Int32(width)) == width
+                    && BN_bn2binpad(
+                        ECDSA_SIG_get0_s(signature), start.map { $0 + width }, Int32(width))
+                        == width
+            }
+            return isWritten ? raw : nil
         }
-        return rest.isEmpty ? raw : nil
     }
 }

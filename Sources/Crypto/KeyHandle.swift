@@ -26,22 +26,23 @@ struct KeyHandle: ~Copyable {
 
     deinit { EVP_PKEY_free(pointer) }
 
-    /// A public key in DER, whose numbers are checked: a point must lie on its curve.
+    /// A public key that libcrypto has made, whose numbers are checked: a point must lie on its
+    /// curve.
     /// - Throws: `CryptoError` if libcrypto takes it for no public key.
-    init(publicKey der: [UInt8]) throws(CryptoError) {
+    init(making make: () -> OpaquePointer?) throws(CryptoError) {
         defer { ERR_clear_error() }
-        let key = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
-            var next = bytes.baseAddress
-            guard let key = d2i_PUBKEY(nil, &next, bytes.count) else { return nil }
-            if let check = EVP_PKEY_CTX_new(key, nil) {
-                defer { EVP_PKEY_CTX_free(check) }
-                if EVP_PKEY_public_check(check) == 1 { return key }
-            }
+        guard let key = make() else { throw CryptoError("its numbers are no public key") }
+        guard Self.isSound(key) else {
             EVP_PKEY_free(key)
-            return nil
+            throw CryptoError("its numbers are no public key")
         }
-        guard let key else { throw CryptoError("its numbers are no public key") }
         try self.init(owning: key)
+    }
+
+    private static func isSound(_ key: OpaquePointer) -> Bool {
+        guard let check = EVP_PKEY_CTX_new(key, nil) else { return false }
+        defer { EVP_PKEY_CTX_free(check) }
+        return EVP_PKEY_public_check(check) == 1
     }
 
     private static func algorithm(

@@ -34,8 +34,13 @@ package final class PublicKey: Sendable {
                 "an RSA modulus of \(modulus.count) bytes with an exponent of \(exponent.count)"
                     + " (256 to 1024, 1 to 8)")
         }
-        let der = DER.publicKey(rsaModulus: modulus, exponent: exponent)
-        self.init(try KeyHandle(publicKey: der))
+        self.init(
+            try KeyHandle(making: {
+                var numbers = PublicNumbers()
+                numbers.add("n", number: modulus)
+                numbers.add("e", number: exponent)
+                return numbers.key("RSA")
+            }))
     }
 
     /// An EC key on P-256 by the coordinates of its point.
@@ -44,7 +49,14 @@ package final class PublicKey: Sendable {
         guard x.count == 32, y.count == 32 else {
             throw CryptoError("P-256 coordinates of \(x.count) and \(y.count) bytes (32 each)")
         }
-        self.init(try KeyHandle(publicKey: DER.publicKey(p256X: x, y: y)))
+        self.init(
+            try KeyHandle(making: {
+                var numbers = PublicNumbers()
+                numbers.add("group", text: "prime256v1")
+                // 4: both coordinates follow.
+                numbers.add("pub", bytes: [0x04] + x + y)
+                return numbers.key("EC")
+            }))
     }
 
     /// An Ed25519 key.
@@ -53,7 +65,10 @@ package final class PublicKey: Sendable {
         guard bytes.count == 32 else {
             throw CryptoError("an Ed25519 key of \(bytes.count) bytes (32)")
         }
-        self.init(try KeyHandle(publicKey: DER.publicKey(ed25519: bytes)))
+        self.init(
+            try KeyHandle(making: {
+                EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count)
+            }))
     }
 
     /// Whether `signature`, in the form of a token, is this key's over `text`.

@@ -41,9 +41,11 @@ enum House {
         "Sources/SQLite/Connection+Copy.swift",
         "Sources/SQLite/Connection.swift",
         "Sources/SQLite/Statement.swift",
-        // libcrypto: digests, and keys with their contexts.
+        // libcrypto: digests, keys with their contexts, signatures and the numbers of both.
         "Sources/Crypto/Digest.swift",
+        "Sources/Crypto/ECDSASignature.swift",
         "Sources/Crypto/KeyHandle.swift",
+        "Sources/Crypto/PublicNumbers.swift",
         // libssl: a session and the bytes that it takes and gives.
         "Sources/Crypto/TLSSession.swift",
         // libcurl, for the replay; a line to a descriptor; the address of the service manager; the
