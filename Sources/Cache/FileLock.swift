@@ -7,6 +7,8 @@ import SQLite
 /// says, while it has something to say, that its owner is about to leave.
 final class FileLock: Sendable {
     private let descriptor: Int32
+    /// Whether the lock's file was there before: then the file beside it was this program's.
+    let wasThere: Bool
 
     /// What an owner writes that is about to leave.
     private static let leaving = Array("leaving\n".utf8)
@@ -16,6 +18,7 @@ final class FileLock: Sendable {
     /// - Throws: `CacheError`: `inUse` if another process has it, `missingDirectory` or
     ///   `notWritable` if the lock's file can't be made.
     init(guarding path: String, wait: Duration, succession: Duration) throws(CacheError) {
+        wasThere = access(path + ".lock", F_OK) == 0
         let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw FileLock.refusal(errno, path) }
         let began = ContinuousClock.now
@@ -49,9 +52,27 @@ final class FileLock: Sendable {
 
     deinit { close(descriptor) }
 
+    /// Whether another process holds the lock; nothing is changed by asking.
+    /// - Throws: `CacheError`, if the lock could not be taken for another reason.
+    static func isTaken(guarding path: String) throws(CacheError) -> Bool {
+        let name = path + ".lock"
+        guard access(name, F_OK) == 0 else {
+            let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+            guard access(folder, W_OK | X_OK) == 0 else { throw refusal(errno, path) }
+            return false
+        }
+        let descriptor = open(name, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { throw refusal(errno, path) }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_SH | LOCK_NB) != 0
+    }
+
     private static func refusal(_ reason: Int32, _ path: String) -> CacheError {
+        let isLock = access(path + ".lock", F_OK) == 0
         let (code, seen): (CacheError.Code, String) =
             switch reason {
+            case EACCES where isLock, EPERM where isLock:
+                (.notWritable, "the lock beside it (.lock) is another user's")
             case EWOULDBLOCK: (.inUse, "another process has it open")
             case ENOENT, ENOTDIR: (.missingDirectory, "its directory is not there")
             case EACCES, EPERM, EROFS: (.notWritable, "its directory can't be written")

@@ -22,6 +22,7 @@ package final class Mirror {
     private let turn: MirrorTurn
     private let purge: Purge
     private let checkpoints: Checkpoints
+    private let place: FilePlace?
     /// Something may be left of dropped conversations: at first, of an earlier process.
     private var isPurgeDue = true
     private var pagesAtCheckpoint = 0
@@ -43,6 +44,7 @@ package final class Mirror {
             mark: String(UInt64.random(in: 0...UInt64.max), radix: 16))
         purge = try Purge(connection)
         checkpoints = Checkpoints(store)
+        place = store.place
     }
 
     /// Performs the writes in order, all of them or none.
@@ -104,6 +106,7 @@ package final class Mirror {
         defer { turn.forget() }
         try checkpoints.whileLogIsFree { () throws(CacheError) in
             do throws(CacheError) {
+                try place?.check()
                 try begin.run()
                 try body()
                 try turn.finish()

@@ -27,6 +27,24 @@ enum Schema {
     /// Brings the file up to date.
     /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or what SQLite answers.
     static func migrate(_ connection: Connection, path: String) throws(CacheError) {
+        let version = try check(connection, path: path)
+        for (number, script) in migrations.enumerated().dropFirst(version) {
+            try connection.execute(
+                """
+                BEGIN IMMEDIATE;
+                \(script)
+                PRAGMA application_id = \(applicationID);
+                PRAGMA user_version = \(number + 1);
+                COMMIT;
+                """)
+        }
+    }
+
+    /// Whether the file is one that can be brought up to date.
+    /// - Returns: its version.
+    /// - Throws: as `migrate`.
+    @discardableResult
+    static func check(_ connection: Connection, path: String) throws(CacheError) -> Int {
         let version = try connection.integer("PRAGMA user_version") ?? 0
         let application = try connection.integer("PRAGMA application_id") ?? 0
         let objects = try connection.integer("SELECT count(*) FROM sqlite_schema") ?? 0
@@ -43,16 +61,7 @@ enum Schema {
                 seen: "it was written by a newer version of this program, as version \(version)",
                 detail: "up to \(migrations.count) is known here")
         }
-        for (number, script) in migrations.enumerated().dropFirst(version) {
-            try connection.execute(
-                """
-                BEGIN IMMEDIATE;
-                \(script)
-                PRAGMA application_id = \(applicationID);
-                PRAGMA user_version = \(number + 1);
-                COMMIT;
-                """)
-        }
+        return version
     }
 
     private static let first = """

@@ -37,6 +37,22 @@ extension Store {
             && bytes.reduce(0) { $0 << 8 | Int($1) } == Schema.applicationID
     }
 
+    /// Where the symbolic links lead that stand at the end of the path; the file need not be there.
+    static func target(of path: String) -> String {
+        var path = path
+        // As many as the kernel follows.
+        for _ in 0..<40 {
+            var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink(path, &buffer, buffer.count)
+            guard count > 0 else { return path }
+            let bytes = buffer[..<count].map { UInt8(bitPattern: $0) }
+            let link = String(decoding: bytes, as: UTF8.self)
+            let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+            path = link.hasPrefix("/") ? link : folder + link
+        }
+        return path
+    }
+
     private static func unused(_ path: String) -> String {
         var number = 1
         while access("\(path).damaged-\(number)", F_OK) == 0 { number += 1 }

@@ -56,6 +56,8 @@ package final class Store: Sendable {
     package var isOrigin: Bool { options.origin == "embedded" }
 
     private let lock: FileLock
+    /// Where the file lies that this process writes.
+    let place: FilePlace?
 
     /// Where a damaged file was put before this one took its place; nil if there was none.
     package let putAside: String?
@@ -66,18 +68,29 @@ package final class Store: Sendable {
     /// Opens the file, makes it if it is not there, and brings its schema up to date.
     /// - Throws: `CacheError` with the reason, before anything of a foreign file was changed.
     package init(_ options: Options) throws(CacheError) {
+        // The file itself is claimed, not one of its names.
+        var options = options
+        options.path = Store.target(of: options.path)
         self.options = options
         lock = try FileLock(
             guarding: options.path, wait: options.wait, succession: options.succession)
+        _ = try Store.checkFile(options.path)
         do throws(CacheError) {
             try Store.prepare(options)
             putAside = nil
         } catch {
-            guard error.code == .damaged, options.origin != "embedded", Store.isOurs(options.path)
-            else { throw error }
+            // Of one whose first page is broken only the lock beside it says whose it is.
+            guard error.isOfAPart, options.origin != "embedded",
+                lock.wasThere || Store.isOurs(options.path)
+            else {
+                // A lock that stays would say of a file of somebody else's that it is ours.
+                if !lock.wasThere { unlink(options.path + ".lock") }
+                throw error
+            }
             putAside = try Store.putAside(options.path)
             try Store.prepare(options)
         }
+        place = FilePlace(options.path)
     }
 
     /// Makes the file, or checks it and brings it up to date.
@@ -163,10 +176,7 @@ package final class Store: Sendable {
         try claim.run()
         let origin = try connection.text("SELECT origin FROM state")
         guard origin == options.origin else {
-            throw CacheError(
-                .otherOrigin, doing: "open cache", on: options.path,
-                seen: "it holds the messages of upstream.kind \(origin ?? "unknown")",
-                detail: "upstream.kind is \(options.origin)")
+            throw otherOrigin(origin, options)
         }
     }
 }

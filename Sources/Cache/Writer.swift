@@ -82,7 +82,8 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     private let waiting = Mutex(Waiting())
     private let figuresBox = Mutex(WriterFigures())
     private let writable = Atomic<Bool>(true)
-    private let onWritable: @Sendable (Bool) -> Void
+    private let onWritable: @Sendable (CacheError?) -> Void
+    private let place: FilePlace?
     private let connection: Connection
     private let begin: Statement
     private let commit: Statement
@@ -92,11 +93,12 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
 
     /// A writer with a connection of its own.
     /// - Parameters:
-    ///   - onWritable: called on the writer's queue when `isWritable` changes.
+    ///   - onWritable: called on the writer's queue when `isWritable` changes, with what failed;
+    ///     with nil when the file can be written again.
     ///   - makeWork: makes what runs the jobs, with the connection that it is to use.
     /// - Throws: `CacheError`, if the file can't be opened.
     package init(
-        _ store: Store, onWritable: @escaping @Sendable (Bool) -> Void,
+        _ store: Store, onWritable: @escaping @Sendable (CacheError?) -> Void,
         makeWork: (Connection) throws(CacheError) -> Work
     ) throws(CacheError) {
         connection = try store.writingConnection()
@@ -104,6 +106,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         commit = try connection.prepare("COMMIT")
         rollback = try connection.prepare("ROLLBACK")
         self.onWritable = onWritable
+        place = store.place
         work = try makeWork(connection)
     }
 
@@ -203,6 +206,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     private func transaction(_ body: () throws(CacheError) -> Void) throws(CacheError) {
         let before = connection.totalChanges
         do throws(CacheError) {
+            try place?.check()
             try begin.run()
             try body()
             try commit.run()
@@ -210,7 +214,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
             // SQLite has ended the transaction by itself after some failures.
             if connection.isInTransaction { try? rollback.run() }
             figuresBox.withLock { $0.rollbacks += 1 }
-            if error.isOfTheDisk { found(writable: false) }
+            if error.isOfTheDisk { found(error) }
             throw error
         }
         let rows = connection.totalChanges - before
@@ -219,12 +223,13 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
             $0.commits += 1
             $0.rows += rows
         }
-        found(writable: true)
+        found(nil)
     }
 
-    private func found(writable isWritable: Bool) {
+    private func found(_ failure: CacheError?) {
+        let isWritable = failure == nil
         if writable.exchange(isWritable, ordering: .relaxed) != isWritable {
-            onWritable(isWritable)
+            onWritable(failure)
         }
         if !isWritable, !retryIsDue {
             retryIsDue = true

@@ -22,6 +22,20 @@ package enum Base64URL {
         return bits == 0 ? bytes : nil
     }
 
+    /// The bytes of the other alphabet (`+` and `/`), padded or not, as HTTP basic has them; nil if
+    /// it is none of it.
+    package static func decode(basic text: some Collection<UInt8>) -> [UInt8]? {
+        let digits = text.filter { $0 != UInt8(ascii: "=") }
+        return decode(
+            digits.map { digit in
+                switch digit {
+                case UInt8(ascii: "+"): UInt8(ascii: "-")
+                case UInt8(ascii: "/"): UInt8(ascii: "_")
+                default: digit
+                }
+            })
+    }
+
     /// The text of `bytes`.
     package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var text: [UInt8] = []

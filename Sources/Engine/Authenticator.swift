@@ -6,7 +6,7 @@ package struct Identity: Sendable, Hashable {
     package var user: String
     /// The end of the token's life; nil where there is no token.
     package var expires: Timestamp?
-    /// The moment from which it counts no more: the same, with the leeway.
+    /// The moment from which it counts no more: the same, with the leeway. By the time of day.
     package var deadline: Timestamp?
 
     package init(user: String, expires: Timestamp? = nil, deadline: Timestamp? = nil) {

@@ -24,6 +24,8 @@ final class UserBudget {
 struct Admission {
     /// How many came from each address, while that has a limit.
     var sessionsByAddress: [String: Int] = [:]
+    /// By how many milliseconds the time of day, which tokens end by, is ahead of the engine's.
+    var timeOfDayAhead: Int64 = 0
     /// Of those who are connected, and of those who were until their budget is whole again: to come
     /// back is no way to a new one.
     var budgets: [ID: UserBudget] = [:]

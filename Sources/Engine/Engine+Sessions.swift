@@ -220,6 +220,13 @@ extension Engine {
 
     // MARK: - Time
 
+    /// Tokens end by the time of day, which is so many milliseconds ahead of the engine's clock.
+    package func adopt(timeOfDayAhead ahead: Int64) {
+        guard ahead != admission.timeOfDayAhead else { return }
+        admission.timeOfDayAhead = ahead
+        for session in sessions.values where session.deadline != nil { schedule(session) }
+    }
+
     /// Time has passed; to be called a few times a second.
     package func tick(at now: Timestamp) {
         self.now = now
@@ -252,7 +259,9 @@ extension Engine {
             }
             return schedule(session)
         }
-        if let deadline = session.deadline, now >= deadline { return close(session, .tokenExpired) }
+        if let deadline = session.deadline, now >= deadline.adding(-admission.timeOfDayAhead) {
+            return close(session, .tokenExpired)
+        }
         if let sent = session.pingSent,
             now >= max(sent, session.lastProgress).adding(limits.pongTimeout)
         {
@@ -282,7 +291,9 @@ extension Engine {
         if let sent = session.pingSent {
             next = min(next, max(sent, session.lastProgress).adding(limits.pongTimeout))
         }
-        if let deadline = session.deadline { next = min(next, deadline) }
+        if let deadline = session.deadline {
+            next = min(next, deadline.adding(-admission.timeOfDayAhead))
+        }
         session.nextLook = max(next, now.adding(1))
         timers.schedule(session.id, at: session.nextLook)
     }

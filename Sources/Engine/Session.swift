@@ -35,7 +35,7 @@ package final class Session {
     var address: String?
     /// The token of the upgrade, until `connect` has looked at it.
     var bearer: String?
-    /// When the token's life is over, leeway included; nil without a token.
+    /// When the token's life is over, leeway included, by the time of day; nil without a token.
     var deadline: Timestamp?
     /// Messages of these conversations are pushed. A client has few: a list beats a table.
     var subscriptions: [Subscription] = []

@@ -17,6 +17,9 @@ extension Driver {
         guard request.method == .get || request.method == .head else {
             return responder.respond(.methodNotAllowed(["GET", "HEAD"]))
         }
+        if let refusal = internalRule.refusal(request.path, request.headers) {
+            return responder.respond(refusal)
+        }
         switch request.path {
         case "/health", "/healthz":
             responder.respond(.json(200, Health.summary(snapshot())))

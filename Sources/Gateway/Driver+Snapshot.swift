@@ -36,6 +36,7 @@ extension Driver {
             failedCommits: writer?.rollbacks ?? measurements.failedCommits,
             residentBytes: Process.residentBytes(), processorSeconds: Process.processorSeconds(),
             descriptors: Process.descriptors(), descriptorLimit: Process.descriptorLimit(),
+            refusedConnections: server.refusedConnections, isShortOfDescriptors: shortage.lasts,
             logLines: lines.written, suppressedLines: lines.suppressed,
             faults: upstream.faults,
             offlineFor: engine.unlinkedSince.map {

@@ -23,6 +23,7 @@ final class Driver {
     let mirror: Mirror?
     private(set) var credentials: Credentials
     var door: Door
+    private(set) var internalRule: InternalRule
     /// The other loops that serve sockets, if there are any.
     var sides: SideLoops?
     let page: PageFiles?
@@ -34,7 +35,7 @@ final class Driver {
     var measurements = Measurements()
     var writes = Writes()
     var buffer = SendBuffer()
-    private var clock = SteadyClock()
+    var clock = SteadyClock()
     /// Where the engine's clock for pacing begins.
     private let origin = ContinuousClock.now
     /// Ends the rest of a conversation that has something to say.
@@ -49,7 +50,7 @@ final class Driver {
     private lazy var nextReading = loop.alarm {}
     private var ticks = 0
     /// Of blocked sockets, the bytes that their peers had acknowledged a second ago.
-    private var acknowledged: [SessionID: UInt64] = [:]
+    var acknowledged: [SessionID: UInt64] = [:]
     private var nextToken: UInt64 = Driver.firstToken
     /// Tokens of the server API begin here, those of the engine below.
     private static let firstToken: UInt64 = 1 << 63
@@ -57,6 +58,8 @@ final class Driver {
     var waiting: [UInt64: WaitingCall] = [:]
     var lastEvent: Timestamp?
     var isWritable = true
+    /// Connections that there was no descriptor for.
+    var shortage = Shortage()
     /// Called once, when the cache of another origin turns out to be broken.
     var onDamage: (() -> Void)?
 
@@ -76,6 +79,7 @@ final class Driver {
         self.mirror = mirror
         self.credentials = credentials
         door = Door(configuration, credentials)
+        internalRule = InternalRule(configuration.listen, credentials)
         page = configuration.page.enabled ? PageFiles.installed() : nil
         started = clock.now()
         engine = Engine(
@@ -89,6 +93,11 @@ final class Driver {
     }
 
     func now() -> Timestamp { clock.now() }
+
+    /// As far as it can be believed.
+    var timeOfDay: Timestamp {
+        Timestamp(milliseconds: clock.now().milliseconds + clock.ahead)
+    }
 
     private static func randomName() -> String {
         let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
@@ -247,14 +256,14 @@ final class Driver {
         guard let mirror else { return false }
         let began = ContinuousClock.now
         do {
-            try mirror.perform(writes, at: engine.now)
+            try mirror.perform(writes, at: timeOfDay)
             measurements.committed(writes.count, since: began, isInFile: true)
-            if !isWritable, mirror.checkpointFailure == nil { wroteCache(true) }
+            if !isWritable, mirror.checkpointFailure == nil { wroteCache(nil) }
             return true
         } catch {
             measurements.committed(writes.count, since: began, isInFile: false)
             log.error("write of the cache failed", ["error": "\(error)"])
-            if isWritable { wroteCache(false) }
+            if isWritable { wroteCache(error) }
             note(error)
             return false
         }
@@ -277,7 +286,7 @@ final class Driver {
         write(pressed)
     }
 
-    private func read(_ answer: () throws -> Answer) -> Result<Answer, RequestError> {
+    func read(_ answer: () throws -> Answer) -> Result<Answer, RequestError> {
         do {
             return .success(try answer())
         } catch let error as RequestError {
@@ -295,7 +304,9 @@ final class Driver {
         if ticks % 10 == 0 {
             noteProgress()
             probeCache()
+            noteShortage()
         }
+        lookAtClocks()
         if ticks % 600 == 0 { log.endMinute() }
         engine.tick(at: now())
         for incident in engine.takeIncidents() {
@@ -305,47 +316,6 @@ final class Driver {
                     "conversation": incident.conversation, "reason": incident.reason.rawValue,
                     "subscriptions": "\(incident.subscriptions)",
                 ])
-        }
-    }
-
-    /// Without this a gateway that is not ready gets no traffic, and without traffic it would never
-    /// learn that it can write again.
-    private func probeCache() {
-        guard let mirror else { return }
-        if isWritable, let failure = mirror.checkpointFailure {
-            log.error("checkpoint of the cache failed", ["error": "\(failure)"])
-            wroteCache(false)
-            note(failure)
-        }
-        if !isWritable {
-            guard (try? mirror.probe()) != nil else { return }
-            wroteCache(true)
-        }
-        do {
-            if mirror.isTidyingDue, let trimmed = try mirror.tidy(at: now()) {
-                let loaded = read { try reader.answer(.load(conversation: trimmed)) }
-                engine.trimmed(trimmed, loaded, at: now())
-            }
-        } catch {
-            log.error("tidying of the cache failed", ["error": "\(error)"])
-            note(error)
-        }
-    }
-
-    /// A blocked socket that still takes what was sent long ago is slow, not gone: what its kernel
-    /// acknowledges counts, once a second.
-    private func noteProgress() {
-        let before = acknowledged
-        acknowledged.removeAll(keepingCapacity: true)
-        let blocked = engine.blockedSessions()
-        if let sides { sides.probe(blocked.filter(sides.serves)) }
-        for session in blocked where sides?.serves(session) != true {
-            let bytes = server.acknowledgedBytes(SocketID(rawValue: session))
-            acknowledged[session] = bytes
-            if let earlier = before[session], bytes > earlier {
-                engine.progressed(
-                    session, unsent: server.unsentBytes(SocketID(rawValue: session)), at: now())
-            }
         }
     }
 
@@ -368,25 +338,6 @@ final class Driver {
 
     // MARK: - State
 
-    /// The file can be written again, or can't any more.
-    func wroteCache(_ isWritable: Bool) {
-        self.isWritable = isWritable
-        if isWritable {
-            log.info("cache is writable again")
-        } else {
-            log.error("cache can't be written", ["path": configuration.cache.path])
-        }
-    }
-
-    /// Looks whether the error says that the cache must be filled anew.
-    func note(_ error: any Error) {
-        guard mirror != nil, let error = error as? CacheError, error.code == .damaged else {
-            return
-        }
-        onDamage?()
-        onDamage = nil
-    }
-
     /// Takes over what a reload may change: the keys that `configdoc` marks so.
     func adopt(_ credentials: Credentials, _ configuration: Configuration) {
         self.credentials = credentials
@@ -395,6 +346,7 @@ final class Driver {
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
         engine.adopt(Limits(configuration))
         upstream.adopt(engine.limits.log)
+        internalRule = InternalRule(configuration.listen, credentials)
         hangDoor()
     }
 }

@@ -14,6 +14,10 @@ package func serve(
     _ configuration: Configuration, configurationFile: String?, overrides: ConfigurationOverrides
 ) -> Int32 {
     let log = Log(configuration.log)
+    // Whoever started it may have had them blocked; threads take over what is set here.
+    var none = sigset_t()
+    sigemptyset(&none)
+    sigprocmask(SIG_SETMASK, &none, nil)
     do {
         return try Service(configuration, configurationFile, overrides, log).run()
     } catch {
@@ -41,6 +45,8 @@ private final class Service {
     private var isStopping = false
     private var exitCode: Int32 = 0
     private var hasLeft = false
+    /// When the certificate is looked at next.
+    private var certificateDue = ContinuousClock.now
 
     init(
         _ configuration: Configuration, _ file: String?, _ overrides: ConfigurationOverrides,
@@ -50,7 +56,7 @@ private final class Service {
         configurationFile = file
         self.overrides = overrides
         self.log = log
-        let credentials = try Credentials(configuration.auth)
+        let credentials = try Credentials(configuration.auth, configuration.listen)
         var options = Store.Options(
             path: configuration.cache.path, origin: configuration.upstream.kind.rawValue)
         // A predecessor that drains is gone by then, and the slots of its clients begin later.
@@ -75,13 +81,13 @@ private final class Service {
         default:
             upstream = try Embedded(
                 store, bytes: bytes, limits: LogLimits(configuration.limits),
-                onWritable: { [loop, onLoop] isWritable in
-                    loop.post { onLoop.value?.wroteCache(isWritable) }
+                onWritable: { [loop, onLoop] failure in
+                    loop.post { onLoop.value?.wroteCache(failure) }
                 })
             mirror = nil
         }
         server = try Server(
-            loop: loop, listeners: Self.listeners(configuration),
+            loop: loop, listeners: Listener.all(of: configuration),
             limits: ServerLimits(configuration.limits))
         longReadings = LongReadings(readerOfLong) { [loop, onLoop] question, result in
             loop.post { onLoop.value?.finished(question, result) }
@@ -108,7 +114,7 @@ private final class Service {
         let count = SideLoops.count(configuration.fanout.loops) - 1
         guard count > 0 else { return }
         driver.sides = try SideLoops(
-            count, of: driver, listener: Self.listeners(configuration)[0],
+            count, of: driver, listener: Listener.all(of: configuration)[0],
             limits: ServerLimits(configuration.limits))
     }
 
@@ -116,6 +122,21 @@ private final class Service {
     private func warn(of credentials: Credentials) {
         for weakness in credentials.weaknesses { log.warning("weak key", ["where": weakness]) }
     }
+
+    /// A connection is a descriptor, and some are for files and the origin.
+    private func warn(ofConnections connections: Int) {
+        let limit = Process.descriptorLimit()
+        guard connections + Self.otherDescriptors > limit else { return }
+        log.warning(
+            "limits.connections is above what the descriptors are enough for",
+            [
+                "limits.connections": "\(connections)", "descriptors": "\(limit)",
+                "remedy": "raise LimitNOFILE (ulimit -n), or lower limits.connections",
+            ])
+    }
+
+    /// The spared ones, and some for whoever is still shaking hands.
+    private static let otherDescriptors = 128
 
     func run() throws -> Int32 {
         warn(of: driver.credentials)
@@ -132,6 +153,7 @@ private final class Service {
                 "auth": configuration.auth.mode.rawValue,
                 "loops": "\(SideLoops.count(configuration.fanout.loops))",
             ])
+        warn(ofConnections: configuration.limits.connections)
         if driver.page != nil {
             log.info("page", ["url": "\(secure ? "https" : "http")://\(host):\(port)/"])
         } else if configuration.page.enabled {
@@ -201,8 +223,9 @@ private final class Service {
             let new = try Configuration.load(file: configurationFile, overrides: overrides)
             let changes = driver.configuration.changes(to: new)
             let next = try driver.configuration.reloaded(with: new)
-            let credentials = try Credentials(next.auth)
+            let credentials = try Credentials(next.auth, next.listen)
             let isCertificateNew = try server.reloadCertificate()
+            certificateDue = .now
             let level = driver.configuration.log.level
             driver.adopt(credentials, next)
             warn(of: credentials)
@@ -226,9 +249,29 @@ private final class Service {
             supervisor?.ready(driver.status)
         }
         supervisor?.beat { driver.status }
+        lookAtCertificate()
         if isStopping { leavePlace() }
         if isStopping, driver.engine.isDrained { loop.stop() }
     }
+
+    /// Says once a day that the certificate is about to expire, and every hour that it has.
+    private func lookAtCertificate() {
+        let now = ContinuousClock.now
+        guard now >= certificateDue, let days = server.certificateDaysLeft else { return }
+        certificateDue = now + (days < 0 ? .seconds(3600) : .seconds(86_400))
+        let fields: KeyValuePairs = [
+            "days": "\(days)", "file": configuration.listen.tls.certificate ?? "",
+            "remedy": "renew it, then send SIGHUP",
+        ]
+        if days < 0 {
+            log.error("certificate has expired", fields)
+        } else if days < Self.certificateNotice {
+            log.warning("certificate expires soon", fields)
+        }
+    }
+
+    /// Days before its end from which the certificate is spoken of.
+    private static let certificateNotice = 30
 
     /// While it drains, the gateway leaves its place to a successor that listens there already.
     private func leavePlace() {
@@ -238,27 +281,6 @@ private final class Service {
         hasLeft = true
         _ = server.leave("internal")
         log.info("a successor has taken over", ["listener": "public"])
-    }
-
-    // MARK: - Sockets
-
-    private static func listeners(_ configuration: Configuration) -> [Listener] {
-        let listen = configuration.listen
-        var tls: TLSFiles?
-        if let certificate = listen.tls.certificate, let key = listen.tls.key {
-            tls = TLSFiles(certificate: certificate, key: key)
-        }
-        return [
-            Listener(
-                name: "public", address: listen.public.host, port: UInt16(listen.public.port),
-                tls: tls,
-                // One file has one gateway; with an origin elsewhere the next one brings its own.
-                isShared: configuration.upstream.kind != .embedded),
-            Listener(
-                name: "internal", address: listen.internal.host,
-                port: UInt16(listen.internal.port), serves: .http,
-                isShared: configuration.upstream.kind != .embedded, countsRequests: false),
-        ]
     }
 }
 

@@ -17,6 +17,13 @@ final class Acceptor {
     private let descriptor: Int32
     private var watcher: ReadWatcher?
     private var accepted: ((Int32) -> Void)?
+    /// Peers that were closed at once for want of descriptors.
+    private(set) var refused = 0
+    /// The lowest descriptor that is not for a connection: the kernel gives the lowest there is.
+    private lazy var ceiling: Int32 = {
+        let limit = ProcessSettings.descriptors
+        return Int32(clamping: limit - min(listener.sparedDescriptors, limit / 4))
+    }()
     /// Kept open only to be closed: with no descriptor left, a waiting peer can be neither accepted
     /// nor refused, and the loop would spin on it.
     private var reserve: Int32
@@ -72,6 +79,11 @@ final class Acceptor {
                 }
                 return
             }
+            guard socket < ceiling else {
+                refused += 1
+                close(socket)
+                continue
+            }
             // Messages are small, and are batched here already.
             var one: Int32 = 1
             setsockopt(
@@ -86,18 +98,30 @@ final class Acceptor {
         guard reserve >= 0 else { return }
         close(reserve)
         let socket = gapless_accept(descriptor)
-        if socket >= 0 { close(socket) }
+        if socket >= 0 {
+            refused += 1
+            close(socket)
+        }
         reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
     }
 
+    /// Takes the address, and leaves it again; nobody is accepted meanwhile.
+    static func tryToBind(_ listener: Listener) throws(WebSocketError) {
+        var address = try SocketAddress(literal: listener.address, port: listener.port)
+        close(try bind(to: &address, listener, listens: false))
+    }
+
     private static func bind(
-        to address: inout SocketAddress, _ listener: Listener
+        to address: inout SocketAddress, _ listener: Listener, listens: Bool = true
     ) throws(WebSocketError) -> Int32 {
         func failed() -> WebSocketError {
-            WebSocketError(
+            let reason = errno
+            var error = WebSocketError(
                 .listen,
                 "listening on \(listener.address) port \(listener.port) (\(listener.name)): "
-                    + String(cString: strerror(errno)))
+                    + String(cString: strerror(reason)))
+            error.isTaken = reason == EADDRINUSE
+            return error
         }
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.family, type, 0)
@@ -114,7 +138,7 @@ final class Acceptor {
         let isBound = address.withAddress { pointer, length in
             Glibc.bind(descriptor, pointer, length.pointee) == 0
         }
-        guard isBound, Glibc.listen(descriptor, backlog) == 0 else {
+        guard isBound, !listens || Glibc.listen(descriptor, backlog) == 0 else {
             let error = failed()
             close(descriptor)
             throw error

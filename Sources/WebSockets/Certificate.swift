@@ -30,11 +30,15 @@ final class Certificate: @unchecked Sendable {
         guard let context = SSL_CTX_new(TLS_server_method()) else {
             throw Self.refused("the library", "no memory for a certificate")
         }
+        // Without this OpenSSL would ask for a passphrase on the terminal.
+        SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
         let failure: WebSocketError? =
             if SSL_CTX_use_certificate_chain_file(context, files.certificate) != 1 {
                 Self.refused(files.certificate, "not a PEM chain")
             } else if SSL_CTX_use_PrivateKey_file(context, files.key, SSL_FILETYPE_PEM) != 1 {
-                Self.refused(files.key, "not the PEM key of \(files.certificate)")
+                Self.refused(
+                    files.key,
+                    "the PEM key of \(files.certificate) is needed, without a passphrase")
             } else {
                 nil
             }
@@ -61,6 +65,14 @@ final class Certificate: @unchecked Sendable {
     func present(to handshake: OpaquePointer) -> Bool {
         SSL_certs_clear(handshake)
         return SSL_use_cert_and_key(handshake, leaf, key, chain, 1) == 1
+    }
+
+    /// Days until it expires, less than 0 once it has.
+    var daysLeft: Int {
+        var days: Int32 = 0
+        var seconds: Int32 = 0
+        guard ASN1_TIME_diff(&days, &seconds, nil, X509_get0_notAfter(leaf)) == 1 else { return 0 }
+        return seconds < 0 ? Int(days) - 1 : Int(days)
     }
 
     static func == (one: Certificate, other: Certificate) -> Bool {

@@ -7,6 +7,8 @@ struct Exchange {
     var searched = 0
     /// That came before the head.
     var emptyLines = 0
+    /// The body that comes in chunks.
+    var chunks: ChunkedBody?
     var keepsAlive = true
     /// Set while input is being read, so that an answer within a call does not read on itself.
     var isReading = false
@@ -95,7 +97,7 @@ extension Connection {
         guard enterCount() else { return sendLast(.tooManyRequests(server.limits)) }
         let request = RequestHead(
             listener: listener.name, method: method, path: head.path, headers: head.headers,
-            hasBody: head.contentLength > 0)
+            hasBody: head.contentLength > 0 || head.isChunked)
         switch server.delegate?.admit(request) {
         case .accept(let limit, let isFree): try accept(head, limit: limit, isFree: isFree)
         case .refuse(let response): sendLast(response)
@@ -112,19 +114,18 @@ extension Connection {
                 413, "body: \(head.contentLength) bytes, at most \(limit) are accepted")
         }
         phase = .body
+        exchange.chunks = head.isChunked ? ChunkedBody(limit: limit) : nil
         if isFree { payToll() }
-        guard head.contentLength > input.count else { return }
+        guard head.isChunked || head.contentLength > input.count else { return }
         setDeadline(server.limits.bodyTimeout)
         if head.expectsContinue { send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
     }
 
     /// - Returns: whether the body was there.
     private func readBody() -> Bool {
-        guard let head = exchange.head, input.count >= head.contentLength,
-            let method = HTTPMethod(rawValue: head.method)
+        guard let head = exchange.head, let method = HTTPMethod(rawValue: head.method),
+            let body = takeBody(of: head)
         else { return false }
-        let body = Array(input.prefix(head.contentLength))
-        input.removeFirst(head.contentLength)
         setDeadline(nil)
         phase = .answering
         let request = HTTPRequest(
@@ -133,7 +134,28 @@ extension Connection {
             isSecure: listener.tls != nil)
         let responder = HTTPResponder(server: server, socket: id, exchange: exchange.number)
         server.delegate?.request(request, responder)
+        // A peer that has said all that it has to say would be taken for one that is gone.
+        if phase == .answering { pauseReading(true) }
         return true
+    }
+
+    /// The body, once it is there; what can't be read is refused.
+    private func takeBody(of head: HTTPRequestHead) -> [UInt8]? {
+        guard exchange.chunks != nil else {
+            guard input.count >= head.contentLength else { return nil }
+            let body = Array(input.prefix(head.contentLength))
+            input.removeFirst(head.contentLength)
+            return body
+        }
+        do {
+            guard try exchange.chunks?.take(&input) == true else { return nil }
+        } catch {
+            exchange.chunks = nil
+            refuse(error.status, error.reason)
+            return nil
+        }
+        defer { exchange.chunks = nil }
+        return exchange.chunks?.bytes
     }
 
     func respond(_ response: HTTPResponse, to number: UInt32) {
@@ -142,7 +164,8 @@ extension Connection {
         }
         exchange.head = nil
         phase = .responding
-        let connection = exchange.keepsAlive ? (head.isCurrent ? nil : "keep-alive") : "close"
+        var connection = exchange.keepsAlive ? (head.isCurrent ? nil : "keep-alive") : "close"
+        if response.status == 426 { connection = connection.map { "\($0), Upgrade" } ?? "Upgrade" }
         let isBodyless = head.method == "HEAD" || !response.allowsBody
         send(
             head: response.head(date: server.dateField(), connection: connection),

@@ -1,6 +1,6 @@
 /// Writing RFC 6455 frames, server side: never masked, never fragmented.
 package enum Frame {
-    package enum Opcode: UInt8, Sendable {
+    package enum Opcode: UInt8, Sendable, CaseIterable {
         case continuation = 0x0
         case text = 0x1
         case binary = 0x2

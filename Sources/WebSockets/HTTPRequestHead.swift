@@ -1,7 +1,7 @@
 /// The head of an HTTP/1.x request: request line and headers, read strictly after RFC 9112. What
 /// two readers could understand differently (a bare line feed, a folded header, two lengths, a
-/// transfer coding) is refused, so that a proxy in front and this server never disagree about where
-/// a request ends. Pure: bytes in, value or refusal out.
+/// length beside chunks) is refused, so that a proxy in front and this server never disagree about
+/// where a request ends. Pure: bytes in, value or refusal out.
 package struct HTTPRequestHead {
     /// The answer to a head that is not accepted; the connection closes after it.
     package struct Refusal: Error, Equatable {
@@ -21,6 +21,8 @@ package struct HTTPRequestHead {
     /// HTTP/1.1, not 1.0.
     package var isCurrent: Bool
     package var contentLength = 0
+    /// Whether the body comes in chunks, and says itself where it ends.
+    package var isChunked = false
 
     /// Whether the peer keeps the connection for another request.
     package var keepsAlive: Bool {
@@ -102,8 +104,15 @@ package struct HTTPRequestHead {
     }
 
     private mutating func readLength() throws(Refusal) {
-        guard headers.count(of: "transfer-encoding") == 0 else {
-            throw Refusal(400, "Transfer-Encoding is not accepted, send Content-Length")
+        if headers.count(of: "transfer-encoding") > 0 {
+            guard isCurrent, headers["transfer-encoding"]?.lowercased() == "chunked" else {
+                throw Refusal(400, "Transfer-Encoding: only chunked is accepted, in HTTP/1.1")
+            }
+            guard headers.count(of: "content-length") == 0 else {
+                throw Refusal(400, "Transfer-Encoding beside Content-Length")
+            }
+            isChunked = true
+            return
         }
         guard headers.count(of: "content-length") <= 1 else {
             throw Refusal(400, "more than one Content-Length")

@@ -19,13 +19,16 @@ package struct Listener: Sendable, Hashable {
     /// Another process may listen at the same place: a successor takes over without a moment in
     /// which nobody listens.
     package var isShared: Bool
+    /// It takes no connection for which fewer descriptors than this would be left: they are for
+    /// whoever must still be answered.
+    package var sparedDescriptors: Int
     /// Whether its requests count against `ServerLimits.httpConnections`.
     package var countsRequests: Bool
 
     package init(
         name: String, address: String, port: UInt16, tls: TLSFiles? = nil,
         serves: Services = [.webSockets, .http], isShared: Bool = false,
-        countsRequests: Bool = true
+        sparedDescriptors: Int = 0, countsRequests: Bool = true
     ) {
         self.name = name
         self.address = address
@@ -33,6 +36,7 @@ package struct Listener: Sendable, Hashable {
         self.tls = tls
         self.serves = serves
         self.isShared = isShared
+        self.sparedDescriptors = sparedDescriptors
         self.countsRequests = countsRequests
     }
 }

@@ -7,6 +7,15 @@ enum ProcessSettings {
     /// connections is beyond what one loop serves.
     static let descriptorLimit: rlim_t = 262_144
 
+    /// How many descriptors may be open.
+    static var descriptors: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+            return .max
+        }
+        return Int(clamping: limit.rlim_cur)
+    }
+
     /// Idempotent.
     static func prepare() {
         _ = once

@@ -63,6 +63,8 @@ package final class Server: @unchecked Sendable {
     @exclusivity(unchecked) var handles: [LibrarySocket?] = []
     private var acceptors: [Acceptor] = []
     private var doomed: [SocketID] = []
+    /// What acceptors that are gone had refused.
+    private var leftRefusals = 0
     private var deadlines = Deadlines(now: Server.now())
     private var deadlineTimer: TimerWatcher?
     /// The rest of the deadlines that came up is looked at in the next turn.
@@ -176,7 +178,7 @@ package final class Server: @unchecked Sendable {
             acceptors[at].hasSuccessor
         else { return false }
         acceptors[at].finish()
-        acceptors.remove(at: at)
+        leftRefusals += acceptors.remove(at: at).refused
         return true
     }
 
@@ -195,6 +197,9 @@ package final class Server: @unchecked Sendable {
         }
         return true
     }
+
+    /// Days until the certificate expires, less than 0 once it has; nil without TLS.
+    package var certificateDaysLeft: Int? { secureHost?.host.certificateDaysLeft }
 
     func madeTLSContext(_ context: TLSContext) {
         tlsContext = context
@@ -215,6 +220,9 @@ package final class Server: @unchecked Sendable {
     package var connectionCount: Int {
         sharers.reduce(held.load(ordering: .relaxed)) { $0 + $1.held.load(ordering: .relaxed) }
     }
+
+    /// Connections that were closed at once because the process has no descriptor for them.
+    package var refusedConnections: Int { acceptors.reduce(leftRefusals) { $0 + $1.refused } }
 
     // MARK: WebSockets
 

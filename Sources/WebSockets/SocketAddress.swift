@@ -1,5 +1,15 @@
 import Glibc
 
+/// Addresses as text.
+package enum IPAddress {
+    /// Whether it is an IPv4 or IPv6 address, without brackets and port.
+    package static func isLiteral(_ text: String) -> Bool {
+        var v4 = in_addr()
+        var v6 = in6_addr()
+        return inet_pton(AF_INET, text, &v4) == 1 || inet_pton(AF_INET6, text, &v6) == 1
+    }
+}
+
 /// An IPv4 or IPv6 address with a port, in the form of the system calls.
 struct SocketAddress {
     private var storage = sockaddr_storage()

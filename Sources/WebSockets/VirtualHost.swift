@@ -61,6 +61,9 @@ final class VirtualHost {
     }
 
     /// From now on handshakes are shown this one.
+    /// Days until what is shown expires.
+    var certificateDaysLeft: Int? { certificate?.daysLeft }
+
     func show(_ certificate: Certificate) { self.certificate = certificate }
 
     /// Has OpenSSL ask this host for the certificate of each handshake. What the library itself

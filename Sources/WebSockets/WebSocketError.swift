@@ -15,6 +15,8 @@ package struct WebSocketError: Error, Sendable, Hashable, CustomStringConvertibl
     package var code: Code
     /// "<doing what> <on what>: <what was seen> (<limit or code>)".
     package var description: String
+    /// Whether another process listens at the same place.
+    var isTaken = false
 
     init(_ code: Code, _ description: String) {
         self.code = code

@@ -13,7 +13,7 @@ import Testing
 
     private func writer(_ store: Store) throws -> Writer<Ledger> {
         let journal = journal
-        return try Writer(store, onWritable: { journal.note(writable: $0) }) {
+        return try Writer(store, onWritable: { journal.note(writable: $0 == nil) }) {
             connection throws(CacheError) in
             try Ledger(connection, journal)
         }

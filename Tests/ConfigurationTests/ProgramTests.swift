@@ -76,7 +76,7 @@ import Testing
                 "checkconfig", "--set", "listen.tls.key=/nowhere/k", "--set",
                 "listen.tls.certificate=/nowhere/c",
             ],
-            "gapless checkconfig: listen.tls: /nowhere/c can't be read (errno 2)"
+            "gapless checkconfig: loading TLS from /nowhere/c: No such file or directory"
         ),
         (["checktoken"], "gapless checktoken: auth.mode is open: no token is checked"),
         (

@@ -16,6 +16,7 @@ enum HTTPInput {
         guard let head = try? HTTPRequestHead(bytes[..<end], fieldLimit: 100) else { return }
         check(head)
         let body = Array(bytes[end...])
+        chunks(body)
         for method in Set([head.method, "GET", "POST", "PUT", "PATCH", "DELETE"]) {
             call(method, head, body)
         }
@@ -43,7 +44,10 @@ enum HTTPInput {
         require(target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a target in one word")
         require(!head.path.contains("?") && !target.contains("#"), "path and query are parted")
         require(!head.method.isEmpty && head.contentLength >= 0, "a method and a length")
-        require(head.headers["transfer-encoding"] == nil, "one way to say where a body ends")
+        require(
+            head.isChunked == (head.headers["transfer-encoding"] != nil)
+                && (!head.isChunked || head.headers["content-length"] == nil),
+            "one way to say where a body ends")
         var text = "\(head.method) \(target) HTTP/\(head.isCurrent ? "1.1" : "1.0")\r\n"
         for (name, value) in head.headers.fields {
             require(!name.isEmpty && name == name.lowercased(), "a field has a name")
@@ -63,6 +67,26 @@ enum HTTPInput {
         require(read.wantsWebSocket == head.wantsWebSocket, "the same wish")
         require(read.keepsAlive == head.keepsAlive, "the same connection")
         require(read.expectsContinue == head.expectsContinue, "the same expectation")
+    }
+
+    // MARK: bodies in chunks
+
+    /// The same body, whole and byte by byte, and never more of it than is accepted.
+    private static func chunks(_ bytes: [UInt8]) {
+        func read(by step: Int) -> ([UInt8], Bool?) {
+            var body = ChunkedBody(limit: 64)
+            var input: [UInt8] = []
+            for start in stride(from: 0, to: bytes.count, by: step) {
+                input += bytes[start..<min(bytes.count, start + step)]
+                guard let isWhole = try? body.take(&input) else { return (body.bytes, nil) }
+                if isWhole { return (body.bytes, true) }
+            }
+            return (body.bytes, false)
+        }
+        let (whole, wholeEnd) = read(by: max(1, bytes.count))
+        let (single, singleEnd) = read(by: 1)
+        require(whole.count <= 64 && single.count <= 64, "a body keeps the limit")
+        require(wholeEnd == singleEnd && (wholeEnd == nil || whole == single), "the same body")
     }
 
     // MARK: paths and queries

@@ -9,6 +9,7 @@ import Testing
     static let keys: [(key: String, shown: String?)] = [
         ("listen.public", "127.0.0.1:8000"), ("listen.internal", "127.0.0.1:9000"),
         ("listen.tls.certificate", nil), ("listen.tls.key", nil), ("listen.allowed_origins", nil),
+        ("listen.internal_hosts", nil), ("listen.internal_password_file", nil),
         ("auth.mode", "open"), ("auth.jwt.algorithms", nil), ("auth.jwt.secret_file", nil),
         ("auth.jwt.public_key_file", nil), ("auth.jwt.jwks_file", nil), ("auth.jwt.issuer", nil),
         ("auth.jwt.audience", nil), ("auth.jwt.leeway", "30s"), ("auth.api_key_file", nil),

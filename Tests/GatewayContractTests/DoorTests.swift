@@ -76,6 +76,25 @@ import Testing
             #expect(isFree)
         }
 
+        @Test func whoHasSaidAllThatItHasToSayIsStillAnswered() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["alice"])
+            for number in 0..<10 {
+                let body = #"{"author":"alice","body":"b\#(number)"}"#
+                let socket = try TCPSocket(port: gateway.port)
+                try socket.write(
+                    head(
+                        "/v1/conversations/\(id)/messages", bytes: body.utf8.count,
+                        key: GatewayProcess.apiKey) + Array(body.utf8))
+                socket.finishWriting()
+                var bytes: [UInt8] = []
+                while !socket.isAtEnd, socket.waitToRead(.standard) {
+                    bytes += socket.readAvailable()
+                }
+                #expect(bytes.starts(with: Array("HTTP/1.1 201 ".utf8)), "\(number)")
+            }
+        }
+
         @Test func pingsBeforeConnectAreSlowedAndOthersAreServed() throws {
             let gateway = try LiveGateway.get()
             let alice = try gateway.client("alice")

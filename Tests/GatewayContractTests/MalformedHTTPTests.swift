@@ -176,7 +176,8 @@ extension DefaultGateway {
 
         @Test func anUpgradeIsNeededOnTheWebSocketPath() throws {
             let answer = try LiveGateway.get().http().send("GET", "/v1/ws")
-            #expect([400, 426].contains(answer.status))
+            #expect(answer.status == 426 && answer.headers["upgrade"] == "websocket")
+            #expect(answer.headers["connection"] == "Upgrade")
             #expect(Shape.error.faults(answer.json["error"]) == [])
         }
     }

@@ -27,6 +27,22 @@ extension LiveGateway {
             #expect(page.map { $0["id"] } == ["m1"])
         }
 
+        @Test func aFileHasOneOwnerByWhateverNameItIsCalled() throws {
+            let first = try GatewayProcess()
+            let path = try #require(first.settings["cache.path"])
+            let link = first.directory.appendingPathComponent("link.db").path
+            let further = first.directory.appendingPathComponent("further.db").path
+            try FileManager.default.createSymbolicLink(
+                atPath: link, withDestinationPath: "gapless.db")
+            try FileManager.default.createSymbolicLink(atPath: further, withDestinationPath: link)
+            for name in [link, further] {
+                let second = try GatewayProcess(settings: ["cache.path": name], starts: false)
+                try second.start(waits: false)
+                #expect(try second.waitForExit() == 1)
+                #expect(second.log.contains(path) && second.log.contains("another process"))
+            }
+        }
+
         @Test func aSuccessorWaitsForTheFileOfAGatewayThatDrains() throws {
             let settings = ["drain.window": "25s"]
             let first = try GatewayProcess(settings: settings)

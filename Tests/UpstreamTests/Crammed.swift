@@ -23,7 +23,7 @@ struct Crammed {
         let results = Results()
         self.results = results
         let store = try Store(Victim.options(directory))
-        embedded = try Embedded(store, onWritable: { if $0 { results.room.signal() } })
+        embedded = try Embedded(store, onWritable: { if $0 == nil { results.room.signal() } })
         reader = try Reader(store)
         embedded.start { outputs in
             for case .performed(_, let result) in outputs {

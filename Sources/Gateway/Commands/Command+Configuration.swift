@@ -20,19 +20,16 @@ extension Command {
     static let checkconfig = Command(
         name: "checkconfig", summary: "check a configuration and the files that it names",
         details: """
-            Reads what serve would read, with the same environment and flags, and exits with 1 if
-            serve would not start with it. Says which keys differ from their defaults.
+            Does all that serve does before it serves, with the same environment and flags, and
+            exits with 1 if serve would not start. A gateway that runs with this configuration
+            keeps its file and its ports. Says which keys differ from their defaults.
             """,
         options: configurationOptions
     ) { arguments, console throws(CommandError) in
         let overrides = try overrides(arguments, console.environment)
         let configuration = try configuration(arguments, overrides)
-        _ = try credentials(configuration)
-        for path in [configuration.listen.tls.certificate, configuration.listen.tls.key] {
-            if let path, access(path, R_OK) != 0 {
-                throw .failure("listen.tls: \(path) can't be read (errno \(errno))")
-            }
-        }
+        let problems = Preflight.problems(configuration)
+        guard problems.isEmpty else { throw .failure(problems.joined(separator: "\n")) }
         console.write("the configuration is valid\n")
         for change in Configuration().changes(to: configuration) {
             console.write("  \(change.key): \(change.after)\n")
@@ -44,7 +41,7 @@ extension Command {
     /// - Throws: `CommandError.failure` with everything that is wrong with them.
     static func credentials(_ configuration: Configuration) throws(CommandError) -> Credentials {
         do throws(ConfigurationError) {
-            return try Credentials(configuration.auth)
+            return try Credentials(configuration.auth, configuration.listen)
         } catch {
             throw .failure(error.description)
         }

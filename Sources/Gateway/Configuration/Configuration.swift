@@ -26,6 +26,8 @@ package struct Configuration: Sendable, Equatable {
         package var `internal` = Address(host: "127.0.0.1", port: 9000)
         package var tls = TLS()
         package var allowedOrigins: [String] = []
+        package var internalHosts: [String] = []
+        package var internalPasswordFile: String?
 
         package struct TLS: Sendable, Equatable {
             package var certificate: String?

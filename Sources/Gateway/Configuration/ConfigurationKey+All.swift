@@ -16,6 +16,16 @@ extension ConfigurationKey {
             "listen.internal", \.listen.internal, .address,
             "Where health and metrics are served. It has no authentication: keep it inside."),
         .init(
+            "listen.internal_hosts", \.listen.internalHosts, .list(.host), reloads: true,
+            "Names, beside localhost and addresses, under which a browser may reach /, /explain,"
+                + " /events and /books of the internal listener."),
+        .init(
+            "listen.internal_password_file", \.listen.internalPasswordFile, .optional(.path),
+            reloads: true,
+            "What /, /explain and /events of the internal listener ask for by HTTP basic: a"
+                + " password, or user:password, a line. Without it they are there on loopback only."
+        ),
+        .init(
             "listen.allowed_origins", \.listen.allowedOrigins, .list(.origin), reloads: true,
             "Web origins, beside its own, whose pages may connect. A request without an Origin"
                 + " header does not come from a page, and is not held to this."),

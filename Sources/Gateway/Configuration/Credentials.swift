@@ -7,6 +7,8 @@ package struct Credentials: Sendable {
     package let verifier: TokenVerifier?
     /// Nil if the server API is closed.
     package let apiKeys: APIKeys?
+    /// What the operator's page asks for; nil if nothing.
+    package let internalPassword: Passwords?
     /// What is accepted though it could be guessed, a phrase each, for the log.
     package let weaknesses: [String]
 
@@ -15,7 +17,9 @@ package struct Credentials: Sendable {
 
     /// Reads the files.
     /// - Throws: `ConfigurationError` that names the key and its file, never what is in it.
-    package init(_ auth: Configuration.Auth) throws(ConfigurationError) {
+    package init(
+        _ auth: Configuration.Auth, _ listen: Configuration.Listen = Configuration.Listen()
+    ) throws(ConfigurationError) {
         var problems: [ConfigurationError.Problem] = []
         var keys: [VerificationKey] = []
         if auth.mode == .jwt {
@@ -36,6 +40,9 @@ package struct Credentials: Sendable {
         apiKeys = Self.read("auth.api_key_file", auth.apiKeyFile, &problems) {
             bytes throws(CryptoError) in try APIKeys(file: bytes)
         }
+        internalPassword = Self.read(
+            "listen.internal_password_file", listen.internalPasswordFile, &problems
+        ) { bytes throws(CryptoError) in try Passwords(file: bytes) }
         let bound = Set(keys.map(\.algorithm))
         for algorithm in auth.jwt.algorithms where problems.isEmpty && auth.mode == .jwt {
             if bound.contains(algorithm) { continue }

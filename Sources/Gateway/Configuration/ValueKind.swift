@@ -111,6 +111,11 @@ extension ValueKind where Value == String {
             && text == text.lowercased()
     }
 
+    /// `gapless.example.org`, as it stands in the field Host, with a port or for any.
+    static let host = checked("a host, such as gapless.example.org") { text in
+        (Address(text) ?? Address("\(text):1")) != nil
+    }
+
     /// The address of a Redis server; it may carry a password.
     static let redis = {
         var kind = checked("redis[s]://[user:password@]host:port/db") { text in

@@ -76,6 +76,10 @@ extension Exposition {
         gauge(
             "gapless_descriptor_limit", "Descriptors that may be open.",
             snapshot.descriptorLimit)
+        counter(
+            "gapless_refused_connections_total",
+            "Connections closed at once because there was no descriptor for them.",
+            snapshot.refusedConnections)
     }
 
     fileprivate mutating func origin(

@@ -35,6 +35,10 @@ struct Snapshot: Sendable {
     var processorSeconds: Double
     var descriptors: Int
     var descriptorLimit: Int
+    /// Connections that were closed at once because there was no descriptor for them.
+    var refusedConnections = 0
+    /// Whether that happened in the last minute.
+    var isShortOfDescriptors = false
     /// Lines of the log, by level, and those that were left out because they repeat.
     var logLines: [Configuration.Log.Level: Int]
     var suppressedLines: Int
@@ -56,7 +60,8 @@ extension Snapshot {
     /// `down`: nothing can be served as promised; `degraded`: served, with something amiss.
     var status: String {
         if !isWritable || isDraining { return "down" }
-        let isSound = books.error == 0 && sync.openGaps == 0 && faults.trouble == nil
+        let isSound =
+            books.error == 0 && sync.openGaps == 0 && faults.trouble == nil && !isShortOfDescriptors
         return upstreamState == .online && isSound ? "ok" : "degraded"
     }
 }

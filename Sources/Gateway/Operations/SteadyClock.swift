@@ -1,20 +1,52 @@
 import Chat
 import Glibc
 
-/// The time of day that never goes back: the engine's timers run on it as well as what it tells
-/// clients. A clock that is set forward is followed at once; one that is set back is outrun, at the
-/// pace of the monotonic clock, so that no ping and no deadline waits for it. Used on the loop.
+/// What order goes by: timers, deadlines and rests. It begins at the time of day of the start and
+/// goes on with the monotonic clock, which nobody sets. It looks at the time of day beside it, by
+/// which tokens are judged, and says when that has jumped. Used on the loop.
 struct SteadyClock {
-    /// Milliseconds from the monotonic clock to the time of day.
-    private var offset = Int64.min
+    /// A difference that a clock does not get by itself between two looks.
+    private static let least: Int64 = 1000
+    /// How long the time of day must agree with itself after a jump before sessions that are open
+    /// go by it: one that is wrong for a moment ends nobody's token.
+    private static let settling: Int64 = 10_000
 
-    mutating func now() -> Timestamp {
-        let elapsed = Self.read(CLOCK_MONOTONIC)
-        offset = max(offset, Self.read(CLOCK_REALTIME) - elapsed)
-        return Timestamp(milliseconds: elapsed + offset)
+    private let read: (clockid_t) -> Int64
+    /// Milliseconds from the monotonic clock to this one.
+    private let offset: Int64
+    private var lastAhead: Int64 = 0
+    private var settledSince: Int64
+    /// By how many milliseconds the time of day is ahead of this clock, as far as it is settled.
+    private(set) var ahead: Int64 = 0
+
+    /// - Parameter read: a clock of the system, in milliseconds.
+    init(read: @escaping (clockid_t) -> Int64 = SteadyClock.system) {
+        self.read = read
+        let elapsed = read(CLOCK_MONOTONIC)
+        offset = read(CLOCK_REALTIME) - elapsed
+        settledSince = elapsed - Self.settling
     }
 
-    private static func read(_ clock: clockid_t) -> Int64 {
+    func now() -> Timestamp { Timestamp(milliseconds: read(CLOCK_MONOTONIC) + offset) }
+
+    /// Compares the clocks; to be called a few times a second.
+    /// - Returns: by how many milliseconds the time of day has jumped since the last look, if it
+    ///   has.
+    mutating func look() -> Int64? {
+        let elapsed = read(CLOCK_MONOTONIC)
+        let ahead = read(CLOCK_REALTIME) - elapsed - offset
+        let step = ahead - lastAhead
+        lastAhead = ahead
+        let hasJumped = abs(step) > Self.least
+        if hasJumped { settledSince = elapsed }
+        if elapsed - settledSince >= Self.settling { self.ahead = ahead }
+        return hasJumped ? step : nil
+    }
+
+    /// The time of day as it is now.
+    static func timeOfDay() -> Timestamp { Timestamp(milliseconds: system(CLOCK_REALTIME)) }
+
+    static func system(_ clock: clockid_t) -> Int64 {
         var time = timespec()
         clock_gettime(clock, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000

@@ -30,12 +30,12 @@ package final class Embedded: Upstream {
     ///   - limits: what the values of the log may take.
     ///   - clock: what time it is.
     ///   - onWritable: called, on a thread of the upstream's own, when the file can't be written
-    ///     any more, and when it can be again.
+    ///     any more, with the reason, and with nil when it can be again.
     /// - Throws: `CacheError`, if the file can't be opened.
     package init(
         _ store: Store, bytes: Int = .max, limits: LogLimits = LogLimits(),
         clock: @escaping @Sendable () -> Timestamp = { Embedded.systemTime() },
-        onWritable: @escaping @Sendable (Bool) -> Void = { _ in }
+        onWritable: @escaping @Sendable (CacheError?) -> Void = { _ in }
     ) throws(CacheError) {
         let outlet = Outlet()
         self.outlet = outlet

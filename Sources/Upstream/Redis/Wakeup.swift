@@ -3,14 +3,14 @@ import Glibc
 /// Ends the waiting of a thread that is in `poll`, from any other thread. The descriptor lives as
 /// long as the object; being woken twice before one looks is being woken once.
 final class Wakeup: Sendable {
-    /// The ends of a pipe that never blocks: one to read, one to write.
+    /// The ends of a pipe that never blocks: one to read, one to write. Negative where the process
+    /// has no descriptor left: then whoever waits looks every so often.
     private let ends: (read: Int32, write: Int32)
 
     init() {
         var ends: [Int32] = [-1, -1]
-        let made = pipe(&ends)
-        precondition(made == 0, "the process has no descriptor left")
-        for end in ends {
+        _ = pipe(&ends)
+        for end in ends where end >= 0 {
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
         }
@@ -18,9 +18,11 @@ final class Wakeup: Sendable {
     }
 
     deinit {
-        close(ends.read)
-        close(ends.write)
+        for end in [ends.read, ends.write] where end >= 0 { close(end) }
     }
+
+    /// How often somebody looks who can't be woken.
+    private static let blindWait = Duration.milliseconds(10)
 
     func wake() {
         var byte: UInt8 = 0
@@ -45,13 +47,15 @@ final class Wakeup: Sendable {
             pollfd(fd: connection ?? -1, events: interest, revents: 0),
             pollfd(fd: wakeup?.ends.read ?? -1, events: Int16(POLLIN), revents: 0),
         ]
-        let left = moment - ContinuousClock.now
+        let isBlind = wakeup.map { $0.ends.read < 0 } ?? false
+        let wait = moment - ContinuousClock.now
+        let left = isBlind ? min(wait, blindWait) : wait
         let (seconds, attoseconds) = left.components
         // Rounded up, so that one who waits for a deadline wakes behind it.
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1
         _ = Glibc.poll(&watched, 2, left > .zero ? Int32(clamping: milliseconds) : 0)
-        let isWoken = watched[1].revents != 0
-        if isWoken { wakeup?.clear() }
+        let isWoken = isBlind || watched[1].revents != 0
+        if isWoken, !isBlind { wakeup?.clear() }
         let isReadable = watched[0].revents & ~Int16(POLLOUT) != 0
         return (isReadable, watched[0].revents & Int16(POLLOUT) != 0, isWoken)
     }

@@ -1,0 +1,69 @@
+import Crypto
+import WebSockets
+import Wire
+
+/// Who is answered by the internal listener, beside probes and metrics, which answer everybody. A
+/// page of another site could reach it through a name of its own (DNS rebinding), and beyond this
+/// machine whoever reads conversations must show the password.
+struct InternalRule: Sendable {
+    /// The operator's page, and what it asks for.
+    private static let guarded: Set = ["/", "/explain", "/events"]
+    private static let hostsMatter = guarded.union(["/books"])
+
+    private let hosts: Set<String>
+    private let isLoopback: Bool
+    private let password: Passwords?
+
+    init(_ listen: Configuration.Listen, _ credentials: Credentials) {
+        hosts = Set(listen.internalHosts.map { $0.lowercased() })
+        isLoopback = listen.internal.isLoopback
+        password = credentials.internalPassword
+    }
+
+    /// What the request is answered instead of what it asks for; nil if it may have that.
+    func refusal(_ path: String, _ headers: HTTPHeaders) -> HTTPResponse? {
+        guard Self.hostsMatter.contains(path) else { return nil }
+        guard accepts(host: headers["host"] ?? "") else {
+            return .error(
+                RequestError(
+                    .forbidden,
+                    "Host: only localhost, an address or one of listen.internal_hosts is accepted"))
+        }
+        guard Self.guarded.contains(path) else { return nil }
+        guard let password else {
+            return isLoopback ? nil : .error(RequestError(.notFound, "path: not found"))
+        }
+        guard Self.shows(password, headers["authorization"]) else {
+            var response = HTTPResponse.error(
+                RequestError(.unauthorized, "Authorization: Basic and the password is needed"))
+            response.headers.append(.init("WWW-Authenticate", #"Basic realm="gapless""#))
+            return response
+        }
+        return nil
+    }
+
+    private func accepts(host: String) -> Bool {
+        let host = host.lowercased()
+        var name = host[...]
+        if host.hasPrefix("[") {
+            // An IPv6 address, with or without a port.
+            guard let end = host.firstIndex(of: "]"), end > host.startIndex else { return false }
+            let rest = host[host.index(after: end)...]
+            return IPAddress.isLiteral(String(host[..<end].dropFirst()))
+                && (rest.isEmpty || rest.hasPrefix(":"))
+        }
+        if let colon = host.lastIndex(of: ":") { name = host[..<colon] }
+        return name.isEmpty || name == "localhost" || hosts.contains(host)
+            || hosts.contains(String(name)) || IPAddress.isLiteral(String(name))
+    }
+
+    /// A line of the file is a password for any user name, or a user name, a colon and a password.
+    private static func shows(_ password: Passwords, _ header: String?) -> Bool {
+        guard let header, header.utf8.count > 6, header.prefix(6).lowercased() == "basic ",
+            let pair = Base64URL.decode(basic: header.dropFirst(6).utf8.drop { $0 == 0x20 })
+        else { return false }
+        guard let colon = pair.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let isPassword = password.contains(pair[(colon + 1)...])
+        return password.contains(pair) || isPassword
+    }
+}

@@ -1,0 +1,38 @@
+/// A lack of descriptors as it is told: when it begins, every minute while it lasts, and when it is
+/// over. A value, looked at once a second.
+struct Shortage {
+    enum News: Equatable {
+        /// So many were refused since it was last told.
+        case began(Int), goesOn(Int)
+        case ended
+    }
+
+    /// How long nobody must have been refused for it to be over, and how often it is told.
+    static let minute = Duration.seconds(60)
+
+    private var refused = 0
+    private var told = 0
+    private var toldAt: ContinuousClock.Instant?
+    private var lastRefusal: ContinuousClock.Instant?
+
+    /// Whether somebody was refused in the last minute.
+    var lasts: Bool { lastRefusal != nil }
+
+    /// - Parameter refused: how many were refused since the start.
+    mutating func look(refused: Int, at now: ContinuousClock.Instant) -> News? {
+        if refused > self.refused {
+            self.refused = refused
+            lastRefusal = now
+        }
+        guard let lastRefusal else { return nil }
+        guard now - lastRefusal < Self.minute else {
+            (self.lastRefusal, toldAt, told) = (nil, nil, refused)
+            return .ended
+        }
+        if let toldAt, now - toldAt < Self.minute { return nil }
+        let count = refused - told
+        let isFirst = toldAt == nil
+        (told, toldAt) = (refused, now)
+        return isFirst ? .began(count) : .goesOn(count)
+    }
+}

@@ -1,0 +1,65 @@
+import Cache
+import SQLite
+import Upstream
+import WebSockets
+
+/// All that `serve` does before it serves, done without serving: what it would fail at.
+enum Preflight {
+    /// What is wrong, a sentence each; none if `serve` would start.
+    ///
+    /// A gateway that runs with this configuration has the file and the ports: that is no fault, or
+    /// no reload could be checked beside it.
+    static func problems(_ configuration: Configuration) -> [String] {
+        var problems: [String] = []
+        do throws(ConfigurationError) {
+            _ = try Credentials(configuration.auth, configuration.listen)
+        } catch {
+            problems.append(error.description)
+        }
+        if configuration.upstream.kind == .redis {
+            do {
+                _ = try RedisOptions(configuration, bytes: configuration.limits.reply)
+            } catch {
+                problems.append("upstream.redis.url: \(error)")
+            }
+        }
+        var isRunning = false
+        do throws(CacheError) {
+            isRunning = try Store.look(
+                Store.Options(
+                    path: configuration.cache.path, origin: configuration.upstream.kind.rawValue))
+        } catch {
+            problems.append("cache.path: \(error)")
+        }
+        for listener in Listener.all(of: configuration) {
+            switch ListenerCheck.check(listener) {
+            case .sound: break
+            case .taken(let problem): if !isRunning { problems.append(problem) }
+            case .broken(let problem): problems.append(problem)
+            }
+        }
+        return problems
+    }
+}
+
+extension Listener {
+    /// Where a gateway listens.
+    static func all(of configuration: Configuration) -> [Listener] {
+        let listen = configuration.listen
+        var tls: TLSFiles?
+        if let certificate = listen.tls.certificate, let key = listen.tls.key {
+            tls = TLSFiles(certificate: certificate, key: key)
+        }
+        // One file has one gateway; with an origin elsewhere the next one brings its own.
+        let isShared = configuration.upstream.kind != .embedded
+        return [
+            Listener(
+                name: "public", address: listen.public.host, port: UInt16(listen.public.port),
+                tls: tls, isShared: isShared, sparedDescriptors: 64),
+            Listener(
+                name: "internal", address: listen.internal.host,
+                port: UInt16(listen.internal.port), serves: .http, isShared: isShared,
+                countsRequests: false),
+        ]
+    }
+}

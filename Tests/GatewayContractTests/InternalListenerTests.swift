@@ -1,0 +1,98 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Who is answered by the internal listener: everybody who asks for health and metrics; nobody who
+/// came by a name that is not its own, where conversations can be read.
+@Suite struct InternalListenerTests {
+    @Suite(.gateway(["listen.internal_hosts": "ops.example.org,Other.example.org:9000"]))
+    struct Hosts {
+        static let hosts: [(host: String, isAccepted: Bool)] = [
+            ("localhost", true), ("LOCALHOST:9000", true), ("127.0.0.1", true),
+            ("127.0.0.1:9000", true), ("10.1.2.3:80", true), ("[::1]:9000", true), ("[::1]", true),
+            ("ops.example.org", true), ("OPS.example.org:9000", true),
+            ("other.example.org:9000", true), ("other.example.org", false),
+            ("evil.example", false), ("evil.example:9000", false),
+            ("127.0.0.1.evil.example", false), ("localhost.evil.example:9000", false),
+            ("[evil.example]", false), ("[::1]x", false), ("ops.example.org.evil.example", false),
+        ]
+
+        @Test(arguments: hosts.indices)
+        func whatShowsConversationsIsForItsOwnNames(row: Int) throws {
+            let (host, isAccepted) = Self.hosts[row]
+            let http = try LiveGateway.get().operations()
+            let answer = try http.send("GET", "/books", headers: ["Host": host])
+            #expect(answer.status == (isAccepted ? 200 : 403), "\(host)")
+            if !isAccepted {
+                #expect(answer.json["error"]["code"] == "forbidden")
+                #expect(answer.json["error"]["message"].string?.hasPrefix("Host: ") == true)
+            }
+        }
+
+        @Test func aRequestWithoutAHostIsAnswered() throws {
+            let bytes = try HTTPConnection.raw(
+                port: LiveGateway.get().internalPort, Array("GET /books HTTP/1.0\r\n\r\n".utf8),
+                deadline: .standard)
+            #expect(bytes.starts(with: Array("HTTP/1.1 200 ".utf8)))
+        }
+
+        @Test(arguments: ["/", "/explain", "/events"])
+        func whatIsTheOperatorsIsForItsOwnNames(path: String) throws {
+            let http = try LiveGateway.get().operations()
+            #expect(try http.send("GET", path, headers: ["Host": "evil.example"]).status == 403)
+        }
+
+        @Test(arguments: [
+            "/health", "/healthz", "/health/live", "/livez", "/health/ready", "/readyz", "/metrics",
+        ])
+        func healthAndMetricsAnswerAnyHost(path: String) throws {
+            let http = try LiveGateway.get().operations()
+            #expect(try http.send("GET", path, headers: ["Host": "evil.example"]).status == 200)
+        }
+    }
+
+    /// A gateway whose internal listener others can reach.
+    private func gateway(password: String?) throws -> GatewayProcess {
+        let gateway = try GatewayProcess(starts: false)
+        gateway.settings["listen.internal"] = "0.0.0.0:\(gateway.internalPort)"
+        if let password {
+            let file = gateway.directory.appendingPathComponent("password")
+            try Data(password.utf8).write(to: file)
+            gateway.settings["listen.internal_password_file"] = file.path
+        }
+        try gateway.start()
+        return gateway
+    }
+
+    @Test func beyondLoopbackTheOperatorsPageIsNotThereWithoutAPassword() throws {
+        let gateway = try gateway(password: nil)
+        for path in ["/", "/explain", "/events"] {
+            #expect(try gateway.health(path).status == 404, "\(path)")
+        }
+        #expect(try gateway.health("/books").status == 200)
+        #expect(try gateway.health().status == 200)
+    }
+
+    @Test func withAPasswordFileTheOperatorsPageAsksForIt() throws {
+        let gateway = try gateway(password: "an-operators-password\nmary:short\n")
+        let http = HTTPConnection(port: gateway.internalPort)
+        func status(_ path: String, _ pair: String?) throws -> Int {
+            let text = pair.map { Data($0.utf8).base64EncodedString() }
+            let headers = text.map { ["Authorization": "Basic \($0)"] } ?? [:]
+            return try http.send("GET", path, headers: headers).status
+        }
+        for path in ["/", "/explain", "/events"] {
+            let asked = try http.send("GET", path)
+            #expect(asked.status == 401, "\(path)")
+            #expect(asked.headers["www-authenticate"]?.hasPrefix("Basic ") == true)
+            for wrong in ["ops:wrong", "ops:", ":", "ops", "john:short"] {
+                #expect(try status(path, wrong) == 401, "\(path)")
+            }
+            for right in ["ops:an-operators-password", "mary:short"] {
+                #expect(try status(path, right) != 401, "\(path)")
+            }
+        }
+        #expect(try status("/books", nil) == 200 && status("/health", nil) == 200)
+        #expect(!gateway.log.contains("an-operators-password"))
+    }
+}
