@@ -137,7 +137,10 @@ let package = Package(
         tests("ConfigurationTests", ["Gateway", "Crypto", "Chat", "JSON", "TestSupport"]),
         tests(
             "OperationsTests",
-            ["Gateway", "Cache", "Engine", "Ports", "Wire", "Chat", "TestSupport", "gapless"]),
+            [
+                "Gateway", "Cache", "Engine", "Ports", "WebSockets", "Wire", "Chat", "TestSupport",
+                "gapless",
+            ]),
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("WireTests", ["Wire", "Chat", "JSON", "TestSupport"]),
         tests("ChatTests", ["Chat", "JSON", "TestSupport"]),

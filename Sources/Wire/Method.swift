@@ -1,5 +1,5 @@
 /// The methods of `protocol.md` 3, by the names that they have in a frame.
-enum Method: String, CaseIterable {
+package enum Method: String, Sendable, CaseIterable {
     case connect, refresh
     case subscribeMessages, unsubscribeMessages
     case subscribeConversations, unsubscribeConversations

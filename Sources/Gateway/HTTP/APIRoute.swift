@@ -27,7 +27,7 @@ package enum APIRoute: String, Sendable, CaseIterable {
     private func matches(_ pieces: [String]) -> Bool {
         let own = rawValue.dropFirst().split(separator: "/")
         return own.count == pieces.count
-            && zip(own, pieces).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
+            && zip(own, pieces).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
     }
 
     /// What a body may take that is not read, or that says next to nothing.
