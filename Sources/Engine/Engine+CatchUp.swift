@@ -52,8 +52,8 @@ extension Engine {
 
     /// The log keeps no mark of where the stream stands, which is no reason for another epoch. If
     /// it has the newest change that values were taken from, it is the one that the stream knows,
-    /// and what changed since is read without a mark. Otherwise nobody can tell whether what is held
-    /// is of this log or of a master's that failed: the stream begins anew.
+    /// and what changed since is read without a mark. Otherwise nobody can tell whether what is
+    /// held is of this log or of a master's that failed: the stream begins anew.
     private func passMarks(_ stream: Stream, at head: Head) {
         guard let state = stream.state, let mirror = stream.mirror, head.rev >= state.head.rev
         else { return }
