@@ -64,11 +64,20 @@ let package = Package(
         core(
             "Upstream",
             ["Cache", "SQLite", "Crypto", "Rules", "Ports", "Wire", "Chat", "JSON", "CHiredis"]),
+        core("Configuration", ["Upstream", "Crypto", "Rules"]),
         core(
             "Gateway",
             [
-                "Upstream", "Cache", "SQLite", "WebSockets", "Crypto", "Engine", "Rules", "Ports",
-                "Wire", "Chat", "JSON", "Bench", "CCurl",
+                "Configuration", "Upstream", "Cache", "SQLite", "WebSockets", "Crypto", "Engine",
+                "Rules", "Ports", "Wire", "Chat", "JSON",
+            ]),
+
+        // MARK: the command line: what somebody types, above what it starts
+        core(
+            "Commands",
+            [
+                "Gateway", "Configuration", "Upstream", "Cache", "SQLite", "Crypto", "Wire", "Chat",
+                "JSON", "Bench", "CCurl",
             ]),
 
         // MARK: the client library
@@ -80,7 +89,7 @@ let package = Package(
             name: "gapless-example", dependencies: ["ChatClient"], swiftSettings: house),
 
         // MARK: the program
-        .executableTarget(name: "gapless", dependencies: ["Gateway"], swiftSettings: house),
+        .executableTarget(name: "gapless", dependencies: ["Commands"], swiftSettings: house),
 
         // MARK: the load generator, alone and as the command `bench`; it shares no code with what
         // it measures but the reading of JSON
@@ -107,15 +116,15 @@ let package = Package(
         // The program with a `malloc` that counts.
         .target(name: "Counting", path: "Tests/Counting"),
         .executableTarget(
-            name: "gapless-counted", dependencies: ["Gateway", "Counting"], path: "Tests/Counted",
+            name: "gapless-counted", dependencies: ["Commands", "Counting"], path: "Tests/Counted",
             swiftSettings: house),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
         // What must hold for every input from outside, for libFuzzer and for `FuzzTests`.
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Gateway", "Upstream", "WebSockets", "Crypto", "Engine", "Rules", "Ports", "Wire",
-                "Chat",
+                "Commands", "Gateway", "Configuration", "Upstream", "WebSockets", "Crypto",
+                "Engine", "Rules", "Ports", "Wire", "Chat",
                 "JSON",
             ],
             path: "Tests/FuzzTargets", swiftSettings: house),
@@ -134,12 +143,14 @@ let package = Package(
         tests("FaultTests", ["TestSupport", "gapless", "CSQLite"]),
         tests("WebSocketsTests", ["WebSockets"]),
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
-        tests("ConfigurationTests", ["Gateway", "Crypto", "Chat", "JSON", "TestSupport"]),
+        tests(
+            "ConfigurationTests",
+            ["Commands", "Gateway", "Configuration", "Crypto", "Chat", "JSON", "TestSupport"]),
         tests(
             "OperationsTests",
             [
-                "Gateway", "Cache", "Engine", "Ports", "WebSockets", "Wire", "Chat", "TestSupport",
-                "gapless",
+                "Gateway", "Configuration", "Cache", "Engine", "Ports", "WebSockets", "Wire",
+                "Chat", "TestSupport", "gapless",
             ]),
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("WireTests", ["Wire", "Chat", "JSON", "TestSupport"]),

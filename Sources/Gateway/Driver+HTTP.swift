@@ -1,5 +1,6 @@
 import Cache
 import Chat
+import Configuration
 import Crypto
 import Engine
 import JSON

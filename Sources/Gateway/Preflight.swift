@@ -1,15 +1,16 @@
 import Cache
+import Configuration
 import SQLite
 import Upstream
 import WebSockets
 
 /// All that `serve` does before it serves, done without serving: what it would fail at.
-enum Preflight {
+package enum Preflight {
     /// What is wrong, a sentence each; none if `serve` would start.
     ///
     /// A gateway that runs with this configuration has the file and the ports: that is no fault, or
     /// no reload could be checked beside it.
-    static func problems(_ configuration: Configuration) -> [String] {
+    package static func problems(_ configuration: Configuration) -> [String] {
         var problems: [String] = []
         do throws(ConfigurationError) {
             _ = try Credentials(configuration.auth, configuration.listen)

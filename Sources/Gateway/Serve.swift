@@ -1,4 +1,5 @@
 import Cache
+import Configuration
 import Crypto
 import Engine
 import Glibc

@@ -1,4 +1,4 @@
-@testable import Gateway
+@testable import Configuration
 import Testing
 
 /// What is wrong with a configuration is said in full.

@@ -1,5 +1,5 @@
 import Crypto
-@testable import Gateway
+@testable import Configuration
 import Testing
 
 /// Where a value comes from, and that each key is reachable from everywhere.

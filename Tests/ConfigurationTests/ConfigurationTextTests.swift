@@ -1,4 +1,4 @@
-@testable import Gateway
+@testable import Configuration
 import Testing
 
 /// What is derived from the declarations of the keys: texts, and the rules of a reload.

@@ -1,5 +1,7 @@
 import Chat
 import Crypto
+@testable import Commands
+@testable import Configuration
 @testable import Gateway
 import Testing
 

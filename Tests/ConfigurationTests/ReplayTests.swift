@@ -1,4 +1,4 @@
-@testable import Gateway
+@testable import Commands
 import JSON
 import Testing
 

@@ -1,5 +1,6 @@
 import Chat
-import Gateway
+import Commands
+import Configuration
 import Synchronization
 
 /// A console whose output is kept and whose clock moves only when somebody sleeps.

@@ -1,4 +1,4 @@
-@testable import Gateway
+@testable import Configuration
 import Testing
 import TestSupport
 

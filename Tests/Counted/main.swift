@@ -1,5 +1,5 @@
+import Commands
 import Counting
-import Gateway
 import Glibc
 
 /// The program as it is, but for `malloc`, which counts: how often is for who started it to read.

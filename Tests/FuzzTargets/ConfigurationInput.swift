@@ -1,4 +1,4 @@
-import Gateway
+import Configuration
 
 /// What an operator writes: a configuration file, and lines `NAME=VALUE` as an environment; each
 /// line is also read as a size, a duration and an address.

@@ -1,3 +1,4 @@
+import Commands
 import Gateway
 import JSON
 import Rules

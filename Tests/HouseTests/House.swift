@@ -13,7 +13,9 @@ enum House {
         ["Crypto", "Simulation", "SQLite", "WebSockets"],
         ["Cache"],
         ["CacheBench", "Upstream"],
-        ["ChatClient", "Gateway"],
+        ["ChatClient", "Configuration"],
+        ["Gateway"],
+        ["Commands"],
         ["gapless", "gapless-bench", "gapless-example", "gapless-limit", "gapless-plain"],
     ]
 
@@ -30,7 +32,7 @@ enum House {
 
     /// The one target that may import a C module.
     static let doors = [
-        "CCrypto": "Crypto", "CCurl": "Gateway", "CHiredis": "Upstream",
+        "CCrypto": "Crypto", "CCurl": "Commands", "CHiredis": "Upstream",
         "CLinux": "Bench", "CSQLite": "SQLite", "CWebSockets": "WebSockets",
         "Recorder": "CacheBench",
     ]
@@ -50,7 +52,7 @@ enum House {
         "Sources/Crypto/TLSSession.swift",
         // libcurl, for the replay; a line to a descriptor; the address of the service manager; the
         // names in a directory.
-        "Sources/Gateway/Commands/Replay/HTTPClient.swift",
+        "Sources/Commands/Replay/HTTPClient.swift",
         "Sources/Gateway/Operations/Log.swift",
         "Sources/Gateway/Operations/Supervisor.swift",
         "Sources/Gateway/Page.swift",

@@ -35,7 +35,7 @@ import Testing
             good: "import Glibc\nimport Synchronization\n"),
         Sample(
             testDescription: "a second door to a C library", rule: ImportRules.check,
-            path: "Sources/Gateway/A.swift", bad: "import CSQLite\n", good: "import CCurl\n"),
+            path: "Sources/Commands/A.swift", bad: "import CSQLite\n", good: "import CCurl\n"),
         Sample(
             testDescription: "a target that is not in the table", rule: ImportRules.check,
             path: "Sources/Attic/A.swift", bad: "", good: ""),

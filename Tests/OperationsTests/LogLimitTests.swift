@@ -1,3 +1,4 @@
+@testable import Configuration
 @testable import Gateway
 import Testing
 

@@ -1,3 +1,4 @@
+import Configuration
 import WebSockets
 
 /// Requests of both listeners, and the files that come in.

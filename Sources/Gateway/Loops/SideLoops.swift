@@ -1,3 +1,4 @@
+import Configuration
 import Engine
 import Glibc
 import Ports

@@ -1,4 +1,5 @@
 import Chat
+import Configuration
 import Glibc
 import JSON
 

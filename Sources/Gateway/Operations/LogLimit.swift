@@ -1,3 +1,4 @@
+import Configuration
 import Synchronization
 
 /// Which lines are written: those of the levels that are asked for, and of one event that happens

@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 
 /// What the kernel says of this process.

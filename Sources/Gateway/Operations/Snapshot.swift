@@ -1,4 +1,5 @@
 import Chat
+import Configuration
 import Engine
 import Upstream
 import Wire

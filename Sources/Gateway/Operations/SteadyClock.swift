@@ -1,4 +1,5 @@
 import Chat
+import Configuration
 import Glibc
 
 /// What order goes by: timers, deadlines and rests. It begins at the time of day of the start and

@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 
 /// The service manager that started the process and wants to hear from it: systemd with

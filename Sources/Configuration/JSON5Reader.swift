@@ -3,7 +3,7 @@
 /// is given twice; of JSON5 it leaves out only what no key takes (`Infinity`, names that are not
 /// ASCII). A value, used once; a file is at most 1 MiB and objects nest at most 8 deep.
 package struct JSON5Reader {
-    static let largestFile = 1 << 20
+    package static let largestFile = 1 << 20
     private static let deepest = 8
 
     /// A text that is not JSON5.

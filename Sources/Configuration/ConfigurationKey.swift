@@ -16,7 +16,7 @@ package struct ConfigurationKey: Sendable {
     /// The key's value as JSON5.
     package let literal: @Sendable (Configuration) -> String
     /// The key's value where it is one number: bytes, milliseconds or how many.
-    let number: @Sendable (Configuration) -> Int?
+    package let number: @Sendable (Configuration) -> Int?
     /// Whether two configurations agree on it.
     package let agrees: @Sendable (Configuration, Configuration) -> Bool
     /// Gives the second configuration the first one's value.
@@ -50,7 +50,7 @@ package struct ConfigurationKey: Sendable {
     }
 
     /// The prefix of each environment variable that is ours.
-    static let environmentPrefix = "GAPLESS_"
+    package static let environmentPrefix = "GAPLESS_"
 
     /// `GAPLESS_LIMITS_CONNECTIONS`.
     package var environmentName: String {
@@ -59,9 +59,9 @@ package struct ConfigurationKey: Sendable {
     }
 
     /// The section that the key is in: `limits`.
-    var section: String { String(name[..<(name.lastIndex(of: ".") ?? name.startIndex)]) }
+    package var section: String { String(name[..<(name.lastIndex(of: ".") ?? name.startIndex)]) }
     /// The name inside its section: `connections`.
-    var shortName: Substring { name[section.endIndex...].dropFirst() }
+    package var shortName: Substring { name[section.endIndex...].dropFirst() }
 
     /// All keys by name.
     package static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

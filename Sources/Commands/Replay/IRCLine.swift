@@ -1,3 +1,5 @@
+import Configuration
+
 /// One line of an IRC log, told apart by its form; what it means in the log is the reader's.
 /// The time of day is optional and may have seconds; between it and the rest stand any spaces.
 enum IRCLine: Equatable {

@@ -1,3 +1,5 @@
+import Configuration
+import Gateway
 import JSON
 
 /// Plays transcripts into conversations through the server API, in order and at a rate. Whatever

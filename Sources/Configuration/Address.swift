@@ -42,6 +42,6 @@ package struct Address: Sendable, Hashable, CustomStringConvertible {
 
 extension Character {
     /// Whether it is one of `0`…`9`. (`isNumber` also takes the digits of other scripts.)
-    var isASCIIDigit: Bool { isASCII && isNumber }
-    var isASCIIAlphanumeric: Bool { isASCII && (isNumber || isLetter) }
+    package var isASCIIDigit: Bool { isASCII && isNumber }
+    package var isASCIIAlphanumeric: Bool { isASCII && (isNumber || isLetter) }
 }

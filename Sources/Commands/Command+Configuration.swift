@@ -1,3 +1,5 @@
+import Configuration
+import Gateway
 import Glibc
 
 /// The commands about the configuration: `genconfig`, `checkconfig`, `configdoc`.

@@ -1,3 +1,6 @@
+import Configuration
+import Gateway
+
 /// The command line of `gapless`: finds the command, gives it its arguments, and turns what comes
 /// of it into an exit code: 0 done, 1 failed, 2 misused.
 package enum Program {

@@ -1,3 +1,6 @@
+import Configuration
+import Gateway
+
 /// `serve` and what all commands share that read a configuration.
 extension Command {
     static let serve = Command(

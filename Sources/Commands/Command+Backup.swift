@@ -1,4 +1,5 @@
 import Cache
+import Configuration
 import SQLite
 
 /// `backup`: a copy of the embedded origin's log, while it is served from.

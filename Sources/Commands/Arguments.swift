@@ -1,3 +1,5 @@
+import Configuration
+
 /// What stands behind a command's name, sorted into its options and the rest.
 package struct Arguments: Sendable {
     private var values: [String: [String]] = [:]

@@ -1,8 +1,10 @@
 /// Finds the word that somebody most likely meant.
-enum ClosestMatch {
+package enum ClosestMatch {
     /// The one of `candidates` that is nearest to `word`, or nil if none is near: at most a third
     /// of the word may differ. A key without its section is near, and so is one that is cut short.
-    static func of(_ word: String, in candidates: some Sequence<String>) -> String? {
+    package static func of(
+        _ word: String, in candidates: some Sequence<String>
+    ) -> String? {
         let limit = max(1, word.count / 3)
         var best: (word: String, distance: Int)?
         for candidate in candidates {
@@ -18,14 +20,16 @@ enum ClosestMatch {
     }
 
     /// ` (did you mean …?)`, or nothing.
-    static func hint(for word: String, in candidates: some Sequence<String>) -> String {
+    package static func hint(
+        for word: String, in candidates: some Sequence<String>
+    ) -> String {
         of(word, in: candidates).map { " (did you mean \($0)?)" } ?? ""
     }
 
     /// How many letters must be changed, added, left out or swapped with their neighbour to make
     /// `a` into `b` (optimal string alignment), without regard to case.
     /// - Complexity: O(length of `a` × length of `b`)
-    static func distance(_ a: String, _ b: String) -> Int {
+    package static func distance(_ a: String, _ b: String) -> Int {
         let a = Array(a.lowercased())
         let b = Array(b.lowercased())
         var earlier: [Int] = []

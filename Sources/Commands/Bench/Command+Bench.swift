@@ -1,4 +1,5 @@
 import Bench
+import Configuration
 
 /// `bench`: drills for a running gateway, which judge themselves.
 extension Command {

@@ -1,3 +1,4 @@
+import Configuration
 import Wire
 
 /// `replay`: the door from logs to conversations.

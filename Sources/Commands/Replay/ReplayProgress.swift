@@ -1,3 +1,5 @@
+import Configuration
+
 /// Says on standard error how far a replay is: on a terminal one line that is written over,
 /// otherwise a line a second. Lives on the command's thread.
 final class ReplayProgress {

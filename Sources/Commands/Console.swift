@@ -1,4 +1,5 @@
 import Chat
+import Configuration
 import Glibc
 
 /// What a command sees of the process around it: its environment, its streams and the clocks.

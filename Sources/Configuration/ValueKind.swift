@@ -158,7 +158,7 @@ where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
 }
 
 /// A JSON string.
-func quoted(_ text: String) -> String {
+package func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
         switch scalar {
