@@ -29,7 +29,7 @@ extension Engine {
             switch result {
             case .failure(let error): fail(call, error)
             case .success(.ids(let ids)): concludeBoundaries(call, ids, askedAt: head)
-            case .success: preconditionFailure("the store answered ids with something else")
+            case .success: fail(call, .misled)
             }
         case .reload(let stream, let beginning):
             reloaded(stream, beginning, result)
@@ -78,7 +78,8 @@ extension Engine {
             takeEarly(stream)
             for call in waiting { perform(call) }
         case .success:
-            preconditionFailure("the store answered a load with something else")
+            streams[conversation.id] = nil
+            for call in waiting { fail(call, .misled) }
         case .failure(let error):
             if stream.early.contains(where: \.isBeginning) {
                 // It was created after the store was read.
@@ -188,19 +189,19 @@ extension Request {
 
     /// Whether the answer shows conversations as they are in the list of those who take part.
     var showsConversations: Bool {
-        switch self {
+        switch row.method {
         case .subscribeConversations, .fetchConversations, .fetchConversation: true
-        default: false
+        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages,
+            .unsubscribeConversations, .fetchMessages, .fetchParticipants, .findBoundaries,
+            .sendMessage, .editMessage, .deleteMessage, .createConversation, .updateConversation,
+            .deleteConversation, .leaveConversation, .addParticipants, .removeParticipants,
+            .addAdmins, .removeAdmins, .markRead, .typing:
+            false
         }
     }
 
     /// Whether the method answers in two phases: `protocol.md` 3, ②.
-    var isTwoPhase: Bool {
-        switch self {
-        case .fetchConversations, .fetchConversation, .fetchMessages, .fetchParticipants: true
-        default: false
-        }
-    }
+    var isTwoPhase: Bool { row.kind == .twoPhaseRead }
 }
 
 extension Outcome {

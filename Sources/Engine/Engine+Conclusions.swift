@@ -26,7 +26,7 @@ extension Engine {
             guard case .fetchParticipants(_, let range) = call.request else { return }
             reply(call, rows: list.participants.count) { $0.participants(list, range) }
         case .ids, .loaded, .page, .catchUp, .place, .confirmation:
-            preconditionFailure("an answer that depends on the stream came without it")
+            fail(call, .misled)
         }
     }
 
@@ -118,7 +118,7 @@ extension Engine {
                 $0.page(page, standing, reachesBelow: reachesBelow)
             }
         default:
-            preconditionFailure("the store's answer does not belong to the request")
+            fail(call, .misled)
         }
     }
 
@@ -204,4 +204,10 @@ extension Engine {
         push(session, ServerFrame.error(id: call.id, error))
         release(session, call)
     }
+}
+
+extension RequestError {
+    /// A question was answered with something else: a fault of this program, which costs the one
+    /// request and not the process.
+    static let misled = RequestError(.internal, "the answer does not belong to the request")
 }

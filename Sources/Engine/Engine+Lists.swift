@@ -229,8 +229,12 @@ extension Engine {
             ask(.call(call), .conversation(conversation, reader: user), 0)
         case .fetchParticipants(let conversation, let range):
             ask(.call(call), .participants(conversation: conversation, range), 0)
-        default:
-            preconditionFailure("a request that the cache answers went to the origin")
+        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages,
+            .unsubscribeConversations, .fetchMessages, .findBoundaries, .sendMessage, .editMessage,
+            .deleteMessage, .createConversation, .updateConversation, .deleteConversation,
+            .leaveConversation, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins,
+            .markRead, .typing:
+            answer(call, .failure(.misled))
         }
     }
 
@@ -256,7 +260,7 @@ extension Engine {
         case (.success(.participants(let list)), _):
             conclude(call, .participants(list))
         case (.success, _):
-            preconditionFailure("the upstream answered a question with something else")
+            fail(call, .misled)
         }
     }
 }

@@ -59,7 +59,9 @@ extension Engine {
             guard admit(call, conversation) != nil else { return }
             act(.publish(.typing(conversation: conversation, user: user, state, at: now)))
             reply(call) { $0.emptyObject() }
-        default:
+        case .sendMessage, .editMessage, .deleteMessage, .createConversation, .updateConversation,
+            .addParticipants, .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation,
+            .leaveConversation, .markRead:
             write(call, by: user)
         }
     }
@@ -279,8 +281,11 @@ extension Engine {
             return .leave(conversation)
         case .markRead(let conversation, let seq):
             return .markRead(conversation: conversation, seq: seq)
-        default:
-            preconditionFailure("a request that writes nothing came to be written")
+        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages, .subscribeConversations,
+            .unsubscribeConversations, .fetchConversations, .fetchConversation, .fetchMessages,
+            .fetchParticipants, .findBoundaries, .typing:
+            fail(call, .misled)
+            return nil
         }
     }
 }

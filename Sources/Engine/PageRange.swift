@@ -78,23 +78,9 @@ extension Page {
 }
 
 extension Request {
-    /// How many messages are asked for.
-    var limit: Int {
-        switch self {
-        case .subscribeMessages(_, _, let limit): limit
-        case .fetchMessages(_, let page): page.limit
-        default: 0
-        }
-    }
+    /// How many messages or conversations are asked for.
+    var limit: Int { row.limit }
 
     /// The conversation whose messages or record a write changes.
-    var written: String? {
-        switch self {
-        case .sendMessage(let id, _), .editMessage(let id, _, _), .deleteMessage(let id, _, _),
-            .updateConversation(let id, _), .addParticipants(let id, _),
-            .removeParticipants(let id, _), .addAdmins(let id, _), .removeAdmins(let id, _):
-            id
-        default: nil
-        }
-    }
+    var written: String? { row.kind == .write ? row.conversation : nil }
 }

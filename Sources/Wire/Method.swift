@@ -10,5 +10,5 @@ package enum Method: String, Sendable, CaseIterable {
     case markRead, typing
 
     /// All names, for the error that a name is none of them.
-    static let accepted = allCases.map(\.rawValue).joined(separator: ", ")
+    package static let accepted = allCases.map(\.rawValue).joined(separator: ", ")
 }

@@ -10,6 +10,7 @@ extension Request {
     /// How many users one call may name.
     static let users = 1...1000
 
+    // House: one table, one case a method; a method without its row is no program.
     static func decode(_ method: Method, _ params: Fields) throws(RequestError) -> Request {
         switch method {
         case .connect:
@@ -31,75 +32,60 @@ extension Request {
                 id: try params.id("id"),
                 try ConversationFields.decode(params, for: .creation),
                 distinct: try params.flag("distinct") ?? false)
-        default:
-            return try decode(method, params, in: params.requiredID("conversation"))
-        }
-    }
-
-    /// The methods that are about one conversation.
-    private static func decode(
-        _ method: Method, _ params: Fields, in conversation: String
-    ) throws(RequestError) -> Request {
-        switch method {
         case .subscribeMessages:
             return .subscribeMessages(
-                conversation: conversation, have: try params.have(), limit: try params.limit())
+                conversation: try params.conversation(), have: try params.have(),
+                limit: try params.limit())
         case .unsubscribeMessages:
-            return .unsubscribeMessages(conversation: conversation)
+            return .unsubscribeMessages(conversation: try params.conversation())
         case .fetchConversation:
-            return .fetchConversation(conversation)
+            return .fetchConversation(try params.conversation())
         case .fetchMessages:
-            return .fetchMessages(conversation: conversation, try params.page())
+            return .fetchMessages(conversation: try params.conversation(), try params.page())
         case .fetchParticipants:
-            return .fetchParticipants(conversation: conversation, try params.participants())
+            return .fetchParticipants(
+                conversation: try params.conversation(), try params.participants())
         case .findBoundaries:
-            return .findBoundaries(conversation: conversation, have: try params.have())
+            return .findBoundaries(conversation: try params.conversation(), have: try params.have())
         case .markRead:
             return .markRead(
-                conversation: conversation,
+                conversation: try params.conversation(),
                 seq: try params.requiredInteger("seq", in: 0...Fields.largest))
         case .typing:
+            let conversation = try params.conversation()
             guard let state = try params.word("state", as: TypingState.self) else {
                 throw params.missing("state", accepted: "begin, pause, finished")
             }
             return .typing(conversation: conversation, state)
-        default:
-            return try decode(write: method, params, in: conversation)
-        }
-    }
-
-    /// The methods that change one conversation.
-    private static func decode(
-        write method: Method, _ params: Fields, in conversation: String
-    ) throws(RequestError) -> Request {
-        switch method {
         case .sendMessage:
-            return .sendMessage(conversation: conversation, try MessageContent.decode(params))
+            return .sendMessage(
+                conversation: try params.conversation(), try MessageContent.decode(params))
         case .editMessage:
             return .editMessage(
-                conversation: conversation, id: try params.requiredID("id"),
+                conversation: try params.conversation(), id: try params.requiredID("id"),
                 try MessageEdit.decode(params))
         case .deleteMessage:
             return .deleteMessage(
-                conversation: conversation, id: try params.requiredID("id"),
+                conversation: try params.conversation(), id: try params.requiredID("id"),
                 ifRev: try params.ifRev())
         case .updateConversation:
             return .updateConversation(
-                conversation: conversation, try ConversationFields.decode(params, for: .update))
+                conversation: try params.conversation(),
+                try ConversationFields.decode(params, for: .update))
         case .addParticipants:
-            return .addParticipants(conversation: conversation, users: try params.users())
+            return .addParticipants(
+                conversation: try params.conversation(), users: try params.users())
         case .removeParticipants:
-            return .removeParticipants(conversation: conversation, users: try params.users())
+            return .removeParticipants(
+                conversation: try params.conversation(), users: try params.users())
         case .addAdmins:
-            return .addAdmins(conversation: conversation, users: try params.users())
+            return .addAdmins(conversation: try params.conversation(), users: try params.users())
         case .removeAdmins:
-            return .removeAdmins(conversation: conversation, users: try params.users())
+            return .removeAdmins(conversation: try params.conversation(), users: try params.users())
         case .deleteConversation:
-            return .deleteConversation(conversation)
+            return .deleteConversation(try params.conversation())
         case .leaveConversation:
-            return .leaveConversation(conversation)
-        default:
-            preconditionFailure("a method has no place in the table of params")
+            return .leaveConversation(try params.conversation())
         }
     }
 }
@@ -107,6 +93,10 @@ extension Request {
 extension Fields {
     func limit() throws(RequestError) -> Int {
         try integer("limit", in: Request.limits) ?? Request.defaultLimit
+    }
+
+    fileprivate func conversation() throws(RequestError) -> String {
+        try requiredID("conversation")
     }
 
     fileprivate func users() throws(RequestError) -> [String] {

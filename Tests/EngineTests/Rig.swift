@@ -201,6 +201,20 @@ final class Rig {
         turn()
     }
 
+    /// Answers the reads that were held with this, whatever they asked.
+    func answerReads(with answer: Result<Answer, RequestError>) {
+        let due = reads
+        reads = []
+        for read in due { engine.answered(read.token, answer, at: now) }
+        turn()
+    }
+
+    /// The conversation as the store has it.
+    func loaded(_ conversation: String) -> Result<Answer, RequestError> {
+        let moment = origin.commit
+        return origin.answer(.load(conversation: conversation), atCommit: moment, told: moment)
+    }
+
     /// Looks the held reads up now and answers them when the closure has run.
     func answerReads(after body: () -> Void) {
         let answers = reads.map {

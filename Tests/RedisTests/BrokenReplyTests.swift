@@ -65,4 +65,46 @@ import Wire
         #expect(event(.emptyObject)?.count == 1)
         #expect(event(RawJSON(unchecked: Array(text.utf8))) == nil)
     }
+
+    /// Who listens goes on listening, whatever the server says.
+    @Test func whatIsNoEventIsNothing() {
+        func text(_ text: String) -> RedisReply { .text(Array(text.utf8)) }
+        for word in ["message", "smessage", "subscribe", "sunsubscribe", "else"] {
+            #expect(RedisPush(text(word)) == .nothing)
+            #expect(RedisPush(.array([text(word)])) == .nothing)
+            #expect(RedisPush(.array([text(word), .none])) == .nothing)
+        }
+        #expect(RedisPush(.array([text("message"), text("c")])) == .nothing)
+        #expect(RedisPush(.array([])) == .nothing && RedisPush(.integer(7)) == .nothing)
+        #expect(
+            RedisPush(.array([text("message"), text("c"), text("e")]))
+                == .event(channel: [0x63], [0x65]))
+        #expect(
+            RedisPush(.array([text("subscribe"), text("c"), .integer(1)]))
+                == .acknowledged(channel: [0x63], isWanted: true))
+        #expect(RedisPush(text("PONG")) == .pong)
+    }
+
+    /// The numbers of a log are computed with.
+    @Test(arguments: [Int.min, -1, 1 << 53, Int.max]) func aNumberOfALogIsOne(_ number: Int) {
+        func text(_ text: String) -> RedisReply { .text(Array(text.utf8)) }
+        for at in 1...4 where at != 3 {
+            var parts = [text("e"), .integer(2), .integer(2), text("m"), .integer(1)]
+            #expect(Head(.array(parts)) != nil)
+            parts[at] = .integer(number)
+            #expect(Head(.array(parts)) == nil)
+            parts[at] = text(String(number))
+            #expect(Head(.array(parts)) == nil)
+        }
+        func slot(_ rev: Int) -> [UInt8] { Array("\(rev)\t1\t\t0\tm1\tann\t{}".utf8) }
+        #expect(RedisSlot(slot(7)) != nil && RedisSlot(slot(number)) == nil)
+        func events(_ floor: Int, _ newest: Int, _ seq: Int, _ rev: Int) -> [FeedEvent]? {
+            let numbers = ["messages", "e", "\(floor)", "\(newest)", "i", "\(seq)", "m"]
+            let packed = RedisEvent.pack(numbers.map { Array($0.utf8) } + [slot(rev)])
+            return RedisEvent.decode(packed, of: .conversation("c".id))
+        }
+        #expect(events(1, 2, 2, 2)?.count == 1)
+        #expect(events(number, 2, 2, 2) == nil && events(1, number, 2, 2) == nil)
+        #expect(events(1, 2, number, 2) == nil && events(1, 2, 2, number) == nil)
+    }
 }

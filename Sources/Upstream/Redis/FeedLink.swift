@@ -324,28 +324,24 @@ final class FeedLink: @unchecked Sendable {
                 try refused(reply, code, address)
                 continue
             }
-            let parts = reply.elements
-            let word = (parts.first ?? reply).string
-            switch word {
-            case "message", "smessage":
-                guard let channel = parts[1].bytes, let event = parts[2].bytes,
-                    let topic = keys.topic(ofChannel: channel), subscriptions.isWanted(topic)
+            switch RedisPush(reply) {
+            case .event(let channel, let event):
+                guard let topic = keys.topic(ofChannel: channel), subscriptions.isWanted(topic)
                 else { continue }
                 if topic == .disconnects { watch.heard(event) }
                 outputs += events(event, of: topic)
-            case "subscribe", "ssubscribe", "unsubscribe", "sunsubscribe":
-                guard let topic = parts[1].bytes.flatMap(keys.topic(ofChannel:)) else { continue }
-                let isWanted = word == "subscribe" || word == "ssubscribe"
+            case .acknowledged(let channel, let isWanted):
+                guard let topic = keys.topic(ofChannel: channel) else { continue }
                 switch subscriptions.acknowledged(topic, isWanted) {
                 case .nothing: break
                 case .held: outputs += [subscribed(topic)].compactMap { $0 }
                 case .lost: isRenewalDue = true
                 }
                 if !subscriptions.refused.isEmpty { stray() }
-            case "pong", "PONG":
+            case .pong:
                 if let sentAt = pingSentAt { provenAt = sentAt }
                 pingSentAt = nil
-            default: break
+            case .nothing: break
             }
         }
         return outputs

@@ -91,7 +91,7 @@ extension Redis {
                         let text = "since: this log has no such change"
                         return .failure(RequestError(.conflict, text))
                     }
-                    guard let head = Head(read[1]), let upTo = read[4].int,
+                    guard let head = Head(read[1]), let upTo = read[4].place,
                         let mark = read[6].bytes,
                         let messages = Self.messages(read[2], of: id)
                     else { return .failure(.unreadable) }
@@ -136,7 +136,7 @@ extension Redis {
                     let reads = read[2].elements
                     var places: [[UInt8]: Int] = [:]
                     for at in stride(from: 0, to: reads.count - reads.count % 2, by: 2) {
-                        places[reads[at].bytes ?? []] = reads[at + 1].int
+                        places[reads[at].bytes ?? []] = reads[at + 1].place
                     }
                     let members = RedisMember.all(read[1])
                     let ordered = request.order == .asc ? members : members.reversed()

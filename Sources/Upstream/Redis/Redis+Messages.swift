@@ -138,14 +138,14 @@ extension Redis {
     }
 
     private static func seen(_ answer: Answer, _ call: Call) throws(RequestError) -> Seen {
-        guard let head = Head(answer[1]), let recordRev = answer[2].int else {
+        guard let head = Head(answer[1]), let recordRev = answer[2].place else {
             throw .unreadable
         }
         let member = call.user.flatMap { user in
             answer[3].bytes.flatMap { RedisMember(user, $0) }
         }
         if call.user != nil, member == nil { throw .noConversation }
-        guard let seq = answer[4].int, seq > 0 else { throw .noMessage }
+        guard let seq = answer[4].place, seq > 0 else { throw .noMessage }
         guard let slot = answer[5].bytes.flatMap({ RedisSlot($0) }) else { throw .unreadable }
         return Seen(
             head: head, recordRev: recordRev, isAdmin: member?.isAdmin ?? true, seq: seq,
@@ -179,7 +179,7 @@ extension Redis {
                         let text = "seq: \(seq) is out of range (0…\(answer[1].int ?? 0))"
                         return .failure(.badRequest(text))
                     }
-                    let reading = answer[1].elements.compactMap(\.int)
+                    let reading = answer[1].elements.compactMap(\.place)
                     guard reading.count == 2 else { return .failure(.unreadable) }
                     return .success(
                         .read(ReaderState(lastReadSeq: reading[0], unreadCount: reading[1])))

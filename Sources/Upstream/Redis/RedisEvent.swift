@@ -75,7 +75,7 @@ package enum RedisEvent {
                 .deleted(conversation: conversation, epoch: epoch, participants: parts.texts())
             ]
         case "read":
-            guard let user = parts.text(), let seq = parts.int() else { return nil }
+            guard let user = parts.text(), let seq = parts.place() else { return nil }
             return [.read(conversation: conversation, user: user, seq: seq)]
         case "typing":
             guard let user = parts.text(), let state = parts.text().flatMap(TypingState.init),
@@ -91,12 +91,12 @@ package enum RedisEvent {
     }
 
     private static func messages(_ parts: inout Parts, _ conversation: String) -> [FeedEvent]? {
-        guard let epoch = parts.text(), let floor = parts.int(), let newest = parts.int() else {
+        guard let epoch = parts.text(), let floor = parts.place(), let newest = parts.place() else {
             return nil
         }
         var events: [FeedEvent] = []
         while let kind = parts.text() {
-            guard let seq = parts.int(), let mark = parts.part(),
+            guard let seq = parts.place(), let mark = parts.part(),
                 let slot = parts.part().flatMap({ RedisSlot($0) })
             else { return nil }
             let type: DeltaType = kind == "i" ? .inserted : kind == "d" ? .deleted : .updated
@@ -110,8 +110,8 @@ package enum RedisEvent {
     }
 
     private static func record(_ parts: inout Parts, _ conversation: String) -> FeedEvent? {
-        guard let epoch = parts.text(), let floor = parts.int(), let seq = parts.int(),
-            let rev = parts.int(), let mark = parts.part(), let isNew = parts.text(),
+        guard let epoch = parts.text(), let floor = parts.place(), let seq = parts.place(),
+            let rev = parts.place(), let mark = parts.part(), let isNew = parts.text(),
             let created = parts.int(), let updated = parts.int(), let title = parts.part(),
             let metadata = parts.part(), let unknown = parts.part(), let users = parts.part(),
             let admins = parts.part(), let removed = parts.part(),
@@ -153,6 +153,11 @@ package enum RedisEvent {
         mutating func text() -> String? { part().map { String(decoding: $0, as: UTF8.self) } }
 
         mutating func int() -> Int? { text().flatMap { Int($0) } }
+
+        /// A number of a log: see `RedisReply.place`.
+        mutating func place() -> Int? {
+            int().flatMap { RedisReply.places.contains($0) ? $0 : nil }
+        }
 
         /// All that are left.
         mutating func texts() -> [String] {

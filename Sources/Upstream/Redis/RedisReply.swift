@@ -28,6 +28,12 @@ package enum RedisReply: Sendable, Hashable {
         }
     }
 
+    /// A number of a log: a place, a change or how many there are. Lua counts in doubles, and what
+    /// lies above is no number that a script wrote; nobody is to compute with it.
+    package var place: Int? { int.flatMap { Self.places.contains($0) ? $0 : nil } }
+
+    package static let places = 0...(1 << 53) - 1
+
     /// The elements of an array; of anything else, none.
     package var elements: [RedisReply] {
         if case .array(let elements) = self { elements } else { [] }

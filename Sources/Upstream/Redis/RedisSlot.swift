@@ -23,7 +23,9 @@ package struct RedisSlot {
             separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
         guard parts.count == 7 else { return nil }
         let texts = parts.prefix(6).map { String(decoding: $0, as: UTF8.self) }
-        guard let rev = Int(texts[0]), let created = Int64(texts[1]) else { return nil }
+        guard let rev = Int(texts[0]), RedisReply.places.contains(rev),
+            let created = Int64(texts[1])
+        else { return nil }
         self.rev = rev
         createdAt = Timestamp(milliseconds: created)
         editedAt = Int64(texts[2]).map(Timestamp.init(milliseconds:))

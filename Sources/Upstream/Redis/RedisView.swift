@@ -24,7 +24,7 @@ package struct RedisView {
     let createdBy: String?
 
     package init?(_ parts: [RedisReply], of id: String) {
-        guard parts.count == 7, let head = Head(parts[1]), let recordRev = parts[2].int else {
+        guard parts.count == 7, let head = Head(parts[1]), let recordRev = parts[2].place else {
             return nil
         }
         self.id = id
@@ -48,7 +48,7 @@ package struct RedisView {
         reader =
             reading.count == 2
             ? ReaderState(
-                lastReadSeq: reading[0].int ?? 0, unreadCount: reading[1].int ?? 0) : nil
+                lastReadSeq: reading[0].place ?? 0, unreadCount: reading[1].place ?? 0) : nil
         people = fields[5].string
         createdBy = fields[6].string
     }
@@ -162,8 +162,8 @@ extension Head {
     /// A head as the scripts answer it.
     package init?(_ reply: RedisReply) {
         let parts = reply.elements
-        guard parts.count == 5, let epoch = parts[0].string, let seq = parts[1].int,
-            let rev = parts[2].int, let mark = parts[3].bytes, let floor = parts[4].int
+        guard parts.count == 5, let epoch = parts[0].string, let seq = parts[1].place,
+            let rev = parts[2].place, let mark = parts[3].bytes, let floor = parts[4].place
         else { return nil }
         self.init(epoch: epoch, seq: seq, rev: rev, mark: Hexadecimal.text(mark), floor: floor)
     }
@@ -173,7 +173,7 @@ extension EncodedMessage {
     /// A message as the scripts answer it: place and value.
     package init?(_ reply: RedisReply, of conversation: String) {
         let parts = reply.elements
-        guard parts.count == 2, let seq = parts[0].int,
+        guard parts.count == 2, let seq = parts[0].place,
             let slot = parts[1].bytes.flatMap({ RedisSlot($0) })
         else { return nil }
         self = slot.encoded(conversation: conversation, seq: seq)
