@@ -4,7 +4,7 @@ import Upstream
 extension Configuration {
     /// The problems of the configuration as a whole.
     package var contradictions: [ConfigurationError.Problem] {
-        authProblems + listenProblems + upstreamProblems + limitProblems
+        authProblems + listenProblems + redisProblems + limitProblems
     }
 
     private var authProblems: [ConfigurationError.Problem] {
@@ -41,17 +41,6 @@ extension Configuration {
                     "\(listen.internal) is listen.public as well (another port)"))
         }
         return problems
-    }
-
-    private var upstreamProblems: [ConfigurationError.Problem] {
-        guard !Upstream.Kind.built.contains(upstream.kind) else { return redisProblems }
-        let built = Upstream.Kind.allCases.filter(Upstream.Kind.built.contains)
-        return [
-            .init(
-                .whole, key: "upstream.kind",
-                "\(upstream.kind.rawValue) is not built into this program (built in:"
-                    + " \(built.map(\.rawValue).joined(separator: ", ")))")
-        ]
     }
 
     private var redisProblems: [ConfigurationError.Problem] {

@@ -76,11 +76,7 @@ package struct Configuration: Sendable, Equatable {
         package var kind = Kind.embedded
         package var redis = Redis()
 
-        package enum Kind: String, Sendable, CaseIterable {
-            case embedded, redis, skygear, nats, http
-            /// The kinds that this program was built with.
-            package static let built: Set<Kind> = [.embedded, .redis]
-        }
+        package enum Kind: String, Sendable, CaseIterable { case embedded, redis }
 
         package struct Redis: Sendable, Equatable {
             package var url = "redis://127.0.0.1:6379/0"

@@ -273,10 +273,10 @@ extension ConfigurationKey {
         ),
         .init(
             "fanout.pacing", \.fanout.pacing, .number(0...10),
-            "Under load: where writing several messages of a conversation to its subscribers"
-                + " took d, its next ones wait this many times d, at most 20 ms, and are written"
-                + " together. One that has been idle for that long, or had a single message to"
-                + " say, is written at once. 0: none rests."),
+            "Under load, delays the messages of a busy conversation, so that several are written"
+                + " together: by this many times what it took to write its last ones to all"
+                + " subscribers, at most 20 ms. A conversation that was idle for that long, or had"
+                + " a single message, is written at once. 0: nothing is delayed."),
     ]
 
     private static let operation: [ConfigurationKey] = [

@@ -1,6 +1,6 @@
 /// The accounting of deltas over all subscribers: what was accepted for somebody is written,
-/// coalesced into a gap, filtered, discarded at a close, or still queued. `error` is 0, always; it
-/// is exported and alerted, and never stops the service.
+/// coalesced into a gap, discarded at a close, or still queued. `error` is 0, always; it is
+/// exported and alerted, and never stops the service.
 package struct Books: Sendable, Hashable {
     /// Deltas put before a subscriber, counted once for each.
     package var accepted = 0
@@ -8,8 +8,6 @@ package struct Books: Sendable, Hashable {
     package var written = 0
     /// Became part of a gap.
     package var coalesced = 0
-    /// Not meant for this subscriber after all.
-    package var filtered = 0
     /// Still queued when the connection ended.
     package var discarded = 0
     /// Still queued now.
@@ -17,7 +15,7 @@ package struct Books: Sendable, Hashable {
 
     package init() {}
 
-    package var error: Int { accepted - written - coalesced - filtered - discarded - queued }
+    package var error: Int { accepted - written - coalesced - discarded - queued }
 }
 
 /// The books of one conversation, for as long as it is in memory. Its events carry it along, so

@@ -45,10 +45,12 @@ extension Driver {
             case .disconnect(let user, let mayComeBack):
                 _ = engine.disconnect(user: user, mayComeBack: mayComeBack)
             case .lapsed(let generation):
-                log.warning("feed broke", ["generation": "\(generation)"])
+                log.warning(
+                    "feed of the upstream broke; what was missed is fetched when it is back",
+                    ["generation": "\(generation)"])
                 engine.lapsed(generation: generation, at: now)
             case .state(let state):
-                log.info("upstream", ["state": state.rawValue])
+                log.info("upstream state changed", ["state": state.rawValue])
                 engine.linked(state, at: now)
             }
         }

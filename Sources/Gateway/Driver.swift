@@ -246,7 +246,7 @@ final class Driver {
             upstream.unsubscribeList(of: user)
         case .disown(let token, let head, let conversation):
             log.warning(
-                "log lost what was taken from it", ["conversation": conversation])
+                "origin lost changes; clients load it again", ["conversation": conversation])
             upstream.disown(head, conversation: conversation, token: token)
         }
     }
@@ -312,7 +312,7 @@ final class Driver {
         engine.tick(at: now())
         for incident in engine.takeIncidents() {
             log.warning(
-                "reset",
+                "clients were told to forget a conversation and to load it again",
                 [
                     "conversation": incident.conversation, "reason": incident.reason.rawValue,
                     "subscriptions": "\(incident.subscriptions)",

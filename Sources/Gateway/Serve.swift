@@ -158,7 +158,7 @@ private final class Service {
         if driver.page != nil {
             log.info("page", ["url": "\(secure ? "https" : "http")://\(host):\(port)/"])
         } else if configuration.page.enabled {
-            log.warning("page not found beside the program; serving without it")
+            log.warning("files of the page not found beside the program; serving without the page")
         }
         driver.sides?.begin()
         loop.run()

@@ -38,6 +38,10 @@ import Testing
                 + " (accepted: debug | info | warning | error)"
         ),
         (
+            "{upstream: {kind: 'nats'}}",
+            "c.json5:1: upstream.kind: \"nats\" is not accepted (accepted: embedded | redis)"
+        ),
+        (
             "{limits: {message: '5PiB'}}",
             "c.json5:1: limits.message: \"5PiB\" is not accepted"
                 + " (accepted: a size from 256B to 8MiB (B, KiB, MiB, GiB))"
@@ -95,11 +99,6 @@ import Testing
         (
             ["listen.internal": "127.0.0.1:8000"],
             "configuration: listen.internal: 127.0.0.1:8000 is"
-        ),
-        (
-            ["upstream.kind": "nats"],
-            "configuration: upstream.kind: nats is not built into this program"
-                + " (built in: embedded, redis)"
         ),
         (
             [

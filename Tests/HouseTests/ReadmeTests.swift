@@ -43,25 +43,25 @@ import Testing
 
     /// The words of the field, each with the file that does it.
     private static let words = [
-        "backpressure": "Sources/Engine/Engine+Postponing.swift",
-        "in-flight": "Sources/Engine/Engine+Transit.swift",
-        "catch-up": "Sources/Engine/Engine+CatchUp.swift",
-        "backfill": "Sources/Engine/Engine+Errands.swift",
-        "replica": "Sources/Engine/Mirror.swift",
-        "fetch queue": "Sources/Engine/Errands.swift",
-        "flow control": "Sources/Engine/Outbox.swift",
-        "idempotency key": "Sources/Upstream/Embedded/Log+Messages.swift",
-        "tombstone": "Sources/Upstream/Embedded/Log+Messages.swift",
-        "failover": "Sources/Engine/Engine+Doubt.swift",
+        ("backpressure", "Sources/Engine/Engine+Postponing.swift"),
+        ("in-flight", "Sources/Engine/Engine+Transit.swift"),
+        ("catch-up", "Sources/Engine/Engine+CatchUp.swift"),
+        ("backfill", "Sources/Engine/Engine+Errands.swift"),
+        ("replica", "Sources/Engine/Mirror.swift"),
+        ("fetch queue", "Sources/Engine/Errands.swift"),
+        ("flow control", "Sources/Engine/Outbox.swift"),
+        ("idempotency key", "Sources/Upstream/Embedded/Log+Messages.swift"),
+        ("tombstone", "Sources/Upstream/Embedded/Log+Messages.swift"),
+        ("failover", "Sources/Engine/Engine+Doubt.swift"),
     ]
 
     /// A file says in its opening comment what it does, and the page of words leads there.
-    @Test(arguments: words.sorted { $0.key < $1.key })
+    @Test(arguments: words)
     func aWordOfTheFieldLeadsToItsFile(_ word: String, _ path: String) {
-        let opening = Self.text(path).split(separator: "\n", omittingEmptySubsequences: false)
-            .drop { !$0.hasPrefix("///") }.prefix { $0.hasPrefix("///") }
-            .map { $0.dropFirst(3) }.joined(separator: " ").lowercased()
-            .split(separator: " ").joined(separator: " ")
+        let lines = Self.text(path).split(separator: "\n", omittingEmptySubsequences: false)
+        let comment = lines.drop { !$0.hasPrefix("///") }.prefix { $0.hasPrefix("///") }
+        let said = comment.flatMap { $0.dropFirst(3).split(separator: " ") }
+        let opening = said.joined(separator: " ").lowercased()
         #expect(opening.contains(word), "\(path)")
         let row = Self.text("Sources/README.md").split(separator: "\n").first {
             $0.hasPrefix("| ") && $0.split(separator: "|")[0].contains(word)

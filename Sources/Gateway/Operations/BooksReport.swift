@@ -29,7 +29,6 @@ extension JSONWriter {
         member("accepted", int: books.accepted)
         member("written", int: books.written)
         member("coalesced", int: books.coalesced)
-        member("filtered", int: books.filtered)
         member("discarded", int: books.discarded)
         member("queued", int: books.queued)
         member("error", int: books.error)

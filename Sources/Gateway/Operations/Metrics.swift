@@ -28,11 +28,15 @@ extension Exposition {
         gauge("gapless_build_info", "The version that runs.", 1, ["version": snapshot.version])
         gauge("gapless_uptime_seconds", "Seconds since the start.", snapshot.uptime)
         gauge(
-            "gapless_ready", "Whether readiness answers 200.", snapshot.isReady ? 1 : 0)
+            "gapless_ready", "1 while /health/ready answers 200, otherwise 0.",
+            snapshot.isReady ? 1 : 0)
         gauge(
-            "gapless_draining", "Whether the gateway sends its clients away.",
+            "gapless_draining",
+            "1 while the gateway stops and sends its clients away, otherwise 0.",
             snapshot.isDraining ? 1 : 0)
-        head("gapless_upstream_state", "gauge", "1 for the state in which the upstream is.")
+        head(
+            "gapless_upstream_state", "gauge",
+            "The link to the chat backend: 1 for its present state, 0 for the others.")
         for state in [UpstreamState.online, .syncing, .offline] {
             sample(
                 "gapless_upstream_state", snapshot.upstreamState == state ? 1 : 0,
@@ -52,7 +56,8 @@ extension Exposition {
         }
         if let age = snapshot.lastEventAge {
             gauge(
-                "gapless_last_event_age_seconds", "Seconds since the feed told of anything.",
+                "gapless_last_event_age_seconds",
+                "Seconds since the last event of the chat backend.",
                 seconds: age)
         }
         head("gapless_log_lines_total", "counter", "Lines written to the log, by level.")
@@ -87,7 +92,8 @@ extension Exposition {
         _ snapshot: Snapshot, _ measurements: Measurements, _ gaps: GapTable
     ) {
         head(
-            "gapless_origin_fetches_total", "counter", "Calls of the origin's history, by kind.")
+            "gapless_origin_fetches_total", "counter",
+            "Questions asked of the chat backend, by kind.")
         for kind in FetchKind.allCases {
             sample(
                 "gapless_origin_fetches_total", snapshot.figures.fetches[kind] ?? 0,
@@ -102,17 +108,20 @@ extension Exposition {
                 ["reason": reason.rawValue])
         }
         counter(
-            "gapless_origin_fetch_failures_total", "Calls of the origin that it did not answer.",
+            "gapless_origin_fetch_failures_total",
+            "Questions that the chat backend did not answer.",
             measurements.failedFetches)
         gauge(
-            "gapless_origin_fetches_queued", "Calls of the origin that wait for their turn.",
+            "gapless_origin_fetches_queued",
+            "Questions for the chat backend that wait for their turn.",
             snapshot.sync.queued)
         gauge(
-            "gapless_origin_fetches_under_way", "Calls of the origin that are not answered yet.",
+            "gapless_origin_fetches_under_way",
+            "Questions that the chat backend has not answered yet.",
             snapshot.sync.fetching)
         head(
             "gapless_open_gaps", "gauge",
-            "Gaps of the cache that are still to be filled, by cause and age.")
+            "Gaps that the gateway has still to fill, by cause and age.")
         for cause in GapCause.allCases {
             for age in GapTable.Age.allCases {
                 sample(
@@ -127,7 +136,8 @@ extension Exposition {
                 "gapless_oldest_gap_seconds", gaps.oldest(cause), ["cause": cause.rawValue])
         }
         gauge(
-            "gapless_missing_messages", "Places in those gaps.", snapshot.sync.missing)
+            "gapless_missing_messages", "Messages that are missing in those gaps.",
+            snapshot.sync.missing)
     }
 
     fileprivate mutating func times(_ measurements: Measurements) {
@@ -138,13 +148,14 @@ extension Exposition {
             "gapless_fanout_seconds", "A change: from the upstream to the subscribers' sockets.",
             measurements.fanout)
         histogram(
-            "gapless_replay_seconds", "What a resuming subscriber lacks, read from the cache.",
+            "gapless_replay_seconds", "Reading from the cache what a returning subscriber lacks.",
             measurements.replay)
         histogram(
-            "gapless_origin_fetch_seconds", "A call of the origin's history, to its answer.",
+            "gapless_origin_fetch_seconds", "A question to the chat backend, until its answer.",
             measurements.fetch)
         histogram(
-            "gapless_operation_seconds", "A write of a client or a backend, to its fate.",
+            "gapless_operation_seconds",
+            "A write of a client or a backend, until it is done or refused.",
             measurements.operation)
     }
 
@@ -170,10 +181,11 @@ extension Exposition {
                 ["code": String(code.rawValue)])
         }
         counter(
-            "gapless_resumes_total", "Subscriptions with a confirmed have.",
+            "gapless_resumes_total", "Subscriptions that went on from what the client held.",
             snapshot.figures.resumes)
         counter(
-            "gapless_resumes_remembered_total", "Of these, the ones answered from memory.",
+            "gapless_resumes_remembered_total",
+            "Of these, those answered from memory, without the file.",
             snapshot.figures.remembered)
         head(
             "gapless_resets_total", "counter",
@@ -184,19 +196,20 @@ extension Exposition {
                 ["reason": reason.rawValue])
         }
         counter(
-            "gapless_sheds_total", "Times that a slow reader's events became a gap.",
+            "gapless_sheds_total",
+            "Times that queued events of a slow reader were replaced by a gap.",
             snapshot.figures.shed)
         counter(
             "gapless_rests_total",
-            "Times that a busy conversation kept back what it had to say for a moment.",
+            "Times that events of a busy conversation were delayed, to be written together.",
             snapshot.figures.heldBack)
         counter(
             "gapless_awaits_total",
-            "Times that a conversation waited for a message on its way to the log.",
+            "Times that events were delayed for a message on its way to the log.",
             snapshot.figures.awaited)
         counter(
             "gapless_awaits_in_vain_total",
-            "Those of them when it had not come within a millisecond.",
+            "Of these, those in which it did not come within a millisecond.",
             snapshot.figures.awaitedInVain)
     }
 
@@ -205,7 +218,9 @@ extension Exposition {
         counter(
             "gapless_changes_total", "Changes taken from the feed for watched conversations.",
             snapshot.figures.changes)
-        counter("gapless_deltas_accepted_total", "Deltas put before a subscriber.", books.accepted)
+        counter(
+            "gapless_deltas_accepted_total", "Deltas to be delivered: changes times subscribers.",
+            books.accepted)
         counter(
             "gapless_deltas_written_total", "Deltas handed to a subscriber's socket.",
             books.written)
@@ -213,30 +228,32 @@ extension Exposition {
             "gapless_deltas_coalesced_total", "Deltas that became part of a gap.",
             books.coalesced)
         counter(
-            "gapless_deltas_filtered_total", "Deltas not meant for the subscriber after all.",
-            books.filtered)
-        counter(
             "gapless_deltas_discarded_total", "Deltas still queued when a connection ended.",
             books.discarded)
         gauge("gapless_deltas_queued", "Deltas that wait in outboxes.", books.queued)
-        gauge("gapless_accounting_error", "What the books do not explain; 0 always.", books.error)
+        gauge(
+            "gapless_accounting_error",
+            "Deltas that the accounting can't explain; not 0 is a fault of the program.",
+            books.error)
     }
 
     fileprivate mutating func storage(_ snapshot: Snapshot, _ measurements: Measurements) {
         gauge(
-            "gapless_cache_writable", "Whether the cache can be written.",
+            "gapless_cache_writable", "1 while the cache's file can be written, otherwise 0.",
             snapshot.isWritable ? 1 : 0)
         gauge("gapless_cache_messages", "Messages in the cache.", snapshot.cachedMessages)
         gauge("gapless_cache_bytes", "Size of the cache's file.", snapshot.cacheBytes)
         counter("gapless_commits_total", "Transactions committed.", snapshot.commits)
         counter(
-            "gapless_committed_writes_total", "Rows of the log, or writes of the cache, in them.",
+            "gapless_committed_writes_total",
+            "Rows of the log, or writes of the cache, in these transactions.",
             snapshot.committedWrites)
         counter(
-            "gapless_failed_commits_total", "Transactions of which nothing is in the file.",
+            "gapless_failed_commits_total",
+            "Transactions that failed; nothing of them is in the file.",
             snapshot.failedCommits)
         histogram(
-            "gapless_commit_seconds", "A transaction of the cache of another origin.",
+            "gapless_commit_seconds", "A transaction of the cache, where the log lives elsewhere.",
             measurements.commit)
     }
 }
