@@ -210,8 +210,9 @@ import Testing
             for pair in ids {
                 for (client, id) in zip(clients, pair) { _ = try client.result(of: id) }
             }
-            // 240,000 bytes, of which one second's were there at once.
-            #expect(start.duration(to: .now) >= .seconds(1))
+            // 240,000 bytes, of which one second's were there at once; what is read is charged
+            // after it, and of two loops each may read once more. Unlimited it takes milliseconds.
+            #expect(start.duration(to: .now) >= .milliseconds(500))
         }
     }
 

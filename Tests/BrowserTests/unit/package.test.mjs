@@ -24,7 +24,7 @@ after(() => rmSync(folder, { recursive: true }));
 test('the package names itself, and its version is that of the gateway', () => {
   const place = join(app, 'node_modules', '@gapless', 'client');
   const { name, version, exports } = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'));
-  const release = new URL('../../../Sources/Gateway/Commands/Release.swift', import.meta.url);
+  const release = new URL('../../../Sources/Gateway/Release.swift', import.meta.url);
   assert.equal(name, '@gapless/client');
   assert.ok(readFileSync(release, 'utf8').includes(`static let version = "${version}"`));
   const files = new Set(readdirSync(place));
