@@ -35,6 +35,14 @@ struct Exposition {
         sample(name, seconds, [:])
     }
 
+    /// A counter with a sample for each key there is, those at 0 too: a rate begins somewhere.
+    mutating func counter<Key: CaseIterable & Hashable & RawRepresentable<String>>(
+        _ name: String, _ help: String, by label: String, _ values: [Key: Int]
+    ) {
+        head(name, "counter", help)
+        for key in Key.allCases { sample(name, values[key] ?? 0, [label: key.rawValue]) }
+    }
+
     mutating func histogram(_ name: String, _ help: String, _ histogram: Histogram) {
         head(name, "histogram", help)
         var below = 0

@@ -46,26 +46,20 @@ extension Exposition {
             "gapless_upstream_troubled",
             "Whether something is wrong with the upstream, though it may be online.",
             snapshot.faults.trouble == nil ? 0 : 1)
-        head(
-            "gapless_refused_writes_total", "counter",
-            "Writes that the origin's server refused, by its reason.")
-        for kind in RefusedWrite.allCases {
-            sample(
-                "gapless_refused_writes_total", snapshot.faults.refusedWrites[kind] ?? 0,
-                ["reason": kind.rawValue])
-        }
+        counter(
+            "gapless_refused_writes_total",
+            "Writes that the origin's server refused, by its reason.",
+            by: "reason", snapshot.faults.refusedWrites)
         if let age = snapshot.lastEventAge {
             gauge(
                 "gapless_last_event_age_seconds",
                 "Seconds since the last event of the chat backend.",
                 seconds: age)
         }
-        head("gapless_log_lines_total", "counter", "Lines written to the log, by level.")
-        for level in Configuration.Log.Level.allCases {
-            sample(
-                "gapless_log_lines_total", snapshot.logLines[level] ?? 0,
-                ["level": level.rawValue])
-        }
+        counter(
+            "gapless_log_lines_total",
+            "Lines written to the log, by level.",
+            by: "level", snapshot.logLines)
         counter(
             "gapless_log_lines_suppressed_total", "Lines left out because they repeat.",
             snapshot.suppressedLines)
@@ -91,22 +85,14 @@ extension Exposition {
     fileprivate mutating func origin(
         _ snapshot: Snapshot, _ measurements: Measurements, _ gaps: GapTable
     ) {
-        head(
-            "gapless_origin_fetches_total", "counter",
-            "Questions asked of the chat backend, by kind.")
-        for kind in FetchKind.allCases {
-            sample(
-                "gapless_origin_fetches_total", snapshot.figures.fetches[kind] ?? 0,
-                ["kind": kind.rawValue])
-        }
-        head(
-            "gapless_new_epochs_total", "counter",
-            "Logs that this gateway gave a new epoch because they had lost changes, by reason.")
-        for reason in NewEpochReason.allCases {
-            sample(
-                "gapless_new_epochs_total", snapshot.faults.newEpochs[reason] ?? 0,
-                ["reason": reason.rawValue])
-        }
+        counter(
+            "gapless_origin_fetches_total",
+            "Questions asked of the chat backend, by kind.",
+            by: "kind", snapshot.figures.fetches)
+        counter(
+            "gapless_new_epochs_total",
+            "Logs that this gateway gave a new epoch because they had lost changes, by reason.",
+            by: "reason", snapshot.faults.newEpochs)
         counter(
             "gapless_origin_fetch_failures_total",
             "Questions that the chat backend did not answer.",
@@ -168,12 +154,10 @@ extension Exposition {
             "gapless_blocked_connections", "Connections whose sockets take nothing now.",
             snapshot.blocked)
         counter("gapless_requests_total", "Frames of clients.", snapshot.figures.requests)
-        head("gapless_request_errors_total", "counter", "Requests answered with an error, by code.")
-        for code in ErrorCode.allCases {
-            sample(
-                "gapless_request_errors_total", snapshot.figures.errors[code] ?? 0,
-                ["code": code.rawValue])
-        }
+        counter(
+            "gapless_request_errors_total",
+            "Requests answered with an error, by code.",
+            by: "code", snapshot.figures.errors)
         head("gapless_closes_total", "counter", "Connections that the gateway closed, by code.")
         for code in CloseCode.allCases {
             sample(
@@ -187,14 +171,10 @@ extension Exposition {
             "gapless_resumes_remembered_total",
             "Of these, those answered from memory, without the file.",
             snapshot.figures.remembered)
-        head(
-            "gapless_resets_total", "counter",
-            "Subscriptions that were told to forget what they held, by reason.")
-        for reason in ResetReason.allCases {
-            sample(
-                "gapless_resets_total", snapshot.figures.resets[reason] ?? 0,
-                ["reason": reason.rawValue])
-        }
+        counter(
+            "gapless_resets_total",
+            "Subscriptions that were told to forget what they held, by reason.",
+            by: "reason", snapshot.figures.resets)
         counter(
             "gapless_sheds_total",
             "Times that queued events of a slow reader were replaced by a gap.",
