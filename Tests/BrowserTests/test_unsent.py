@@ -31,6 +31,8 @@ class UnsentTests(BrowserTestCase):
         self.gateway.converse(f"{self.room} too", "alice")
         alice, = self.open_room("alice")
         alice.expect_live()
+        # The list comes by an answer of its own, after "Live": offline it would not come at all.
+        expect(alice.entry(f"{self.room} too")).to_be_visible()
         alice.lose_network()
         alice.say("Written before I left")
         expect(alice.messages).to_have_attribute("data-state", "sending")
