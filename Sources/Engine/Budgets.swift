@@ -37,6 +37,7 @@ extension Engine {
     /// Holds everybody to other limits from here on; what was asked for stays paid.
     package func adopt(_ limits: Limits) {
         self.limits = limits
+        pacing.adopt(limits)
         for budget in admission.budgets.values {
             budget.requests.adopt(rate: limits.requestsPerSecond)
             budget.bytes.adopt(rate: limits.bytesPerSecond, burst: limits.bytesPerSecond)

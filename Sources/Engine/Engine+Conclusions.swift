@@ -160,7 +160,7 @@ extension Engine {
             if answer.isReset {
                 noteReset(reason(toReset: have, stream, state), stream.id, 1)
             } else {
-                figures.resumes += 1
+                counters.resumes += 1
             }
         }
         stream.owe(answer.owed, to: session)
@@ -199,7 +199,7 @@ extension Engine {
 
     func fail(_ call: Call, _ error: RequestError) {
         guard let session = sessions[call.session] else { return }
-        figures.errors[error.code, default: 0] += 1
+        counters.errors[error.code, default: 0] += 1
         ended(call, session)
         push(session, ServerFrame.error(id: call.id, error))
         release(session, call)

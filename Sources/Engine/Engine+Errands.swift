@@ -174,7 +174,7 @@ extension Engine {
             ask(.heads(streams.map { Errands.Subject($0) }), .heads(streams.map(\.id)), rank)
         }
         while let entry = errands.next(within: sync.concurrency) {
-            figures.fetches[entry.query.kind, default: 0] += 1
+            counters.fetches[entry.query.kind, default: 0] += 1
             act(.fetch(token: token(for: .errand(entry.ask)), entry.query))
         }
     }

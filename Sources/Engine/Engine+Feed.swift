@@ -100,7 +100,7 @@ extension Engine {
             // The stream was loaded ahead of the feed, and nobody was told of what lies between.
             return list(stream)
         }
-        figures.changes += 1
+        counters.changes += 1
         apply(stream)
         settleParked(stream)
     }
@@ -120,9 +120,9 @@ extension Engine {
     func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
         updateLast(message, stream)
         list(stream)
-        noteArrival(stream)
+        stream.pace.noteArrival()
         guard !stream.subscribers.isEmpty else { return }
-        if stream.batch.deltas.isEmpty { touch(stream) }
+        if stream.batch.deltas.isEmpty { pacing.touch(stream) }
         stream.batch.deltas.append(EncodedDelta(type, via, message))
         stream.batch.covers.insert(message.seq, message.seq)
         stream.batch.bytes += message.json.count
@@ -260,16 +260,11 @@ extension Engine {
 
     // MARK: - Fan-out
 
-    /// The stream has something to say at the end of the turn.
-    func touch(_ stream: Stream) {
-        if touched.last !== stream { touched.append(stream) }
-    }
-
     /// The conversation's entry in its participants' lists has changed.
     func list(_ stream: Stream) {
         guard !listWatchers.isEmpty, !stream.isListed else { return }
         stream.isListed = true
-        touch(stream)
+        pacing.touch(stream)
     }
 
     /// Sends the message changes gathered so far, and where the stream stands.
@@ -301,7 +296,7 @@ extension Engine {
     private func sayStream(_ stream: Stream, _ state: Stream.State) {
         let batch = stream.batch
         stream.batch = Stream.Batch()
-        stream.isBehind = stream.isBehind || batch.deltas.count > 1
+        stream.pace.noteFanOut(of: batch.deltas.count)
         let isOpen = stream.isOpen
         let payload = ServerFrame.messages(
             conversation: stream.id, deltas: batch.deltas, covers: batch.covers, prev: stream.told,
@@ -336,7 +331,7 @@ extension Engine {
     }
 
     private func send(_ event: Broadcast, to stream: Stream) {
-        noteSpoken(stream)
+        pacing.noteSpoken(stream)
         push(event, to: stream.subscribers)
     }
 

@@ -25,7 +25,7 @@ extension Engine {
             postpone(event, head, stream)
             return expect(head.rev, stream)
         }
-        figures.changes += 1
+        counters.changes += 1
         // What is told of messages stands before the record in the log.
         if case .record = event { flush(stream) }
         if mirror.feed.isLive, head.rev == state.position.rev + 1 {
@@ -54,7 +54,9 @@ extension Engine {
         switch event {
         case .message(_, let type, let message, _):
             // The log may have thrown it away since.
-            guard message.seq >= stream.state?.head.floor ?? 1 else { return touch(stream) }
+            guard message.seq >= stream.state?.head.floor ?? 1 else {
+                return pacing.touch(stream)
+            }
             keep(message, mark: head.mark, asOf: head.rev, of: stream)
             // A feed that is out of order may have told a newer value of it.
             guard stream.mirror?.hasTold(message) == false else { return }
@@ -75,7 +77,7 @@ extension Engine {
         stream.mirror?.knowMembers(upTo: head.rev)
         note(head, stream)
         moved(stream)
-        touch(stream)
+        pacing.touch(stream)
     }
 
     /// Values are taken from the log as it is at `head`. Floors only rise, whatever comes late.
@@ -129,7 +131,7 @@ extension Engine {
         stream.mirror?.settle()
         stream.state?.head = position
         stream.mirror?.hasShownLatest = false
-        touch(stream)
+        pacing.touch(stream)
         settle(stream)
         list(stream)
         wake(stream)

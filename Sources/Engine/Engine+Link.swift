@@ -78,7 +78,7 @@ extension Engine {
         upstreamState = state
         upstreamSince = now
         // What the streams still have to say was said under the old state.
-        for stream in takeAllTouched() { flush(stream); announce(stream) }
+        for stream in pacing.takeAll() { flush(stream); announce(stream) }
         let event = Broadcast(ServerFrame.upstream(state: state, since: now), .upstream)
         for session in sessions.values.sorted(by: { $0.id < $1.id }) where session.user != nil {
             push(session, event)

@@ -321,7 +321,7 @@ extension Engine {
         let due = stream.promises.filter { !isLive || $0.rev <= position || $0.deadline <= now }
         guard !due.isEmpty else { return }
         // The change goes out first, and may be made to wait.
-        if rests(stream), isLive { return touch(stream) }
+        if rests(stream), isLive { return pacing.touch(stream) }
         stream.promises.removeAll { !isLive || $0.rev <= position || $0.deadline <= now }
         flush(stream)
         for promise in due {

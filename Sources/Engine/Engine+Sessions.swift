@@ -46,7 +46,7 @@ extension Engine {
     }
 
     func take(_ frame: RequestFrame, _ session: Session) {
-        figures.requests += 1
+        counters.requests += 1
         if let wait = pay(frame, session) {
             throttle(session, frame.cost)
             return refuse(
@@ -119,7 +119,7 @@ extension Engine {
     }
 
     private func refuse(_ session: Session, _ id: Int, _ error: RequestError) {
-        figures.errors[error.code, default: 0] += 1
+        counters.errors[error.code, default: 0] += 1
         push(session, ServerFrame.error(id: id, error))
     }
 

@@ -126,12 +126,11 @@ package final class Engine {
     var throttles: [(SessionID, Bool)] = []
     /// Sessions that wait with requests, and have taken some of what they were sent.
     var resumable: [Session] = []
-    /// Streams with something that waits for the end of the turn.
-    var touched: [Stream] = []
-    var pacing = Pacing()
+    /// Which conversations speak, and when.
+    @exclusivity(unchecked) var pacing: Pacing
 
     @exclusivity(unchecked) package internal(set) var books = Books()
-    package internal(set) var figures = Figures()
+    var counters = Figures()
 
     /// - Parameter instance: some letters and digits that no other process uses.
     package init(
@@ -139,6 +138,7 @@ package final class Engine {
         sync: SyncOptions? = nil, at now: Timestamp
     ) {
         self.limits = limits
+        pacing = Pacing(limits)
         self.sync = sync
         startedAt = now
         nextAttachment = now
@@ -166,10 +166,10 @@ package final class Engine {
     /// - Parameter instant: the same moment on a clock that never jumps, for pacing.
     package func endTurn(at now: Timestamp, instant: Duration) {
         self.now = now
-        pacing.instant = instant
+        pacing.advance(to: instant)
         lookAround()
         goOn()
-        for stream in takeTouched() {
+        for stream in pacing.takeDue(isDraining: drain != nil) {
             flush(stream)
             announce(stream)
             releasePromises(stream)
@@ -298,7 +298,7 @@ package final class Engine {
         if session.outbox.backlog > limits.outboxSoft {
             let coalesced = session.outbox.shed(to: limits.outboxSoft, at: now)
             books.coalesced += coalesced
-            if coalesced > 0 { figures.shed += 1 }
+            if coalesced > 0 { counters.shed += 1 }
         }
         if session.outbox.backlog > limits.outboxHard {
             books.discarded += session.outbox.discard()
@@ -380,7 +380,7 @@ package final class Engine {
         session.isClosing = true
         forget(session)
         closes.append((session.id, code))
-        figures.closes[code, default: 0] += 1
+        counters.closes[code, default: 0] += 1
     }
 
     /// Takes the session out of everything that would push to it.

@@ -13,12 +13,8 @@ package struct Figures: Sendable {
     package var changes = 0
     /// Times that a slow reader's events became a gap.
     package var shed = 0
-    /// Times that a conversation had something to say while it rested.
-    package var heldBack = 0
-    /// Times that one waited for a message on its way to the log, to tell both at once; and those
-    /// of them when it did not come in time.
-    package var awaited = 0
-    package var awaitedInVain = 0
+    /// What pacing has counted.
+    package var pacing = Pacing.Counters()
     /// Subscriptions answered, by whether the holder's log was confirmed.
     package var resumes = 0
     /// Subscriptions that were told to forget what they held.
@@ -44,6 +40,13 @@ package struct Totals: Sendable {
 }
 
 extension Engine {
+    /// What was counted so far.
+    package var figures: Figures {
+        var figures = counters
+        figures.pacing = pacing.counters
+        return figures
+    }
+
     /// Counted on demand: health is asked for a few times a minute, changes come by the thousand.
     package func totals() -> Totals {
         var totals = Totals(

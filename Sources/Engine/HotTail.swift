@@ -160,7 +160,7 @@ extension Engine {
                 have, limit: limit, bytes: limits.replyBytes, at: state.position)
         else { return false }
         guard admit(call, conversation) != nil else { return true }
-        figures.remembered += 1
+        counters.remembered += 1
         flush(stream)
         conclude(call, .catchUp(read), stream, state)
         return true

@@ -29,15 +29,15 @@ package struct Incident: Sendable, Hashable {
 extension Engine {
     /// What happened since the last call.
     package func takeIncidents() -> [Incident] {
-        defer { figures.incidents = [] }
-        return figures.incidents
+        defer { counters.incidents = [] }
+        return counters.incidents
     }
 
     /// Subscribers of a conversation are told to forget what they hold.
     func noteReset(_ reason: ResetReason, _ conversation: String, _ subscriptions: Int) {
-        figures.resets[reason, default: 0] += subscriptions
-        guard figures.incidents.count < Incident.limit else { return }
-        figures.incidents.append(
+        counters.resets[reason, default: 0] += subscriptions
+        guard counters.incidents.count < Incident.limit else { return }
+        counters.incidents.append(
             Incident(
                 conversation: conversation, reason: reason, subscriptions: subscriptions))
     }

@@ -77,20 +77,8 @@ final class Stream {
     /// The store is asked for it.
     var isAskingLast = false
 
-    // Pacing.
-
-    /// When it may speak again of itself, on the shell's steady clock; nil if it may at any time.
-    var restsUntil: Duration?
-    /// It stands in the engine's list of those that rest and have something to say.
-    var isHeld = false
-    /// It stands in the engine's list of those whose subscribers are about to be written.
-    var isSpoken = false
-    /// What they are written has more than one message: they come faster than they are written.
-    var isBehind = false
-    /// How many messages are on their way to the log, as far as they are sent by way of here.
-    var sends = 0
-    /// It rests until one of them has come.
-    var isAwaiting = false
+    /// Whether it may speak; changed by `Pacing` alone.
+    var pace = Pacing.Pace()
 
     init(id: String, at now: Timestamp) {
         self.id = id

@@ -28,7 +28,7 @@ import Testing
         for seed in 1...40 as ClosedRange<UInt64> {
             let world = World(seed: seed, isPaced: true)
             try world.run(steps: 60)
-            held += world.engine.figures.heldBack
+            held += world.engine.figures.pacing.heldBack
         }
         #expect(held > 30, "\(held)")
     }

@@ -182,15 +182,15 @@ extension Exposition {
         counter(
             "gapless_rests_total",
             "Times that events of a busy conversation were delayed, to be written together.",
-            snapshot.figures.heldBack)
+            snapshot.figures.pacing.heldBack)
         counter(
             "gapless_awaits_total",
             "Times that events were delayed for a message on its way to the log.",
-            snapshot.figures.awaited)
+            snapshot.figures.pacing.awaited)
         counter(
             "gapless_awaits_in_vain_total",
             "Of these, those in which it did not come within a millisecond.",
-            snapshot.figures.awaitedInVain)
+            snapshot.figures.pacing.awaitedInVain)
     }
 
     fileprivate mutating func books(_ snapshot: Snapshot) {

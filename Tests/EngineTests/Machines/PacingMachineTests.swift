@@ -1,0 +1,157 @@
+import Chat
+import Ports
+import Testing
+import Wire
+
+@testable import Engine
+
+/// Who speaks at the end of a turn, decided by `Pacing` alone, without an engine.
+@Suite struct PacingMachineTests {
+    private static let start = Timestamp(milliseconds: 1_700_000_000_000)
+
+    private var pacing: Pacing
+
+    init() {
+        var limits = Limits()
+        limits.pacing = 2
+        limits.pacingCap = .milliseconds(20)
+        pacing = Pacing(limits)
+        pacing.advance(to: .seconds(10))
+    }
+
+    /// A conversation with so many subscribers and so many messages to tell.
+    private static func stream(subscribers: Int = 2, messages: Int = 1) -> Stream {
+        let stream = Stream(id: "c1", at: start)
+        for id in 0..<subscribers {
+            stream.add(Session(id: SessionID(id), at: start, rate: 0))
+        }
+        let message = EncodedMessage(
+            seq: 1, rev: 1, id: "m1", author: "ann", isDeleted: false, createdAt: start, json: [])
+        stream.batch.deltas = Array(
+            repeating: EncodedDelta(.inserted, .live, message), count: messages)
+        return stream
+    }
+
+    /// The stream's event goes out with so many messages, and writing it takes 4 ms.
+    private mutating func speak(_ stream: Stream, messages: Int, sessions: Int = 2) {
+        stream.pace.noteFanOut(of: messages)
+        pacing.noteSpoken(stream)
+        pacing.wrote(sessions, in: .milliseconds(4), at: .seconds(10))
+    }
+
+    @Test mutating func whoWasNotBusySpeaksAtOnceAndOnlyOnce() {
+        let stream = Self.stream()
+        speak(stream, messages: 1)
+        pacing.touch(stream)
+        pacing.touch(stream)
+        #expect(pacing.takeDue(isDraining: false).map(\.id) == ["c1"])
+        #expect(pacing.takeDue(isDraining: false).isEmpty)
+        #expect(pacing.counters.heldBack == 0)
+    }
+
+    @Test mutating func whoWasBusyRestsTwiceAsLongAsTheWritingTook() {
+        let stream = Self.stream()
+        speak(stream, messages: 2)
+        pacing.touch(stream)
+        #expect(pacing.takeDue(isDraining: false).isEmpty)
+        #expect(stream.pace.isHeld)
+        #expect(pacing.nextRelease == .milliseconds(10_008))
+        // What comes meanwhile is not counted again.
+        pacing.touch(stream)
+        pacing.advance(to: .milliseconds(10_007))
+        #expect(pacing.takeDue(isDraining: false).isEmpty)
+        #expect(pacing.counters.heldBack == 1)
+        pacing.advance(to: .milliseconds(10_008))
+        #expect(pacing.takeDue(isDraining: false).map(\.id) == ["c1"])
+        #expect(!stream.pace.isHeld)
+        #expect(pacing.nextRelease == nil)
+    }
+
+    @Test mutating func itBearsItsShareOfTheWritingUpToTheLongestRest() {
+        let shared = Self.stream()
+        speak(shared, messages: 2, sessions: 8)
+        pacing.touch(shared)
+        _ = pacing.takeDue(isDraining: false)
+        #expect(pacing.nextRelease == .milliseconds(10_002))
+        let slow = Self.stream()
+        slow.pace.noteFanOut(of: 2)
+        pacing.noteSpoken(slow)
+        pacing.wrote(2, in: .seconds(1), at: .seconds(10))
+        #expect(pacing.rests(slow, isDraining: false))
+        pacing.advance(to: .milliseconds(10_020))
+        #expect(!pacing.rests(slow, isDraining: false))
+    }
+
+    @Test mutating func aRestTooShortToBeWokenForIsNone() {
+        let stream = Self.stream()
+        stream.pace.noteFanOut(of: 2)
+        pacing.noteSpoken(stream)
+        pacing.wrote(2, in: .microseconds(99), at: .seconds(10))
+        #expect(!pacing.rests(stream, isDraining: false))
+        stream.pace.noteFanOut(of: 2)
+        pacing.noteSpoken(stream)
+        pacing.wrote(2, in: .microseconds(100), at: .seconds(10))
+        #expect(pacing.rests(stream, isDraining: false))
+    }
+
+    @Test mutating func aDrainKeepsNothingBack() {
+        let stream = Self.stream()
+        speak(stream, messages: 2)
+        pacing.touch(stream)
+        #expect(pacing.takeDue(isDraining: true).count == 1)
+    }
+
+    @Test mutating func withoutPacingNobodyRests() {
+        pacing.adopt(Limits())
+        let stream = Self.stream()
+        speak(stream, messages: 2)
+        #expect(!pacing.rests(stream, isDraining: false))
+    }
+
+    @Test mutating func itWaitsAMillisecondForAMessageOnItsWay() {
+        let stream = Self.stream()
+        pacing.noteSend(to: stream, token: 1)
+        pacing.touch(stream)
+        #expect(pacing.takeDue(isDraining: false).isEmpty)
+        #expect(pacing.nextRelease == .milliseconds(10_001))
+        pacing.advance(to: .milliseconds(10_001))
+        #expect(pacing.takeDue(isDraining: false).count == 1)
+        #expect(pacing.counters.awaited == 1 && pacing.counters.awaitedInVain == 1)
+        // The log is slow: nobody waits for it for a while.
+        pacing.touch(stream)
+        #expect(pacing.takeDue(isDraining: false).count == 1)
+        pacing.advance(to: .milliseconds(10_101))
+        pacing.touch(stream)
+        #expect(pacing.takeDue(isDraining: false).isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    mutating func whatArrivesOrWasRefusedEndsTheWait(_ hasArrived: Bool) {
+        let stream = Self.stream()
+        pacing.noteSend(to: stream, token: 1)
+        pacing.touch(stream)
+        _ = pacing.takeDue(isDraining: false)
+        if hasArrived { stream.pace.noteArrival() } else { pacing.noteSent(token: 1) }
+        #expect(pacing.nextRelease == .zero)
+        #expect(pacing.takeDue(isDraining: false).count == 1)
+        #expect(pacing.counters.awaitedInVain == 0)
+    }
+
+    @Test mutating func nothingToTellDoesNotWait() {
+        let stream = Self.stream(messages: 0)
+        pacing.noteSend(to: stream, token: 1)
+        pacing.touch(stream)
+        #expect(pacing.takeDue(isDraining: false).count == 1)
+    }
+
+    @Test mutating func allAreTakenAlsoThoseThatRest() {
+        let (resting, other) = (Self.stream(), Self.stream())
+        speak(resting, messages: 2)
+        pacing.touch(resting)
+        _ = pacing.takeDue(isDraining: false)
+        pacing.touch(other)
+        let all = pacing.takeAll()
+        #expect(all.count == 2 && all.first === resting && all.last === other)
+        #expect(pacing.takeAll().isEmpty && !resting.pace.isHeld)
+    }
+}
