@@ -1,6 +1,7 @@
 import { Backoff } from './backoff.js';
 import { CloseCode, closeReason, mayComeBack } from './closing.js';
 import { Pending } from './pending.js';
+import { refusalOf } from './refusal.js';
 import { RequestError } from './request-error.js';
 import { Signal } from './signal.js';
 
@@ -73,6 +74,8 @@ export class Connection {
   #heardAt = 0;
   #liveSince = 0;
   #expired = false;
+  /** Whether a socket has opened, or it was said why none does. */
+  #isExplained = false;
   /** @type {number | null} */
   #slotAt = null;
   /** @type {Record<'step' | 'silence' | 'refresh' | 'slot', *>} */
@@ -195,9 +198,27 @@ export class Connection {
     const socket = new this.#environment.WebSocket(this.#url, 'gapless.v1');
     this.#socket = socket;
     // A socket that was given up may still speak; nobody listens to it.
-    socket.onopen = () => { if (socket === this.#socket) this.#greet(credentials); };
+    socket.onopen = () => {
+      if (socket !== this.#socket) return;
+      this.#isExplained = true;
+      this.#greet(credentials);
+    };
     socket.onmessage = ({ data }) => { if (socket === this.#socket) this.#receive(data); };
-    socket.onclose = ({ code }) => { if (socket === this.#socket) this.#lose(code); };
+    socket.onclose = ({ code }) => {
+      if (socket !== this.#socket) return;
+      this.#lose(code);
+      this.#explain();
+    };
+  }
+
+  /** Finds out why a socket never opened, and says so, to whoever writes the page too. */
+  async #explain() {
+    if (this.#isExplained) return;
+    const reason = await refusalOf(this.#url);
+    if (reason === null || this.#isExplained) return;
+    this.#isExplained = true;
+    console.warn(`gapless: ${reason}`);
+    if (this.#state.phase === 'waiting') this.#setState({ ...this.#state, reason });
   }
 
   /** @param {Credentials} credentials */

@@ -1,5 +1,5 @@
 import { ConversationLog } from './conversation-log.js';
-import { listItems } from './items.js';
+import { listItems, settledItems } from './items.js';
 import { MessageWindow } from './message-window.js';
 import { Pages } from './pages.js';
 import { Signal } from './signal.js';
@@ -116,9 +116,9 @@ export class Conversation {
     if (known?.version === version && known.drafts === drafts && known.user === user) {
       return known.items;
     }
-    const items = listItems({
+    const items = settledItems(listItems({
       values: /** @type {*} */ (this.#window.values), gaps: this.gaps, drafts, user,
-    });
+    }), known?.items ?? []);
     this.#items = { version, drafts, user, items };
     return items;
   }

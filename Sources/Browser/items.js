@@ -63,6 +63,34 @@ export function listItems({ values, gaps, drafts, user }) {
 }
 
 /**
+ * A list as it is now, made of what is the same as before: an entry that says the same is the same
+ * object, and so is a list of the same entries. Views compare by identity.
+ *
+ * @param {Item[]} items
+ * @param {readonly Item[]} known  those of before
+ * @returns {Item[]}
+ */
+export function settledItems(items, known) {
+  const before = new Map(known.map((item) => [item.key, item]));
+  const settled = items.map((item) => {
+    const old = before.get(item.key);
+    return old !== undefined && saysTheSame(old, item) ? old : item;
+  });
+  const isSame = settled.length === known.length
+    && settled.every((item, at) => item === known[at]);
+  return isSame ? /** @type {Item[]} */ (known) : settled;
+}
+
+/**
+ * @param {Item} one
+ * @param {Item} other
+ */
+function saysTheSame(one, other) {
+  const known = /** @type {Record<string, unknown>} */ (one);
+  return Object.entries(other).every(([name, value]) => known[name] === value);
+}
+
+/**
  * @param {string} author
  * @param {string} id
  */

@@ -155,8 +155,12 @@ export class Subscription {
   #failed(error) {
     if (error.code === 'disconnected') return;
     if (error.retry === 'never') {
-      this.end(error.code, error.code === 'not_found'
-        ? 'This conversation does not exist, or you take no part in it.' : error.message);
+      const text = error.code === 'not_found'
+        ? 'This conversation does not exist, or you take no part in it.' : error.message;
+      // Whoever writes an app and mistyped an id sees an empty list, and looks here.
+      console.warn(`gapless: subscribing to ${JSON.stringify(this.#conversation)}: ${error.code}: `
+        + text);
+      this.end(error.code, text);
       return;
     }
     this.#setPhase('waiting');

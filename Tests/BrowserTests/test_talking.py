@@ -197,6 +197,7 @@ class TalkingTests(BrowserTestCase):
         alice.say("After")
         alice.expect_messages(["Before", "After"])
         expect(bob.messages).to_have_count(0)
+        self.expected = ("not_found",)
         stranger = self.open("mallory", self.room)
         expect(stranger.notice).to_contain_text("does not exist, or you take no part in it")
 

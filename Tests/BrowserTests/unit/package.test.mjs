@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -17,6 +19,11 @@ before(() => {
   mkdirSync(place, { recursive: true });
   execFileSync('tar', ['--extract', '--file', tarball, '--strip-components=1', '-C', place]);
   writeFileSync(join(app, 'package.json'), '{"type": "module"}');
+  // React as Debian has it, with its types.
+  mkdirSync(join(app, 'node_modules', '@types'));
+  for (const name of ['react', '@types/react']) {
+    symlinkSync(join('/usr/share/nodejs', name), join(app, 'node_modules', name));
+  }
 });
 
 after(() => rmSync(folder, { recursive: true }));
@@ -28,7 +35,9 @@ test('the package names itself, and its version is that of the gateway', () => {
   assert.equal(name, '@gapless/client');
   assert.ok(readFileSync(release, 'utf8').includes(`static let version = "${version}"`));
   const files = new Set(readdirSync(place));
-  for (const path of Object.values(exports['.'])) assert.ok(files.has(path.slice(2)), path);
+  for (const path of Object.values(exports).flatMap((entry) => Object.values(entry))) {
+    if (path.length > 1) assert.ok(files.has(path.slice(2)), path);
+  }
   assert.ok(!files.has('page.js') && !files.has('components'), 'the page is not part of it');
   const types = [...files].filter((file) => file.endsWith('.js') && file !== 'types.js');
   for (const file of types.filter((each) => files.has(each.replace('.js', '.d.ts')))) {
@@ -45,6 +54,16 @@ test('a program finds it by its exports', () => {
   `);
   const said = execFileSync(process.execPath, ['main.js'], { cwd: app, encoding: 'utf8' });
   assert.equal(said.trim(), 'function function function function function');
+});
+
+test('and the hooks by theirs, on the React that the app has', () => {
+  writeFileSync(join(app, 'react.js'), `
+    import * as react from '@gapless/client/react';
+    console.log(Object.keys(react).sort().join(' '));
+  `);
+  const said = execFileSync(process.execPath, ['react.js'], { cwd: app, encoding: 'utf8' });
+  assert.equal(said.trim(), 'ChatProvider useChatClient useConnection useConversation '
+    + 'useConversations');
 });
 
 const start = `
@@ -102,30 +121,70 @@ const right = `${start}
   }
 `;
 
+const rightReact = `${start}
+  import { createElement, type ReactElement } from 'react';
+  import {
+    ChatProvider, useChatClient, useConnection, useConversation, useConversations,
+  } from '@gapless/client/react';
+  function Room({ id }: { id: string }): ReactElement {
+    const room = useConversation(id, { limit: 50 });
+    const { isLive, retryAt, reason } = useConnection();
+    const { records, unreadCount, loadMore } = useConversations();
+    const keys: string[] = room.items.map((item) => item.key);
+    const gaps: readonly Gap[] = room.gaps;
+    const typists: readonly string[] = room.typists;
+    if (room.endingReason !== null || room.ending !== null) room.discard(room.send('hello'));
+    room.edit('m1', 'other').then(() => room.remove('m1'));
+    room.fill(gaps[0]).then(() => loadMore());
+    const text = [keys, typists, isLive, retryAt, reason, records[0].title, unreadCount].join();
+    return createElement('p', null, text, useChatClient().pubsub.isConnected);
+  }
+  export const app = createElement(ChatProvider, { client }, createElement(Room, { id: 'ops' }));
+`;
+
 const wrong = {
   'a user that is a number': 'new ChatClient({ url: "x", credentials: () => ({ user: 5 }) });',
   'a message without a body': 'client.send("c1");',
   'a method that is not there': 'new History(client, { id: "c1" }).scrollToTop();',
   'a field that is not there': 'client.fetchMessages("c1").then(([first]) => first.text);',
   'an order that is none': 'client.fetchMessages("c1", null, 50, "newest");',
+  'a provider without a client': `
+    import { ChatProvider } from '@gapless/client/react';
+    ChatProvider({});
+  `,
+  'an item whose kind nobody looked at': `
+    import { useConversation } from '@gapless/client/react';
+    export const bodies = () => useConversation('ops').items.map((item) => item.message.body);
+  `,
 };
 
-test('tsc takes a program that uses it all, and refuses those that are wrong', () => {
+/** What tsc says against files, a line each. */
+function faultsIn(files, ...more) {
+  const flags = ['--strict', '--noEmit', '--target', 'es2022', '--module', 'node16',
+    '--moduleResolution', 'node16', '--lib', 'es2022,dom,dom.iterable', '--typeRoots', 'none'];
+  try {
+    execFileSync('tsc', [...flags, ...more, ...files], { cwd: app, encoding: 'utf8' });
+    return [];
+  } catch (error) {
+    return error.stdout.split('\n').filter((line) => line !== '' && !line.startsWith(' '));
+  }
+}
+
+test('tsc takes programs that use it all, and refuses those that are wrong', () => {
   writeFileSync(join(app, 'right.ts'), right);
+  writeFileSync(join(app, 'react-app.ts'), rightReact);
   const names = Object.keys(wrong);
   names.forEach((name, at) => writeFileSync(join(app, `wrong${at}.ts`), start + wrong[name]));
-  const files = ['right.ts', ...names.map((name, at) => `wrong${at}.ts`)];
-  const flags = ['--strict', '--noEmit', '--target', 'es2022', '--module', 'node16',
-    '--moduleResolution', 'node16', '--lib', 'es2022,dom,dom.iterable'];
-  let said = '';
-  try {
-    execFileSync('tsc', [...flags, ...files], { cwd: app, encoding: 'utf8' });
-  } catch (error) {
-    said = error.stdout;
-  }
-  const faults = said.split('\n').filter((line) => line !== '' && !line.startsWith(' '));
+  const [withReact, plain] = [true, false].map((uses) => (
+    names.flatMap((name, at) => (
+      wrong[name].includes('/react') === uses ? [`wrong${at}.ts`] : []
+    ))
+  ));
+  // Of React's own types some of Debian's are missing: they are not looked at.
+  const faults = [...faultsIn(['right.ts', ...plain]),
+    ...faultsIn(['react-app.ts', ...withReact], '--skipLibCheck')];
   const elsewhere = faults.filter((line) => !line.startsWith('wrong'));
-  assert.deepEqual(elsewhere, [], 'the right program, and the types themselves');
+  assert.deepEqual(elsewhere, [], 'the right programs, and the types themselves');
   names.forEach((name, at) => {
     assert.equal(faults.filter((line) => line.startsWith(`wrong${at}.ts`)).length, 1, name);
   });

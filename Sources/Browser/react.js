@@ -1,0 +1,211 @@
+/**
+ * The client for React 18 and later: `import { ChatProvider, useConversation } from
+ * '@gapless/client/react'`. What a hook gives is the same object for as long as nothing of it
+ * changed.
+ *
+ *     function Room({ id }) {
+ *       const { items, send, loadOlder } = useConversation(id);
+ *       …
+ *     }
+ *     root.render(createElement(ChatProvider, { client }, createElement(Room, { id: 'ops' })));
+ */
+
+import {
+  createContext, createElement, useContext, useEffect, useMemo, useSyncExternalStore,
+} from 'react';
+import { Conversation } from './conversation.js';
+import { ConversationList } from './conversations.js';
+import { Followed } from './followed.js';
+
+/** @import { ChatClient } from './chat-client.js' */
+/** @import { Draft } from './drafts.js' */
+/** @import { Item } from './items.js' */
+/** @import { SubscriptionPhase } from './subscription.js' */
+/** @import { ConversationRecord, Gap, Participant, UpstreamState } from './types.js' */
+
+/**
+ * @typedef {object} ConversationSnapshot  what a view shows of a conversation
+ * @property {string} id
+ * @property {readonly Item[]} items  messages, gaps and what is being sent, oldest first; `key` of
+ *   each is a key for React
+ * @property {readonly Gap[]} gaps
+ * @property {readonly string[]} typists  who else is typing
+ * @property {readonly Draft[]} drafts  the messages that are not confirmed
+ * @property {readonly Draft[]} edits  the edits and deletions that are not confirmed
+ * @property {ReadonlyMap<string, Participant>} people
+ * @property {ConversationRecord | null} record
+ * @property {number | null} lastReadSeq
+ * @property {SubscriptionPhase} phase  `live`: what is shown is the present
+ * @property {boolean} isOpen  there may be changes that nobody here knows yet
+ * @property {boolean} hasOlder
+ * @property {boolean} hasNewer  whether there are newer messages that are not here, or holes
+ * @property {string} older  how `loadOlder` stands: `idle`, `busy`, or why it failed
+ * @property {string | null} ending  why it is not followed any more, for a person to read
+ * @property {string | null} endingReason  in a word: `not_found`, `removed`, `deleted`, `forbidden`
+ *
+ * @typedef {object} ConversationActions
+ * @property {(body: string, metadata?: Record<string, *>) => string} send
+ * @property {(id: string) => void} resend  what failed, or is in conflict
+ * @property {(id: string) => void} discard  what failed, or is in conflict
+ * @property {(id: string, body: string) => Promise<void>} edit
+ * @property {(id: string) => Promise<void>} remove  deletes a message
+ * @property {(seq: number) => void} markRead
+ * @property {(hasText?: boolean) => void} typed
+ * @property {(limit?: number) => Promise<void>} loadOlder
+ * @property {(limit?: number) => Promise<void>} loadNewer
+ * @property {(gap: Gap) => Promise<void>} fill
+ * @property {(message: string) => Promise<boolean>} moveTo  loads what is around a message
+ * @property {(first: string, last: string) => void} noteVisible  which messages are in view
+ * @property {Conversation} conversation  all else
+ *
+ * @typedef {object} ConversationsSnapshot
+ * @property {readonly ConversationRecord[]} records  latest activity first
+ * @property {number} unreadCount  of all of them
+ * @property {boolean} isLoaded
+ * @property {boolean} isOpen
+ * @property {boolean} hasMore
+ * @property {string | null} endingReason  the code with which the subscription was refused
+ *
+ * @typedef {object} ConversationsActions
+ * @property {() => Promise<void>} loadMore
+ * @property {(fields: {title?: string, participants: string[]}) => Promise<ConversationRecord>}
+ *   create
+ * @property {ConversationList} list  all else
+ *
+ * @typedef {object} ConnectionSnapshot
+ * @property {'idle' | 'connecting' | 'live' | 'waiting' | 'closed'} phase
+ * @property {boolean} isLive  whether requests can be made
+ * @property {string | undefined} reason  why it is not live, for a person to read
+ * @property {number | undefined} retryAt  when it tries again, in milliseconds since 1970
+ * @property {string | null} user
+ * @property {UpstreamState | null} upstream
+ */
+
+const Context = createContext(/** @type {ChatClient | null} */ (null));
+
+/** @type {WeakMap<ChatClient, Followed<ConversationList, ConversationsSnapshot>>} */
+const lists = new WeakMap();
+
+/**
+ * Gives a client to all components below, and connects it. It stays connected until its owner
+ * closes it.
+ *
+ * @param {{client: ChatClient, children?: import('react').ReactNode}} props
+ * @returns {import('react').ReactElement}
+ */
+export function ChatProvider({ client, children }) {
+  useEffect(() => { client.open(); }, [client]);
+  return createElement(Context.Provider, { value: client }, children);
+}
+
+/**
+ * The client of the nearest `ChatProvider`.
+ *
+ * @returns {ChatClient}
+ */
+export function useChatClient() {
+  const client = useContext(Context);
+  if (client === null) throw new Error('This component needs a ChatProvider above it.');
+  return client;
+}
+
+/**
+ * How the connection stands.
+ *
+ * @returns {ConnectionSnapshot}
+ */
+export function useConnection() {
+  const { connection } = useChatClient();
+  const followed = useMemo(() => new Followed(connection, ({ state, isLive, user, upstream }) => ({
+    phase: state.phase, isLive, reason: state.reason, retryAt: state.retryAt, user, upstream,
+  }), { opens: false }), [connection]);
+  return useSyncExternalStore(followed.subscribe, followed.snapshot, followed.snapshot);
+}
+
+/**
+ * Follows a conversation for as long as the component is there.
+ *
+ * @param {string} id
+ * @param {{limit?: number}} [options]  how many messages it begins with, and a page holds
+ * @returns {ConversationSnapshot & ConversationActions}
+ */
+export function useConversation(id, { limit } = {}) {
+  const { connection, store } = useChatClient();
+  const [followed, actions] = useMemo(() => {
+    const conversation = new Conversation(connection, id, { store, limit });
+    return /** @type {const} */ ([
+      new Followed(conversation, readConversation), actionsOf(conversation),
+    ]);
+  }, [connection, store, id, limit]);
+  const now = useSyncExternalStore(followed.subscribe, followed.snapshot, followed.snapshot);
+  return useMemo(() => ({ ...now, ...actions }), [now, actions]);
+}
+
+/**
+ * Follows the user's conversations: one list for all components of a client.
+ *
+ * @returns {ConversationsSnapshot & ConversationsActions}
+ */
+export function useConversations() {
+  const client = useChatClient();
+  const followed = listOf(client);
+  const now = useSyncExternalStore(followed.subscribe, followed.snapshot, followed.snapshot);
+  const { target: list } = followed;
+  return useMemo(() => ({
+    ...now, list, loadMore: () => list.loadMore(), create: (fields) => list.create(fields),
+  }), [now, list]);
+}
+
+/** @param {ChatClient} client */
+function listOf(client) {
+  const known = lists.get(client);
+  if (known !== undefined) return known;
+  const followed = new Followed(
+    new ConversationList(client.connection, { store: client.store }), readList,
+  );
+  lists.set(client, followed);
+  return followed;
+}
+
+/**
+ * @param {ConversationList} list
+ * @returns {ConversationsSnapshot}
+ */
+function readList({ records, unreadCount, isLoaded, isOpen, hasMore, endingReason }) {
+  return { records, unreadCount, isLoaded, isOpen, hasMore, endingReason };
+}
+
+/**
+ * @param {Conversation} conversation
+ * @returns {ConversationSnapshot}
+ */
+function readConversation(conversation) {
+  const { id, items, gaps, typists, drafts, edits, people, record, lastReadSeq } = conversation;
+  const { phase, isOpen, hasOlder, older, ending, endingReason } = conversation;
+  return {
+    id, items, gaps, typists, drafts, edits, people, record, lastReadSeq,
+    phase, isOpen, hasOlder, hasNewer: conversation.hasMore.after, older, ending, endingReason,
+  };
+}
+
+/**
+ * @param {Conversation} conversation
+ * @returns {ConversationActions}
+ */
+function actionsOf(conversation) {
+  return {
+    conversation,
+    send: (body, metadata) => conversation.send(body, metadata),
+    resend: (id) => conversation.resend(id),
+    discard: (id) => conversation.discard(id),
+    edit: (id, body) => conversation.edit(id, body, conversation.message(id)?.rev),
+    remove: (id) => conversation.delete(id, conversation.message(id)?.rev),
+    markRead: (seq) => conversation.markRead(seq),
+    typed: (hasText) => conversation.typed(hasText),
+    loadOlder: (limit) => conversation.loadOlder(limit),
+    loadNewer: (limit) => conversation.loadNewer(limit),
+    fill: (gap) => conversation.fill(gap),
+    moveTo: (message) => conversation.loadAround(message),
+    noteVisible: (first, last) => conversation.noteVisible(first, last),
+  };
+}
