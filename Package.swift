@@ -45,6 +45,7 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         // Without pkg-config: it would say -D_FILE_OFFSET_BITS, which is a matter of the compiler.
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+        .systemLibrary(name: "CPostgres", providers: [.apt(["libpq-dev"])]),
 
         // MARK: the pure core: no clock, thread, file, socket or Foundation
         core("JSON"),
@@ -59,25 +60,29 @@ let package = Package(
         // MARK: the shell: what owns threads, files and sockets
         core("Crypto", ["CCrypto", "Chat", "JSON"]),
         core("SQLite", ["CSQLite"]),
+        core("Postgres", ["CPostgres", "JSON"]),
         core("Cache", ["SQLite", "Ports", "Wire", "Chat", "JSON"]),
         core("WebSockets", ["CWebSockets"]),
         core(
             "Upstream",
-            ["Cache", "SQLite", "Crypto", "Rules", "Ports", "Wire", "Chat", "JSON", "CHiredis"]),
-        core("Configuration", ["Upstream", "Crypto", "Rules"]),
+            [
+                "Cache", "SQLite", "Postgres", "Crypto", "Rules", "Ports", "Wire", "Chat", "JSON",
+                "CHiredis",
+            ]),
+        core("Configuration", ["Postgres", "Upstream", "Crypto", "Rules"]),
         core(
             "Gateway",
             [
-                "Configuration", "Upstream", "Cache", "SQLite", "WebSockets", "Crypto", "Engine",
-                "Rules", "Ports", "Wire", "Chat", "JSON",
+                "Configuration", "Postgres", "Upstream", "Cache", "SQLite", "WebSockets", "Crypto",
+                "Engine", "Rules", "Ports", "Wire", "Chat", "JSON",
             ]),
 
         // MARK: the command line: what somebody types, above what it starts
         core(
             "Commands",
             [
-                "Gateway", "Configuration", "Upstream", "Cache", "SQLite", "Crypto", "Wire", "Chat",
-                "JSON", "Bench", "CCurl",
+                "Gateway", "Configuration", "Postgres", "Upstream", "Cache", "SQLite", "Crypto",
+                "Wire", "Chat", "JSON", "Bench", "CCurl",
             ]),
 
         // MARK: the client library
@@ -173,6 +178,7 @@ let package = Package(
                 "RuleCases", "Upstream", "Cache", "Crypto", "Rules", "Ports", "Wire", "Chat",
                 "JSON", "TestSupport",
             ]),
+        tests("PostgresTests", ["Postgres", "Ports", "Wire", "Chat", "JSON", "TestSupport"]),
         tests("CacheTests", ["Cache", "SQLite", "Ports", "Wire", "Chat", "JSON", "TestSupport"]),
         tests(
             "UpstreamTests",

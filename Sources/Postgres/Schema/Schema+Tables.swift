@@ -1,0 +1,226 @@
+/// What is stored, and how installing begins and ends.
+extension Schema {
+    static let opening = #"""
+        -- Gapless: the log of conversations, in a schema of its own. Version {version}.
+        --
+        -- Printed by `gapless postgres schema`, applied by `gapless postgres install`, or by hand:
+        -- psql --set ON_ERROR_STOP=1 --file FILE. It may be applied again at any time: tables that
+        -- are there stay as they are, functions are replaced by the same ones.
+        --
+        -- Whoever applies it owns everything in it. No extension and no superuser is needed.
+        begin;
+        set local client_min_messages = warning;
+        set local check_function_bodies = off;
+
+        do $check$
+        begin
+          if current_setting('server_encoding') <> 'UTF8' then
+            raise exception 'the encoding of this database is %, only UTF8 is accepted',
+              current_setting('server_encoding')
+              using hint = 'make one by: createdb --encoding UTF8 --template template0 NAME';
+          end if;
+          if current_setting('server_version_num')::int < 140000 then
+            raise exception 'this server is Postgres %, accepted are 14 and later',
+              current_setting('server_version');
+          end if;
+        end
+        $check$;
+
+        -- Two who install at a time come one after the other.
+        select pg_advisory_xact_lock(hashtextextended('gapless:' || {schema_text}, 0));
+        create schema if not exists {schema};
+        """#
+
+    static let tables = #"""
+        -- ---------------------------------------------------------------------------------------
+        -- Tables. They belong to the owner alone; everybody else goes through functions.
+
+        -- One row: the version of this schema, and the name by which this installation notifies.
+        create table if not exists {schema}.installation (
+          only_row boolean primary key default true check (only_row),
+          version integer not null,
+          id text collate "C" not null
+            default translate(gen_random_uuid()::text, '-', ''),
+          installed_at timestamptz not null default clock_timestamp()
+        );
+
+        -- What bounds the values: limits.* of the gateways, and how long what is kept.
+        create table if not exists {schema}.settings (
+          name text collate "C" primary key,
+          value bigint not null
+        );
+
+        -- A log, and slot 0 of it: title, metadata and fields that the gateway does not know. Its
+        -- row is what a write locks, until its transaction ends.
+        create table if not exists {schema}.conversations (
+          id text collate "C" primary key,
+          epoch text collate "C" not null,
+          seq bigint not null default 0,         -- the newest message
+          rev bigint not null default 0,         -- the newest change
+          mark text collate "C" not null default '',  -- of that change
+          floor bigint not null default 1,       -- the oldest message that is kept
+          base bigint not null default 0,        -- the last change whose mark is not kept any more
+          record_rev bigint not null default 0,  -- the newest change of slot 0
+          last_seq bigint not null default 0,    -- the newest message that is not deleted, or 0
+          activity timestamptz not null,         -- no message after it is older
+          title text,
+          metadata json not null default '{}',
+          unknown json not null default '{}',    -- fields that the gateway does not know
+          created_at timestamptz not null,
+          updated_at timestamptz not null,
+          created_by text collate "C",           -- the client that created it
+          people bytea,                          -- of a distinct one: stands for who takes part
+          participants bigint not null default 0,
+          admins bigint not null default 0,
+          joins bigint not null default 0        -- how many have joined so far
+        );
+
+        -- The newest value of each message. What a client sent is kept as the text that it sent.
+        create table if not exists {schema}.messages (
+          conversation text collate "C" not null,
+          seq bigint not null,
+          rev bigint not null,
+          id text collate "C" not null,
+          author text collate "C" not null,
+          content json,                          -- body, attachment, metadata, unknown
+          created_at timestamptz not null,
+          edited_at timestamptz,
+          deleted boolean not null default false,
+          first_rev bigint not null,             -- the change that inserted it
+          hash bytea not null,                   -- of what was first sent
+          primary key (conversation, seq)
+        );
+        create unique index if not exists messages_by_id on {schema}.messages (conversation, id);
+        create unique index if not exists messages_by_rev on {schema}.messages (conversation, rev);
+        create index if not exists messages_deleted on {schema}.messages (conversation, seq)
+          where deleted;
+
+        -- One row for each change, with a random mark: who took values from a log can ask whether
+        -- it is still that log. Slot 0 is the record.
+        create table if not exists {schema}.changes (
+          conversation text collate "C" not null,
+          rev bigint not null,
+          mark text collate "C" not null,
+          slot bigint not null,
+          at timestamptz not null,
+          primary key (conversation, rev)
+        );
+
+        create table if not exists {schema}.members (
+          conversation text collate "C" not null,
+          user_id text collate "C" not null,
+          place bigint not null,                 -- in the order in which they joined
+          is_admin boolean not null default false,
+          name text,
+          metadata json,
+          unknown json not null default '{}',
+          created_at timestamptz not null,
+          updated_at timestamptz not null,
+          primary key (conversation, user_id)
+        );
+        create unique index if not exists members_by_place
+          on {schema}.members (conversation, place);
+        create index if not exists members_by_user on {schema}.members (user_id, conversation);
+
+        -- How far somebody has read, also who left or never took part; and the newest message of
+        -- each author, who has read that far too. Two tables, so that who reads never waits for a
+        -- transaction that writes.
+        create table if not exists {schema}.reads (
+          conversation text collate "C" not null,
+          user_id text collate "C" not null,
+          seq bigint not null,
+          primary key (conversation, user_id)
+        ) with (fillfactor = 80);
+        create table if not exists {schema}.authors (
+          conversation text collate "C" not null,
+          user_id text collate "C" not null,
+          seq bigint not null,
+          primary key (conversation, user_id)
+        ) with (fillfactor = 80);
+
+        -- Ids of messages that were trimmed: one that is sent again is no second message.
+        create table if not exists {schema}.trimmed (
+          conversation text collate "C" not null,
+          id text collate "C" not null,
+          seq bigint not null,
+          first_rev bigint not null,
+          author text collate "C" not null,
+          hash bytea not null,
+          created_at timestamptz not null,
+          primary key (conversation, id)
+        );
+        create index if not exists trimmed_by_seq on {schema}.trimmed (conversation, seq);
+
+        -- The distinct conversation of some people.
+        create table if not exists {schema}.distincts (
+          people bytea primary key,
+          conversation text collate "C" not null
+        );
+
+        -- Who came into which list, or left it. Rows of a user are in no order of numbers, since
+        -- nobody waits here for anybody: what a token has not seen goes by transaction.
+        create table if not exists {schema}.list_changes (
+          id bigint generated always as identity primary key,
+          user_id text collate "C" not null,
+          conversation text collate "C" not null,
+          is_in boolean not null,
+          mark text collate "C" not null,
+          xid xid8 not null default pg_current_xact_id(),
+          at timestamptz not null default clock_timestamp()
+        );
+        create index if not exists list_changes_by_user on {schema}.list_changes (user_id, id);
+        create index if not exists list_changes_by_age on {schema}.list_changes (at);
+
+        -- Whom all gateways are to disconnect, for an hour.
+        create table if not exists {schema}.disconnects (
+          id bigint generated always as identity primary key,
+          user_id text collate "C" not null,
+          may_return boolean not null,
+          told_by text collate "C" not null,
+          xid xid8 not null default pg_current_xact_id(),
+          at timestamptz not null default clock_timestamp()
+        );
+        """#
+
+    static let closing = #"""
+        -- ---------------------------------------------------------------------------------------
+        -- Rights: nobody has any but the two roles, and these to functions only.
+        do $rights$
+        declare
+          wanted name;
+          gateway name := {gateway};
+          writer name := {writer};
+          entry regprocedure;
+        begin
+          foreach wanted in array array[gateway, writer] loop
+            if exists (select from pg_roles where rolname = wanted) then continue; end if;
+            if (select rolsuper or rolcreaterole from pg_roles where rolname = current_user) then
+              execute format('create role %I nologin', wanted);
+            else
+              raise warning 'the role % is not there, and % may not make it', wanted, current_user
+                using hint = format(
+                  'let an administrator run: create role %I nologin; then install again', wanted);
+            end if;
+          end loop;
+          revoke all on schema {schema} from public;
+          revoke all on all tables in schema {schema} from public;
+          revoke all on all sequences in schema {schema} from public;
+          revoke all on all functions in schema {schema} from public;
+          for entry in
+            select p.oid from pg_proc p
+            where p.pronamespace = {schema_text}::regnamespace
+          loop
+            foreach wanted in array array[gateway, writer] loop
+              if not exists (select from pg_roles where rolname = wanted) then continue; end if;
+              execute format('revoke all on function %s from %I', entry, wanted);
+            end loop;
+          end loop;
+        end
+        $rights$;
+
+        insert into {schema}.installation (version) values ({version})
+          on conflict (only_row) do update set version = excluded.version
+          where installation.version < excluded.version;
+        commit;
+        """#
+}
