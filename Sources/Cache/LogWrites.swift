@@ -54,12 +54,13 @@ package final class LogWrites {
             "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)")
         updateMessage = try connection.prepare(
             "UPDATE message SET rev = ?, deleted = ?, json = ? WHERE cid = ? AND seq = ?")
-        // Whoever comes back keeps the marker: own messages never lie above it.
+        // Whoever comes back has read what they wrote themselves, and no more.
         join = try connection.prepare(
             """
             INSERT INTO member VALUES (?1, ?2, 1, ?3, (SELECT coalesce(max(place), 0) + 1
-                FROM member WHERE cid = ?1 AND member = 1), 0, ?4, ?5, ?5, ?6, ?7, ?8)
+                FROM member WHERE cid = ?1 AND member = 1), 0, ?4, ?5, ?5, ?6, ?7, ?8, 0)
             ON CONFLICT (cid, user) DO UPDATE SET member = 1, admin = excluded.admin,
+                last_read = coalesce(sent, last_read),
                 place = excluded.place, touched = excluded.touched,
                 created_at = excluded.created_at, updated_at = excluded.updated_at,
                 name = excluded.name, metadata = excluded.metadata, unknown = excluded.unknown
@@ -75,9 +76,10 @@ package final class LogWrites {
             "UPDATE member SET member = 0, admin = 0, touched = ? WHERE cid = ? AND member = 1")
         raise = try connection.prepare(
             """
-            INSERT INTO member VALUES (?1, ?2, 0, 0, 0, ?3, 0, ?4, ?4, NULL, NULL, NULL)
+            INSERT INTO member VALUES (?1, ?2, 0, 0, 0, ?3, 0, ?4, ?4, NULL, NULL, NULL, ?3)
             ON CONFLICT (cid, user) DO UPDATE SET
                 last_read = max(last_read, excluded.last_read),
+                sent = iif(?6, excluded.sent, coalesce(sent, last_read)),
                 touched = max(touched, ?5)
             """)
     }
@@ -264,16 +266,20 @@ package final class LogWrites {
 
     /// Moves somebody's marker up to a place. One who does not take part gets a row of their own,
     /// so that their messages are not unread to them if they join.
-    /// - Parameter touched: the list's rev, if it is a change of that user's list.
+    /// - Parameters:
+    ///   - isSent: the user wrote the message there.
+    ///   - touched: the list's rev, if it is a change of that user's list.
     /// - Throws: `CacheError`, if the file can't be written.
     package func raiseMarker(
-        _ user: String, to seq: Int, _ log: LogRow, at now: Timestamp, touched: Int = 0
+        _ user: String, to seq: Int, _ log: LogRow, at now: Timestamp, isSent: Bool,
+        touched: Int = 0
     ) throws(CacheError) {
         raise.bind(1, log.cid)
         raise.bind(2, user)
         raise.bind(3, seq)
         raise.bind(4, now.milliseconds)
         raise.bind(5, touched)
+        raise.bind(6, isSent)
         try raise.run()
     }
 }

@@ -39,7 +39,8 @@ package final class MirrorStatements {
             "SELECT user, admin, place FROM member WHERE cid = ? AND member = 1 ORDER BY place")
         seat = try connection.prepare(
             """
-            INSERT INTO member VALUES (?1, ?2, 1, ?3, ?4, 0, ?5, ?6, ?6, NULL, NULL, NULL)
+            INSERT INTO member VALUES (?1, ?2, 1, ?3, ?4, 0, ?5, ?6, ?6, NULL, NULL, NULL,
+                NULL)
             ON CONFLICT (cid, user) DO UPDATE SET member = 1, admin = excluded.admin,
                 place = excluded.place, touched = excluded.touched,
                 created_at = iif(member = 1, created_at, excluded.created_at),

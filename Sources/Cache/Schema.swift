@@ -22,7 +22,7 @@ enum Schema {
     /// "GPLS": marks the file as this program's, for `file(1)` and for us.
     static let applicationID = 0x4750_4C53
 
-    static let migrations = [first, second, third, fourth]
+    static let migrations = [first, second, third, fourth, fifth]
 
     /// Brings the file up to date.
     /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or what SQLite answers.
@@ -169,5 +169,10 @@ enum Schema {
     /// The client that created a conversation of the log.
     private static let fourth = """
         ALTER TABLE conversation ADD COLUMN created_by TEXT;
+        """
+
+    /// The newest place that somebody wrote; NULL where that is not known: at the marker at most.
+    private static let fifth = """
+        ALTER TABLE member ADD COLUMN sent INTEGER;
         """
 }

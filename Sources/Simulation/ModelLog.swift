@@ -232,6 +232,11 @@ package struct ModelLog: Sendable {
         return ended.map { commit < $0 } ?? true
     }
 
+    /// The newest place that the user wrote, 0 for none.
+    func newest(by user: String) -> Int {
+        stride(from: highest, to: 0, by: -1).first { message($0).author == user } ?? 0
+    }
+
     /// A user's own fields.
     package func reader(_ user: String, atCommit commit: Int) -> ReaderState? {
         let rev = rev(atCommit: commit)

@@ -98,6 +98,9 @@ extension Origin {
         var log = log
         record.updatedAt = now
         record = log.write(record, commit: commit)
+        for user in record.participants where !old.participants.contains(user) {
+            log.markers[user, default: []].append((commit, log.newest(by: user)))
+        }
         put(log)
         let removed = old.participants.filter { !record.participants.contains($0) }
         events.append(.record(record, head: log.head, removed: removed, isNew: false))

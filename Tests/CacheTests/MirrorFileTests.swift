@@ -96,6 +96,7 @@ import Wire
                 ALTER TABLE conversation DROP COLUMN seen_rev;
                 ALTER TABLE conversation DROP COLUMN seen_mark;
                 ALTER TABLE conversation DROP COLUMN created_by;
+                ALTER TABLE member DROP COLUMN sent;
                 PRAGMA user_version = 1;
                 INSERT INTO conversation (cid, id, epoch, seq, rev, mark, floor, record_rev,
                     last_seq, activity, touched, metadata, created_at, updated_at)
@@ -135,7 +136,10 @@ import Wire
         ("UPDATE coverage SET low = 0", "a run is none"),
         ("INSERT INTO coverage VALUES (5, 3, 4, 9)", "a run of no conversation"),
         ("UPDATE conversation SET removed = 2", "a message of no conversation"),
-        ("INSERT INTO member SELECT 8, 'v', 1, 0, 1, 0, 0, 0, 0, NULL, NULL, NULL", "participant"),
+        (
+            "INSERT INTO member SELECT 8, 'v', 1, 0, 1, 0, 0, 0, 0, NULL, NULL, NULL, 0",
+            "participant"
+        ),
         ("UPDATE conversation SET rev = 5, mark = 'other'", "another mark than the head"),
     ])
     func eachDamageIsFound(_ damage: String, _ finding: String) throws {

@@ -22,7 +22,7 @@ import Testing
             INSERT INTO conversation (cid, id, removed, epoch, seq, rev, mark, floor, record_rev,
                 last_seq, activity, touched, metadata, created_at, updated_at)
             SELECT i, 'c' || i, \(state), 'e', 0, 1, 'm', 1, 1, 0, 0, i, '{}', 0, 0 FROM n;
-            INSERT INTO member SELECT cid, 'a', 0, 0, 1, 0, touched, 0, 0, NULL, NULL, NULL
+            INSERT INTO member SELECT cid, 'a', 0, 0, 1, 0, touched, 0, 0, NULL, NULL, NULL, 0
             FROM conversation;
             UPDATE state SET touched = \(count);
             """)

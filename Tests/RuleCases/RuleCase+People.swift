@@ -76,5 +76,35 @@ extension RuleCase {
             .call(
                 .create(id: "c5", ConversationFields(participants: []), distinct: false),
                 by: alice),
+        RuleCase("who joins again has read what they wrote themselves, and no more")
+            .call(put("alice", "b", "c"))
+            .call(send(by: "alice"))
+            .call(send(by: "b"))
+            .call(send(by: "alice"))
+            .call(.markRead(conversation: "c1", seq: 3), by: .user("b"))
+            .call(.markRead(conversation: "c1", seq: 2), by: .user("c"))
+            .call(.leave("c1"), by: .user("b"))
+            .call(.removeParticipants(conversation: "c1", ["c"]))
+            .call(add("b", "c"))
+            .call(say("one"), by: .user("b"), has(lastRead: 2, unread: 1))
+            .call(say("two"), by: .user("c"), has(lastRead: 0, unread: 3))
+            .call(.markRead(conversation: "c1", seq: 1), by: .user("c"))
+            .call(put("alice", "b"))
+            .call(put("alice", "b", "c"))
+            .call(say("three"), by: .user("c"), has(lastRead: 0, unread: 3)),
     ]
+
+    private static func send(by author: String) -> Operation {
+        let content = MessageContent(body: "x")
+        return .send(conversation: "c1", [NewMessage(author: author, content: content)])
+    }
+
+    /// A change of the record, whose answer shows the caller's own fields.
+    private static func say(_ title: String) -> Operation {
+        .update(conversation: "c1", ConversationFields(title: .some(title)))
+    }
+
+    private static func has(lastRead: Int, unread: Int) -> Expectation {
+        .conversation { $0.reader == ReaderState(lastReadSeq: lastRead, unreadCount: unread) }
+    }
 }

@@ -85,7 +85,10 @@ import Wire
                 case 6 where user > "b":
                     try origin.perform(
                         .addParticipants(conversation: id, [NewParticipant(user: user)]))
-                    present.insert(user)
+                    if present.insert(user).inserted {
+                        let own = messages.lastIndex { $0.author == user }
+                        markers[user] = own.map { $0 + 1 } ?? 0
+                    }
                 case 7 where user > "b":
                     try origin.perform(.removeParticipants(conversation: id, [user]))
                     present.remove(user)

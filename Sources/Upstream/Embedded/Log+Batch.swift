@@ -98,7 +98,7 @@ extension Log {
         let log = sending.log
         try writes.update(log)
         for marker in sending.markers.values {
-            try writes.raiseMarker(marker.user, to: marker.seq, log, at: log.activity)
+            try writes.raiseMarker(marker.user, to: marker.seq, log, at: log.activity, isSent: true)
         }
     }
 }

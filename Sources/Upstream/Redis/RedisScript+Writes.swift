@@ -47,7 +47,7 @@ extension RedisScript {
               {int(log.rev), int(time), '', '0', id, author, content}, '\\t')
             redis.call('HSET', MESSAGES, slot, value)
             redis.call('HSET', IDS, id, slot .. '\\t' .. hash .. '\\t' .. author)
-            redis.call('HSET', READS, author, slot)
+            redis.call('HSET', READS, author, slot, '\\t' .. author, slot)
             log.last, new = log.seq, new + 1
             sent[n], told[new] = {log.seq, value}, pack('i', slot, mark, value)
           elseif fates[n].known then
@@ -214,14 +214,26 @@ extension RedisScript {
         advance(log, '0', mark)
         log.record, log.activity = log.rev, math.max(updated, log.activity)
         local at = 16
+        -- Whoever leaves or joins has read what they wrote themselves, and no more. Of a log of
+        -- an earlier version that is not known of all.
+        local function unread(user)
+          local own = redis.call('HGET', READS, '\\t' .. user)
+          if own == '0' then
+            redis.call('HDEL', READS, user, '\\t' .. user)
+          elseif own then
+            redis.call('HSET', READS, user, own)
+          end
+        end
         -- First, since whoever leaves may come back with the same call.
         for leaving = at + 4 * tonumber(written), #ARGV do
           redis.call('HDEL', MEMBERS, ARGV[leaving])
+          unread(ARGV[leaving])
         end
         for _ = 1, tonumber(written) do
           local user, isAdmin, joined, fields = unpack(ARGV, at, at + 3)
           at = at + 4
           if joined == '' then
+            unread(user)
             places = places + 1
             joined = int(places) .. '\\t' .. int(updated)
           end
@@ -264,7 +276,9 @@ extension RedisScript {
         local log = open()
         if not log or redis.call('HEXISTS', MEMBERS, user) == 0 then return {'absent'} end
         if seq < 0 or seq > log.seq then return {'range', log.seq} end
-        if seq > (tonumber(redis.call('HGET', READS, user)) or 0) then
+        local place = tonumber(redis.call('HGET', READS, user)) or 0
+        if seq > place then
+          redis.call('HSETNX', READS, '\\t' .. user, int(place))
           redis.call('HSET', READS, user, int(seq))
           publish(pack('read', user, seq))
         end

@@ -15,7 +15,8 @@
 ///   since" is one range.
 /// - `ids` (hash): id of a message → place, hash of what was first sent, author.
 /// - `members` (hash): who takes part. `reads` (hash): user → place read up to, also of those who
-///   left or never took part, whose own messages would otherwise be unread to them.
+///   left or never took part, whose own messages would otherwise be unread to them; behind a tab,
+///   user → the newest place that they wrote, 0 for none.
 /// - `deleted` (sorted set): places of tombstones, to count what is unread.
 /// - `trimmed` (hash): ids of messages that are gone, so that one that is sent again is no second
 ///   message: id → place, rev and moment at which it was sent, hash and author as in `ids`; behind
