@@ -4,7 +4,7 @@ import Upstream
 extension Configuration {
     /// The problems of the configuration as a whole.
     package var contradictions: [ConfigurationError.Problem] {
-        authProblems + listenProblems + redisProblems + limitProblems
+        authProblems + listenProblems + redisProblems + limitProblems + demoProblems
     }
 
     private var authProblems: [ConfigurationError.Problem] {
@@ -39,6 +39,31 @@ extension Configuration {
                 .init(
                     .whole, key: "listen.internal",
                     "\(listen.internal) is listen.public as well (another port)"))
+        }
+        return problems
+    }
+
+    private var demoProblems: [ConfigurationError.Problem] {
+        guard demo.enabled else { return [] }
+        var problems: [ConfigurationError.Problem] = []
+        if !listen.public.isLoopback {
+            problems.append(
+                .init(
+                    .whole, key: "demo.enabled",
+                    "true, but listen.public is \(listen.public), and whoever reaches /demo can"
+                        + " kill gateways (a loopback address)"))
+        }
+        if !page.enabled {
+            problems.append(
+                .init(
+                    .whole, key: "demo.enabled",
+                    "true, but page.enabled is false, and /demo is a part of the page"))
+        }
+        if let supervisor = demo.supervisor, !supervisor.isLoopback {
+            problems.append(
+                .init(
+                    .whole, key: "demo.supervisor",
+                    "\(supervisor) can be another machine (a loopback address)"))
         }
         return problems
     }

@@ -17,6 +17,7 @@ package struct Configuration: Sendable, Equatable {
     package var health = Health()
     package var log = Log()
     package var page = Page()
+    package var demo = Demo()
 
     /// The defaults.
     package init() {}
@@ -157,5 +158,10 @@ package struct Configuration: Sendable, Equatable {
 
     package struct Page: Sendable, Equatable {
         package var enabled = true
+    }
+
+    package struct Demo: Sendable, Equatable {
+        package var enabled = false
+        package var supervisor: Address?
     }
 }

@@ -296,5 +296,13 @@ extension ConfigurationKey {
         .init(
             "page.enabled", \.page.enabled, .flag,
             "Whether the browser client and its page are served at /."),
+        .init(
+            "demo.enabled", \.demo.enabled, .flag,
+            "Whether the page shows a demonstration at /demo, with buttons that kill gateways. It"
+                + " is refused on an address that other machines can reach."),
+        .init(
+            "demo.supervisor", \.demo.supervisor, .optional(.address),
+            "Where the program listens that the buttons of /demo ask, as deploy/demo starts it: on"
+                + " loopback."),
     ]
 }

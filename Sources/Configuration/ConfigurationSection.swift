@@ -27,6 +27,7 @@ struct ConfigurationSection: Sendable {
         .init(name: "health", documentation: "What health tells."),
         .init(name: "log", documentation: "The log, on standard error."),
         .init(name: "page", documentation: "The browser client."),
+        .init(name: "demo", documentation: "The demonstration."),
     ]
 
     /// The keys right in it.

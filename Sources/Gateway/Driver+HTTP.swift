@@ -130,7 +130,13 @@ extension Driver {
     }
 
     private func answerPage(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        guard let file = page?[request.path] else {
+        let demo = configuration.demo
+        let isDemo = request.path == "/demo" || request.path.hasPrefix("/demo/")
+        if demo.enabled, request.path == "/demo/supervisor" {
+            return responder.respond(.json(200, supervisorJSON(demo.supervisor)))
+        }
+        let path = request.path == "/demo" ? "/demo/index.html" : request.path
+        guard let file = page?[path], demo.enabled || !isDemo else {
             return responder.respond(.error(RequestError(.notFound, "path: not found")))
         }
         guard request.method == .get || request.method == .head else {
@@ -147,7 +153,8 @@ extension Driver {
                 .init(
                     "Content-Security-Policy",
                     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-                        + "connect-src 'self'; base-uri 'none'; form-action 'none'; "
+                        + "connect-src 'self'\(isDemo ? demo.sources : ""); "
+                        + "base-uri 'none'; form-action 'none'; "
                         + "require-trusted-types-for 'script'; trusted-types 'none'; "
                         + "frame-ancestors 'none'"),
             ], body: file.bytes)
@@ -156,6 +163,23 @@ extension Driver {
             response.body = []
         }
         responder.respond(response)
+    }
+
+    /// Where the buttons of the demonstration are answered, for its page.
+    private func supervisorJSON(_ address: Address?) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        json.key("address")
+        if let address { json.string("\(address)") } else { json.null() }
+        json.endObject()
+        return json.bytes
+    }
+}
+
+extension Configuration.Demo {
+    /// What the policy of the demonstration's page allows beside its own gateway.
+    fileprivate var sources: String {
+        supervisor.map { " http://\($0) ws://\($0)" } ?? ""
     }
 }
 

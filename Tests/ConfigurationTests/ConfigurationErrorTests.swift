@@ -95,6 +95,21 @@ import Testing
             "configuration: auth.mode: open, but listen.public is 0.0.0.0:8000"
         ),
         (["listen.tls.certificate": "c.pem"], "configuration: listen.tls.key: missing"),
+        (
+            [
+                "listen.public": "0.0.0.0:8000", "auth.allow_insecure": "true",
+                "demo.enabled": "true",
+            ],
+            "configuration: demo.enabled: true, but listen.public is 0.0.0.0:8000"
+        ),
+        (
+            ["page.enabled": "false", "demo.enabled": "true"],
+            "configuration: demo.enabled: true, but page.enabled is false"
+        ),
+        (
+            ["demo.supervisor": "192.0.2.1:8002", "demo.enabled": "true"],
+            "configuration: demo.supervisor: 192.0.2.1:8002 can be another machine"
+        ),
         (["listen.tls.key": "k.pem"], "configuration: listen.tls.certificate: missing"),
         (
             ["listen.internal": "127.0.0.1:8000"],

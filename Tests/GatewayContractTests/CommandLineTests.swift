@@ -34,7 +34,7 @@ import Testing
         ("limits.ping_interval", "25s"), ("limits.pong_timeout", "30s"), ("fanout.loops", nil),
         ("fanout.pacing", nil), ("drain.window", "10s"), ("drain.deadline", "30s"),
         ("health.ready_grace", "0s"), ("log.level", nil), ("log.format", nil),
-        ("page.enabled", nil),
+        ("page.enabled", nil), ("demo.enabled", "false"), ("demo.supervisor", "null"),
     ]
 
     @Test func versionSaysIt() throws {

@@ -1,0 +1,293 @@
+"""Starts the programs of the demonstration, breaks them when a button says so, and tells how they
+stand."""
+
+import asyncio
+import json
+import os
+import pathlib
+import secrets
+import signal
+import time
+
+from .control import Control
+from .links import Link
+from .processes import Gateway, Redis, ask, redis_program
+from .talk import Talk, lines_of
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+CONVERSATION = "demo"
+#: With so many messages the conversation of the demonstration begins.
+BEGINNING = 60
+#: How often the programs are asked how they stand, in seconds.
+PACE = 0.3
+#: While alice's link is slow everybody talks: so many times 25 messages, and this many a second
+#: from then on.
+CROWDS, CROWD_RATE, USUAL_RATE = 24, 20.0, 2.0
+KEPT_NEWS = 14
+METRICS = {
+    "gapless_deltas_written_total": "written", "gapless_sheds_total": "sheds",
+    "gapless_origin_fetches_total": "fetches", "gapless_resets_total": "resets",
+    "gapless_resumes_total": "resumes", "gapless_accounting_error": "error",
+}
+
+
+class Settings:
+    """What the environment says; see `deploy/demo`."""
+
+    def __init__(self, program, environment):
+        self.program = os.path.realpath(program)
+        self.address = environment.get("DEMO_ADDRESS", "127.0.0.1:8000")
+        self.internal = environment.get("DEMO_INTERNAL", "127.0.0.1:9000")
+        self.second = environment.get("DEMO_SECOND", "127.0.0.1:8001")
+        self.second_internal = environment.get("DEMO_SECOND_INTERNAL", "127.0.0.1:9001")
+        self.supervisor = environment.get("DEMO_SUPERVISOR", "127.0.0.1:8002")
+        self.redis = environment.get("DEMO_REDIS", "127.0.0.1:6390")
+        self.folder = (REPOSITORY / environment.get("DEMO_DIRECTORY", ".build/run")).resolve()
+        self.upstream = environment.get("DEMO_UPSTREAM") or (
+            "redis" if redis_program() else "embedded")
+
+
+class Supervisor:
+    """Owns everything that runs, and answers the buttons."""
+
+    def __init__(self, settings):
+        self.settings = settings
+        os.umask(0o077)
+        settings.folder.mkdir(parents=True, exist_ok=True)
+        self.keys = settings.folder / "api-keys"
+        if not self.keys.exists():
+            self.keys.write_text(secrets.token_hex(24) + "\n")
+        self.key = self.keys.read_text().split()[0]
+        self.news = []
+        self.redis = None
+        if settings.upstream == "redis":
+            self.redis = Redis(settings.redis, settings.folder / "redis", self.note)
+        self.gateways = [self._gateway("gateway a", settings.address, settings.internal, "a", {
+            "demo.enabled": "true", "demo.supervisor": settings.supervisor})]
+        if self.redis:
+            self.gateways.append(self._gateway(
+                "gateway b", settings.second, settings.second_internal, "b", {}))
+        self.links = {
+            "alice": Link(lambda: self.gateways[0].address),
+            "bob": Link(lambda: self.gateways[-1].address),
+        }
+        self.talk = Talk(lines_of(REPOSITORY / "config/demo"), self._post)
+        self.control = Control(settings, self.links, self.press, self.state)
+        self.head = None
+        self.backup_at = None
+        self.measured = {}
+        self.tasks = []
+
+    def _gateway(self, name, address, internal, letter, more):
+        settings = {
+            "auth.api_key_file": self.keys, "drain.window": "1s", "log.level": "warning",
+            # So that a page which is too slow is told so after kilobytes.
+            "limits.outbox_soft": "4KiB", **more,
+        }
+        if self.redis:
+            settings |= {
+                "upstream.kind": "redis",
+                "upstream.redis.url": f"redis://{self.settings.redis}/0",
+                "cache.path": self.settings.folder / f"cache-{letter}.db",
+            }
+        else:
+            settings["cache.path"] = self.settings.folder / "gapless.db"
+        return Gateway(name, self.settings.program, address, internal, settings, self.note)
+
+    # Life.
+
+    async def run(self):
+        """Runs until it is told to stop; the exit status."""
+        loop = asyncio.get_running_loop()
+        stopped = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stopped.set)
+        try:
+            for program in filter(None, [self.redis, *self.gateways]):
+                if not await program.start():
+                    return 1
+            await self._begin()
+            await self.control.start()
+            self.tasks = [asyncio.create_task(work) for work in (
+                self.talk.run(), self._measure(),
+                self._replay("ubuntu-2012-03-24.irc", "ubuntu-live", 1))]
+            self._greet()
+            await stopped.wait()
+            print("\nStopping.", flush=True)
+            return 0
+        finally:
+            for task in self.tasks:
+                task.cancel()
+            await asyncio.gather(*self.tasks, return_exceptions=True)
+            await asyncio.gather(*(gateway.stop() for gateway in self.gateways))
+            if self.redis:
+                await self.redis.stop()
+
+    async def _begin(self):
+        # The ones that arrive live begin anew.
+        for conversation in ("ubuntu-live", CONVERSATION):
+            await self._call("DELETE", f"/v1/conversations/{conversation}")
+        for conversation in ("ubuntu-history", "ubuntu-live"):
+            title = f"#ubuntu, {conversation.removeprefix('ubuntu-')}"
+            await self._call("PUT", f"/v1/conversations/{conversation}", {"title": title})
+            for user in ("alice", "bob"):
+                await self._call(
+                    "PUT", f"/v1/conversations/{conversation}/participants/{user}", {})
+        await self._call("PUT", f"/v1/conversations/{CONVERSATION}", {
+            "title": "#ubuntu", "participants": ["alice", "bob", *self.talk.authors]})
+        await self._replay("ubuntu-2009-05-08.irc", "ubuntu-history", 0)
+        await self.talk.say(BEGINNING)
+        # Redis writes its file within a second.
+        await asyncio.sleep(1.2 if self.redis else 0)
+        if self.redis:
+            self.redis.back_up()
+        else:
+            await self.gateways[0].back_up()
+        self.backup_at = BEGINNING
+        self.note(f"a backup is made, with {BEGINNING} messages: it stands for yesterday's")
+
+    async def _replay(self, file, conversation, rate):
+        with (self.settings.folder / f"replay-{conversation}.log").open("wb") as log:
+            process = await asyncio.create_subprocess_exec(
+                self.settings.program, "replay", REPOSITORY / "config/demo" / file,
+                "--conversation", conversation, "--rate", str(rate),
+                "--url", f"http://{self.gateways[-1].address}", "--api-key-file", self.keys,
+                "--patience", "10m", stdout=log, stderr=log, start_new_session=True)
+        try:
+            await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+    def _greet(self):
+        address = self.settings.address
+        print(f"""
+  Gapless runs. See what it promises, while you break it:
+
+    http://{address}/demo
+
+  Or open these in two windows and talk:
+
+    http://{address}/?user=alice&conversation=ubuntu-live
+    http://{address}/?user=bob&conversation=ubuntu-live
+
+  Health: http://{self.settings.internal}/health     Stop: Ctrl-C
+""", flush=True)
+
+    async def _call(self, method, path, body=None):
+        content = b"" if body is None else json.dumps(body).encode()
+        for gateway in reversed(self.gateways):
+            if gateway.state == "running":
+                status, answer = await ask(
+                    gateway.address, method, path, content, self.key)
+                if status not in (0, 503):
+                    return status, answer
+        return 0, b""
+
+    async def _post(self, body):
+        path = f"/v1/conversations/{CONVERSATION}/messages"
+        return (await self._call("POST", path, json.loads(body)))[0]
+
+    # The buttons.
+
+    async def press(self, name):
+        """Does what a button says; what was not pressed before is undone by a second press."""
+        await {
+            "cut": self._cut, "slow": self._slow, "kill": self._kill, "origin": self._origin,
+            "restore": self._restore,
+        }[name]()
+
+    async def _cut(self):
+        link = self.links["alice"]
+        if link.is_cut:
+            link.mend()
+            self.note("alice's link is mended")
+        else:
+            link.cut()
+            self.note("alice's link is cut; the conversation goes on")
+
+    async def _slow(self):
+        link = self.links["alice"]
+        link.is_slow = not link.is_slow
+        self.talk.rate = CROWD_RATE if link.is_slow else USUAL_RATE
+        if link.is_slow:
+            self.note("alice's link carries little, and everybody talks at once")
+            self.tasks.append(asyncio.create_task(self.talk.crowd(CROWDS)))
+        else:
+            self.note("alice's link is fast again")
+
+    async def _kill(self):
+        self.gateways[0].kill()
+        self.note("kill -9 of gateway a")
+
+    async def _origin(self):
+        if not self.redis:
+            return
+        if self.redis.away_until is None:
+            self.redis.release()
+        else:
+            await self.redis.hold()
+            self.note("Redis is stopped; gateways answer from what they hold")
+
+    async def _restore(self):
+        self.note(f"yesterday's backup is put back: what came after message {self.backup_at} is"
+                  " gone from the log")
+        await (self.redis or self.gateways[0]).restore()
+
+    # How things stand.
+
+    def note(self, text):
+        """News for people."""
+        self.news.append({"at": int(time.time() * 1000), "text": text})
+        del self.news[:-KEPT_NEWS]
+        self.control.changed()
+
+    def state(self):
+        """All that the page draws, beside what its two clients know themselves."""
+        link = self.links["alice"]
+        return {
+            "upstream": self.settings.upstream, "conversation": CONVERSATION,
+            "pressed": {
+                "cut": link.is_cut, "slow": link.is_slow,
+                "origin": self.redis is not None and self.redis.away_until is None,
+            },
+            "possible": {"origin": self.redis is not None},
+            "origin": {"state": self.redis.state if self.redis else self.gateways[0].state,
+                       "head": self.head},
+            "gateways": [
+                {"name": gateway.name, "state": gateway.state,
+                 "pid": gateway.process.pid if gateway.state != "dead" else None,
+                 **self.measured.get(gateway.name, {})}
+                for gateway in self.gateways],
+            "rate": self.talk.rate, "news": self.news,
+        }
+
+    async def _measure(self):
+        while True:
+            await asyncio.gather(*(self._measure_one(gateway) for gateway in self.gateways))
+            status, answer = await self._call("POST", "/v1/heads", {"ids": [CONVERSATION]})
+            if status == 200:
+                self.head = json.loads(answer)["heads"][CONVERSATION]
+            self.control.changed()
+            await asyncio.sleep(PACE)
+
+    async def _measure_one(self, gateway):
+        if gateway.state != "running":
+            self.measured.pop(gateway.name, None)
+            return
+        health, metrics = await asyncio.gather(
+            ask(gateway.internal, "GET", "/health"), ask(gateway.internal, "GET", "/metrics"))
+        if health[0] != 200 or metrics[0] != 200:
+            return
+        said = json.loads(health[1])
+        measured = {
+            "feed": said["upstream"][0]["state"], "openGaps": said["sync"]["openGaps"],
+            "clients": said["clients"]["connections"],
+        }
+        for line in metrics[1].decode().splitlines():
+            name, _, value = line.partition(" ")
+            plain = name.partition("{")[0]
+            if plain in METRICS:
+                measured[METRICS[plain]] = measured.get(METRICS[plain], 0) + float(value)
+        self.measured[gateway.name] = measured
