@@ -10,7 +10,6 @@ extension Schema {
         -- Whoever applies it owns everything in it. No extension and no superuser is needed.
         begin;
         set local client_min_messages = warning;
-        set local check_function_bodies = off;
 
         do $check$
         begin
@@ -27,7 +26,9 @@ extension Schema {
         $check$;
 
         -- Two who install at a time come one after the other.
-        select pg_advisory_xact_lock(hashtextextended('gapless:' || {schema_text}, 0));
+        do $lock$ begin
+          perform pg_advisory_xact_lock(hashtextextended('gapless:' || {schema_text}, 0));
+        end $lock$;
         create schema if not exists {schema};
         """#
 
@@ -185,34 +186,43 @@ extension Schema {
     static let closing = #"""
         -- ---------------------------------------------------------------------------------------
         -- Rights: nobody has any but the two roles, and these to functions only.
+        revoke all on schema {schema} from public;
+        revoke all on all tables in schema {schema} from public;
+        revoke all on all sequences in schema {schema} from public;
+        revoke all on all functions in schema {schema} from public;
+
         do $rights$
         declare
-          wanted name;
           gateway name := {gateway};
           writer name := {writer};
-          entry regprocedure;
+          wanted name;
+          entry record;
         begin
           foreach wanted in array array[gateway, writer] loop
-            if exists (select from pg_roles where rolname = wanted) then continue; end if;
-            if (select rolsuper or rolcreaterole from pg_roles where rolname = current_user) then
-              execute format('create role %I nologin', wanted);
-            else
-              raise warning 'the role % is not there, and % may not make it', wanted, current_user
-                using hint = format(
-                  'let an administrator run: create role %I nologin; then install again', wanted);
+            if not exists (select from pg_roles where rolname = wanted) then
+              if (select rolsuper or rolcreaterole from pg_roles where rolname = current_user) then
+                execute format('create role %I nologin', wanted);
+              else
+                raise warning 'the role % is not there, and % may not make it', wanted,
+                  current_user
+                  using hint = format(
+                    'let an administrator run: create role %I nologin; then install again',
+                    wanted);
+                continue;
+              end if;
             end if;
-          end loop;
-          revoke all on schema {schema} from public;
-          revoke all on all tables in schema {schema} from public;
-          revoke all on all sequences in schema {schema} from public;
-          revoke all on all functions in schema {schema} from public;
-          for entry in
-            select p.oid from pg_proc p
-            where p.pronamespace = {schema_text}::regnamespace
-          loop
-            foreach wanted in array array[gateway, writer] loop
-              if not exists (select from pg_roles where rolname = wanted) then continue; end if;
-              execute format('revoke all on function %s from %I', entry, wanted);
+            execute format('grant usage on schema %I to %I', {schema_text}, wanted);
+            for entry in
+              select oid::regprocedure as signature, proname from pg_proc
+              where pronamespace = to_regnamespace(quote_ident({schema_text}))
+                and case when wanted = gateway and starts_with(proname, 'gateway_') then true
+                  when wanted = writer then proname in (
+                    'put_conversation', 'delete_conversation', 'add_participants',
+                    'remove_participants', 'post_message', 'edit_message', 'delete_message',
+                    'mark_read', 'messages', 'head')
+                  else false end
+            loop
+              execute format('grant execute on function %s to %I', entry.signature, wanted);
             end loop;
           end loop;
         end

@@ -1,0 +1,328 @@
+/// The functions that an application calls in its own transactions.
+extension Schema {
+    static let applicationRecords = #"""
+        -- ---------------------------------------------------------------------------------------
+        -- For applications, in their own transactions.
+
+        -- Changes slot 0 of a locked conversation by the fields that are given, and answers with
+        -- the conversation; for a new one (no change yet) all others are empty.
+        create or replace function {schema}.change_record(
+          c {schema}.conversations, p_changes jsonb)
+          returns {schema}.conversations language plpgsql {volatile} as $$
+        declare
+          is_new boolean := c.rev = 0;
+          title text := case when p_changes ? 'title' then p_changes ->> 'title' else c.title end;
+          metadata json := coalesce((p_changes -> 'metadata')::json, c.metadata);
+          unknown json :=
+            merged(c.unknown, unknown_of(p_changes, known_in_conversation())::json);
+          if_rev bigint := integer_of(p_changes, 'ifRev', 0, 9007199254740991);
+          wanted text[] := ids_of(p_changes, 'participants');
+          rulers text[] := ids_of(p_changes, 'admins');
+          users text[] := array(select user_id from members where conversation = c.id
+            order by place);
+          admins text[] := array(select user_id from members where conversation = c.id and is_admin
+            order by place);
+          leaving text[] := '{}';
+          joining text[] := '{}';
+          staying text[];
+          ruling text[];
+          written json;
+        begin
+          if wanted is not null then
+            leaving := array(select u from unnest(users) u where u <> all (wanted));
+            joining := array(
+              select u from unnest(wanted) with ordinality as t(u, n)
+              where u <> all (users) group by u order by min(n));
+          end if;
+          staying := array(select u from unnest(users) u where u <> all (leaving)) || joining;
+          ruling := array(select u from unnest(coalesce(rulers, admins)) u where u = any (staying));
+          if rulers is not null and exists (
+            select from unnest(rulers) u where u <> all (staying))
+          then
+            perform refuse('PG400', 'admins: not a participant'
+              ' (accepted: those who take part in the conversation)', null);
+          end if;
+          perform hold('limits.participants', cardinality(staying), cardinality(users),
+            'participants: would be %s');
+          perform hold('limits.admins', (select count(distinct u) from unnest(ruling) u),
+            cardinality(admins), 'admins: would be %s');
+          if not is_new and title is not distinct from c.title
+            and metadata::jsonb::text = c.metadata::jsonb::text
+            and unknown::jsonb::text = c.unknown::jsonb::text
+            and leaving = '{}' and joining = '{}'
+            and ruling @> admins and admins @> ruling
+          then
+            return c;
+          end if;
+          if if_rev is not null and if_rev <> c.record_rev then
+            perform refuse('PG409', format(
+                'ifRev: %s, but the conversation has rev %s', if_rev, c.record_rev),
+              jsonb_build_object('conversation', record_object(c)));
+          end if;
+          if is_new or title is distinct from c.title
+            or metadata::jsonb::text <> c.metadata::jsonb::text
+            or unknown::jsonb::text <> c.unknown::jsonb::text
+          then
+            perform hold('limits.record',
+              coalesce(octet_length(title), 0) + size_of_metadata(metadata)
+                + size_of_unknown(unknown),
+              coalesce(octet_length(c.title), 0) + size_of_metadata(c.metadata)
+                + size_of_unknown(c.unknown),
+              'conversation: would be %s bytes of title, metadata and unknown fields');
+            perform hold('limits.unknown_fields', count_of_unknown(unknown),
+              count_of_unknown(c.unknown), 'unknown fields: %s of them');
+          end if;
+          -- Whoever only becomes admin, or ceases to be, keeps what is said of them.
+          select json_agg(json_build_object(
+              'user', u, 'admin', u = any (ruling), 'name', m.name, 'metadata', m.metadata,
+              'unknown', m.unknown) order by n)
+            into written
+            from unnest(staying) with ordinality as t(u, n)
+            left join members m on m.conversation = c.id and m.user_id = u
+            where m.user_id is null or m.is_admin <> (u = any (ruling));
+          return write_record(c, title, metadata, unknown, written, leaving, null, null);
+        end
+        $$;
+
+        -- Creates a conversation, or changes the fields that are given: title, participants,
+        -- admins, metadata and fields that the gateway does not know. Answers with it.
+        create or replace function {schema}.put_conversation(id text, changes jsonb)
+          returns jsonb language plpgsql {volatile} as $$
+        declare
+          c conversations;
+        begin
+          perform check_id('id', id);
+          perform check_object('changes', changes);
+          perform check_text(changes, 'title');
+          perform check_nested(changes, 'metadata', false);
+          loop
+            c := lock_conversation(id, true);
+            exit when c.id is not null;
+            -- Nobody has seen a value of what is not there.
+            if coalesce(jsonb_typeof(changes -> 'ifRev'), 'null') <> 'null' then
+              perform refuse('PG404', 'conversation: no such conversation', null);
+            end if;
+            c := begin_conversation(id, true);
+            exit when c.id is not null;
+          end loop;
+          if c.rev > 0 then c := lock_existing(c.id); end if;
+          c := change_record(c, changes);
+          return record_object(c);
+        end
+        $$;
+
+        -- Removes a conversation with its log; whether there was one.
+        create or replace function {schema}.delete_conversation(id text)
+          returns boolean language plpgsql {volatile} as $$
+        declare
+          c conversations;
+        begin
+          perform check_id('id', id);
+          c := lock_conversation(id, true);
+          if c.id is null then return false; end if;
+          perform remove_log(c);
+          return true;
+        end
+        $$;
+
+        -- Adds users to those who take part; who does so already is no change.
+        create or replace function {schema}.add_participants(conversation text, users text[])
+          returns jsonb language plpgsql {volatile} as $$
+        declare
+          c conversations;
+          present text[];
+        begin
+          perform check_ids('users', users);
+          c := lock_existing(conversation);
+          present := array(
+            select m.user_id from members m where m.conversation = c.id order by m.place);
+          c := change_record(c, jsonb_build_object('participants', to_jsonb(present || users)));
+          return record_object(c);
+        end
+        $$;
+
+        -- Takes users out of those who take part; who does not is no change.
+        create or replace function {schema}.remove_participants(conversation text, users text[])
+          returns jsonb language plpgsql {volatile} as $$
+        declare
+          c conversations;
+          staying text[];
+        begin
+          perform check_ids('users', users);
+          c := lock_existing(conversation);
+          staying := array(
+            select m.user_id from members m
+            where m.conversation = c.id and m.user_id <> all (users) order by m.place);
+          c := change_record(c, jsonb_build_object('participants', to_jsonb(staying)));
+          return record_object(c);
+        end
+        $$;
+        """#
+
+    static let applicationMessages = #"""
+        -- Sends a message: id, body, attachment, metadata and fields that the gateway does not
+        -- know. The same author, id and content again is answered with that message as it is now.
+        -- The author need not take part.
+        create or replace function {schema}.post_message(
+          conversation text, author text, message jsonb)
+          returns jsonb language plpgsql {volatile} as $$
+        declare
+          c conversations;
+          given boolean;
+          content json;
+          answer json;
+          sent json;
+        begin
+          perform check_id('conversation', conversation);
+          perform check_id('author', author);
+          perform check_object('message', message);
+          given := coalesce(jsonb_typeof(message -> 'id'), 'null') <> 'null';
+          if given and jsonb_typeof(message -> 'id') <> 'string' then
+            perform refuse('PG400', format(
+              'id: %s (accepted: 1–255 bytes of UTF-8 without control characters)',
+              phrase(message -> 'id')), null);
+          elsif given then
+            perform check_id('id', message ->> 'id');
+          end if;
+          content := content_of(message);
+          perform hold('limits.message', size_of_content(content), 0,
+            'message: %s bytes of content');
+          perform hold('limits.unknown_fields', count_of_unknown(content -> 'unknown'), 0,
+            'unknown fields: %s of them');
+          c := lock_existing(conversation);
+          answer := append_messages(c, json_build_array(json_build_object(
+              'id', coalesce(message ->> 'id', gen_random_uuid()::text), 'given', given,
+              'author', author, 'content', content)), setting('retain_ids'));
+          if answer ->> 'word' = 'taken' then
+            perform refuse('PG409', 'id: taken by another message', null);
+          end if;
+          sent := answer -> 'sent' -> 0;
+          if coalesce((sent ->> 'trimmed')::boolean, false) then
+            return (
+              select jsonb_build_object(
+                'id', t.id, 'conversation', t.conversation, 'seq', t.seq, 'rev', t.first_rev,
+                'author', t.author, 'createdAt', moment(t.created_at), 'trimmed', true)
+              from trimmed t where t.conversation = c.id and t.id = sent ->> 'id');
+          end if;
+          return (
+            select message_object(m) from messages m
+            where m.conversation = c.id and m.seq = (sent ->> 'seq')::bigint);
+        end
+        $$;
+
+        -- A message that is kept, of a locked conversation.
+        create or replace function {schema}.existing_message(c {schema}.conversations, p_id text)
+          returns {schema}.messages language plpgsql {stable} as $$
+        declare
+          m messages;
+        begin
+          perform check_id('id', p_id);
+          select * into m from messages
+            where conversation = c.id and id = p_id and seq >= c.floor;
+          if not found then perform refuse('PG404', 'id: no such message', null); end if;
+          return m;
+        end
+        $$;
+
+        -- Changes body, metadata and fields that the gateway does not know. An absent key stays,
+        -- a JSON null takes the value away.
+        create or replace function {schema}.edit_message(
+          conversation text, id text, changes jsonb)
+          returns jsonb language plpgsql {volatile} as $$
+        declare
+          c conversations;
+          m messages;
+          if_rev bigint;
+          unknown json;
+          content jsonb;
+          merged_content json;
+        begin
+          perform check_id('conversation', conversation);
+          perform check_id('id', id);
+          perform check_object('changes', changes);
+          perform check_text(changes, 'body');
+          perform check_nested(changes, 'metadata', false);
+          if_rev := integer_of(changes, 'ifRev', 0, 9007199254740991);
+          unknown := unknown_of(changes, known_in_message());
+          c := lock_existing(conversation);
+          m := existing_message(c, id);
+          if m.deleted then
+            perform refuse('PG409', 'id: the message is deleted', case when if_rev is not null
+              then jsonb_build_object('message', message_object(m)) end);
+          end if;
+          unknown := merged(m.content -> 'unknown', unknown);
+          -- Text for text, so that what somebody else sent stays as it was.
+          select coalesce(json_object_agg(key, value), '{}') into merged_content from (
+            select 'body' as key, case when changes ? 'body'
+                then nullif((changes -> 'body')::text, 'null')::json
+                else m.content -> 'body' end as value
+            union all select 'attachment', m.content -> 'attachment'
+            union all select 'metadata',
+              coalesce((changes -> 'metadata')::json, m.content -> 'metadata')
+            union all select 'unknown', nullif(unknown::text, '{}')::json
+          ) as fields where value is not null;
+          if content_hash(merged_content) = content_hash(m.content) then
+            return message_object(m);
+          end if;
+          if if_rev is not null and if_rev <> m.rev then
+            perform refuse('PG409', format(
+                'ifRev: %s, but the message has rev %s', if_rev, m.rev),
+              jsonb_build_object('message', message_object(m)));
+          end if;
+          perform hold('limits.message', size_of_content(merged_content),
+            size_of_content(m.content), 'message: would be %s bytes of content');
+          perform hold('limits.unknown_fields', count_of_unknown(unknown),
+            count_of_unknown(m.content -> 'unknown'), 'unknown fields: %s of them');
+          return message_object(replace_message(c, m, merged_content));
+        end
+        $$;
+
+        -- Leaves a tombstone; that of a message that is deleted already.
+        create or replace function {schema}.delete_message(conversation text, id text)
+          returns jsonb language plpgsql {volatile} as $$
+        declare
+          c conversations;
+          m messages;
+        begin
+          perform check_id('conversation', conversation);
+          perform check_id('id', id);
+          c := lock_existing(conversation);
+          m := existing_message(c, id);
+          if not m.deleted then m := replace_message(c, m, null); end if;
+          return message_object(m);
+        end
+        $$;
+
+        -- Moves how far somebody who takes part has read, never back; answers with how far.
+        create or replace function {schema}.mark_read(conversation text, reader text, seq bigint)
+          returns bigint language plpgsql {volatile} as $$
+        declare
+          c conversations;
+          place bigint;
+        begin
+          perform check_id('conversation', conversation);
+          perform check_id('reader', reader);
+          c := lock_existing(conversation);
+          if not exists (
+            select from members m where m.conversation = c.id and m.user_id = reader)
+          then
+            perform refuse('PG404', 'reader: does not take part in the conversation', null);
+          end if;
+          if seq is null or seq < 0 or seq > c.seq then
+            perform refuse('PG400', format(
+              'seq: %s (accepted: an integer from 0 to %s)', coalesce(seq::text, 'NULL'), c.seq),
+              null);
+          end if;
+          place := read_by(c.id, reader);
+          if seq > place then
+            insert into reads (conversation, user_id, seq) values (c.id, reader, mark_read.seq)
+              on conflict on constraint reads_pkey do update
+              set seq = greatest(reads.seq, excluded.seq);
+            perform pg_notify('gapless_' || i.id || '_s', json_build_object(
+              'c', c.id, 'u', reader, 'seq', mark_read.seq)::text) from installation i;
+          end if;
+          return greatest(place, seq);
+        end
+        $$;
+        """#
+}
