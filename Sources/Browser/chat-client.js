@@ -1,4 +1,4 @@
-import { Connection } from './connection.js';
+import { connectionOf } from './connections.js';
 import { Conversation } from './conversation.js';
 import { ConversationList } from './conversations.js';
 import { messageDeltas } from './message-deltas.js';
@@ -57,12 +57,15 @@ export class ChatClient {
    * @param {string} options.url  `ws:` or `wss:`
    * @param {Ask} options.credentials
    * @param {string} [options.client]  the name under which the gateway knows this program
+   * @param {string | null} [options.user]  who we are, where that is known: the tabs of one browser
+   *   that say the same share one connection
+   * @param {boolean} [options.isShared]  false: this tab has a connection of its own all the same
    * @param {MessageStore | null} [options.store]  keeps what was held over reloads
    * @param {*} [options.environment]  for tests, see `Connection`
    */
   constructor({ store = null, ...options }) {
     /** The session, and the state of the gateway's upstream. */
-    this.connection = new Connection(options);
+    this.connection = connectionOf(options);
     /** `isConnected`, `onConnect`, `onDisconnect`. */
     this.pubsub = new Pubsub(this.connection);
     this.store = store;

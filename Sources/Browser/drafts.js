@@ -1,4 +1,5 @@
 /** @import { MessageStore } from './message-store.js' */
+/** @import { SharedConnection } from './shared-connection.js' */
 /** @import { Head, Message } from './types.js' */
 
 /**
@@ -20,7 +21,12 @@
  * @property {Message} [current]  of a conflict: the message as it is
  */
 
-/** The drafts of one user, oldest first, as they are kept in a store and read by views. */
+/**
+ * The drafts of one user, oldest first, as they are kept in a store and read by views.
+ *
+ * Tabs that share a connection share the store, but each has the drafts that were written in it:
+ * one draft is sent by one tab. Those of a tab that is gone go to the tab that leads.
+ */
 export class Drafts {
   /** Resolves when what the store kept is among them. @type {Promise<void>} */
   restored;
@@ -31,15 +37,27 @@ export class Drafts {
   #lists = new Map();
   #store;
   #changed;
+  #tabs;
+  /** The tabs whose end is waited for. @type {Set<string>} */
+  #awaited = new Set();
 
   /**
    * @param {MessageStore | null} store
    * @param {(conversation: string) => void} changed
+   * @param {object} [options]
+   * @param {SharedConnection | null} [options.tabs]  the connection that this tab shares
+   * @param {() => void} [options.adopted]  called when drafts of tabs that are gone came
    */
-  constructor(store, changed) {
+  constructor(store, changed, { tabs = null, adopted = () => {} } = {}) {
     this.#store = store;
     this.#changed = changed;
-    this.restored = this.#restore();
+    this.#tabs = tabs;
+    this.restored = tabs === null ? this.#restore() : Promise.resolve();
+    if (tabs === null || store === null) return;
+    const adopt = () => { this.#adopt(tabs, adopted); };
+    tabs.leads.listen(adopt);
+    tabs.gone.listen(adopt);
+    if (tabs.isLeader) adopt();
   }
 
   /** Oldest first; the same array until something changes. */
@@ -66,7 +84,7 @@ export class Drafts {
   /** @param {Draft} draft */
   add(draft) {
     this.#all = [...this.#all, draft];
-    this.#store?.saveDraft?.(keyOf(draft), draft);
+    this.#save(keyOf(draft), draft);
     this.#tell(draft.conversation);
   }
 
@@ -78,7 +96,7 @@ export class Drafts {
     if (!this.has(draft)) return;
     const key = keyOf(draft);
     this.#all = this.#all.map((each) => (keyOf(each) === key ? by : each));
-    this.#store?.saveDraft?.(key, by);
+    this.#save(key, by);
     this.#tell(by.conversation);
   }
 
@@ -86,18 +104,76 @@ export class Drafts {
   remove(draft) {
     const key = keyOf(draft);
     this.#all = this.#all.filter((each) => keyOf(each) !== key);
-    this.#store?.removeDraft?.(key);
+    this.#save(key, null);
     this.#tell(draft.conversation);
   }
 
   async #restore() {
-    const kept = await this.#store?.loadDrafts?.() ?? [];
+    this.#take(await this.#store?.loadDrafts?.() ?? []);
+  }
+
+  /**
+   * Takes what tabs that are gone have left. A tab that is there holds the lock of its name, and so
+   * does whoever takes over what it left: nobody else does meanwhile.
+   *
+   * @param {SharedConnection} tabs
+   * @param {() => void} adopted
+   */
+  async #adopt(tabs, adopted) {
+    const store = /** @type {MessageStore} */ (this.#store);
+    const left = async () => /** @type {(Draft & {tab?: string})[]} */ (await store.loadDrafts());
+    await tabs.named;
+    const owners = new Set((await left()).map(({ tab = '' }) => tab));
+    owners.delete(tabs.tab);
+    const { leading: signal } = tabs;
+    for (const owner of owners) {
+      if (this.#awaited.has(owner)) continue;
+      this.#awaited.add(owner);
+      tabs.locks.request(tabs.lockOf(owner), { signal }, async () => {
+        const drafts = (await left()).filter(({ tab = '' }) => tab === owner)
+          .map(({ tab, ...draft }) => draft);
+        for (const draft of drafts) {
+          await store.saveDraft(keyOf(draft), this.#marked(draft));
+        }
+        this.#take(drafts);
+        adopted();
+      }).catch(() => {}).finally(() => this.#awaited.delete(owner));
+    }
+  }
+
+  /** @param {readonly Draft[]} kept */
+  #take(kept) {
     const known = new Set(this.#all.map(keyOf));
     const older = kept.filter((draft) => !known.has(keyOf(draft)));
     older.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
     if (older.length === 0) return;
     this.#all = [...older, ...this.#all];
     for (const { conversation } of older) this.#tell(conversation);
+  }
+
+  /**
+   * A draft as it is kept, with the tab that sends it.
+   *
+   * @param {Draft} draft
+   * @returns {Draft}
+   */
+  #marked(draft) {
+    return this.#tabs === null ? draft
+      : /** @type {Draft} */ ({ ...draft, tab: this.#tabs.tab });
+  }
+
+  /**
+   * Keeps a draft; of a tab that others would take for gone, not before they don't.
+   *
+   * @param {string} key
+   * @param {Draft | null} draft  null to keep it no more
+   */
+  #save(key, draft) {
+    const save = () => {
+      if (draft === null) this.#store?.removeDraft?.(key);
+      else this.#store?.saveDraft?.(key, this.#marked(draft));
+    };
+    if (this.#tabs === null) save(); else this.#tabs.named.then(save);
   }
 
   /** @param {string} conversation */

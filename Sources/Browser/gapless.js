@@ -37,6 +37,7 @@ export { chatItemChanges } from './chat-item-changes.js';
 export { decorateChatItems, indexOfChatItem } from './chat-items-decorator.js';
 export { CloseCode, closeReason, mayComeBack } from './closing.js';
 export { Connection } from './connection.js';
+export { connectionOf } from './connections.js';
 export { Conversation } from './conversation.js';
 export { ConversationList } from './conversations.js';
 export { Coverage } from './coverage.js';

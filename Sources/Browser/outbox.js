@@ -2,6 +2,7 @@ import { Backoff } from './backoff.js';
 import { Drafts, keyOf } from './drafts.js';
 import { newIdentifier } from './identifier.js';
 import { RequestError } from './request-error.js';
+import { SharedConnection } from './shared-connection.js';
 import { Signal } from './signal.js';
 import { WrittenLater } from './written-later.js';
 
@@ -49,7 +50,10 @@ export class Outbox {
    */
   constructor(connection, store) {
     this.#connection = connection;
-    this.#drafts = new Drafts(store, (conversation) => this.#tell(conversation));
+    this.#drafts = new Drafts(store, (conversation) => this.#tell(conversation), {
+      tabs: connection instanceof SharedConnection ? connection : null,
+      adopted: () => this.#resumeAll(),
+    });
     this.#later = new WrittenLater(connection);
     // Those that look at a conversation subscribe first.
     connection.live.listen(() => { queueMicrotask(() => this.#resumeAll()); });

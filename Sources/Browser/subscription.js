@@ -176,7 +176,14 @@ export class Subscription {
     }
     const { conversation } = event;
     if (conversation !== this.#conversation && conversation?.id !== this.#conversation) return;
-    if (this.#phase === 'live') this.#owner.event(event);
+    if (this.#phase !== 'live') return;
+    if (event.event === 'renewed') {
+      // Another tab subscribed too: what the gateway was to push may go by.
+      this.#owner.online();
+      this.#owner.changed();
+    } else {
+      this.#owner.event(event);
+    }
   }
 
   #connectionChanged() {

@@ -89,7 +89,8 @@ const given = new URLSearchParams(location.search);
 const user = given.get('user') ?? 'alice';
 const url = given.get('url') ?? 'ws://127.0.0.1:8000/v1/ws';
 const store = await MessageStore.open(user);
-const client = new ChatClient({ url, credentials: () => ({ user }), store });
+// With `user` all tabs share one connection.
+const client = new ChatClient({ url, user, credentials: () => ({ user }), store });
 createRoot(document.getElementById('app')).render(
   <StrictMode><ChatProvider client={client}><App /></ChatProvider></StrictMode>,
 );

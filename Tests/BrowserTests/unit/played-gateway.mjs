@@ -23,6 +23,10 @@ export class PlayedGateway {
   doubled = 0;
   /** The edits and deletions that were carried out: what of, and what they made. */
   edited = [];
+  /** All sessions on the log: what one changes, each hears of. @type {PlayedGateway[]} */
+  sessions = [this];
+  /** Whether a subscription that is made again is pushed only what the new one lacks. */
+  forgetsOwed = false;
   #requests = [];
   #frames = [];
   #isSubscribed = false;
@@ -99,9 +103,14 @@ export class PlayedGateway {
 
   /** Makes changes, of which a subscriber hears: each, or one gap for all. */
   change(makes, isShed) {
-    const { rev, epoch } = this.origin;
+    const { rev } = this.origin;
     const deltas = makes.map((make) => make(this.origin));
-    if (!this.#isSubscribed || epoch !== this.origin.epoch) return;
+    for (const session of this.sessions) session.#tell(deltas, rev, isShed && session === this);
+  }
+
+  /** Hears of changes. */
+  #tell(deltas, rev, isShed) {
+    if (!this.#isSubscribed) return;
     const { head } = this.origin;
     if (isShed) {
       const touched = new Coverage(deltas.map(({ message: { seq } }) => [seq, seq]));
@@ -124,6 +133,11 @@ export class PlayedGateway {
   alter(how) {
     const { branch } = this.origin;
     how(this.origin);
+    for (const session of this.sessions) session.#hearOfLog(branch);
+  }
+
+  /** Hears that the log is another one than that of a branch, or begins later. */
+  #hearOfLog(branch) {
     if (!this.#isSubscribed) return;
     const { head } = this.origin;
     if (branch === this.origin.branch) {
@@ -158,6 +172,7 @@ export class PlayedGateway {
     switch (method) {
       case 'subscribeMessages': {
         if (this.#isSubscribed && !params.have) this.doubled += 1;
+        if (this.forgetsOwed) this.#lacking = Coverage.empty;
         this.#isSubscribed = true;
         return { result: this.#withhold(subscribed(this.origin, params), 'deltas', random) };
       }

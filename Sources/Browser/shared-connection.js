@@ -1,0 +1,401 @@
+import { Connection } from './connection.js';
+import { newIdentifier } from './identifier.js';
+import { browserTabs, isLater, Leadership } from './leadership.js';
+import { Leading } from './leading.js';
+import { Pending } from './pending.js';
+import { RequestError } from './request-error.js';
+import { Signal } from './signal.js';
+
+/** @import { Ask, ConnectionState } from './connection.js' */
+/** @import { TabEnvironment, Term } from './leadership.js' */
+/** @import { Taking } from './pending.js' */
+/** @import { HubMessage } from './tab-hub.js' */
+/** @import { EventFrame, UpstreamState } from './types.js' */
+
+/** A tab asks its leader this often whether it is there, in milliseconds. */
+const BEAT = 2_000;
+/** One that says nothing for so long is frozen, and loses the lead. */
+const SILENCE = 7_000;
+
+/**
+ * One connection for all tabs of a user in one browser, in each of them as a `Connection` of its
+ * own: the tab that leads has the socket, the others ask by way of it. To each tab a new leader is
+ * a new session, so that it resumes with its own `have` and sends again what was not confirmed.
+ *
+ * Invariant: what a tab takes are the frames of one session of one leader, in their order and
+ * without a hole, from the moment at which that leader took it in.
+ */
+export class SharedConnection {
+  /** Each time that a session begins. @type {Signal<void>} */
+  live = new Signal();
+  /** The gateway says that we are somebody else than before. @type {Signal<string>} */
+  stranger = new Signal();
+  /** The state of the connection or of the gateway's upstream changed. @type {Signal<void>} */
+  changed = new Signal();
+  /** Each event frame but pings. @type {Signal<EventFrame>} */
+  events = new Signal();
+  /** Tabs that are gone, by their ids, at the tab that leads. @type {Signal<string>} */
+  gone = new Signal();
+  /** This tab began to lead. @type {Signal<void>} */
+  leads = new Signal();
+  /** Who this tab is; it holds the lock of this name as long as it is there. */
+  tab = newIdentifier();
+
+  /** @type {ConnectionState} */
+  #state = { phase: 'idle' };
+  /** @type {UpstreamState | null} */
+  #upstream = null;
+  /** @type {string | null} */
+  #user;
+  #session = 0;
+  /** The session of the leader that this tab is in; 0 for none. */
+  #leaderSession = 0;
+  #pending = new Pending();
+  #options;
+  #environment;
+  #connect;
+  #name;
+  #leadership;
+  /** @type {BroadcastChannel | null} */
+  #channel = null;
+  /** The newest leader heard of. @type {Term | null} */
+  #term = null;
+  /** Under which this tab was taken in by it; another with each try. @type {string | null} */
+  #nonce = null;
+  /** The number of its last message; null until it took us in. @type {number | null} */
+  #heard = null;
+  #heardAt = 0;
+  #beatAt = 0;
+  /** What this tab does while it leads. @type {Leading | null} */
+  #leading = null;
+  /** @type {*} */
+  #timer = null;
+  /** Resolves when this tab holds the lock of its name. @type {Promise<void>} */
+  #named = Promise.resolve();
+  #isNamed = false;
+  #unname = () => {};
+
+  /**
+   * @param {object} options
+   * @param {string} options.url  `ws:` or `wss:`
+   * @param {Ask} options.credentials  those of the tab that leads are asked
+   * @param {string} options.user  who we are: tabs of another user share nothing with this one
+   * @param {string} [options.client]
+   * @param {*} [options.environment]  for tests, see `Connection`
+   * @param {TabEnvironment} [options.tabs]  for tests
+   * @param {(options: *) => Connection} [options.connect]  for tests
+   */
+  constructor({ tabs = browserTabs(), connect = (all) => new Connection(all), ...options }) {
+    this.#options = options;
+    this.#user = options.user;
+    this.#environment = tabs;
+    this.#connect = connect;
+    this.#name = `gapless 1 ${options.url} ${options.user}`;
+    this.#leadership = new Leadership(this.#name, tabs.locks, {
+      gained: () => this.#lead(), lost: () => this.#follow(),
+    });
+  }
+
+  /** Whether tabs can find each other here. */
+  static get isPossible() {
+    return globalThis.BroadcastChannel !== undefined
+      && globalThis.navigator?.locks?.request !== undefined;
+  }
+
+  /** Where the connection stands. */
+  get state() { return this.#state; }
+
+  /** Whether requests can be made. */
+  get isLive() { return this.#state.phase === 'live'; }
+
+  /** Counts the sessions that began for this tab. */
+  get session() { return this.#session; }
+
+  /** Where the gateway stands with the chat's origin, `null` before the first session. */
+  get upstream() { return this.#upstream; }
+
+  /** Who we are. */
+  get user() { return this.#user; }
+
+  /** Whether this tab has the socket. */
+  get isLeader() { return this.#leading !== null; }
+
+  /** Resolves when the lock with this tab's name is held: nobody takes it for gone from then on. */
+  get named() { return this.#named; }
+
+  /** Under which lock a tab is known to be there. @param {string} tab */
+  lockOf(tab) { return `${this.#name} tab ${tab}`; }
+
+  /** Aborted when this tab leads no more. */
+  get leading() { return this.#leading?.signal ?? AbortSignal.abort(); }
+
+  /** The locks of the browser. */
+  get locks() { return this.#environment.locks; }
+
+  /** Connects, and stays connected until `close`. */
+  open() {
+    if (this.#channel !== null) {
+      // What another tab was refused with may be none of ours: ours are asked next.
+      if (this.#state.phase === 'closed') this.takeOver();
+      return;
+    }
+    this.#channel = this.#environment.channel(this.#name);
+    this.#channel.onmessage = ({ data }) => this.#receive(data);
+    this.#setState({ phase: 'connecting' });
+    this.#named = new Promise((resolve) => {
+      this.#environment.locks.request(this.lockOf(this.tab), () => new Promise((end) => {
+        this.#unname = () => end(undefined);
+        resolve();
+      })).catch(() => {});
+    });
+    const channel = this.#channel;
+    this.#named.then(() => {
+      if (channel !== this.#channel) return;
+      this.#isNamed = true;
+      this.#heardAt = this.#environment.now();
+      this.#leadership.seek();
+      this.#hello();
+      this.#beat();
+    });
+  }
+
+  /** Leaves the others for good. */
+  close() {
+    if (this.#channel === null) return;
+    this.#post({ kind: 'bye' });
+    this.#resign();
+    this.#leadership.leave();
+    this.#unname();
+    this.#isNamed = false;
+    this.#environment.clearTimeout(this.#timer);
+    this.#channel.close();
+    [this.#channel, this.#nonce, this.#heard] = [null, null, null];
+    this.#lose({ phase: 'closed', reason: 'closed', code: 1000 });
+  }
+
+  /** The device lost its network. */
+  cut() { this.#poke('cut'); }
+
+  /** Tries at once where it waits. */
+  wake() { this.#poke('wake'); }
+
+  /**
+   * Makes a request.
+   *
+   * @param {string} method
+   * @param {object} [params]
+   * @param {Taking} [taking]
+   * @returns {Promise<*>} the final result
+   * @throws {RequestError}
+   */
+  request(method, params = {}, taking = {}) {
+    if (!this.isLive) return Promise.reject(RequestError.disconnected());
+    const { id, reply } = this.#pending.add(taking);
+    if (this.#leading !== null) this.#leading.hub.ask(this.tab, { id, method, params });
+    else this.#post({ kind: 'ask', ask: { id, method, params } });
+    return reply;
+  }
+
+  /** Takes the lead from whoever has it: the next session is by way of this tab. */
+  takeOver() {
+    if (!this.#isNamed) return;
+    this.#resign();
+    this.#end();
+    this.#leadership.seek(true);
+  }
+
+  /** This tab has the lock. */
+  #lead() {
+    const number = Math.max((this.#term?.number ?? 0) + 1, this.#environment.now());
+    this.#end();
+    this.#term = { number, leader: this.tab };
+    /** @type {Leading} */
+    const leading = new Leading({
+      tab: this.tab, term: this.#term, locks: this.locks, lockOf: (tab) => this.lockOf(tab),
+      connection: this.#connect({ ...this.#options, user: this.#user }),
+      post: (message) => this.#channel?.postMessage(message),
+      take: (message) => { if (this.#leading === leading) this.#take(message); },
+      gone: (tab) => this.gone.emit(tab),
+    });
+    this.#leading = leading;
+    leading.begin();
+    this.leads.emit();
+  }
+
+  /** Another tab took the lead, or has it. */
+  #follow() {
+    this.#resign();
+    if (this.#channel === null) return;
+    this.#leadership.seek();
+    this.#heardAt = this.#environment.now();
+    this.#end();
+    this.#hello();
+  }
+
+  /** Leads no more. */
+  #resign() {
+    const leading = this.#leading;
+    this.#leading = null;
+    if (leading === null) return;
+    this.#term = leading.term;
+    leading.close();
+    this.#end();
+  }
+
+  /** What was one session is over; who leads next is not known yet. */
+  #end() {
+    this.#heard = null;
+    this.#nonce = null;
+    this.#leaderSession = 0;
+    if (this.#state.phase !== 'connecting') this.#lose({ phase: 'connecting' });
+  }
+
+  /** Asks to be taken in. */
+  #hello() {
+    // Without its lock it would be taken for gone.
+    if (!this.#isNamed) return;
+    if (this.#heard !== null) this.#nonce = null;
+    this.#nonce ??= newIdentifier();
+    this.#heard = null;
+    this.#post({ kind: 'hello' });
+  }
+
+  /** Looks whether the leader is there. */
+  #beat() {
+    const now = this.#environment.now();
+    // Who was asleep itself has heard nobody.
+    if (now - this.#beatAt > 2 * BEAT) this.#heardAt = now;
+    this.#beatAt = now;
+    if (this.#leading === null) {
+      if (now - this.#heardAt > SILENCE) {
+        this.#heardAt = now;
+        this.takeOver();
+      } else if (this.#heard === null) this.#hello();
+      else this.#post({ kind: 'ping' });
+    }
+    this.#timer = this.#environment.setTimeout(() => this.#beat(), BEAT);
+  }
+
+  /** @param {*} message  of another tab */
+  #receive(message) {
+    if (message.term !== undefined) this.#hear(message);
+    else this.#leading?.serve(message);
+  }
+
+  /**
+   * Hears a leader.
+   *
+   * @param {*} message
+   */
+  #hear({ term, n, to, nonce, message }) {
+    const known = this.#leading?.term ?? this.#term;
+    if (isLater(term, known)) {
+      const wasLeader = this.#leading !== null;
+      this.#resign();
+      this.#term = term;
+      this.#end();
+      this.#heardAt = this.#environment.now();
+      if (wasLeader) this.#leadership.seek();
+      this.#hello();
+      return;
+    }
+    if (isLater(/** @type {Term} */ (known), term) || this.#leading !== null) {
+      // Whoever leads without the lock learns of it.
+      this.#leading?.tell({ kind: 'lead' });
+      return;
+    }
+    this.#heardAt = this.#environment.now();
+    const isMine = to === this.tab && nonce === this.#nonce;
+    if (isMine && message.kind === 'welcome') {
+      this.#heard = n;
+      this.#take(message.state);
+      return;
+    }
+    if (this.#heard === null) return;
+    if (n !== this.#heard + 1) {
+      // Something was not heard: begin anew.
+      this.#end();
+      this.#hello();
+      return;
+    }
+    this.#heard = n;
+    if (message.kind !== 'lead' && (to === undefined || isMine)) this.#take(message);
+    else if (message.kind === 'lead' && isMine) {
+      this.#end();
+      this.#hello();
+    }
+  }
+
+  /**
+   * Takes what the hub says, whichever tab it is in.
+   *
+   * @param {HubMessage | {kind: 'pong'}} message
+   */
+  #take(message) {
+    switch (message.kind) {
+      case 'state': this.#takeState(message); break;
+      case 'event': {
+        const { event } = message;
+        if (!this.isLive) return;
+        if (event.event === 'upstream') {
+          this.#upstream = { state: event.state, since: event.since };
+        }
+        this.events.emit(event);
+        break;
+      }
+      case 'reply': this.#pending.settle(message.frame); break;
+      case 'stranger': this.stranger.emit(message.user); break;
+      default:
+    }
+  }
+
+  /** @param {Extract<HubMessage, {kind: 'state'}>} message */
+  #takeState({ session, state, user, upstream }) {
+    this.#user = user ?? this.#user;
+    this.#upstream = upstream;
+    if (state.phase !== 'live') {
+      this.#lose(state);
+    } else if (this.isLive && session === this.#leaderSession) {
+      this.changed.emit();
+    } else {
+      if (this.isLive) this.#lose({ phase: 'connecting' });
+      this.#leaderSession = session;
+      this.#session += 1;
+      this.#setState(state);
+      this.live.emit();
+    }
+  }
+
+  /**
+   * There is no session, for this reason.
+   *
+   * @param {ConnectionState} state
+   */
+  #lose(state) {
+    this.#setState(state);
+    this.#pending.failAll(RequestError.disconnected());
+  }
+
+  /** @param {ConnectionState} state */
+  #setState(state) {
+    this.#state = state;
+    this.changed.emit();
+  }
+
+  /** @param {'cut' | 'wake'} what */
+  #poke(what) {
+    if (this.#leading !== null) this.#leading.poke(what);
+    else this.#post({ kind: 'poke', what });
+  }
+
+  /**
+   * To the leader, whoever that is.
+   *
+   * @param {object} message
+   */
+  #post(message) {
+    this.#channel?.postMessage({
+      from: this.tab, nonce: this.#nonce, for: this.#term, ...message,
+    });
+  }
+}

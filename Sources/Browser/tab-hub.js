@@ -1,0 +1,205 @@
+/** @import { Connection } from './connection.js' */
+/** @import { EventFrame } from './types.js' */
+
+/**
+ * One tab, as the hub sees it: takes what is for it, in order.
+ *
+ * @typedef {(message: HubMessage) => void} Port
+ *
+ * @typedef {{id: number, method: string, params: *}} Ask
+ *
+ * @typedef {{kind: 'state', session: number, state: *, user: string | null, upstream: *}
+ *   | {kind: 'event', event: EventFrame}
+ *   | {kind: 'reply', frame: {id: number, cached?: boolean, result?: *, error?: *}}
+ *   | {kind: 'stranger', user: string}} HubMessage
+ */
+
+/**
+ * The one session of all tabs, at the tab that leads: their requests go out over it, each event
+ * goes to all of them. A subscription is the session's, not the tab's: it ends with the last tab that
+ * wants it, and one that is made again is a resync for whoever made it and nothing for the others,
+ * since the gateway has said before its answer all that it had to say.
+ */
+export class TabHub {
+  /** @type {Map<string, {nonce: string, port: Port}>} */
+  #ports = new Map();
+  /** Who is subscribed to what; the list of conversations is under ''. */
+  /** @type {Map<string, Set<string>>} */
+  #subscribed = new Map();
+  #connection;
+  #tellAll;
+  /** @type {(() => void)[]} */
+  #listening;
+
+  /**
+   * @param {Connection} connection
+   * @param {(message: HubMessage) => void} tellAll  reaches every tab, in order with their ports
+   */
+  constructor(connection, tellAll) {
+    this.#connection = connection;
+    this.#tellAll = tellAll;
+    this.#listening = [
+      connection.changed.listen(() => this.#changed()),
+      connection.events.listen((event) => this.#event(event)),
+      connection.stranger.listen((user) => tellAll({ kind: 'stranger', user })),
+    ];
+  }
+
+  /** How the session stands. @returns {HubMessage} */
+  get state() {
+    const { session, state, user, upstream } = this.#connection;
+    return { kind: 'state', session, state, user, upstream };
+  }
+
+  /** What is told of it to tabs that ask. */
+  get connection() { return this.#connection; }
+
+  /**
+   * Whether a tab is one of those that are served.
+   *
+   * @param {string} tab
+   * @param {string} [nonce]  under which it asked to be; any, if left out
+   */
+  has(tab, nonce) {
+    const known = this.#ports.get(tab);
+    return known !== undefined && (nonce === undefined || nonce === known.nonce);
+  }
+
+  /**
+   * @param {string} tab
+   * @param {string} nonce
+   * @param {Port} port
+   */
+  attach(tab, nonce, port) {
+    this.detach(tab);
+    this.#ports.set(tab, { nonce, port });
+  }
+
+  /**
+   * A tab is gone, or begins anew: what only it wanted ends.
+   *
+   * @param {string} tab
+   */
+  detach(tab) {
+    if (!this.#ports.delete(tab)) return;
+    for (const [subject, tabs] of [...this.#subscribed]) {
+      if (!tabs.delete(tab) || tabs.size > 0) continue;
+      this.#subscribed.delete(subject);
+      const [method, params] = subject === '' ? ['unsubscribeConversations', {}]
+        : ['unsubscribeMessages', { conversation: subject }];
+      this.#connection.request(method, params).catch(() => {});
+    }
+  }
+
+  /**
+   * Makes a request for a tab.
+   *
+   * @param {string} tab
+   * @param {Ask} ask
+   */
+  ask(tab, { id, method, params }) {
+    // What is answered to a tab that began anew is for nobody.
+    const { nonce } = this.#ports.get(tab) ?? {};
+    const reply = (/** @type {object} */ frame) => {
+      if (!this.has(tab, nonce)) return;
+      this.#ports.get(tab)?.port({ kind: 'reply', frame: { id, ...frame } });
+    };
+    const subject = subjectOf(method, params);
+    if (subject !== null && method.startsWith('unsubscribe') && !this.#isLast(subject, tab)) {
+      reply({ result: {} });
+      return;
+    }
+    const wasIn = subject !== null && this.#subscribed.get(subject)?.has(tab) === true;
+    const subscribes = subject !== null && method.startsWith('subscribe');
+    if (subscribes) this.#add(subject, tab);
+    this.#connection.request(method, params, {
+      cached: (result) => reply({ cached: true, result }),
+      final: (result) => {
+        reply({ result });
+        if (subscribes && subject !== '') this.#renew(subject, tab);
+      },
+    }).catch((error) => {
+      if (subscribes && !wasIn) this.#remove(subject, tab);
+      const { code = 'internal', message, retry, after, current } = error;
+      reply({ error: { code, message, retry, after, current } });
+    });
+  }
+
+  /** Serves nobody any more. */
+  close() {
+    for (const stop of this.#listening) stop();
+    this.#ports.clear();
+    this.#connection.close();
+  }
+
+  #changed() {
+    // What was subscribed to was the session's.
+    if (!this.#connection.isLive) this.#subscribed.clear();
+    this.#tellAll(this.state);
+  }
+
+  /** @param {EventFrame} event */
+  #event(event) {
+    if (event.event === 'unsubscribed' || event.event === 'reset') {
+      this.#subscribed.delete(event.conversation);
+    }
+    this.#tellAll({ kind: 'event', event });
+  }
+
+  /**
+   * A tab subscribed anew: what the gateway wanted to push to the others it now pushes as this one
+   * needs it. They ask for what they still lack.
+   *
+   * @param {string} conversation
+   * @param {string} but  the tab that did
+   */
+  #renew(conversation, but) {
+    const event = { event: 'renewed', conversation };
+    for (const tab of this.#subscribed.get(conversation) ?? []) {
+      if (tab !== but) this.#ports.get(tab)?.port({ kind: 'event', event });
+    }
+  }
+
+  /**
+   * @param {string} subject
+   * @param {string} tab
+   */
+  #add(subject, tab) {
+    this.#subscribed.set(subject, (this.#subscribed.get(subject) ?? new Set()).add(tab));
+  }
+
+  /**
+   * @param {string} subject
+   * @param {string} tab
+   */
+  #remove(subject, tab) {
+    const tabs = this.#subscribed.get(subject);
+    tabs?.delete(tab);
+    if (tabs?.size === 0) this.#subscribed.delete(subject);
+  }
+
+  /**
+   * Takes a tab's subscription away; whether nobody else has it.
+   *
+   * @param {string} subject
+   * @param {string} tab
+   */
+  #isLast(subject, tab) {
+    this.#remove(subject, tab);
+    return !this.#subscribed.has(subject);
+  }
+}
+
+/**
+ * What a request subscribes to or ends: a conversation, '' for the list of them, null for nothing.
+ *
+ * @param {string} method
+ * @param {{conversation?: string}} params
+ */
+function subjectOf(method, { conversation = '' }) {
+  switch (method) {
+    case 'subscribeMessages': case 'unsubscribeMessages': return conversation;
+    case 'subscribeConversations': case 'unsubscribeConversations': return '';
+    default: return null;
+  }
+}
