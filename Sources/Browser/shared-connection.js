@@ -70,7 +70,7 @@ export class SharedConnection {
   #leading = null;
   /** @type {*} */
   #timer = null;
-  /** Resolves when this tab holds the lock of its name. @type {Promise<void>} */
+  /** Holding the lock of this tab's name. @type {Promise<void>} */
   #named = Promise.resolve();
   #isNamed = false;
   #unname = () => {};
@@ -351,8 +351,7 @@ export class SharedConnection {
 
   /** @param {Extract<HubMessage, {kind: 'state'}>} message */
   #takeState({ session, state, user, upstream }) {
-    this.#user = user ?? this.#user;
-    this.#upstream = upstream;
+    [this.#user, this.#upstream] = [user ?? this.#user, upstream];
     if (state.phase !== 'live') {
       this.#lose(state);
     } else if (this.isLive && session === this.#leaderSession) {
