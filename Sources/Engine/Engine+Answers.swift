@@ -39,7 +39,7 @@ extension Engine {
             placed(call, id, field, result)
         case .claim(let subject, let claim):
             confirmed(subject, claim, result)
-        case .write, .store, .errand, nil:
+        case .write, .store, .fetch, nil:
             break
         }
     }
@@ -106,10 +106,10 @@ extension Engine {
                 members: Set(loaded.record.participants.map(\.id)),
                 last: loaded.lastMessage, firstToken: nextToken + 1)
             stream.told = loaded.head.rev
-            stream.mirror?.adopt(cached)
+            stream.mirror?.copy.adopt(cached)
             stream.mirror?.knowMembers(upTo: max(loaded.head.rev, loaded.record.rev))
             stream.needsLast = !stream.holds(last: loaded.lastMessage)
-            if stream.mirror?.next == .conversation { stream.mirror?.next = .probe }
+            if stream.mirror?.next == .conversation { stream.mirror?.next = .compareHead }
             takeEarly(stream)
         }
         if stream.isToBeAnnounced {
@@ -127,9 +127,9 @@ extension Engine {
             return conclude(call, answer)
         }
         guard let (stream, state) = admit(call, conversation) else { return }
-        if stream.mirror?.isDetached == true { return fail(call, .noCache) }
+        if stream.mirror?.copy.isDetached == true { return fail(call, .noCache) }
         if state.head.epoch == head.epoch, head.rev == state.position.rev,
-            stream.mirror.map({ token > $0.lastChange }) ?? true
+            stream.mirror.map({ token > $0.copy.lastChange }) ?? true
         {
             flush(stream)
             conclude(call, answer, stream, state)

@@ -12,35 +12,35 @@ extension Engine {
         guard head.epoch == state.head.epoch else { return replaced(stream, head) }
         // A look at what should be there.
         if mirror.feed.isLive { return expect(head.rev, stream) }
-        guard mirror.next == .probe else { return }
+        guard mirror.next == .compareHead else { return }
         // Values were taken up to here, on top of a hole or not: the log must have it yet.
         let seen = state.head
         if head.rev < seen.rev || head.rev == seen.rev && head.mark != seen.mark {
-            stream.mirror?.next = .disowning
+            stream.mirror?.next = .forkEpoch
         } else if head.rev > seen.rev {
             // The chain says whether the log has the position.
-            stream.mirror?.next = seen.rev == state.position.rev ? .chain : .vouching
+            stream.mirror?.next = seen.rev == state.position.rev ? .catchUp : .verifyHead
         } else {
-            stream.mirror?.next = seen.rev == state.position.rev ? nil : .chain
+            stream.mirror?.next = seen.rev == state.position.rev ? nil : .catchUp
             confirm(stream)
             raiseFloor(stream, to: head.floor)
             if stream.mirror?.next == nil { join(stream) }
         }
     }
 
-    func concluded(_ errand: Mirror.Errand, _ stream: Stream, _ answer: HistoryAnswer) {
-        switch (errand, answer) {
+    func concluded(_ step: Mirror.Step, _ stream: Stream, _ answer: HistoryAnswer) {
+        switch (step, answer) {
         case (.conversation, .conversation(let view)): took(view, stream)
-        case (.chain, .changes(let changes)): took(changes, stream)
-        case (.vouching, .changes):
-            stream.mirror?.next = .chain
+        case (.catchUp, .changes(let changes)): took(changes, stream)
+        case (.verifyHead, .changes):
+            stream.mirror?.next = .catchUp
             confirm(stream)
-        case (.deepening(let since), .changes(let changes)):
+        case (.backfill(let since), .changes(let changes)):
             // A reading that begins further back may have taken its place.
-            if stream.mirror?.deepening?.upTo == since { deepened(changes, stream) }
+            if stream.mirror?.copy.backfill?.upTo == since { filledBack(changes, stream) }
         case (.latest, .page(let page)): showed(page, stream)
-        case (.disowning, .heads(let heads)):
-            stream.mirror?.next = .probe
+        case (.forkEpoch, .heads(let heads)):
+            stream.mirror?.next = .compareHead
             guard let head = heads.first(where: { $0.key.isSameID(stream.id) })?.value else {
                 return vanished(stream)
             }
@@ -62,7 +62,7 @@ extension Engine {
         }
         stream.mirror?.readTo = state.position
         stream.mirror?.readTo?.mark = ""
-        stream.mirror?.next = .chain
+        stream.mirror?.next = .catchUp
     }
 
     /// Record and head as the origin has them now: the stream begins there, or jumps there.
@@ -74,7 +74,7 @@ extension Engine {
             // read need not be read again.
             let reached = stream.mirror?.readTo ?? state.position
             guard view.head.rev > reached.rev, stream.subscribers.isEmpty else {
-                stream.mirror?.next = view.head.rev > state.position.rev ? .chain : .probe
+                stream.mirror?.next = view.head.rev > state.position.rev ? .catchUp : .compareHead
                 return
             }
         }
@@ -90,9 +90,9 @@ extension Engine {
         stream.needsLast = isOlder
         stream.told = view.head.rev
         if known == nil {
-            restart(stream, record, at: view.head)
+            writer.restart(stream, record, at: view.head)
         } else {
-            jump(stream, record, to: view.head)
+            writer.jump(stream, record, to: view.head)
         }
         if let last = view.lastMessage {
             keep(last, mark: nil, asOf: view.head.rev, of: stream)
@@ -110,14 +110,14 @@ extension Engine {
 
     /// A part of the chain.
     private func took(_ changes: Changes, _ stream: Stream) {
-        guard let state = stream.state, let mirror = stream.mirror, mirror.next == .chain else {
+        guard let state = stream.state, let mirror = stream.mirror, mirror.next == .catchUp else {
             return
         }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
         learnMembers(changes.record, asOf: changes.head, stream)
         confirm(stream)
         takePostponed(stream)
-        guard stream.mirror?.next == .chain else { return }
+        guard stream.mirror?.next == .catchUp else { return }
         expect(changes.head.rev, stream)
         take(changes, state, stream)
         if !changes.more || changes.upTo >= changes.head.rev {
@@ -173,10 +173,12 @@ extension Engine {
 
     /// What comes after the first part of a chain. Where it is long, whoever watches is shown its
     /// end first; and where nobody does, nobody holds what lies between, so that nobody misses it.
-    private func next(behind distance: Int, _ stream: Stream) -> Mirror.Errand {
-        guard let sync, let mirror = stream.mirror, distance > sync.farBehind else { return .chain }
+    private func next(behind distance: Int, _ stream: Stream) -> Mirror.Step {
+        guard let sync, let mirror = stream.mirror, distance > sync.farBehind else {
+            return .catchUp
+        }
         if stream.subscribers.isEmpty { return .conversation }
-        return mirror.hasShownLatest ? .chain : .latest
+        return mirror.hasShownLatest ? .catchUp : .latest
     }
 
     /// The newest page of a conversation that is far behind: it goes out at once, and what lies
@@ -186,7 +188,7 @@ extension Engine {
             return
         }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
-        stream.mirror?.next = .chain
+        stream.mirror?.next = .catchUp
         stream.mirror?.hasShownLatest = true
         raiseFloor(stream, to: page.head.floor)
         expect(page.head.rev, stream)
@@ -205,34 +207,30 @@ extension Engine {
         flush(stream)
         // Just what is lacking, in as many intervals as it has: a place that was told live would
         // not be told again. Without a cache nobody knows what that is, and the stream is open.
-        guard let mirror = stream.mirror, !mirror.isDetached else { return }
+        guard let mirror = stream.mirror, !mirror.copy.isDetached else { return }
         let hole = Coverage.closed(max(state.position.seq + 1, page.head.floor), highest)
-        tellGap(hole.subtracting(mirror.held), .upstream, stream)
+        tellGap(hole.subtracting(mirror.copy.held), .upstream, stream)
     }
 
     /// What changed before the cache's knowledge begins.
-    private func deepened(_ changes: Changes, _ stream: Stream) {
+    private func filledBack(_ changes: Changes, _ stream: Stream) {
         guard let state = stream.state, let mirror = stream.mirror,
-            let deepening = mirror.deepening
+            let backfill = mirror.copy.backfill
         else { return }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
         learnMembers(changes.record, asOf: changes.head, stream)
         takePostponed(stream)
         expect(changes.head.rev, stream)
         // Read before something that the cache does not have.
-        guard changes.head.rev >= mirror.changesFrom else { return deepen(stream) }
+        guard changes.head.rev >= mirror.copy.changesFrom else { return fillBack(stream) }
         for message in changes.messages
         where message.seq >= state.head.floor && message.seq <= state.head.seq {
             keep(message, mark: nil, asOf: changes.head.rev, of: stream)
         }
-        guard changes.more, changes.upTo < mirror.changesFrom else {
-            stream.mirror?.changesFrom = deepening.from
-            stream.mirror?.deepening = nil
-            return keep(
-                .changesFrom(conversation: stream.id, rev: deepening.from), of: stream)
-        }
-        stream.mirror?.deepening?.upTo = changes.upTo
-        deepen(stream)
+        let isFilled = stream.mirror?.copy.filledBack(
+            from: backfill.from, upTo: changes.upTo, more: changes.more)
+        guard isFilled == true else { return fillBack(stream) }
+        writer.keep(.changesFrom(conversation: stream.id, rev: backfill.from), of: stream)
     }
 
     /// Places that were asked for.
@@ -242,8 +240,9 @@ extension Engine {
         raiseFloor(stream, to: page.head.floor)
         // Read before something that the cache does not have.
         let least =
-            mirror.isDetached
-            ? state.position.rev : max(mirror.changesFrom, mirror.trimmedAt ?? 0)
+            mirror.copy.isDetached
+            ? state.position.rev
+            : max(mirror.copy.changesFrom, mirror.copy.trimmedAt ?? 0)
         guard mirror.isConfirmed, page.head.rev >= least else { return }
         let messages = page.messages.filter { run.contains($0.seq) && $0.seq >= page.head.floor }
         guard let lowest = messages.map(\.seq).min() else {

@@ -91,7 +91,7 @@ extension Engine {
             // The log may have thrown some of it away meanwhile.
             read.changed.removeAll { $0.seq < state.head.floor }
             read.tail.removeAll { $0.seq < state.head.floor }
-            if let mirror = stream.mirror, have.asOf < mirror.changesFrom {
+            if let mirror = stream.mirror, have.asOf < mirror.copy.changesFrom {
                 // What changed in between is not known here.
                 read.outdated = have.runs.subtracting(Coverage(places: read.changed.map(\.seq)))
             }
@@ -105,7 +105,7 @@ extension Engine {
                 // messages beyond what it holds.
                 let range = request.range(
                     floor: state.head.floor, newest: state.head.seq, call.place)
-                guard range.subtracting(mirror.held).isEmpty else { return perform(call) }
+                guard range.subtracting(mirror.copy.held).isEmpty else { return perform(call) }
                 page.messages.removeAll { !range.contains($0.seq) }
                 page = page.settled(
                     floor: state.head.floor, newest: state.head.seq, request, call.place)
@@ -175,7 +175,7 @@ extension Engine {
     /// What an answer about the stream's messages rests on.
     func standing(_ stream: Stream, _ state: Stream.State) -> Standing {
         Standing(
-            head: state.head, asOf: state.position.rev, held: stream.mirror?.held,
+            head: state.head, asOf: state.position.rev, held: stream.mirror?.copy.held,
             isOpen: stream.isOpen, now: now, since: stream.mirror?.awaySince ?? now)
     }
 

@@ -45,7 +45,7 @@ extension Engine {
         guard let mirror = stream.mirror, let generation = mirror.feed.generation else { return }
         if mirror.feed.isLive { stream.mirror?.awaySince = now }
         stream.mirror?.begin(.behind(generation: generation))
-        stream.mirror?.next = .probe
+        stream.mirror?.next = .compareHead
         tellOpen(stream)
         watch(stream)
         drive(stream)
@@ -67,7 +67,7 @@ extension Engine {
             // The feed has told of a log that has the name now. What it told was before the
             // question that follows.
             stream.early = []
-            stream.mirror?.next = stream.state == nil ? .conversation : .probe
+            stream.mirror?.next = stream.state == nil ? .conversation : .compareHead
             return
         }
         drop(stream)

@@ -161,9 +161,9 @@ extension Engine {
         _ record: Record, mark: String?, removed: [String]?, isNew: Bool = false, _ stream: Stream
     ) {
         guard let known = stream.state?.record, known.rev < record.rev else { return }
-        keep(.record(record, mark: mark), of: stream)
+        writer.keep(.record(record, mark: mark), of: stream)
         // With it goes up to where the log was seen: it must have that yet after a restart.
-        moved(stream)
+        writer.moved(stream)
         // The change that took somebody out may lie in a hole below this one.
         let members = Set(record.participants.map(\.id)).union((removed ?? []).map(\.id))
         let gone = (removed ?? []) + known.participants.filter { !members.contains($0.id) }

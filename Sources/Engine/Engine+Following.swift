@@ -76,7 +76,7 @@ extension Engine {
         stream.state?.position.floor = max(head.floor, state.head.floor)
         stream.mirror?.knowMembers(upTo: head.rev)
         note(head, stream)
-        moved(stream)
+        writer.moved(stream)
         pacing.touch(stream)
     }
 
@@ -91,8 +91,7 @@ extension Engine {
         guard let state = stream.state, floor > state.head.floor else { return }
         stream.state?.head.floor = floor
         stream.state?.position.floor = floor
-        stream.mirror?.held.remove(1, floor - 1)
-        stream.mirror?.unsaved.remove(1, floor - 1)
+        stream.mirror?.copy.raiseFloor(to: floor)
         if let last = state.last, last.seq < floor {
             stream.state?.last = nil
             stream.needsLast = true
@@ -100,7 +99,7 @@ extension Engine {
         }
         // What was thrown away is owed to nobody.
         stream.paid(Coverage.closed(1, floor - 1))
-        moved(stream)
+        writer.moved(stream)
     }
 
     /// The log has changes up to `rev`: the feed is given a moment to bring what is missing.

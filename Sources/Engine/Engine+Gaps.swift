@@ -41,7 +41,7 @@ extension Engine {
         var gaps: [OpenGap] = []
         for stream in inOrder(streams.values) {
             guard let mirror = stream.mirror, let state = stream.state else { continue }
-            if mirror.isDetached {
+            if mirror.copy.isDetached {
                 gaps += self.gaps(
                     Coverage.closed(state.head.floor, state.head.seq), .cache, stream)
                 continue
@@ -54,7 +54,7 @@ extension Engine {
             if mirror.isOwed {
                 for subscriber in stream.subscribers { lacking = lacking.union(subscriber.owed) }
             }
-            lacking = lacking.subtracting(mirror.held)
+            lacking = lacking.subtracting(mirror.copy.held)
             if !lacking.isEmpty { gaps += self.gaps(lacking, .upstream, stream) }
         }
         return gaps.sorted { $0.gap.since < $1.gap.since }
@@ -63,19 +63,18 @@ extension Engine {
     private func gaps(_ places: Coverage, _ cause: GapCause, _ stream: Stream) -> [OpenGap] {
         guard let mirror = stream.mirror, let state = stream.state else { return [] }
         return standing(stream, state).gaps(places, cause).map {
-            let asked = mirror.coming.intersection(Coverage.closed($0.after + 1, $0.before - 1))
-            let isAsked = !asked.isEmpty || !mirror.underWay.isEmpty
-            let isWaiting = mirror.retryAt != nil || mirror.feed == .broken || mirror.isDetached
+            let asked = mirror.inFlight.places.intersection(
+                Coverage.closed($0.after + 1, $0.before - 1))
+            let isAsked = !asked.isEmpty || mirror.inFlight.hasSteps
+            let isWaiting =
+                mirror.backoff.isWaiting || mirror.feed == .broken || mirror.copy.isDetached
             let progress: OpenGap.State =
                 isWaiting
-                ? mirror.failures >= Engine.manyFailures ? .gaveUp : .waiting
+                ? mirror.backoff.hasGivenUp ? .gaveUp : .waiting
                 : isAsked ? .fetching : .queued
             return OpenGap(conversation: stream.id, gap: $0, state: progress)
         }
     }
-
-    /// After so many the tries are as far apart as they get.
-    private static let manyFailures = 9
 
     /// The same in numbers.
     package func syncFigures() -> SyncFigures {
@@ -88,8 +87,8 @@ extension Engine {
             figures.oldestGapAge =
                 Double(now.milliseconds - oldest.gap.since.milliseconds) / 1000
         }
-        figures.queued = errands.queued
-        figures.fetching = errands.underWay
+        figures.queued = fetches.queued
+        figures.fetching = fetches.inFlight
         return figures
     }
 }

@@ -23,7 +23,7 @@ extension Engine {
     /// The last message was deleted: which is the last one now?
     func askLast(_ stream: Stream) {
         guard !stream.isAskingLast else { return }
-        if stream.mirror?.isDetached == true { return askOriginForLast(stream) }
+        if stream.mirror?.copy.isDetached == true { return askOriginForLast(stream) }
         stream.isAskingLast = true
         act(.read(token: token(for: .refresh(stream.id)), .load(conversation: stream.id)))
     }
@@ -32,7 +32,7 @@ extension Engine {
         watch(stream)
         guard stream.mirror?.isConfirmed == true, !isUnavailable(stream) else { return }
         stream.isAskingLast = true
-        ask(.last(Errands.Subject(stream)), .conversation(stream.id), rank(of: stream))
+        ask(.last(FetchQueue.Subject(stream)), .conversation(stream.id), rank(of: stream))
     }
 
     /// What the origin says.

@@ -17,8 +17,8 @@ extension Engine {
         hasBeenLinked = hasBeenLinked || isLinked
         if isLinked {
             // What could not be asked before can be now.
-            for stream in inOrder(watchful.values) where stream.mirror?.retryAt != nil {
-                stream.mirror?.retryAt = nil
+            for stream in inOrder(watchful.values) where stream.mirror?.backoff.isWaiting == true {
+                stream.mirror?.backoff.retry()
                 drive(stream)
             }
             readListsAgain()
@@ -35,8 +35,8 @@ extension Engine {
         let wasLive = stream.mirror?.feed.isLive ?? false
         stream.mirror?.begin(.behind(generation: generation))
         if wasLive { tellOpen(stream) }
-        stream.mirror?.next = stream.state == nil ? .conversation : .probe
-        stream.mirror?.retryAt = nil
+        stream.mirror?.next = stream.state == nil ? .conversation : .compareHead
+        stream.mirror?.backoff.retry()
         stream.mirror?.forgetAhead()
         stream.early = []
         drive(stream)
@@ -110,7 +110,7 @@ extension Engine {
             let live = streams.values.filter {
                 $0.mirror?.feed.isLive == true && (!$0.subscribers.isEmpty || $0.listed > 0)
             }
-            probe(inOrder(live))
+            fetches.compareHeads(of: inOrder(live))
         }
         readListsInTime()
         tellUpstream()
@@ -121,26 +121,25 @@ extension Engine {
             watchful[stream.id.id] = nil
             return
         }
-        if let retryAt = mirror.retryAt, retryAt <= now {
-            stream.mirror?.retryAt = nil
-        }
+        stream.mirror?.backoff.retry(at: now)
         if let since = mirror.holeSince, now >= since.adding(sync.gapGrace), mirror.next == nil {
             if mirror.feed.isLive { stream.mirror?.awaySince = now }
             stream.mirror?.fallBehind()
             tellOpen(stream)
             stream.mirror?.holeSince = nil
             stream.mirror?.readsOn()
-            stream.mirror?.next = .chain
+            stream.mirror?.next = .catchUp
         }
-        if mirror.isDetached { attach(stream) }
+        if mirror.copy.isDetached { writer.attach(stream, at: now) }
         drive(stream)
-        if stream.needsLast, stream.mirror?.retryAt == nil { list(stream) }
+        if stream.needsLast, stream.mirror?.backoff.isWaiting == false { list(stream) }
         if stream.waiting.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
             wake(stream)
         }
         releasePromises(stream)
-        if let mirror = stream.mirror, mirror.feed.isLive, mirror.retryAt == nil,
-            mirror.holeSince == nil, !mirror.isDetached, !mirror.isOwed, stream.waiting.isEmpty,
+        if let mirror = stream.mirror, mirror.feed.isLive, !mirror.backoff.isWaiting,
+            mirror.holeSince == nil, !mirror.copy.isDetached, !mirror.isOwed,
+            stream.waiting.isEmpty,
             stream.promises.isEmpty, !stream.needsLast || listWatchers.isEmpty
         {
             watchful[stream.id.id] = nil
@@ -159,9 +158,7 @@ extension Engine {
     /// Streams that nobody has watched for a while are given up; the cache keeps what it has.
     func dropIdleMirrors(_ sync: SyncOptions) {
         for stream in inOrder(streams.values) {
-            guard stream.isIdle, stream.mirror?.underWay.isEmpty ?? true,
-                stream.mirror?.coming.isEmpty ?? true
-            else {
+            guard stream.isIdle, stream.mirror?.inFlight.isEmpty ?? true else {
                 stream.lastUsed = now
                 continue
             }

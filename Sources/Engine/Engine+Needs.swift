@@ -11,7 +11,7 @@ extension Engine {
     /// The call waits for the stream, unless that is of no use or has lasted long enough.
     /// - Returns: whether it waits.
     func wait(_ call: Call, for stream: Stream) -> Bool {
-        guard let sync, !isUnavailable(stream), stream.mirror?.isDetached == false else {
+        guard let sync, !isUnavailable(stream), stream.mirror?.copy.isDetached == false else {
             return false
         }
         var call = call
@@ -40,7 +40,7 @@ extension Engine {
         _ call: Call, _ stream: Stream, _ state: Stream.State, _ have: Have?, _ limit: Int
     ) {
         guard let mirror = stream.mirror, let sync else { return }
-        guard !mirror.isDetached else { return fail(call, .noCache) }
+        guard !mirror.copy.isDetached else { return fail(call, .noCache) }
         if !mirror.feed.isLive, wait(call, for: stream) { return }
         var call = call
         if call.era != mirror.era {
@@ -71,14 +71,11 @@ extension Engine {
                 before: .seq(newest + 1), after: .seq(oldest - 1), limit: limit)
             return ask(.page(conversation: stream.id, request), call)
         }
-        if have.asOf < mirror.changesFrom, !have.runs.isEmpty, mirror.feed.isLive,
-            mirror.changesFrom - have.asOf <= sync.farBehind
+        if have.asOf < mirror.copy.changesFrom, !have.runs.isEmpty, mirror.feed.isLive,
+            mirror.copy.changesFrom - have.asOf <= sync.farBehind
         {
-            // One reading backwards serves all that it reaches back to.
-            if mirror.deepening.map({ have.asOf < $0.from }) ?? true {
-                stream.mirror?.deepening = (have.asOf, have.asOf)
-            }
-            deepen(stream)
+            stream.mirror?.copy.fillBack(from: have.asOf)
+            fillBack(stream)
             if wait(call, for: stream) { return }
         }
         let top = have.runs.clipped(1, newest).last ?? 0
@@ -95,7 +92,7 @@ extension Engine {
     /// Whether the cache holds the places, or the call must do without. If not, they are asked for
     /// and the call waits.
     private func has(_ places: Coverage, _ call: Call, _ stream: Stream) -> Bool {
-        let missing = places.subtracting(stream.mirror?.held ?? Coverage())
+        let missing = places.subtracting(stream.mirror?.copy.held ?? Coverage())
         guard !missing.isEmpty, stream.mirror?.isConfirmed == true else { return true }
         guard wait(call, for: stream) else { return true }
         fetch(missing, of: stream)
@@ -118,13 +115,13 @@ extension Engine {
         let claim = Mirror.Claim(rev: head.rev, mark: head.mark)
         act(
             .read(
-                token: token(for: .claim(Errands.Subject(stream), claim)),
+                token: token(for: .claim(FetchQueue.Subject(stream), claim)),
                 .confirm(conversation: stream.id, head)))
     }
 
     /// What the cache saw itself.
     func confirmed(
-        _ subject: Errands.Subject, _ claim: Mirror.Claim, _ result: Result<Answer, RequestError>
+        _ subject: FetchQueue.Subject, _ claim: Mirror.Claim, _ result: Result<Answer, RequestError>
     ) {
         let stream = subject.stream
         guard streams[stream.id.id] === stream else { return }
@@ -140,14 +137,14 @@ extension Engine {
         let claim = Mirror.Claim(rev: head.rev, mark: head.mark)
         guard stream.mirror?.claimsAsked.insert(claim).inserted == true else { return }
         ask(
-            .claim(Errands.Subject(stream), claim),
+            .claim(FetchQueue.Subject(stream), claim),
             .changes(conversation: stream.id, since: claim.rev, mark: claim.mark, limit: 1),
             rank(of: stream))
     }
 
     /// What the origin says.
     func judged(
-        _ claim: Mirror.Claim, _ subject: Errands.Subject, _ generation: Int,
+        _ claim: Mirror.Claim, _ subject: FetchQueue.Subject, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>
     ) {
         let stream = subject.stream
@@ -182,7 +179,7 @@ extension Engine {
         _ call: Call, _ stream: Stream, _ state: Stream.State, _ request: PageRequest
     ) {
         guard let mirror = stream.mirror else { return }
-        guard !mirror.isDetached else { return fail(call, .noCache) }
+        guard !mirror.copy.isDetached else { return fail(call, .noCache) }
         guard request.around == nil || request.before == nil && request.after == nil else {
             return fail(
                 call, .badRequest("around: not accepted together with before or after"))
@@ -191,14 +188,14 @@ extension Engine {
             return locate(call, anchor, field, stream)
         }
         let range = request.range(floor: state.head.floor, newest: state.head.seq, call.place)
-        let missing = range.subtracting(mirror.held)
+        let missing = range.subtracting(mirror.copy.held)
         if mirror.feed.isLive, missing.isEmpty {
             return ask(.page(conversation: stream.id, request), call)
         }
         if call.takesCached, !call.hasShown {
             var call = call
             call.hasShown = true
-            let held = range.intersection(mirror.held)
+            let held = range.intersection(mirror.copy.held)
             guard let low = range.first, let high = range.last, !held.isEmpty else {
                 return fetchMirrored(call, stream, state, request)
             }

@@ -55,8 +55,8 @@ package final class Engine {
         /// Where the message with the id of the call's anchor is.
         case place(Call, id: String, field: String)
         /// Whether the cache saw what a holder says.
-        case claim(Errands.Subject, Mirror.Claim)
-        case errand(Errands.Ask)
+        case claim(FetchQueue.Subject, Mirror.Claim)
+        case fetch(FetchQueue.Question)
     }
 
     package internal(set) var limits: Limits
@@ -100,20 +100,15 @@ package final class Engine {
     var isUpstreamToBeTold = false
     /// Streams with something that time decides.
     var watchful: [ID: Stream] = [:]
-    var errands = Errands()
-    var toProbe: [Stream] = []
-    var writes: [StoreWrite] = []
-    var writers: [ID: Stream] = [:]
-    var unsaved: [Stream] = []
-    var toReload: [Stream] = []
-    var nextAttachment: Timestamp
+    /// What the origin is asked.
+    var fetches: FetchQueue
+    /// What the cache is to keep at the end of the turn.
+    var writer: ReplicaWriter
     var nextVerification: Timestamp
     /// The lists that are watched, by user.
     var listings: [ID: Listing] = [:]
     /// How often a list was read.
     var listReadings = 0
-    /// Begins differently in each process, and the same in each run of a simulation.
-    var noise: UInt64
 
     private(set) var nextToken: UInt64 = 0
     private var actions: [Action] = []
@@ -141,11 +136,9 @@ package final class Engine {
         pacing = Pacing(limits)
         self.sync = sync
         startedAt = now
-        nextAttachment = now
+        writer = ReplicaWriter(trimAfter: sync?.trimAfter, at: now)
         nextVerification = now.adding(sync?.verifyInterval ?? 0)
-        noise = instance.utf8.reduce(14_695_981_039_346_656_037) {
-            ($0 ^ UInt64($1)) &* 1_099_511_628_211
-        }
+        fetches = FetchQueue(instance: instance)
         if sync != nil {
             upstreamState = .syncing
             unlinkedSince = now
@@ -180,7 +173,7 @@ package final class Engine {
                 tellUpstream()
             }
             saveWrites()
-            sendErrands()
+            sendFetches()
         }
         relieve()
     }

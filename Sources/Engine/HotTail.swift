@@ -170,7 +170,7 @@ extension Engine {
     private func isWhole(_ stream: Stream, _ state: Stream.State, since rev: Int) -> Bool {
         guard let mirror = stream.mirror else { return true }
         return mirror.feed.isLive && state.head.rev == state.position.rev
-            && mirror.changesFrom <= rev
+            && mirror.copy.changesFrom <= rev
     }
 
     /// The log has moved by one change, right behind the one before. It is kept at hand from the

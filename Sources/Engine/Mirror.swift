@@ -29,22 +29,23 @@ struct Mirror {
         var isLive: Bool { if case .live = self { true } else { false } }
     }
 
-    /// What is asked of the origin, one of a kind at a time.
-    enum Errand: Hashable {
+    /// What brings it to the present, or its cache back in time: asked of the origin, one of a kind
+    /// at a time.
+    enum Step: Hashable {
         /// Record and head of a conversation that the cache does not have.
         case conversation
         /// Whether the log still stands where the stream does.
-        case probe
+        case compareHead
         /// Whether the log has the newest change that values were taken from.
-        case vouching
+        case verifyHead
         /// The newest page, for those who watch a conversation that is far behind.
         case latest
         /// What changed above the position.
-        case chain
+        case catchUp
         /// What changed above the `asOf` of a holder that is older than `changesFrom`.
-        case deepening(since: Int)
+        case backfill(since: Int)
         /// The log has lost what was taken from it: it gets another epoch.
-        case disowning
+        case forkEpoch
     }
 
     /// A change that somebody says the log has.
@@ -68,25 +69,12 @@ struct Mirror {
     /// and above it comes later, so it is not the position.
     var readTo: Head?
     /// What the catch-up needs next; nil when the stream is at the end of its chain.
-    var next: Errand?
-    var underWay: Set<Errand> = []
-    /// It is among those whose heads are asked for at the end of the turn.
-    var isToBeProbed = false
-    /// What is read of the cache by a question up to this one may lack what came since.
-    var lastChange: UInt64 = 0
+    var next: Step?
     /// The change up to which the membership is known: whoever was removed until then has been
     /// removed here. No value above it is stored or told, since it may follow a removal.
     private(set) var membersKnown = 0
     /// The cache was asked for it, and has answered.
     var isLoaded = false
-    /// Places that the cache holds as of the stream's position.
-    var held = Coverage()
-    /// The change above which every slot that changed is in the cache with that value.
-    var changesFrom = 0
-    /// As of which change runs are written; any from `changesFrom` on means the same.
-    var runsAsOf = 0
-    /// Places that fetches under way will bring.
-    var coming = Coverage()
     /// Heads after live changes above the position that don't continue it, ascending, each once.
     private(set) var ahead: [Head] = []
     /// More of them came than are kept: the end of the chain has to be found by reading on.
@@ -103,30 +91,16 @@ struct Mirror {
     /// Of the places that those who watch were told a value of above the position, the newest rev.
     /// A break of the feed takes nothing back of it.
     private(set) var told: [Int: Int] = [:]
-    /// How often in a row the origin gave no answer.
-    var failures = 0
-    /// When it may be asked again; until then it counts as not available.
-    var retryAt: Timestamp?
-    /// The file could not take what was written: nothing in it counts until it can.
-    var isDetached = false
-    /// Since when the file has not taken it, however often that was tried; nil if it has.
-    var unstoredSince: Timestamp?
-    /// Places of this turn that the cache is yet to be told of.
-    var unsaved = Coverage()
-    var isUnsaved = false
-    /// Messages written since the cache was last trimmed.
-    var written = 0
-    /// The newest change known when the cache was asked to drop what it need not keep, as long as
-    /// it has not said what is left: what it dropped may have changed as late as this.
-    var trimmedAt: Int?
-    /// How often the cache began with nothing held.
-    private(set) var beginnings = 0
+    /// What the cache holds of it.
+    var copy = ReplicaCopy()
+    /// What is asked about it.
+    var inFlight = FetchesInFlight()
+    /// How the origin has failed to answer about it.
+    var backoff = Backoff()
     /// What the log said of claims. Bounded.
     var verdicts: [Claim: Bool] = [:]
     /// Claims that the cache, or the origin, is asked about.
     var claimsAsked: Set<Claim> = []
-    /// Reading backwards for a holder: from which change, and up to which it is read.
-    var deepening: (from: Int, upTo: Int)?
     /// Some subscriber was answered without what it is owed.
     var isOwed = false
 
@@ -149,11 +123,10 @@ struct Mirror {
         era += 1
         isConfirmed = false
         readTo = nil
-        underWay = []
-        coming = Coverage()
+        inFlight.forget()
         verdicts = [:]
         claimsAsked = []
-        deepening = nil
+        copy.stopBackfill()
         holeSince = nil
         hasShownLatest = false
     }
@@ -184,24 +157,6 @@ struct Mirror {
 
     /// The newest record of the log as of this change has been applied.
     mutating func knowMembers(upTo rev: Int) { membersKnown = max(membersKnown, rev) }
-
-    /// Takes over what the cache claims.
-    mutating func adopt(_ cached: Cached) {
-        changesFrom = cached.changesFrom
-        held = cached.standing
-        runsAsOf = max(changesFrom, cached.runs.map(\.asOf).max() ?? 0)
-    }
-
-    /// Nothing is held any more; what changes above `rev` is kept from now on.
-    mutating func holdNothing(asOf rev: Int) {
-        beginnings += 1
-        trimmedAt = nil
-        held = Coverage()
-        unsaved = Coverage()
-        changesFrom = rev
-        runsAsOf = rev
-        deepening = nil
-    }
 
     // MARK: - Live changes above the position
 

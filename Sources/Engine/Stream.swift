@@ -95,7 +95,8 @@ final class Stream {
     /// Whether a cache can tell that this is the last message: it holds all above it.
     func holds(last message: EncodedMessage?) -> Bool {
         guard let mirror, let head = state?.head else { return true }
-        return !mirror.isDetached && mirror.held.contains(message?.seq ?? head.floor, head.seq)
+        return !mirror.copy.isDetached
+            && mirror.copy.held.contains(message?.seq ?? head.floor, head.seq)
     }
 
     /// There may be changes above the position that nobody here knows.

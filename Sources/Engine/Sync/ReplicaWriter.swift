@@ -1,0 +1,157 @@
+import Chat
+import Ports
+import Wire
+
+/// Gathers what a turn has the cache keep of logs that live elsewhere, for one transaction:
+/// coverage and position go with the rows that they speak of. It writes nothing itself; the engine
+/// makes actions of what it gives back. Owned by the engine.
+struct ReplicaWriter {
+    /// What goes into one transaction, and of which streams it speaks.
+    struct Batch {
+        let writes: [StoreWrite]
+        let streams: [Stream]
+    }
+
+    /// How long the file is left alone after it could not take something, in milliseconds.
+    private static let pause: Int64 = 1000
+    /// How many messages more are written before a trim is put off no longer: two of the largest
+    /// pages.
+    private static let longestTrimDelay = 2_000
+
+    private var writes: [StoreWrite] = []
+    /// Whose they are.
+    private var writers: [ID: Stream] = [:]
+    /// Streams whose position or coverage is to be written at the end of the turn.
+    private var unsaved: [Stream] = []
+    /// Streams whose copy is to be read anew after the next transaction.
+    private var toReload: [Stream] = []
+    /// Until then no detached stream is written anew.
+    private var resumesAt: Timestamp
+    /// After how many messages a copy is trimmed; nil where everything is kept.
+    private let trimAfter: Int?
+
+    init(trimAfter: Int?, at now: Timestamp) {
+        self.trimAfter = trimAfter
+        resumesAt = now
+    }
+
+    // MARK: - What comes in
+
+    mutating func keep(_ write: StoreWrite, of stream: Stream) {
+        guard stream.mirror?.copy.isDetached == false else { return }
+        writes.append(write)
+        writers[stream.id.id] = stream
+    }
+
+    /// A message that the cache takes.
+    /// - Parameter question: the number of the last question that was asked before.
+    mutating func keep(
+        _ message: EncodedMessage, mark: String?, of stream: Stream, after question: UInt64
+    ) {
+        keep(.message(conversation: stream.id, message, mark: mark), of: stream)
+        if stream.mirror?.copy.noteMessage(at: message.seq, after: question) == true {
+            unsaved.append(stream)
+        }
+    }
+
+    /// The places are held as of the stream's position.
+    mutating func hold(_ places: Coverage, of stream: Stream) {
+        if stream.mirror?.copy.hold(places) == true { unsaved.append(stream) }
+    }
+
+    /// The position or what is held has changed.
+    mutating func moved(_ stream: Stream) {
+        if stream.mirror?.copy.move() == true { unsaved.append(stream) }
+    }
+
+    /// Nothing that is held of the conversation counts.
+    mutating func drop(_ stream: Stream) {
+        stream.mirror?.copy.drop()
+        keep(.drop(conversation: stream.id), of: stream)
+    }
+
+    /// Writes where the stream stands and what is held since the last time.
+    /// - Parameter isToBeRead: whether somebody waits for places that were brought for it. They
+    ///   may be just those that a trim would drop; asked only when one is due.
+    mutating func save(_ stream: Stream, isToBeRead: () -> Bool) {
+        guard let unsaved = stream.mirror?.copy.takeUnsaved(), let state = stream.state else {
+            return
+        }
+        if !unsaved.places.isEmpty {
+            keep(.hold(conversation: stream.id, unsaved.places, asOf: unsaved.asOf), of: stream)
+        }
+        let isAhead = state.head.rev > state.position.rev
+        keep(
+            .stand(
+                conversation: stream.id, head: state.position, seen: isAhead ? state.head : nil),
+            of: stream)
+        guard let trimAfter, stream.mirror?.copy.hasWritten(trimAfter) == true,
+            stream.mirror?.copy.hasWritten(trimAfter + Self.longestTrimDelay) == true
+                || !isToBeRead()
+        else { return }
+        stream.mirror?.copy.trim(at: state.head.rev)
+        keep(.trim(conversation: stream.id), of: stream)
+        toReload.append(stream)
+    }
+
+    /// The cache has said what it holds, but not as of where the stream stands.
+    mutating func reloadAgain(_ stream: Stream) { toReload.append(stream) }
+
+    /// The conversation begins in the cache with nothing held.
+    mutating func restart(_ stream: Stream, _ record: Record, at head: Head) {
+        keep(.begin(record, head: head), of: stream)
+        // What was told on top of a hole, or read beyond it, is not in the file.
+        let newest = max(head.rev, stream.state?.head.rev ?? 0)
+        stream.mirror?.copy.begin(asOf: newest)
+        guard newest > head.rev else { return }
+        keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
+    }
+
+    /// The stream leaves out what changed up to `head`. What the cache holds is outdated by it, and
+    /// serves only to be shown until it is fetched again.
+    mutating func jump(_ stream: Stream, _ record: Record, to head: Head) {
+        stream.mirror?.copy.begin(asOf: head.rev)
+        keep(.jump(conversation: stream.id, record, head: head), of: stream)
+    }
+
+    // MARK: - The file
+
+    /// The file could not take what it was told of the stream.
+    /// - Returns: since when it has not; nil if that was known.
+    mutating func detach(_ stream: Stream, at now: Timestamp) -> Timestamp? {
+        let newest = stream.state?.head.rev ?? 0
+        guard let since = stream.mirror?.copy.detach(at: newest, at: now) else { return nil }
+        resumesAt = now.adding(Self.pause)
+        return since
+    }
+
+    /// Tries to write a conversation anew whose file could not be written: it begins at the present
+    /// position, with nothing held. What is then asked for is fetched again.
+    mutating func attach(_ stream: Stream, at now: Timestamp) {
+        guard stream.mirror?.copy.isDetached == true, let state = stream.state, now >= resumesAt
+        else { return }
+        stream.mirror?.copy.attach()
+        restart(stream, state.record, at: state.position)
+    }
+
+    // MARK: - What goes out
+
+    /// Writes where all streams stand that have moved; to be called before `takeBatch`.
+    mutating func saveAll(isToBeRead: (Stream) -> Bool) {
+        for stream in unsaved { save(stream) { isToBeRead(stream) } }
+        unsaved.removeAll(keepingCapacity: true)
+    }
+
+    /// What is to be written in one transaction; nil if there is nothing.
+    mutating func takeBatch() -> Batch? {
+        guard !writes.isEmpty else { return nil }
+        defer { (writes, writers) = ([], [:]) }
+        return Batch(writes: writes, streams: Array(writers.values))
+    }
+
+    /// The streams whose copies are to be read after that transaction.
+    mutating func takeReloads() -> [Stream] {
+        defer { toReload = [] }
+        return toReload
+    }
+}
