@@ -37,7 +37,7 @@ extension Engine {
             showed(call, result)
         case .place(let call, let id, let field):
             placed(call, id, field, result)
-        case .claim(let subject, let claim):
+        case .proof(let subject, let claim):
             confirmed(subject, claim, result)
         case .write, .store, .fetch, nil:
             break
@@ -61,7 +61,7 @@ extension Engine {
 
     private func loaded(_ conversation: String, _ result: Result<Answer, RequestError>) {
         guard let stream = streams[conversation.id] else { return }
-        if stream.mirror != nil { return found(stream, result) }
+        if stream.replica != nil { return found(stream, result) }
         let waiting = stream.waiting
         stream.waiting = []
         switch result {
@@ -96,8 +96,7 @@ extension Engine {
 
     /// What the cache has of a log that lives elsewhere.
     private func found(_ stream: Stream, _ result: Result<Answer, RequestError>) {
-        guard stream.mirror?.isLoaded == false else { return }
-        stream.mirror?.isLoaded = true
+        guard stream.replica?.noteLoaded() == true else { return }
         if stream.state == nil, case .success(.loaded(let loaded)) = result,
             let cached = loaded.cached
         {
@@ -106,10 +105,8 @@ extension Engine {
                 members: Set(loaded.record.participants.map(\.id)),
                 last: loaded.lastMessage, firstToken: nextToken + 1)
             stream.told = loaded.head.rev
-            stream.mirror?.copy.adopt(cached)
-            stream.mirror?.knowMembers(upTo: max(loaded.head.rev, loaded.record.rev))
+            stream.replica?.adopt(cached, upTo: max(loaded.head.rev, loaded.record.rev))
             stream.needsLast = !stream.holds(last: loaded.lastMessage)
-            if stream.mirror?.next == .conversation { stream.mirror?.next = .compareHead }
             takeEarly(stream)
         }
         if stream.isToBeAnnounced {
@@ -127,13 +124,13 @@ extension Engine {
             return conclude(call, answer)
         }
         guard let (stream, state) = admit(call, conversation) else { return }
-        if stream.mirror?.copy.isDetached == true { return fail(call, .noCache) }
+        if stream.replica?.copy.isDetached == true { return fail(call, .noCache) }
         if state.head.epoch == head.epoch, head.rev == state.position.rev,
-            stream.mirror.map({ token > $0.copy.lastChange }) ?? true
+            stream.replica.map({ token > $0.copy.lastChange }) ?? true
         {
             flush(stream)
             conclude(call, answer, stream, state)
-        } else if stream.mirror != nil
+        } else if stream.replica != nil
             || (state.head.epoch == head.epoch
                 ? head.rev < state.position.rev : token < state.firstToken)
         {

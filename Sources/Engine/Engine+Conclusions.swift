@@ -41,7 +41,7 @@ extension Engine {
         let held = boundariesAsked(have, stream, state)
         let all = Coverage.closed(max(1, state.head.floor), state.head.seq)
         let missing =
-            have == nil && stream.mirror == nil
+            have == nil && stream.replica == nil
             ? Coverage()
             : held.union(above(held, in: all)).holes
                 .union(above(held, in: all))
@@ -91,7 +91,7 @@ extension Engine {
             // The log may have thrown some of it away meanwhile.
             read.changed.removeAll { $0.seq < state.head.floor }
             read.tail.removeAll { $0.seq < state.head.floor }
-            if let mirror = stream.mirror, have.asOf < mirror.copy.changesFrom {
+            if let replica = stream.replica, have.asOf < replica.copy.changesFrom {
                 // What changed in between is not known here.
                 read.outdated = have.runs.subtracting(Coverage(places: read.changed.map(\.seq)))
             }
@@ -100,12 +100,12 @@ extension Engine {
             begin(call, resume, stream, state, ids: read.ids)
         case (.fetchMessages(_, let request), .page(var page)):
             let standing = standing(stream, state)
-            if let mirror = stream.mirror {
+            if let replica = stream.replica {
                 // The cache may have dropped some of it since the question was asked, and knows
                 // messages beyond what it holds.
                 let range = request.range(
                     floor: state.head.floor, newest: state.head.seq, call.place)
-                guard range.subtracting(mirror.copy.held).isEmpty else { return perform(call) }
+                guard range.subtracting(replica.copy.held).isEmpty else { return perform(call) }
                 page.messages.removeAll { !range.contains($0.seq) }
                 page = page.settled(
                     floor: state.head.floor, newest: state.head.seq, request, call.place)
@@ -165,7 +165,7 @@ extension Engine {
         }
         stream.owe(answer.owed, to: session)
         if stream.isOpen { stream.hasSaidOpen = true }
-        if stream.mirror != nil {
+        if stream.replica != nil {
             watch(stream)
             drive(stream)
         }
@@ -175,8 +175,8 @@ extension Engine {
     /// What an answer about the stream's messages rests on.
     func standing(_ stream: Stream, _ state: Stream.State) -> Standing {
         Standing(
-            head: state.head, asOf: state.position.rev, held: stream.mirror?.copy.held,
-            isOpen: stream.isOpen, now: now, since: stream.mirror?.awaySince ?? now)
+            head: state.head, asOf: state.position.rev, held: stream.replica?.copy.held,
+            isOpen: stream.isOpen, now: now, since: stream.replica?.awaySince ?? now)
     }
 
     /// - Parameters:

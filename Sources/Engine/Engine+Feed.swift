@@ -18,7 +18,7 @@ extension Engine {
             move(event)
             // A mirrored stream tells lists when it takes the record.
             if case .record(let record, _, let removed, _) = event,
-                streams[record.id.id]?.mirror == nil
+                streams[record.id.id]?.replica == nil
             {
                 unlist(record.id, removed)
             }
@@ -43,7 +43,7 @@ extension Engine {
     func takeEarly(_ stream: Stream) {
         let early = stream.early
         stream.early = []
-        if stream.mirror != nil, let epoch = stream.state?.head.epoch {
+        if stream.replica != nil, let epoch = stream.state?.head.epoch {
             // One question answers all that speak of another log, or of the end of this one.
             let own = early.filter { $0.head?.epoch == epoch }
             let others = early.filter { $0.head?.epoch != epoch }
@@ -95,7 +95,7 @@ extension Engine {
             stream.isToBeAnnounced = true
             return
         }
-        if stream.mirror != nil { return follow(event, head, stream) }
+        if stream.replica != nil { return follow(event, head, stream) }
         guard state.head.epoch == head.epoch, state.head.rev < head.rev else {
             // The stream was loaded ahead of the feed, and nobody was told of what lies between.
             return list(stream)
@@ -214,8 +214,8 @@ extension Engine {
 
     private func deleted(_ event: FeedEvent, _ conversation: String, _ epoch: String) {
         guard let stream = streams[conversation.id] else { return }
-        if let mirror = stream.mirror {
-            guard mirror.isConfirmed else { return stream.early.append(event) }
+        if let replica = stream.replica {
+            guard replica.isConfirmed else { return stream.early.append(event) }
             // What the stream knows may be older or newer than the log that ended.
             doubt(stream, told: [epoch])
             return
@@ -235,7 +235,7 @@ extension Engine {
         streams[stream.id.id] = nil
         let waiting = stream.waiting
         stream.waiting = []
-        if stream.mirror != nil { dismiss(stream) }
+        if stream.replica != nil { dismiss(stream) }
         stream.isListed = false
         for session in stream.removeAll() { push(session, payload) }
         releasePromises(stream)

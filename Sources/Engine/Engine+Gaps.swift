@@ -40,37 +40,36 @@ extension Engine {
     package func openGaps() -> [OpenGap] {
         var gaps: [OpenGap] = []
         for stream in inOrder(streams.values) {
-            guard let mirror = stream.mirror, let state = stream.state else { continue }
-            if mirror.copy.isDetached {
+            guard let replica = stream.replica, let state = stream.state else { continue }
+            if replica.copy.isDetached {
                 gaps += self.gaps(
                     Coverage.closed(state.head.floor, state.head.seq), .cache, stream)
                 continue
             }
             var lacking = Coverage()
-            if !mirror.feed.isLive {
+            if !replica.isLive {
                 lacking = Coverage.closed(
                     max(state.position.seq + 1, state.head.floor), state.head.seq)
             }
-            if mirror.isOwed {
+            if replica.isOwed {
                 for subscriber in stream.subscribers { lacking = lacking.union(subscriber.owed) }
             }
-            lacking = lacking.subtracting(mirror.copy.held)
+            lacking = lacking.subtracting(replica.copy.held)
             if !lacking.isEmpty { gaps += self.gaps(lacking, .upstream, stream) }
         }
         return gaps.sorted { $0.gap.since < $1.gap.since }
     }
 
     private func gaps(_ places: Coverage, _ cause: GapCause, _ stream: Stream) -> [OpenGap] {
-        guard let mirror = stream.mirror, let state = stream.state else { return [] }
+        guard let replica = stream.replica, let state = stream.state else { return [] }
         return standing(stream, state).gaps(places, cause).map {
-            let asked = mirror.inFlight.places.intersection(
+            let asked = replica.inFlight.places.intersection(
                 Coverage.closed($0.after + 1, $0.before - 1))
-            let isAsked = !asked.isEmpty || mirror.inFlight.hasSteps
-            let isWaiting =
-                mirror.backoff.isWaiting || mirror.feed == .broken || mirror.copy.isDetached
+            let isAsked = !asked.isEmpty || replica.inFlight.hasSteps
+            let isWaiting = replica.backoff.isWaiting || replica.isBroken || replica.copy.isDetached
             let progress: OpenGap.State =
                 isWaiting
-                ? mirror.backoff.hasGivenUp ? .gaveUp : .waiting
+                ? replica.backoff.hasGivenUp ? .gaveUp : .waiting
                 : isAsked ? .fetching : .queued
             return OpenGap(conversation: stream.id, gap: $0, state: progress)
         }

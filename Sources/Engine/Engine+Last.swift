@@ -23,14 +23,14 @@ extension Engine {
     /// The last message was deleted: which is the last one now?
     func askLast(_ stream: Stream) {
         guard !stream.isAskingLast else { return }
-        if stream.mirror?.copy.isDetached == true { return askOriginForLast(stream) }
+        if stream.replica?.copy.isDetached == true { return askOriginForLast(stream) }
         stream.isAskingLast = true
         act(.read(token: token(for: .refresh(stream.id)), .load(conversation: stream.id)))
     }
 
     private func askOriginForLast(_ stream: Stream) {
         watch(stream)
-        guard stream.mirror?.isConfirmed == true, !isUnavailable(stream) else { return }
+        guard stream.replica?.isConfirmed == true, !isUnavailable(stream) else { return }
         stream.isAskingLast = true
         ask(.last(FetchQueue.Subject(stream)), .conversation(stream.id), rank(of: stream))
     }

@@ -74,7 +74,7 @@ extension Engine {
         guard let user = sessions[call.session]?.user else { return nil }
         let stream = stream(conversation)
         guard let state = stream.state else {
-            if stream.mirror?.isLoaded == true {
+            if stream.replica?.isLoaded == true {
                 // Neither the cache nor the origin knows it yet.
                 if !wait(call, for: stream) { fail(call, .originUnavailable) }
             } else {
@@ -197,7 +197,7 @@ extension Engine {
     func findBoundaries(_ call: Call, _ conversation: String, _ have: Have?) {
         guard let (stream, state) = admit(call, conversation) else { return }
         if stream.isOpen, wait(call, for: stream) { return }
-        guard stream.mirror?.copy.isDetached != true else { return fail(call, .noCache) }
+        guard stream.replica?.copy.isDetached != true else { return fail(call, .noCache) }
         let held = boundariesAsked(have, stream, state)
         let places = held.runs.flatMap { [$0.low, $0.high] }
         act(
@@ -209,7 +209,7 @@ extension Engine {
     /// The coverage whose boundaries `findBoundaries` answers with.
     func boundariesAsked(_ have: Have?, _ stream: Stream, _ state: Stream.State) -> Coverage {
         let all = Coverage.closed(max(1, state.head.floor), state.head.seq)
-        guard let have else { return stream.mirror.map { $0.copy.held.intersection(all) } ?? all }
+        guard let have else { return stream.replica.map { $0.copy.held.intersection(all) } ?? all }
         return have.head.epoch == state.head.epoch ? have.runs.intersection(all) : Coverage()
     }
 

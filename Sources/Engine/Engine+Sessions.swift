@@ -232,7 +232,7 @@ extension Engine {
         self.now = now
         timers.advance(to: now)
         advanceDrain()
-        if mirrors { tickMirrors() }
+        if mirrors { tickReplicas() }
         evictIdleStreams()
     }
 
@@ -304,7 +304,7 @@ extension Engine {
         nextEviction = now.adding(5000)
         for stream in streams.values { stream.encoded.drop() }
         dropFullBudgets()
-        if let sync { return dropIdleMirrors(sync) }
+        if let sync { return dropIdleReplicas(sync) }
         guard streams.count > limits.idleStreams else { return }
         // By name as well: a table's order is another one in each process, a simulation's must not
         // be.

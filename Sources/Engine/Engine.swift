@@ -55,7 +55,7 @@ package final class Engine {
         /// Where the message with the id of the call's anchor is.
         case place(Call, id: String, field: String)
         /// Whether the cache saw what a holder says.
-        case claim(FetchQueue.Subject, Mirror.Claim)
+        case proof(FetchQueue.Subject, HeadProof)
         case fetch(FetchQueue.Question)
     }
 

@@ -168,9 +168,9 @@ extension Engine {
 
     /// What the feed has told above the change is all that the log has above it.
     private func isWhole(_ stream: Stream, _ state: Stream.State, since rev: Int) -> Bool {
-        guard let mirror = stream.mirror else { return true }
-        return mirror.feed.isLive && state.head.rev == state.position.rev
-            && mirror.copy.changesFrom <= rev
+        guard let replica = stream.replica else { return true }
+        return replica.isLive && state.head.rev == state.position.rev
+            && replica.copy.changesFrom <= rev
     }
 
     /// The log has moved by one change, right behind the one before. It is kept at hand from the

@@ -47,11 +47,12 @@ extension Engine {
         let seen = have.head
         if seen.epoch != state.head.epoch { return .epoch }
         if seen.rev > state.head.rev { return .ahead }
-        guard let mirror = stream.mirror, seen.rev != state.position.rev, seen.rev > 0,
+        guard let replica = stream.replica, seen.rev != state.position.rev, seen.rev > 0,
             have.asOf <= seen.rev
         else { return .mark }
-        let claim = Mirror.Claim(rev: seen.rev, mark: seen.mark)
-        let isRefused = mirror.verdicts[claim] == false || stream.tail.confirms(seen) == false
+        let isRefused =
+            replica.identity.holds(HeadProof(seen)) == false
+            || stream.tail.confirms(seen) == false
         return isRefused ? .mark : .unanswered
     }
 }

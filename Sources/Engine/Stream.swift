@@ -21,7 +21,7 @@ final class Stream {
     var early: [FeedEvent] = []
     var lastUsed: Timestamp
     /// The log lives elsewhere, and this is what is known of it here.
-    var mirror: Mirror?
+    var replica: Replica?
     /// The position that subscribers were told last.
     var told = 0
     /// The last frame to some subscriber said that the conversation is open.
@@ -88,19 +88,19 @@ final class Stream {
     /// The store was asked and everything that waits for the answer can be dropped with it.
     var isIdle: Bool {
         subscribers.isEmpty && waiting.isEmpty && parked.isEmpty && promises.isEmpty
-            && (state != nil || mirror?.isLoaded == true) && !isListed && !isAskingLast
+            && (state != nil || replica?.isLoaded == true) && !isListed && !isAskingLast
             && listed == 0
     }
 
     /// Whether a cache can tell that this is the last message: it holds all above it.
     func holds(last message: EncodedMessage?) -> Bool {
-        guard let mirror, let head = state?.head else { return true }
-        return !mirror.copy.isDetached
-            && mirror.copy.held.contains(message?.seq ?? head.floor, head.seq)
+        guard let replica, let head = state?.head else { return true }
+        return !replica.copy.isDetached
+            && replica.copy.held.contains(message?.seq ?? head.floor, head.seq)
     }
 
     /// There may be changes above the position that nobody here knows.
-    var isOpen: Bool { mirror.map { !$0.feed.isLive } ?? false }
+    var isOpen: Bool { replica.map { !$0.isLive } ?? false }
 
     /// A frame to all subscribers said that the conversation is open.
     func saidOpen() {
@@ -126,18 +126,18 @@ final class Stream {
 
     /// Everybody who was owed the places has been sent them.
     func paid(_ places: Coverage) {
-        guard mirror?.isOwed == true else { return }
+        guard replica?.isOwed == true else { return }
         for index in subscribers.indices where !subscribers[index].owed.isEmpty {
             subscribers[index].owed = subscribers[index].owed.subtracting(places)
         }
-        mirror?.isOwed = subscribers.contains { !$0.owed.isEmpty }
+        replica?.note(isOwed: subscribers.contains { !$0.owed.isEmpty })
     }
 
     /// The session is to be sent the places.
     func owe(_ places: Coverage, to session: Session) {
-        guard mirror != nil, let at = session.subscription(to: self) else { return }
+        guard replica != nil, let at = session.subscription(to: self) else { return }
         subscribers[session.subscriptions[at].place].owed = places
-        if !places.isEmpty { mirror?.isOwed = true }
+        if !places.isEmpty { replica?.note(isOwed: true) }
     }
 
     func add(_ session: Session) {

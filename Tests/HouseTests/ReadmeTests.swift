@@ -45,14 +45,14 @@ import Testing
     private static let words = [
         ("backpressure", "Sources/Engine/Engine+Postponing.swift"),
         ("in-flight", "Sources/Engine/Engine+Transit.swift"),
-        ("catch-up", "Sources/Engine/Engine+CatchUp.swift"),
+        ("catch-up", "Sources/Engine/Sync/Engine+CatchUp.swift"),
         ("backfill", "Sources/Engine/Sync/Engine+Fetching.swift"),
-        ("replica", "Sources/Engine/Mirror.swift"),
+        ("replica", "Sources/Engine/Sync/Replica.swift"),
         ("fetch queue", "Sources/Engine/Sync/FetchQueue.swift"),
         ("flow control", "Sources/Engine/Outbox.swift"),
         ("idempotency key", "Sources/Upstream/Embedded/Log+Messages.swift"),
         ("tombstone", "Sources/Upstream/Embedded/Log+Messages.swift"),
-        ("failover", "Sources/Engine/Engine+Doubt.swift"),
+        ("failover", "Sources/Engine/Sync/LogIdentity.swift"),
     ]
 
     /// A file says in its opening comment what it does, and the page of words leads there.

@@ -8,13 +8,13 @@ import Wire
 extension Engine {
     /// Asks for what the stream needs next, unless that is under way or has to wait.
     func drive(_ stream: Stream) {
-        guard let mirror = stream.mirror, let generation = mirror.feed.generation,
-            !mirror.backoff.isWaiting
+        guard let replica = stream.replica, let generation = replica.generation,
+            !replica.backoff.isWaiting
         else { return }
-        if let next = mirror.next, !mirror.inFlight.contains(next) {
+        if let next = replica.next, !replica.inFlight.contains(next) {
             ask(for: next, stream, generation)
         }
-        if mirror.isOwed, stream.state != nil {
+        if replica.isOwed, stream.state != nil {
             pay(stream)
         }
     }
@@ -23,7 +23,9 @@ extension Engine {
     /// readers who still have to take the last: what is sent to them is not to fill their outboxes
     /// again.
     private func pay(_ stream: Stream) {
-        guard let sync, let mirror = stream.mirror, mirror.inFlight.places.isEmpty else { return }
+        guard let sync, let replica = stream.replica, replica.inFlight.places.isEmpty else {
+            return
+        }
         let owed = stream.subscribers.reduce(into: Coverage()) { owed, subscriber in
             if !subscriber.session.isBlocked { owed = owed.union(subscriber.owed) }
         }
@@ -33,7 +35,7 @@ extension Engine {
 
     /// Sends places to those subscribers who were told that they would be, to each what it is owed.
     func payOwed(_ places: Coverage, _ messages: [EncodedMessage], _ stream: Stream) {
-        guard stream.mirror?.isOwed == true else { return }
+        guard stream.replica?.isOwed == true else { return }
         // The same may have come by another way in this turn.
         flush(stream)
         guard let state = stream.state else { return }
@@ -54,7 +56,7 @@ extension Engine {
         stream.paid(places)
     }
 
-    private func ask(for step: Mirror.Step, _ stream: Stream, _ generation: Int) {
+    private func ask(for step: Replica.Step, _ stream: Stream, _ generation: Int) {
         guard let sync else { return }
         let subject = FetchQueue.Subject(stream)
         switch (step, stream.state) {
@@ -67,7 +69,7 @@ extension Engine {
                 .step(step, subject),
                 .page(conversation: stream.id, PageRequest(limit: sync.page)), rank(of: stream))
         case (.catchUp, let state?):
-            let from = stream.mirror?.readTo ?? state.position
+            let from = stream.replica?.readTo ?? state.position
             ask(
                 .step(step, subject),
                 .changes(
@@ -97,23 +99,23 @@ extension Engine {
         case (_, nil):
             return
         }
-        stream.mirror?.inFlight.begin(step)
+        stream.replica?.inFlight.begin(step)
     }
 
     /// Reads on for a holder whose `asOf` is older than what the cache knows.
     func fillBack(_ stream: Stream) {
-        guard let mirror = stream.mirror, let generation = mirror.feed.generation,
-            !mirror.backoff.isWaiting, mirror.isConfirmed, mirror.copy.trimmedAt == nil,
-            let backfill = mirror.copy.backfill,
-            !mirror.inFlight.contains(.backfill(since: backfill.upTo))
+        guard let replica = stream.replica, let generation = replica.generation,
+            !replica.backoff.isWaiting, replica.isConfirmed, replica.copy.trimmedAt == nil,
+            let backfill = replica.copy.backfill,
+            !replica.inFlight.contains(.backfill(since: backfill.upTo))
         else { return }
         ask(for: .backfill(since: backfill.upTo), stream, generation)
     }
 
     /// Asks for places, but for those that are on their way.
     func fetch(_ places: Coverage, of stream: Stream) {
-        guard stream.mirror?.isConfirmed == true,
-            let missing = stream.mirror?.inFlight.request(places), !missing.isEmpty
+        guard stream.replica?.isConfirmed == true,
+            let missing = stream.replica?.inFlight.request(places), !missing.isEmpty
         else { return }
         for run in missing.runs {
             var high = run.high
@@ -175,13 +177,13 @@ extension Engine {
                 concluded(step, subject.stream, $0)
             }
         case .range(let subject, let run):
-            if subject.isCurrent { subject.stream.mirror?.inFlight.end(run) }
+            if subject.isCurrent { subject.stream.replica?.inFlight.end(run) }
             conclude(nil, subject, generation, result) {
                 guard case .page(let page) = $0 else { return }
                 took(page, for: run, subject.stream)
             }
-        case .claim(let subject, let claim):
-            judged(claim, subject, generation, result)
+        case .proof(let subject, let proof):
+            judged(proof, subject, generation, result)
         case .last(let subject):
             subject.stream.isAskingLast = false
             conclude(nil, subject, generation, result) {
@@ -202,31 +204,27 @@ extension Engine {
     /// Takes an answer about a stream, if it is of the feed that the stream is in. What was asked
     /// before is asked again, and nobody is to blame for it.
     private func conclude(
-        _ step: Mirror.Step?, _ subject: FetchQueue.Subject, _ generation: Int,
+        _ step: Replica.Step?, _ subject: FetchQueue.Subject, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>, _ take: (HistoryAnswer) -> Void
     ) {
         let stream = subject.stream
-        guard subject.isCurrent, streams[stream.id.id] === stream, let mirror = stream.mirror else {
+        guard subject.isCurrent, streams[stream.id.id] === stream, let replica = stream.replica
+        else {
             return
         }
-        if let step { stream.mirror?.inFlight.end(step) }
+        if let step { stream.replica?.inFlight.end(step) }
         switch result {
-        case _ where generation != mirror.feed.generation:
+        case _ where generation != replica.generation:
             // Of another node than the feed comes from.
             fallBack(stream)
         case .success(let answer):
-            stream.mirror?.backoff.succeed()
+            stream.replica?.backoff.succeed()
             take(answer)
         case .failure(let error) where error.code == .notFound:
             if stream.state == nil || step != nil { vanished(stream) } else { doubt(stream) }
-        case .failure(let error) where error.code == .conflict && step == .verifyHead:
-            stream.mirror?.next = .forkEpoch
-        case .failure(let error) where error.code == .conflict && step == .catchUp:
-            // The part that was read last may be lost, or all that is known.
-            stream.mirror?.next = mirror.readTo == nil ? .forkEpoch : .compareHead
-            stream.mirror?.readTo = nil
-        case .failure:
-            fallBack(stream)
+        case .failure(let error):
+            let isAnswer = error.code == .conflict && stream.replica?.conflicted(step) == true
+            if !isAnswer { fallBack(stream) }
         }
         guard streams[stream.id.id] === stream else { return }
         drive(stream)
@@ -235,12 +233,12 @@ extension Engine {
 
     /// The origin did not answer: it is left in peace for a while, and whoever waits is told.
     func fallBack(_ stream: Stream) {
-        guard let sync, let mirror = stream.mirror else { return }
-        let pause = fetches.pause(after: mirror.backoff.failures, sync)
-        stream.mirror?.backoff.fail(until: now.adding(pause))
+        guard let sync, let replica = stream.replica else { return }
+        let pause = fetches.pause(after: replica.backoff.failures, sync)
+        stream.replica?.backoff.fail(until: now.adding(pause))
         watch(stream)
         // Whoever watches is told by name that this one is open, and the rest need not wait for it.
-        if !mirror.feed.isLive, unsettled[stream.id.id] != nil {
+        if !replica.isLive, unsettled[stream.id.id] != nil {
             tellOpen(stream)
             settle(stream)
         }
@@ -249,7 +247,7 @@ extension Engine {
     /// Whether asking the origin is of no use right now.
     func isUnavailable(_ stream: Stream) -> Bool {
         guard isLinked else { return hasGivenTime }
-        return stream.mirror?.backoff.isUnavailable ?? false
+        return stream.replica?.backoff.isUnavailable ?? false
     }
 }
 

@@ -8,9 +8,9 @@ extension Engine {
     /// The value of a message at a place that the log has now.
     /// - Parameter asOf: the change up to which it is the newest value, by what brought it.
     func keep(_ message: EncodedMessage, mark: String?, asOf rev: Int, of stream: Stream) {
-        guard let mirror = stream.mirror, mirror.copy.takes(valueAsOf: rev) else { return }
+        guard let replica = stream.replica, replica.copy.takes(valueAsOf: rev) else { return }
         // A newer value may be what the cache drops, and this one would take its place.
-        if mirror.copy.trimmedAt != nil, mirror.hasTold(message) { return }
+        if replica.copy.trimmedAt != nil, replica.ahead.hasTold(message) { return }
         writer.keep(message, mark: mark, of: stream, after: nextToken)
     }
 
@@ -44,10 +44,10 @@ extension Engine {
 
     /// The cache has dropped what it need not keep, and is asked for what it holds now.
     func reload(_ stream: Stream) {
-        guard let mirror = stream.mirror else { return }
+        guard let replica = stream.replica else { return }
         append(
             .read(
-                token: token(for: .reload(stream, beginning: mirror.copy.beginnings)),
+                token: token(for: .reload(stream, beginning: replica.copy.beginnings)),
                 .load(conversation: stream.id)))
     }
 
@@ -56,14 +56,15 @@ extension Engine {
         _ stream: Stream, _ beginning: Int, _ result: Result<Answer, RequestError>
     ) {
         guard streams[stream.id.id] === stream, let state = stream.state,
-            let mirror = stream.mirror, !mirror.copy.isDetached, mirror.copy.beginnings == beginning
+            let replica = stream.replica, !replica.copy.isDetached,
+            replica.copy.beginnings == beginning
         else { return }
         guard case .success(.loaded(let loaded)) = result, let cached = loaded.cached,
             loaded.head.epoch == state.head.epoch
         else { return detach(stream) }
         defer { wake(stream) }
         let isCurrent = loaded.head.rev == state.position.rev
-        if stream.mirror?.copy.reload(cached, isCurrent: isCurrent) == false {
+        if stream.replica?.copy.reload(cached, isCurrent: isCurrent) == false {
             writer.reloadAgain(stream)
         }
     }
@@ -73,8 +74,8 @@ extension Engine {
         _ conversation: String, _ result: Result<Answer, RequestError>, at now: Timestamp
     ) {
         self.now = now
-        guard let stream = streams[conversation.id], let mirror = stream.mirror else { return }
-        reloaded(stream, mirror.copy.beginnings, result)
+        guard let stream = streams[conversation.id], let replica = stream.replica else { return }
+        reloaded(stream, replica.copy.beginnings, result)
     }
 
     /// The file has taken what it was told, or has not.
@@ -82,7 +83,7 @@ extension Engine {
         self.now = now
         guard case .store(let streams) = pending.removeValue(forKey: token) else { return }
         guard !succeeded else {
-            for stream in streams { stream.mirror?.copy.noteStored() }
+            for stream in streams { stream.replica?.copy.noteStored() }
             return
         }
         for stream in inOrder(streams) where self.streams[stream.id.id] === stream {
@@ -100,7 +101,7 @@ extension Engine {
     /// were told, and are told.
     private func detach(_ stream: Stream) {
         guard let since = writer.detach(stream, at: now) else { return }
-        stream.mirror?.awaySince = since
+        stream.replica?.noteAway(since: since)
         watch(stream)
         wake(stream)
     }

@@ -10,11 +10,11 @@ struct FetchQueue {
     enum Question {
         /// Of these streams, whether the logs stand where they do.
         case heads([Subject])
-        case step(Mirror.Step, Subject)
+        case step(Replica.Step, Subject)
         /// These places.
         case range(Subject, Coverage.Run)
         /// Whether the log has what a holder says.
-        case claim(Subject, Mirror.Claim)
+        case proof(Subject, HeadProof)
         /// Where the message with the call's anchor is.
         case message(Call, id: String)
         /// What place the moment of the call's anchor is.
@@ -34,11 +34,11 @@ struct FetchQueue {
 
         init(_ stream: Stream) {
             self.stream = stream
-            era = stream.mirror?.era ?? 0
+            era = stream.replica?.era ?? 0
         }
 
         /// The answer still counts.
-        var isCurrent: Bool { stream.mirror?.era == era }
+        var isCurrent: Bool { stream.replica?.era == era }
     }
 
     struct Entry {
@@ -95,11 +95,11 @@ struct FetchQueue {
 
     /// Has the heads of these logs compared, but of those of which that is on its way.
     mutating func compareHeads(of streams: [Stream]) {
-        for stream in streams where stream.mirror?.inFlight.beginHead() == true {
+        for stream in streams where stream.replica?.inFlight.beginHead() == true {
             heads.append(stream)
         }
         guard streams.count > 1 else { return }
-        heads.sort { ($0.mirror?.feed.generation ?? 0) < ($1.mirror?.feed.generation ?? 0) }
+        heads.sort { ($0.replica?.generation ?? 0) < ($1.replica?.generation ?? 0) }
     }
 
     /// Makes questions of the heads that are to be compared.
@@ -107,12 +107,12 @@ struct FetchQueue {
     mutating func askForHeads(rank: (Stream) -> Int) {
         while let first = heads.first {
             // An answer about logs of several feeds is an answer of none of them.
-            let generation = first.mirror?.feed.generation
+            let generation = first.replica?.generation
             var streams = Array(
-                heads.prefix { $0.mirror?.feed.generation == generation }.prefix(Self.headsLimit))
+                heads.prefix { $0.replica?.generation == generation }.prefix(Self.headsLimit))
             heads.removeFirst(streams.count)
             // A feed may have ended meanwhile.
-            streams.removeAll { $0.mirror?.inFlight.takeHead() != true }
+            streams.removeAll { $0.replica?.inFlight.takeHead() != true }
             guard !streams.isEmpty else { continue }
             add(
                 Entry(
@@ -134,7 +134,7 @@ struct FetchQueue {
 
 /// What is asked of the origin about one log and has no answer yet.
 struct FetchesInFlight {
-    private var steps: Set<Mirror.Step> = []
+    private var steps: Set<Replica.Step> = []
     /// Places that fetches on their way will bring.
     private(set) var places = Coverage()
     /// It is among those whose heads are asked for at the end of the turn.
@@ -143,11 +143,11 @@ struct FetchesInFlight {
     var isEmpty: Bool { steps.isEmpty && places.isEmpty }
     var hasSteps: Bool { !steps.isEmpty }
 
-    func contains(_ step: Mirror.Step) -> Bool { steps.contains(step) }
+    func contains(_ step: Replica.Step) -> Bool { steps.contains(step) }
 
-    mutating func begin(_ step: Mirror.Step) { steps.insert(step) }
+    mutating func begin(_ step: Replica.Step) { steps.insert(step) }
 
-    mutating func end(_ step: Mirror.Step) { steps.remove(step) }
+    mutating func end(_ step: Replica.Step) { steps.remove(step) }
 
     /// Its head is to be compared.
     /// - Returns: whether it has to be queued for that.
@@ -220,7 +220,7 @@ extension FetchQueue.Question {
     var isCurrent: Bool {
         switch self {
         case .heads(let subjects): subjects.contains { $0.isCurrent }
-        case .step(_, let subject), .range(let subject, _), .claim(let subject, _),
+        case .step(_, let subject), .range(let subject, _), .proof(let subject, _),
             .last(let subject):
             subject.isCurrent
         case .message, .moment, .call, .list: true

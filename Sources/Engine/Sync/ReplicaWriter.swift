@@ -38,7 +38,7 @@ struct ReplicaWriter {
     // MARK: - What comes in
 
     mutating func keep(_ write: StoreWrite, of stream: Stream) {
-        guard stream.mirror?.copy.isDetached == false else { return }
+        guard stream.replica?.copy.isDetached == false else { return }
         writes.append(write)
         writers[stream.id.id] = stream
     }
@@ -49,24 +49,24 @@ struct ReplicaWriter {
         _ message: EncodedMessage, mark: String?, of stream: Stream, after question: UInt64
     ) {
         keep(.message(conversation: stream.id, message, mark: mark), of: stream)
-        if stream.mirror?.copy.noteMessage(at: message.seq, after: question) == true {
+        if stream.replica?.copy.noteMessage(at: message.seq, after: question) == true {
             unsaved.append(stream)
         }
     }
 
     /// The places are held as of the stream's position.
     mutating func hold(_ places: Coverage, of stream: Stream) {
-        if stream.mirror?.copy.hold(places) == true { unsaved.append(stream) }
+        if stream.replica?.copy.hold(places) == true { unsaved.append(stream) }
     }
 
     /// The position or what is held has changed.
     mutating func moved(_ stream: Stream) {
-        if stream.mirror?.copy.move() == true { unsaved.append(stream) }
+        if stream.replica?.copy.move() == true { unsaved.append(stream) }
     }
 
     /// Nothing that is held of the conversation counts.
     mutating func drop(_ stream: Stream) {
-        stream.mirror?.copy.drop()
+        stream.replica?.copy.drop()
         keep(.drop(conversation: stream.id), of: stream)
     }
 
@@ -74,7 +74,7 @@ struct ReplicaWriter {
     /// - Parameter isToBeRead: whether somebody waits for places that were brought for it. They
     ///   may be just those that a trim would drop; asked only when one is due.
     mutating func save(_ stream: Stream, isToBeRead: () -> Bool) {
-        guard let unsaved = stream.mirror?.copy.takeUnsaved(), let state = stream.state else {
+        guard let unsaved = stream.replica?.copy.takeUnsaved(), let state = stream.state else {
             return
         }
         if !unsaved.places.isEmpty {
@@ -85,11 +85,11 @@ struct ReplicaWriter {
             .stand(
                 conversation: stream.id, head: state.position, seen: isAhead ? state.head : nil),
             of: stream)
-        guard let trimAfter, stream.mirror?.copy.hasWritten(trimAfter) == true,
-            stream.mirror?.copy.hasWritten(trimAfter + Self.longestTrimDelay) == true
+        guard let trimAfter, stream.replica?.copy.hasWritten(trimAfter) == true,
+            stream.replica?.copy.hasWritten(trimAfter + Self.longestTrimDelay) == true
                 || !isToBeRead()
         else { return }
-        stream.mirror?.copy.trim(at: state.head.rev)
+        stream.replica?.copy.trim(at: state.head.rev)
         keep(.trim(conversation: stream.id), of: stream)
         toReload.append(stream)
     }
@@ -102,7 +102,7 @@ struct ReplicaWriter {
         keep(.begin(record, head: head), of: stream)
         // What was told on top of a hole, or read beyond it, is not in the file.
         let newest = max(head.rev, stream.state?.head.rev ?? 0)
-        stream.mirror?.copy.begin(asOf: newest)
+        stream.replica?.copy.begin(asOf: newest)
         guard newest > head.rev else { return }
         keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
     }
@@ -110,7 +110,7 @@ struct ReplicaWriter {
     /// The stream leaves out what changed up to `head`. What the cache holds is outdated by it, and
     /// serves only to be shown until it is fetched again.
     mutating func jump(_ stream: Stream, _ record: Record, to head: Head) {
-        stream.mirror?.copy.begin(asOf: head.rev)
+        stream.replica?.copy.begin(asOf: head.rev)
         keep(.jump(conversation: stream.id, record, head: head), of: stream)
     }
 
@@ -120,7 +120,7 @@ struct ReplicaWriter {
     /// - Returns: since when it has not; nil if that was known.
     mutating func detach(_ stream: Stream, at now: Timestamp) -> Timestamp? {
         let newest = stream.state?.head.rev ?? 0
-        guard let since = stream.mirror?.copy.detach(at: newest, at: now) else { return nil }
+        guard let since = stream.replica?.copy.detach(at: newest, at: now) else { return nil }
         resumesAt = now.adding(Self.pause)
         return since
     }
@@ -128,9 +128,9 @@ struct ReplicaWriter {
     /// Tries to write a conversation anew whose file could not be written: it begins at the present
     /// position, with nothing held. What is then asked for is fetched again.
     mutating func attach(_ stream: Stream, at now: Timestamp) {
-        guard stream.mirror?.copy.isDetached == true, let state = stream.state, now >= resumesAt
+        guard stream.replica?.copy.isDetached == true, let state = stream.state, now >= resumesAt
         else { return }
-        stream.mirror?.copy.attach()
+        stream.replica?.copy.attach()
         restart(stream, state.record, at: state.position)
     }
 

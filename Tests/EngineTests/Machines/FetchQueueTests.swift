@@ -42,7 +42,7 @@ import Wire
         let stream = MachineSamples.replica()
         add("late", rank: 0, of: stream)
         add("b", rank: 1)
-        stream.mirror?.begin(.behind(generation: 2))
+        stream.replica?.acknowledged(generation: 2, isKnown: true)
         #expect(next() == "b" && queue.inFlight == 1)
     }
 
@@ -63,7 +63,7 @@ import Wire
         #expect(heads(streams) == [["a", "c"], ["b"]])
         // They are on their way.
         #expect(heads(streams) == [])
-        streams[0].mirror?.inFlight.end(.compareHead)
+        streams[0].replica?.inFlight.end(.compareHead)
         #expect(heads(streams) == [["a"]])
     }
 
@@ -75,11 +75,11 @@ import Wire
     @Test mutating func aFeedThatEndedMeanwhileIsNotAskedAbout() {
         let stream = MachineSamples.replica()
         queue.compareHeads(of: [stream])
-        stream.mirror?.begin(.broken)
+        stream.replica?.lapsed(at: MachineSamples.start)
         queue.askForHeads { _ in 0 }
         #expect(queue.queued == 0)
         // It is not forgotten when it comes back.
-        stream.mirror?.begin(.behind(generation: 2))
+        stream.replica?.acknowledged(generation: 2, isKnown: true)
         #expect(heads([stream]) == [["c1"]])
     }
 

@@ -30,8 +30,8 @@ enum MachineSamples {
     /// A replica whose log is at this change.
     static func replica(_ id: String = "c1", at rev: Int = 10, generation: Int? = 1) -> Stream {
         let stream = Stream(id: id, at: start)
-        stream.mirror = Mirror(at: start)
-        if let generation { stream.mirror?.begin(.behind(generation: generation)) }
+        stream.replica = Replica(at: start)
+        if let generation { stream.replica?.acknowledged(generation: generation, isKnown: true) }
         stream.state = Stream.State(
             head: head(rev), position: head(rev), record: record(), members: [], last: nil,
             firstToken: 0)

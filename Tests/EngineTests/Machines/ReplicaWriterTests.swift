@@ -26,8 +26,8 @@ import Wire
                 .hold(conversation: "c1", Coverage(9, 10), asOf: 0),
                 .stand(conversation: "c1", head: MachineSamples.head(10)),
             ])
-        #expect(stream.mirror?.copy.held == Coverage(9, 10))
-        #expect(stream.mirror?.copy.lastChange == 8)
+        #expect(stream.replica?.copy.held == Coverage(9, 10))
+        #expect(stream.replica?.copy.lastChange == 8)
         #expect(batch() == [])
     }
 
@@ -58,12 +58,12 @@ import Wire
         _ = batch()
         #expect(writer.detach(stream, at: Self.now) == Self.now)
         #expect(writer.detach(stream, at: Self.now) == nil)
-        #expect(stream.mirror?.copy.held == Coverage())
+        #expect(stream.replica?.copy.held == Coverage())
         // Nothing is written meanwhile, and nothing is held by it.
         writer.keep(.trim(conversation: "c1"), of: stream)
         writer.hold(Coverage(3, 3), of: stream)
         writer.attach(stream, at: Self.now.adding(999))
-        #expect(batch() == [] && stream.mirror?.copy.isDetached == true)
+        #expect(batch() == [] && stream.replica?.copy.isDetached == true)
         stream.state?.head = MachineSamples.head(12)
         writer.attach(stream, at: Self.now.adding(1000))
         #expect(
@@ -74,7 +74,7 @@ import Wire
         // The same gap, until the file has taken something.
         #expect(writer.detach(stream, at: Self.now.adding(2000)) == Self.now)
         writer.attach(stream, at: Self.now.adding(3000))
-        stream.mirror?.copy.noteStored()
+        stream.replica?.copy.noteStored()
         #expect(writer.detach(stream, at: Self.now.adding(4000)) == Self.now.adding(4000))
     }
 
@@ -93,7 +93,7 @@ import Wire
         writer.moved(stream)
         let writes3 = batch(isToBeRead: false)
         #expect(isTrimmed(writes3))
-        #expect(stream.mirror?.copy.trimmedAt == 10)
+        #expect(stream.replica?.copy.trimmedAt == 10)
         #expect(writer.takeReloads().map(\.id) == ["c1"])
         #expect(writer.takeReloads().count == 0)
         for _ in 0..<2001 {

@@ -11,7 +11,7 @@ extension Engine {
     /// The call waits for the stream, unless that is of no use or has lasted long enough.
     /// - Returns: whether it waits.
     func wait(_ call: Call, for stream: Stream) -> Bool {
-        guard let sync, !isUnavailable(stream), stream.mirror?.copy.isDetached == false else {
+        guard let sync, !isUnavailable(stream), stream.replica?.copy.isDetached == false else {
             return false
         }
         var call = call
@@ -27,7 +27,7 @@ extension Engine {
 
     /// Something has changed for those who wait.
     func wake(_ stream: Stream) {
-        guard !stream.waiting.isEmpty, stream.mirror?.isLoaded == true else { return }
+        guard !stream.waiting.isEmpty, stream.replica?.isLoaded == true else { return }
         let waiting = stream.waiting
         stream.waiting = []
         for call in waiting { perform(call) }
@@ -39,13 +39,13 @@ extension Engine {
     func subscribeMirrored(
         _ call: Call, _ stream: Stream, _ state: Stream.State, _ have: Have?, _ limit: Int
     ) {
-        guard let mirror = stream.mirror, let sync else { return }
-        guard !mirror.copy.isDetached else { return fail(call, .noCache) }
-        if !mirror.feed.isLive, wait(call, for: stream) { return }
+        guard let replica = stream.replica, let sync else { return }
+        guard !replica.copy.isDetached else { return fail(call, .noCache) }
+        if !replica.isLive, wait(call, for: stream) { return }
         var call = call
-        if call.era != mirror.era {
+        if call.era != replica.era {
             // What the log had then, this one need not have.
-            (call.isConfirmed, call.hasAskedCache, call.era) = (nil, false, mirror.era)
+            (call.isConfirmed, call.hasAskedCache, call.era) = (nil, false, replica.era)
         }
         if let have, call.isConfirmed == nil || have.head.epoch != state.head.epoch {
             if let verdict = verdict(on: have, stream, state) {
@@ -55,7 +55,7 @@ extension Engine {
                 call.hasAskedCache = true
                 stream.waiting.append(call)
                 return askCache(have.head, stream)
-            } else if mirror.isConfirmed, wait(call, for: stream) {
+            } else if replica.isConfirmed, wait(call, for: stream) {
                 return askOrigin(have.head, stream)
             } else {
                 // What can't be confirmed is answered as what was not.
@@ -71,10 +71,10 @@ extension Engine {
                 before: .seq(newest + 1), after: .seq(oldest - 1), limit: limit)
             return ask(.page(conversation: stream.id, request), call)
         }
-        if have.asOf < mirror.copy.changesFrom, !have.runs.isEmpty, mirror.feed.isLive,
-            mirror.copy.changesFrom - have.asOf <= sync.farBehind
+        if have.asOf < replica.copy.changesFrom, !have.runs.isEmpty, replica.isLive,
+            replica.copy.changesFrom - have.asOf <= sync.farBehind
         {
-            stream.mirror?.copy.fillBack(from: have.asOf)
+            stream.replica?.copy.fillBack(from: have.asOf)
             fillBack(stream)
             if wait(call, for: stream) { return }
         }
@@ -92,8 +92,8 @@ extension Engine {
     /// Whether the cache holds the places, or the call must do without. If not, they are asked for
     /// and the call waits.
     private func has(_ places: Coverage, _ call: Call, _ stream: Stream) -> Bool {
-        let missing = places.subtracting(stream.mirror?.copy.held ?? Coverage())
-        guard !missing.isEmpty, stream.mirror?.isConfirmed == true else { return true }
+        let missing = places.subtracting(stream.replica?.copy.held ?? Coverage())
+        guard !missing.isEmpty, stream.replica?.isConfirmed == true else { return true }
         guard wait(call, for: stream) else { return true }
         fetch(missing, of: stream)
         return false
@@ -108,25 +108,25 @@ extension Engine {
         if head.rev == 0 { return head.mark.isEmpty }
         if head.rev == state.position.rev { return head.mark == state.position.mark }
         if let verdict = stream.tail.confirms(head) { return verdict }
-        return stream.mirror?.verdicts[Mirror.Claim(rev: head.rev, mark: head.mark)]
+        return stream.replica?.identity.holds(HeadProof(head))
     }
 
     private func askCache(_ head: Head, _ stream: Stream) {
-        let claim = Mirror.Claim(rev: head.rev, mark: head.mark)
+        let proof = HeadProof(head)
         act(
             .read(
-                token: token(for: .claim(FetchQueue.Subject(stream), claim)),
+                token: token(for: .proof(FetchQueue.Subject(stream), proof)),
                 .confirm(conversation: stream.id, head)))
     }
 
     /// What the cache saw itself.
     func confirmed(
-        _ subject: FetchQueue.Subject, _ claim: Mirror.Claim, _ result: Result<Answer, RequestError>
+        _ subject: FetchQueue.Subject, _ proof: HeadProof, _ result: Result<Answer, RequestError>
     ) {
         let stream = subject.stream
         guard streams[stream.id.id] === stream else { return }
-        if subject.isCurrent, case .success(.confirmation(let verdict?)) = result {
-            note(claim, verdict, stream)
+        if subject.isCurrent, case .success(.confirmation(let holds?)) = result {
+            note(proof, holds, stream)
         } else {
             wake(stream)
         }
@@ -134,40 +134,36 @@ extension Engine {
 
     /// Asks the origin, once for all who say the same.
     private func askOrigin(_ head: Head, _ stream: Stream) {
-        let claim = Mirror.Claim(rev: head.rev, mark: head.mark)
-        guard stream.mirror?.claimsAsked.insert(claim).inserted == true else { return }
+        let proof = HeadProof(head)
+        guard stream.replica?.identity.ask(proof) == true else { return }
         ask(
-            .claim(FetchQueue.Subject(stream), claim),
-            .changes(conversation: stream.id, since: claim.rev, mark: claim.mark, limit: 1),
+            .proof(FetchQueue.Subject(stream), proof),
+            .changes(conversation: stream.id, since: proof.rev, mark: proof.mark, limit: 1),
             rank(of: stream))
     }
 
     /// What the origin says.
     func judged(
-        _ claim: Mirror.Claim, _ subject: FetchQueue.Subject, _ generation: Int,
+        _ proof: HeadProof, _ subject: FetchQueue.Subject, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>
     ) {
         let stream = subject.stream
         guard subject.isCurrent, streams[stream.id.id] === stream else { return }
         switch result {
-        case .success(.changes(let changes)) where generation == stream.mirror?.feed.generation:
-            note(claim, changes.head.epoch == stream.state?.head.epoch, stream)
+        case .success(.changes(let changes)) where generation == stream.replica?.generation:
+            note(proof, changes.head.epoch == stream.state?.head.epoch, stream)
         case .failure(let error)
-        where error.code == .conflict && generation == stream.mirror?.feed.generation:
-            note(claim, false, stream)
+        where error.code == .conflict && generation == stream.replica?.generation:
+            note(proof, false, stream)
         case .success, .failure:
-            stream.mirror?.claimsAsked.remove(claim)
+            stream.replica?.identity.giveUp(proof)
             fallBack(stream)
             wake(stream)
         }
     }
 
-    private func note(_ claim: Mirror.Claim, _ verdict: Bool, _ stream: Stream) {
-        stream.mirror?.claimsAsked.remove(claim)
-        if stream.mirror?.verdicts.count ?? 0 >= Mirror.verdictLimit {
-            stream.mirror?.verdicts.removeAll()
-        }
-        stream.mirror?.verdicts[claim] = verdict
+    private func note(_ proof: HeadProof, _ holds: Bool, _ stream: Stream) {
+        stream.replica?.identity.note(proof, holds: holds)
         wake(stream)
     }
 
@@ -178,8 +174,8 @@ extension Engine {
     func fetchMirrored(
         _ call: Call, _ stream: Stream, _ state: Stream.State, _ request: PageRequest
     ) {
-        guard let mirror = stream.mirror else { return }
-        guard !mirror.copy.isDetached else { return fail(call, .noCache) }
+        guard let replica = stream.replica else { return }
+        guard !replica.copy.isDetached else { return fail(call, .noCache) }
         guard request.around == nil || request.before == nil && request.after == nil else {
             return fail(
                 call, .badRequest("around: not accepted together with before or after"))
@@ -188,14 +184,14 @@ extension Engine {
             return locate(call, anchor, field, stream)
         }
         let range = request.range(floor: state.head.floor, newest: state.head.seq, call.place)
-        let missing = range.subtracting(mirror.copy.held)
-        if mirror.feed.isLive, missing.isEmpty {
+        let missing = range.subtracting(replica.copy.held)
+        if replica.isLive, missing.isEmpty {
             return ask(.page(conversation: stream.id, request), call)
         }
         if call.takesCached, !call.hasShown {
             var call = call
             call.hasShown = true
-            let held = range.intersection(mirror.copy.held)
+            let held = range.intersection(replica.copy.held)
             guard let low = range.first, let high = range.last, !held.isEmpty else {
                 return fetchMirrored(call, stream, state, request)
             }
@@ -303,7 +299,7 @@ extension Engine {
     func promise(_ call: Call, _ outcome: Outcome) -> Bool {
         guard let sync, let rev = outcome.newestChange, let conversation = call.request.written,
             let stream = streams[conversation.id], let state = stream.state,
-            let mirror = stream.mirror, mirror.feed.isLive, state.position.rev < rev
+            let replica = stream.replica, replica.isLive, state.position.rev < rev
         else { return false }
         stream.promises.append(
             Promise(rev: rev, deadline: now.adding(sync.gapGrace), call: call, outcome: outcome))
@@ -314,7 +310,7 @@ extension Engine {
     func releasePromises(_ stream: Stream) {
         guard !stream.promises.isEmpty else { return }
         let position = stream.state?.position.rev ?? 0
-        let isLive = stream.mirror?.feed.isLive ?? false
+        let isLive = stream.replica?.isLive ?? false
         let due = stream.promises.filter { !isLive || $0.rev <= position || $0.deadline <= now }
         guard !due.isEmpty else { return }
         // The change goes out first, and may be made to wait.

@@ -17,8 +17,8 @@ extension Engine {
         hasBeenLinked = hasBeenLinked || isLinked
         if isLinked {
             // What could not be asked before can be now.
-            for stream in inOrder(watchful.values) where stream.mirror?.backoff.isWaiting == true {
-                stream.mirror?.backoff.retry()
+            for stream in inOrder(watchful.values) where stream.replica?.backoff.isWaiting == true {
+                stream.replica?.backoff.retry()
                 drive(stream)
             }
             readListsAgain()
@@ -31,13 +31,10 @@ extension Engine {
     /// The origin has acknowledged: from here on the feed tells of this conversation.
     package func subscribed(_ conversation: String, generation: Int, at now: Timestamp) {
         self.now = now
-        guard let stream = streams[conversation.id], stream.mirror != nil else { return }
-        let wasLive = stream.mirror?.feed.isLive ?? false
-        stream.mirror?.begin(.behind(generation: generation))
+        guard let stream = streams[conversation.id], stream.replica != nil else { return }
+        let wasLive = stream.replica?.isLive ?? false
+        stream.replica?.acknowledged(generation: generation, isKnown: stream.state != nil)
         if wasLive { tellOpen(stream) }
-        stream.mirror?.next = stream.state == nil ? .conversation : .compareHead
-        stream.mirror?.backoff.retry()
-        stream.mirror?.forgetAhead()
         stream.early = []
         drive(stream)
     }
@@ -46,13 +43,9 @@ extension Engine {
     package func lapsed(generation: Int, at now: Timestamp) {
         self.now = now
         for stream in inOrder(streams.values)
-        where stream.mirror?.feed.generation == generation {
+        where stream.replica?.generation == generation {
             flush(stream)
-            stream.mirror?.begin(.broken)
-            stream.mirror?.next = nil
-            stream.mirror?.known = 0
-            stream.mirror?.awaySince = now
-            stream.mirror?.forgetAhead()
+            stream.replica?.lapsed(at: now)
             stream.early = []
             if !stream.subscribers.isEmpty || stream.listed > 0 { unsettled[stream.id.id] = stream }
             watch(stream)
@@ -102,13 +95,13 @@ extension Engine {
     func watch(_ stream: Stream) { watchful[stream.id.id] = stream }
 
     /// Looks at what waits for a moment; called by `tick`.
-    func tickMirrors() {
+    func tickReplicas() {
         guard let sync else { return }
         for stream in inOrder(watchful.values) { look(at: stream, sync) }
         if now >= nextVerification {
             nextVerification = now.adding(sync.verifyInterval)
             let live = streams.values.filter {
-                $0.mirror?.feed.isLive == true && (!$0.subscribers.isEmpty || $0.listed > 0)
+                $0.replica?.isLive == true && (!$0.subscribers.isEmpty || $0.listed > 0)
             }
             fetches.compareHeads(of: inOrder(live))
         }
@@ -117,28 +110,21 @@ extension Engine {
     }
 
     private func look(at stream: Stream, _ sync: SyncOptions) {
-        guard streams[stream.id.id] === stream, let mirror = stream.mirror else {
+        guard streams[stream.id.id] === stream, let replica = stream.replica else {
             watchful[stream.id.id] = nil
             return
         }
-        stream.mirror?.backoff.retry(at: now)
-        if let since = mirror.holeSince, now >= since.adding(sync.gapGrace), mirror.next == nil {
-            if mirror.feed.isLive { stream.mirror?.awaySince = now }
-            stream.mirror?.fallBehind()
-            tellOpen(stream)
-            stream.mirror?.holeSince = nil
-            stream.mirror?.readsOn()
-            stream.mirror?.next = .catchUp
-        }
-        if mirror.copy.isDetached { writer.attach(stream, at: now) }
+        stream.replica?.backoff.retry(at: now)
+        if stream.replica?.givesUpHole(at: now, grace: sync.gapGrace) == true { tellOpen(stream) }
+        if replica.copy.isDetached { writer.attach(stream, at: now) }
         drive(stream)
-        if stream.needsLast, stream.mirror?.backoff.isWaiting == false { list(stream) }
+        if stream.needsLast, stream.replica?.backoff.isWaiting == false { list(stream) }
         if stream.waiting.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
             wake(stream)
         }
         releasePromises(stream)
-        if let mirror = stream.mirror, mirror.feed.isLive, !mirror.backoff.isWaiting,
-            mirror.holeSince == nil, !mirror.copy.isDetached, !mirror.isOwed,
+        if let replica = stream.replica, replica.isLive, !replica.backoff.isWaiting,
+            replica.holeSince == nil, !replica.copy.isDetached, !replica.isOwed,
             stream.waiting.isEmpty,
             stream.promises.isEmpty, !stream.needsLast || listWatchers.isEmpty
         {
@@ -150,15 +136,15 @@ extension Engine {
 
     /// Begins to mirror a conversation: the cache is asked for it, and the origin for its feed.
     func begin(_ stream: Stream) {
-        stream.mirror = Mirror(at: now)
+        stream.replica = Replica(at: now)
         act(.subscribe(stream.id))
         act(.read(token: token(for: .load(stream.id)), .load(conversation: stream.id)))
     }
 
     /// Streams that nobody has watched for a while are given up; the cache keeps what it has.
-    func dropIdleMirrors(_ sync: SyncOptions) {
+    func dropIdleReplicas(_ sync: SyncOptions) {
         for stream in inOrder(streams.values) {
-            guard stream.isIdle, stream.mirror?.inFlight.isEmpty ?? true else {
+            guard stream.isIdle, stream.replica?.inFlight.isEmpty ?? true else {
                 stream.lastUsed = now
                 continue
             }
@@ -169,7 +155,7 @@ extension Engine {
     /// Takes the stream out of memory and its conversation out of the feed.
     func dismiss(_ stream: Stream) {
         save(stream)
-        stream.mirror?.begin(.broken)
+        stream.replica?.dismissed()
         act(.unsubscribe(stream.id))
         streams[stream.id.id] = nil
         watchful[stream.id.id] = nil

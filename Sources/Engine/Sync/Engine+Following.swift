@@ -8,10 +8,10 @@ import Wire
 extension Engine {
     /// A live change of a mirrored log.
     func follow(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
-        guard let state = stream.state, let mirror = stream.mirror,
-            mirror.feed.generation != nil
+        guard let state = stream.state, let replica = stream.replica,
+            replica.generation != nil
         else { return }
-        guard mirror.isConfirmed else { return postpone(event, head, stream) }
+        guard replica.isConfirmed else { return postpone(event, head, stream) }
         // Another log has this name now, or had it: the origin is asked, once.
         guard head.epoch == state.head.epoch else {
             doubt(stream, told: [head.epoch])
@@ -19,34 +19,29 @@ extension Engine {
         }
         raiseFloor(stream, to: head.floor)
         // The chain has brought what changed up to here, or will bring what changed again.
-        guard head.rev > max(state.position.rev, mirror.readTo?.rev ?? 0) else { return }
+        guard head.rev > max(state.position.rev, replica.readTo?.rev ?? 0) else { return }
         // In the hole below it somebody may have been removed. A record says itself who is in.
-        guard event.isRecord || head.rev <= mirror.membersKnown + 1 else {
+        guard event.isRecord || replica.knowsMembers(before: head.rev) else {
             postpone(event, head, stream)
             return expect(head.rev, stream)
         }
         counters.changes += 1
         // What is told of messages stands before the record in the log.
         if case .record = event { flush(stream) }
-        if mirror.feed.isLive, head.rev == state.position.rev + 1 {
+        if replica.isLive, head.rev == state.position.rev + 1 {
             remember(event.message, from: state.position, to: head, stream)
             stand(stream, at: head)
-            if mirror.holeSince != nil, mirror.known <= head.rev {
-                stream.mirror?.holeSince = nil
-            }
+            stream.replica?.followed(to: head.rev)
             apply(event, head, stream)
             releasePromises(stream)
             return takePostponed(stream)
         }
-        guard stream.mirror?.see(head) == true else { return }
-        if mirror.feed.isLive {
-            stream.mirror?.fallBehind()
-            stream.mirror?.awaySince = now
-        }
+        guard stream.replica?.ahead.see(head) == true else { return }
+        stream.replica?.fellBehind(at: now)
         note(head, stream)
-        stream.mirror?.knowMembers(upTo: head.rev)
+        stream.replica?.knowMembers(upTo: head.rev)
         apply(event, head, stream)
-        if stream.mirror?.next == nil { join(stream) }
+        if stream.replica?.next == nil { join(stream) }
         takePostponed(stream)
     }
 
@@ -59,8 +54,8 @@ extension Engine {
             }
             keep(message, mark: head.mark, asOf: head.rev, of: stream)
             // A feed that is out of order may have told a newer value of it.
-            guard stream.mirror?.hasTold(message) == false else { return }
-            if head.rev > stream.state?.position.rev ?? 0 { stream.mirror?.tell(message) }
+            guard stream.replica?.ahead.hasTold(message) == false else { return }
+            if head.rev > stream.state?.position.rev ?? 0 { stream.replica?.ahead.tell(message) }
             tell(type, .live, message, stream)
         case .record(let record, _, let removed, let isNew):
             take(record, mark: head.mark, removed: removed, isNew: isNew, stream)
@@ -74,7 +69,7 @@ extension Engine {
         guard let state = stream.state else { return }
         stream.state?.position = head
         stream.state?.position.floor = max(head.floor, state.head.floor)
-        stream.mirror?.knowMembers(upTo: head.rev)
+        stream.replica?.knowMembers(upTo: head.rev)
         note(head, stream)
         writer.moved(stream)
         pacing.touch(stream)
@@ -91,7 +86,7 @@ extension Engine {
         guard let state = stream.state, floor > state.head.floor else { return }
         stream.state?.head.floor = floor
         stream.state?.position.floor = floor
-        stream.mirror?.copy.raiseFloor(to: floor)
+        stream.replica?.copy.raiseFloor(to: floor)
         if let last = state.last, last.seq < floor {
             stream.state?.last = nil
             stream.needsLast = true
@@ -105,31 +100,25 @@ extension Engine {
     /// The log has changes up to `rev`: the feed is given a moment to bring what is missing.
     func expect(_ rev: Int, _ stream: Stream) {
         guard let state = stream.state, rev > state.position.rev else { return }
-        let known = stream.mirror?.known ?? 0
-        stream.mirror?.known = max(known, rev)
-        guard stream.mirror?.feed.isLive == true else { return }
-        if stream.mirror?.holeSince == nil { stream.mirror?.holeSince = now }
+        guard stream.replica?.expects(rev) == true else { return }
+        stream.replica?.openHole(at: now)
         watch(stream)
     }
 
     /// The end of the chain was reached: joins what the feed has told above it. If nothing is left,
     /// the stream is at the present; otherwise there is a hole, which the feed may close yet.
     func join(_ stream: Stream) {
-        guard let state = stream.state, stream.mirror?.feed.generation != nil,
-            let position = stream.mirror?.absorb(after: state.position)
+        guard let state = stream.state, stream.replica?.generation != nil,
+            let position = stream.replica?.ahead.absorb(after: state.position)
         else { return }
         if position.rev > state.position.rev { stand(stream, at: position) }
         releasePromises(stream)
-        guard let mirror = stream.mirror, mirror.next == nil else { return }
-        guard mirror.isComplete(at: position.rev) else {
-            if mirror.holeSince == nil { stream.mirror?.holeSince = now }
-            return watch(stream)
+        switch stream.replica?.arrived(at: position.rev, at: now) {
+        case .reading, .live, nil: return
+        case .hole: return watch(stream)
+        case .present: break
         }
-        stream.mirror?.holeSince = nil
-        guard !mirror.feed.isLive else { return }
-        stream.mirror?.settle()
         stream.state?.head = position
-        stream.mirror?.hasShownLatest = false
         pacing.touch(stream)
         settle(stream)
         list(stream)

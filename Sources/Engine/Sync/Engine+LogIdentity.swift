@@ -12,16 +12,17 @@ extension Engine {
         if stream.early.count < Engine.earlyLimit {
             stream.early.append(event)
         } else {
-            let known = stream.mirror?.known ?? 0
-            stream.mirror?.known = max(known, head.rev)
+            _ = stream.replica?.expects(head.rev)
         }
     }
 
     /// Takes the events that waited until the membership was known up to them.
     func takePostponed(_ stream: Stream) {
-        guard !stream.early.isEmpty, let mirror = stream.mirror, mirror.isConfirmed else { return }
+        guard !stream.early.isEmpty, let replica = stream.replica, replica.isConfirmed else {
+            return
+        }
         let isDue = stream.early.contains { event in
-            event.isRecord || event.head.map { $0.rev <= mirror.membersKnown + 1 } ?? true
+            event.isRecord || event.head.map { replica.knowsMembers(before: $0.rev) } ?? true
         }
         if isDue { takeEarly(stream) }
     }
@@ -34,18 +35,15 @@ extension Engine {
     /// - Returns: whether the origin is asked which of them counts.
     @discardableResult
     func doubt(_ stream: Stream, told epochs: Set<String>) -> Bool {
-        guard let mirror = stream.mirror, !epochs.isSubset(of: mirror.ended) else { return false }
-        stream.mirror?.suspect(epochs.subtracting([stream.state?.head.epoch ?? ""]))
+        let own = stream.state?.head.epoch
+        guard stream.replica?.identity.suspect(epochs, own: own) == true else { return false }
         doubt(stream)
         return true
     }
 
     /// The log may not be the one that the stream knows.
     func doubt(_ stream: Stream) {
-        guard let mirror = stream.mirror, let generation = mirror.feed.generation else { return }
-        if mirror.feed.isLive { stream.mirror?.awaySince = now }
-        stream.mirror?.begin(.behind(generation: generation))
-        stream.mirror?.next = .compareHead
+        guard stream.replica?.doubted(at: now) == true else { return }
         tellOpen(stream)
         watch(stream)
         drive(stream)
@@ -53,8 +51,7 @@ extension Engine {
 
     /// The log is the one that the stream knows: what the feed has told of it meanwhile counts.
     func confirm(_ stream: Stream) {
-        guard stream.mirror?.isConfirmed == false else { return }
-        stream.mirror?.confirm()
+        guard stream.replica?.identity.confirm() == true else { return }
         takeEarly(stream)
     }
 
@@ -67,7 +64,7 @@ extension Engine {
             // The feed has told of a log that has the name now. What it told was before the
             // question that follows.
             stream.early = []
-            stream.mirror?.next = stream.state == nil ? .conversation : .compareHead
+            stream.replica?.asksAgain(isKnown: stream.state != nil)
             return
         }
         drop(stream)

@@ -7,76 +7,57 @@ import Wire
 extension Engine {
     /// The head of the log, nil if there is no such log any more.
     func probed(_ stream: Stream, _ head: Head?) {
-        guard let state = stream.state, let mirror = stream.mirror else { return }
-        guard let head else { return vanished(stream) }
-        guard head.epoch == state.head.epoch else { return replaced(stream, head) }
-        // A look at what should be there.
-        if mirror.feed.isLive { return expect(head.rev, stream) }
-        guard mirror.next == .compareHead else { return }
-        // Values were taken up to here, on top of a hole or not: the log must have it yet.
-        let seen = state.head
-        if head.rev < seen.rev || head.rev == seen.rev && head.mark != seen.mark {
-            stream.mirror?.next = .forkEpoch
-        } else if head.rev > seen.rev {
-            // The chain says whether the log has the position.
-            stream.mirror?.next = seen.rev == state.position.rev ? .catchUp : .verifyHead
-        } else {
-            stream.mirror?.next = seen.rev == state.position.rev ? nil : .catchUp
+        guard let state = stream.state,
+            let finding = stream.replica?.compared(
+                head, seen: state.head, position: state.position)
+        else { return }
+        act(on: finding, floor: head?.floor ?? 0, stream)
+    }
+
+    /// Does what an answer about the log asks for.
+    private func act(on finding: Replica.Finding, floor: Int, _ stream: Stream) {
+        switch finding {
+        case .nothing: break
+        case .vanished: vanished(stream)
+        case .replaced(let head, let reason): replaced(stream, head, reason)
+        case .moved(let rev): expect(rev, stream)
+        case .confirmed:
             confirm(stream)
-            raiseFloor(stream, to: head.floor)
-            if stream.mirror?.next == nil { join(stream) }
+            raiseFloor(stream, to: floor)
+            if stream.replica?.next == nil { join(stream) }
         }
     }
 
-    func concluded(_ step: Mirror.Step, _ stream: Stream, _ answer: HistoryAnswer) {
+    func concluded(_ step: Replica.Step, _ stream: Stream, _ answer: HistoryAnswer) {
         switch (step, answer) {
         case (.conversation, .conversation(let view)): took(view, stream)
         case (.catchUp, .changes(let changes)): took(changes, stream)
         case (.verifyHead, .changes):
-            stream.mirror?.next = .catchUp
+            stream.replica?.verified()
             confirm(stream)
         case (.backfill(let since), .changes(let changes)):
             // A reading that begins further back may have taken its place.
-            if stream.mirror?.copy.backfill?.upTo == since { filledBack(changes, stream) }
+            if stream.replica?.copy.backfill?.upTo == since { filledBack(changes, stream) }
         case (.latest, .page(let page)): showed(page, stream)
         case (.forkEpoch, .heads(let heads)):
-            stream.mirror?.next = .compareHead
-            guard let head = heads.first(where: { $0.key.isSameID(stream.id) })?.value else {
-                return vanished(stream)
-            }
-            if head.epoch != stream.state?.head.epoch { return replaced(stream, head) }
-            passMarks(stream, at: head)
+            let head = heads.first { $0.key.isSameID(stream.id) }?.value
+            let finding = stream.replica?.forked(
+                head, seen: stream.state?.head, position: stream.state?.position)
+            if let finding { act(on: finding, floor: 0, stream) }
         default: preconditionFailure("the upstream answered a question with something else")
         }
     }
 
-    /// The log keeps no mark of where the stream stands, which is no reason for another epoch. If
-    /// it has the newest change that values were taken from, it is the one that the stream knows,
-    /// and what changed since is read without a mark. Otherwise nobody can tell whether what is
-    /// held is of this log or of a master's that failed: the stream begins anew.
-    private func passMarks(_ stream: Stream, at head: Head) {
-        guard let state = stream.state, let mirror = stream.mirror, head.rev >= state.head.rev
-        else { return }
-        guard mirror.isConfirmed else {
-            return head.rev > state.head.rev ? replaced(stream, head, .mark) : ()
-        }
-        stream.mirror?.readTo = state.position
-        stream.mirror?.readTo?.mark = ""
-        stream.mirror?.next = .catchUp
-    }
-
     /// Record and head as the origin has them now: the stream begins there, or jumps there.
     private func took(_ view: ConversationView, _ stream: Stream) {
-        guard stream.mirror?.next == .conversation else { return }
+        guard stream.replica?.next == .conversation else { return }
         if let state = stream.state {
             guard state.head.epoch == view.head.epoch else { return replaced(stream, view.head) }
-            // Who has come to watch meanwhile would miss what is left out, and what the chain has
-            // read need not be read again.
-            let reached = stream.mirror?.readTo ?? state.position
-            guard view.head.rev > reached.rev, stream.subscribers.isEmpty else {
-                stream.mirror?.next = view.head.rev > state.position.rev ? .catchUp : .compareHead
-                return
-            }
+            // Who has come to watch meanwhile would miss what is left out.
+            let mayStand = stream.replica?.mayStand(
+                at: view.head.rev, position: state.position,
+                isWatched: !stream.subscribers.isEmpty)
+            guard mayStand == true else { return }
         }
         let known = stream.state
         // What the feed has told on top of the hole is newer.
@@ -97,9 +78,8 @@ extension Engine {
         if let last = view.lastMessage {
             keep(last, mark: nil, asOf: view.head.rev, of: stream)
         }
-        stream.mirror?.next = nil
-        stream.mirror?.readTo = nil
-        stream.mirror?.knowMembers(upTo: view.head.rev)
+        stream.replica?.endChain()
+        stream.replica?.knowMembers(upTo: view.head.rev)
         confirm(stream)
         takePostponed(stream)
         join(stream)
@@ -110,42 +90,42 @@ extension Engine {
 
     /// A part of the chain.
     private func took(_ changes: Changes, _ stream: Stream) {
-        guard let state = stream.state, let mirror = stream.mirror, mirror.next == .catchUp else {
+        guard let state = stream.state, let replica = stream.replica, replica.next == .catchUp
+        else {
             return
         }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
         learnMembers(changes.record, asOf: changes.head, stream)
         confirm(stream)
         takePostponed(stream)
-        guard stream.mirror?.next == .catchUp else { return }
+        guard stream.replica?.next == .catchUp else { return }
         expect(changes.head.rev, stream)
         take(changes, state, stream)
         if !changes.more || changes.upTo >= changes.head.rev {
-            stream.mirror?.readsOn()
+            stream.replica?.ahead.readsOn()
             return arrive(at: changes.head, stream)
         }
-        guard changes.upTo > (mirror.readTo ?? state.position).rev else { return fallBack(stream) }
+        guard changes.upTo > (replica.readTo ?? state.position).rev else { return fallBack(stream) }
         var end = changes.head
         // Far behind, a part may end where the log keeps no mark any more.
         (end.rev, end.mark) = (changes.upTo, changes.mark ?? "")
-        stream.mirror?.readTo = end
-        // What the feed has told without a break reaches back to here: the chain need not go on.
-        if let reached = stream.mirror?.reach(after: end), reached.rev >= changes.head.rev {
+        if let reached = stream.replica?.readOn(to: end, newest: changes.head) {
             arrive(at: reached, stream)
         } else {
-            let next = next(behind: changes.head.rev - state.position.rev, stream)
-            stream.mirror?.next = next
+            stream.replica?.goOn(
+                isFar: changes.head.rev - state.position.rev > sync?.farBehind ?? .max,
+                isWatched: !stream.subscribers.isEmpty)
         }
     }
 
     private func take(_ changes: Changes, _ state: Stream.State, _ stream: Stream) {
         for message in changes.messages where message.seq >= changes.head.floor {
-            let isTold = stream.mirror?.hasTold(message) == true
+            let isTold = stream.replica?.ahead.hasTold(message) == true
             let mark = message.rev == changes.head.rev ? changes.head.mark : nil
             keep(message, mark: mark, asOf: changes.head.rev, of: stream)
             guard !isTold else { continue }
             // The position is where the chain ends, and the feed may break before that.
-            if changes.more { stream.mirror?.tell(message) }
+            if changes.more { stream.replica?.ahead.tell(message) }
             tell(state.type(of: message), .fill, message, stream)
         }
     }
@@ -160,74 +140,62 @@ extension Engine {
             flush(stream)
             take(record, mark: nil, removed: nil, stream)
         }
-        stream.mirror?.knowMembers(upTo: head.rev)
+        stream.replica?.knowMembers(upTo: head.rev)
     }
 
     /// The chain was read to its end.
     private func arrive(at head: Head, _ stream: Stream) {
-        stream.mirror?.readTo = nil
-        stream.mirror?.next = nil
+        stream.replica?.endChain()
         if head.rev > stream.state?.position.rev ?? 0 { stand(stream, at: head) }
         join(stream)
-    }
-
-    /// What comes after the first part of a chain. Where it is long, whoever watches is shown its
-    /// end first; and where nobody does, nobody holds what lies between, so that nobody misses it.
-    private func next(behind distance: Int, _ stream: Stream) -> Mirror.Step {
-        guard let sync, let mirror = stream.mirror, distance > sync.farBehind else {
-            return .catchUp
-        }
-        if stream.subscribers.isEmpty { return .conversation }
-        return mirror.hasShownLatest ? .catchUp : .latest
     }
 
     /// The newest page of a conversation that is far behind: it goes out at once, and what lies
     /// between is a gap that the chain will fill.
     private func showed(_ page: Page, _ stream: Stream) {
-        guard let state = stream.state, let mirror = stream.mirror, mirror.next == .latest else {
+        guard let state = stream.state, let replica = stream.replica, replica.next == .latest else {
             return
         }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
-        stream.mirror?.next = .catchUp
-        stream.mirror?.hasShownLatest = true
+        stream.replica?.showedLatest()
         raiseFloor(stream, to: page.head.floor)
         expect(page.head.rev, stream)
         // Behind what is known of the membership somebody may have been removed.
-        let known = mirror.membersKnown
+        let known = replica.membersKnown
         if page.head.rev <= known { note(page.head, stream) }
         let above = page.messages.filter { $0.seq > state.position.seq && $0.rev <= known }
         guard let highest = above.map(\.seq).max() else { return }
         flush(stream)
         for message in above {
             keep(message, mark: nil, asOf: page.head.rev, of: stream)
-            guard stream.mirror?.hasTold(message) == false else { continue }
+            guard stream.replica?.ahead.hasTold(message) == false else { continue }
             tell(.inserted, .fill, message, stream)
-            stream.mirror?.tell(message)
+            stream.replica?.ahead.tell(message)
         }
         flush(stream)
         // Just what is lacking, in as many intervals as it has: a place that was told live would
         // not be told again. Without a cache nobody knows what that is, and the stream is open.
-        guard let mirror = stream.mirror, !mirror.copy.isDetached else { return }
+        guard let replica = stream.replica, !replica.copy.isDetached else { return }
         let hole = Coverage.closed(max(state.position.seq + 1, page.head.floor), highest)
-        tellGap(hole.subtracting(mirror.copy.held), .upstream, stream)
+        tellGap(hole.subtracting(replica.copy.held), .upstream, stream)
     }
 
     /// What changed before the cache's knowledge begins.
     private func filledBack(_ changes: Changes, _ stream: Stream) {
-        guard let state = stream.state, let mirror = stream.mirror,
-            let backfill = mirror.copy.backfill
+        guard let state = stream.state, let replica = stream.replica,
+            let backfill = replica.copy.backfill
         else { return }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
         learnMembers(changes.record, asOf: changes.head, stream)
         takePostponed(stream)
         expect(changes.head.rev, stream)
         // Read before something that the cache does not have.
-        guard changes.head.rev >= mirror.copy.changesFrom else { return fillBack(stream) }
+        guard changes.head.rev >= replica.copy.changesFrom else { return fillBack(stream) }
         for message in changes.messages
         where message.seq >= state.head.floor && message.seq <= state.head.seq {
             keep(message, mark: nil, asOf: changes.head.rev, of: stream)
         }
-        let isFilled = stream.mirror?.copy.filledBack(
+        let isFilled = stream.replica?.copy.filledBack(
             from: backfill.from, upTo: changes.upTo, more: changes.more)
         guard isFilled == true else { return fillBack(stream) }
         writer.keep(.changesFrom(conversation: stream.id, rev: backfill.from), of: stream)
@@ -235,15 +203,15 @@ extension Engine {
 
     /// Places that were asked for.
     func took(_ page: Page, for run: Coverage.Run, _ stream: Stream) {
-        guard let state = stream.state, let mirror = stream.mirror else { return }
+        guard let state = stream.state, let replica = stream.replica else { return }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
         raiseFloor(stream, to: page.head.floor)
         // Read before something that the cache does not have.
         let least =
-            mirror.copy.isDetached
+            replica.copy.isDetached
             ? state.position.rev
-            : max(mirror.copy.changesFrom, mirror.copy.trimmedAt ?? 0)
-        guard mirror.isConfirmed, page.head.rev >= least else { return }
+            : max(replica.copy.changesFrom, replica.copy.trimmedAt ?? 0)
+        guard replica.isConfirmed, page.head.rev >= least else { return }
         let messages = page.messages.filter { run.contains($0.seq) && $0.seq >= page.head.floor }
         guard let lowest = messages.map(\.seq).min() else {
             // Nothing of it is there any more; if the floor does not say why, it is asked again.
@@ -252,7 +220,7 @@ extension Engine {
         }
         // Behind what is known of the membership somebody may have been removed: it is asked for
         // again, and the feed or the chain tells meanwhile.
-        guard messages.allSatisfy({ $0.rev <= mirror.membersKnown }) else {
+        guard messages.allSatisfy({ $0.rev <= replica.membersKnown }) else {
             expect(page.head.rev, stream)
             return fallBack(stream)
         }
