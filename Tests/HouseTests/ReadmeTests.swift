@@ -31,7 +31,14 @@ import Testing
         #expect(missing.sorted() == [])
     }
 
-    @Test(arguments: pages) func whereAPageLinksToIsThere(_ page: String) {
+    /// Who comes by reads it to the end.
+    @Test func theFirstPageIsShort() {
+        let lines = Self.text("README.md").split(separator: "\n", omittingEmptySubsequences: false)
+        #expect((50...120).contains(lines.count))
+    }
+
+    @Test(arguments: pages + ["README.md", "deploy/reference/clients.md"])
+    func whereAPageLinksToIsThere(_ page: String) {
         let folder = Repository.root.appendingPathComponent(page).deletingLastPathComponent()
         let links = Self.text(page).matches(of: /\]\(([^)#:]+)\)/).map { String($0.output.1) }
         #expect(!links.isEmpty)
