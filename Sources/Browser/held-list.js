@@ -1,6 +1,6 @@
 import { BlockList } from './block-list.js';
 import {
-  compareCuts, comparePlaces, cutBefore, cutBehind, laterCut, placeOf,
+  compareCuts, comparePlaces, cutBefore, cutBehind, earlierCut, laterCut, placeOf,
 } from './place.js';
 import { Spans } from './spans.js';
 import { carryOut, mergedMessage } from './timeline-changes.js';
@@ -198,7 +198,9 @@ export class HeldList {
   noteEnds(page, proven) {
     if (!this.isUnnumbered) {
       if (!page.hasMore.before && proven.low !== undefined) {
-        this.floor = laterCut(this.floor, proven.low);
+        // What the page lacks is there all the same.
+        const lacking = page.gaps?.[0]?.[0] ?? Infinity;
+        this.floor = laterCut(this.floor, earlierCut(proven.low, lacking));
       }
       if (page.head !== undefined) this.end = laterCut(this.end, page.head + 1);
     }

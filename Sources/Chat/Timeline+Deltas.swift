@@ -13,13 +13,15 @@ extension Timeline {
     ///   - floor: the oldest place that the origin has.
     ///   - asOf: the number of the newest change at that moment, if pages may come out of order
     ///     with events: a page from before a gap can't close it.
+    ///   - from: the oldest place of the window, if that is not held: what heals a gap below
+    ///     everything that is held belongs to the window too.
     public mutating func apply(
         _ deltas: [MessageDelta], covers: Coverage? = nil, gaps: Coverage = Coverage(),
-        head: Int? = nil, floor: Int = 1, asOf: Int? = nil
+        head: Int? = nil, floor: Int = 1, asOf: Int? = nil, from: Int? = nil
     ) -> Changes {
         let deltas = deltas.filter { $0.message.conversation == conversation }
         var edits = Edits()
-        let proven = proven(by: deltas, covers: covers)
+        let proven = proven(by: deltas, covers: covers, from: from)
         for delta in deltas {
             countArrival(of: delta)
             let message = delta.message
@@ -51,7 +53,9 @@ extension Timeline {
     public mutating func resumeFeed() { isFed = true }
 
     /// What the changes prove, cut to the window.
-    private func proven(by deltas: [MessageDelta], covers: Coverage?) -> Spans {
+    private func proven(
+        by deltas: [MessageDelta], covers: Coverage?, from: Int?
+    ) -> Spans {
         guard isLoaded else { return Spans() }
         var proven = Spans()
         if let covers, numbering != .unnumbered {
@@ -71,7 +75,8 @@ extension Timeline {
             proven.remove(.before(place), .behind(place))
         }
         let low = covered.low ?? floor
-        return proven.clipped(low, followsEnd ? .end : covered.high ?? low)
+        let high = followsEnd ? .end : covered.high ?? low
+        return proven.clipped(from.map { min(low, .number($0)) } ?? low, high)
     }
 
     /// Whether a change is of a message in a hole, that is not even shown.

@@ -115,7 +115,9 @@ extension Timeline {
 
     private mutating func noteEnds(of page: Page, _ proven: Spans) {
         if numbering != .unnumbered {
-            if !page.hasMore.before, let low = proven.low { floor = max(floor, low) }
+            // What the page lacks is there all the same.
+            let lacking = page.gaps.first.map { Spans.Cut.number($0) } ?? .end
+            if !page.hasMore.before, let low = proven.low { floor = max(floor, min(low, lacking)) }
             if let head = page.head { end = max(end, .number(head + 1)) }
         }
         for message in page.messages { noteNewest(place(of: message)) }

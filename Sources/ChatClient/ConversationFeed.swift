@@ -81,8 +81,14 @@ final class ConversationFeed {
 
     func take(_ update: ConversationUpdate) {
         guard let update = filter.map({ $0(update) }) ?? update else { return }
+        var isRestored = false
+        if case .live(false) = update, underWay[.initial] != nil {
+            // A jump's answer does not come any more: what was there before it does.
+            isRestored = giveUpJump()
+        }
         let before = window
         var effect = window.take(update, visible: visible)
+        effect.isReload = effect.isReload || isRestored
         _ = parked?.take(update)
         switch update {
         case .page(let token, let result): pageCame(token, result, before, &effect)

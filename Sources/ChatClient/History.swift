@@ -63,6 +63,8 @@ public final class History {
     private var before: (message: String, held: Int, head: Int)?
     private var hasOpened = false
     private var isCentered = false
+    /// Whether the opening waits for a page of another place than the end.
+    private var isOpeningElsewhere = false
 
     /// A history that is not opened yet.
     /// - Parameter conversation: As a reply gave it, with the reader's own part.
@@ -148,6 +150,7 @@ public final class History {
         to anchor: Anchor, _ target: (message: String?, moment: Timestamp?, highlight: Bool)?
     ) {
         guard feed.jump(to: anchor, limit: count) else { return }
+        isOpeningElsewhere = false
         self.target = target
         isCentered = true
         delegate?.historyDidChange(self)
@@ -159,6 +162,9 @@ public final class History {
         switch update {
         case .live(true): hasOpened ? cameBack() : opened()
         case .live(false):
+            // An opening that did not come to its end begins again with the next connection.
+            hasOpened = hasOpened && !isOpeningElsewhere
+            isOpeningElsewhere = false
             isCentered = isCentered && !hasOpened
             if before == nil, let newest = old.timeline.newestHeld,
                 let held = old.timeline.coverage.last, let head = old.head
@@ -169,6 +175,7 @@ public final class History {
         case .began where effect.isReload: isCentered = isCentered && !hasOpened
         case .ended(let reason):
             isCentered = false
+            isOpeningElsewhere = false
             delegate?.historyDidEnd(reason: reason)
         default: break
         }
@@ -184,12 +191,12 @@ public final class History {
         case .unread(let seen):
             let place = max(seen, floor)
             let isHere = feed.window.timeline.coverage.contains(place)
-            guard isHere else { return jump(to: .seq(place), nil) }
+            guard isHere else { return open(at: .seq(place), nil) }
             showBanner(after: seen)
-        case .lastMessageBeforeLastSeen(let moment): move(to: moment)
+        case .lastMessageBeforeLastSeen(let moment): open(at: .time(moment), moment)
         case .neverOpened:
             if feed.window.timeline.hasMore.before {
-                jump(to: .seq(floor), (nil, .earliest, false))
+                open(at: .seq(floor), .earliest)
             } else if let first = messages.first {
                 delegate?.history(self, moveTo: first.id, highlight: false)
             }
@@ -198,6 +205,12 @@ public final class History {
                 delegate?.history(self, moveTo: last.id, highlight: false)
             }
         }
+    }
+
+    /// Opens at another place than the end, and moves to a moment there.
+    private func open(at anchor: Anchor, _ moment: Timestamp?) {
+        jump(to: anchor, moment.map { (nil, $0, false) })
+        isOpeningElsewhere = isCentered
     }
 
     /// Scenario 5: the connection came back. What is new has a banner above it, and as much of it
@@ -215,6 +228,7 @@ public final class History {
         // One from before a jump is not what the jump waits for.
         guard isCentered, feed.underWay[.initial] == nil else { return }
         isCentered = false
+        isOpeningElsewhere = false
         guard case .success = result else { return target = nil }
         guard let target else {
             if case .unread(let seen) = scenario { showBanner(after: seen) }

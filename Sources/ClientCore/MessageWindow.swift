@@ -41,8 +41,10 @@ public struct MessageWindow: Sendable {
     private var asked: [Int: (kind: Timeline.Page.Kind, generation: Int)] = [:]
     /// The generation of what the client holds.
     private var generation = 0
-    /// What nobody gets by asking.
-    private var closed = Coverage()
+    /// What the gateway heals by pushing, and so nobody gets by asking.
+    private var healing = Coverage()
+    /// What is gone from the origin.
+    private var trimmed = Coverage()
     private let opening: Int
 
     /// An empty window.
@@ -65,17 +67,27 @@ public struct MessageWindow: Sendable {
     /// The holes of the list: see `Timeline.gaps`.
     public var gaps: [Timeline.Gap] { timeline.gaps }
 
-    /// Whether there are older messages, and newer ones that the list has not got, be it behind its
-    /// end or in a hole.
+    /// Whether there are older messages that the list has not got, and newer ones, be it beyond its
+    /// ends or in a hole. A hole below everything that is held is filled by scrolling up.
     public var hasMore: Timeline.HasMore {
         let more = timeline.hasMore
-        return Timeline.HasMore(before: more.before, after: more.after || !gaps.isEmpty)
+        let first = timeline.coverage.first ?? .min
+        let above = gaps.filter { $0.places.map { $0.low > first } ?? true }
+        return Timeline.HasMore(
+            before: more.before || above.count < gaps.count, after: more.after || !above.isEmpty)
+    }
+
+    /// The oldest place that is held or shown, and so the lowest of any gap; nil if there is none.
+    private var oldest: Int? {
+        let shown = timeline.count > 0 ? timeline[0].seq : nil
+        return [timeline.coverage.first, shown].compactMap(\.self).min()
     }
 
     /// What is known of the log, as the rule for loading takes it.
     public var known: KnownPlaces {
         KnownPlaces(
-            runs: timeline.coverage, floor: head?.floor ?? 1, head: head?.seq ?? 0, closed: closed)
+            runs: timeline.coverage, floor: head?.floor ?? 1, head: head?.seq ?? 0,
+            closed: healing.union(trimmed))
     }
 
     /// Whether what is held is of the same log as what the window shows, so that it goes on there.
@@ -96,14 +108,10 @@ public struct MessageWindow: Sendable {
         case .began(let snapshot):
             begin(with: snapshot)
             effect.isReload = true
-        case .resumed(let frame), .changed(let frame):
-            head = frame.head
-            record = frame.record ?? record
-            note(frame.gaps, covers: frame.covers)
-            effect.add(
-                timeline.apply(
-                    frame.deltas, covers: frame.covers, gaps: frame.missing, head: frame.head.seq,
-                    floor: frame.head.floor, asOf: frame.asOf))
+        case .resumed(let frame):
+            if !frame.isOpen { renew() }
+            take(frame, &effect)
+        case .changed(let frame): take(frame, &effect)
         case .page(let token, let result): take(token, result, visible, &effect)
         case .shown(let messages): effect.add(timeline.show(messages))
         case .dropped(let places): effect.add(timeline.apply([], gaps: places))
@@ -117,7 +125,9 @@ public struct MessageWindow: Sendable {
             self.isLive = isLive
             // What was asked for is answered by now, or never.
             if !isLive { asked = [:] }
-        case .open(let isOpen): self.isOpen = isOpen
+        case .open(let isOpen):
+            self.isOpen = isOpen
+            if !isOpen { renew() }
         case .failed, .ended, .read, .typing: break
         }
         return effect
@@ -143,15 +153,36 @@ public struct MessageWindow: Sendable {
 
     // MARK: Taking
 
+    private mutating func take(_ frame: MessagesFrame, _ effect: inout Effect) {
+        head = frame.head
+        record = frame.record ?? record
+        note(frame.gaps, covers: frame.covers)
+        effect.add(
+            timeline.apply(
+                frame.deltas, covers: frame.covers, gaps: frame.missing, head: frame.head.seq,
+                floor: frame.head.floor, asOf: frame.asOf, from: oldest))
+    }
+
     /// Takes the newest word on which gaps are filled by asking.
     private mutating func note(_ gaps: [Gap], covers: Coverage) {
-        closed = closed.subtracting(covers)
+        healing = healing.subtracting(covers)
+        trimmed = trimmed.subtracting(covers)
         for gap in gaps {
             guard let run = gap.places else { continue }
             let places = Coverage([run])
-            closed = gap.isFillable ? closed.subtracting(places) : closed.union(places)
+            healing = healing.subtracting(places)
+            trimmed = trimmed.subtracting(places)
+            if gap.cause == .trimmed {
+                trimmed = trimmed.union(places)
+            } else if !gap.isFillable {
+                healing = healing.union(places)
+            }
         }
     }
+
+    /// The gateway stands at the present again. What it still lacked to heal may have been healed
+    /// by frames that are lost, or left out here, so that it can be asked for.
+    private mutating func renew() { healing = Coverage() }
 
     /// The window opens on the newest messages that are held, and follows the end.
     private mutating func begin(with snapshot: ConversationUpdate.Snapshot) {
@@ -160,7 +191,8 @@ public struct MessageWindow: Sendable {
         head = snapshot.head
         generation = snapshot.generation
         record = snapshot.record ?? record
-        closed = []
+        healing = []
+        trimmed = []
         note(snapshot.gaps, covers: snapshot.covers)
         guard let head = snapshot.head else { return }
         var covers = Coverage()
@@ -187,17 +219,19 @@ public struct MessageWindow: Sendable {
         asked = [:]
         head = snapshot.head
         record = snapshot.record ?? record
-        closed = []
+        healing = []
+        trimmed = []
         note(snapshot.gaps, covers: snapshot.covers)
         let held = timeline.coverage
-        let low = held.first ?? 1
+        let low = oldest ?? 1
         let high = timeline.followsEnd ? Int.max : held.last ?? low
         let inside = snapshot.messages.filter { low <= $0.seq ?? 0 && $0.seq ?? 0 <= high }
         effect.add(
             timeline.apply(
                 inside.map { MessageDelta(type: .inserted, via: .cache, message: $0) },
                 covers: snapshot.covers, gaps: held.subtracting(snapshot.covers),
-                head: snapshot.head?.seq, floor: snapshot.head?.floor ?? 1, asOf: snapshot.asOf))
+                head: snapshot.head?.seq, floor: snapshot.head?.floor ?? 1, asOf: snapshot.asOf,
+                from: low))
         let shown = snapshot.shown.filter { low <= $0.seq ?? 0 && $0.seq ?? 0 <= high }
         effect.add(timeline.show(shown))
     }

@@ -7,7 +7,7 @@ import Wire
 @testable import ClientCore
 
 /// What happens in a world of faces, as data, so that a run can be repeated and made smaller.
-enum Deed: CustomStringConvertible {
+enum Deed: Sendable, CustomStringConvertible {
     case write(Int), edit(Int), delete(Int), trim(Int), recreate
     case slow(Int, Int), lack(Int, Int), heal
     case cut, mend, refuse(Int), time(Int)
@@ -280,12 +280,22 @@ final class FaceWorld: FeedLink {
         try settle()
         gateway.heal()
         try settle()
+        if faces.contains(where: { $0.feed.window.head?.floor != gateway.log.floor }) {
+            // Nobody is told of a trim before the next event.
+            gateway.write(1)
+            try settle()
+        }
         for (at, face) in faces.enumerated() {
             let before = gateway.fetches
             let missing = gateway.log.seq - gateway.log.floor + 1
             let bound = 2 * (missing / face.limit) + 20
             for _ in 0..<bound where face.hasMore.after {
                 face.bottom()
+                try settle()
+            }
+            // A gap above the first row that is held is where the reader scrolls up.
+            for _ in 0..<bound where !face.gaps.isEmpty {
+                face.top()
                 try settle()
             }
             try face.judgeRest(gateway.log, "face \(at)")
