@@ -38,6 +38,7 @@ extension Engine {
     package func adopt(_ limits: Limits) {
         self.limits = limits
         pacing.adopt(limits)
+        delivery.adopt(limits)
         for budget in admission.budgets.values {
             budget.requests.adopt(rate: limits.requestsPerSecond)
             budget.bytes.adopt(rate: limits.bytesPerSecond, burst: limits.bytesPerSecond)

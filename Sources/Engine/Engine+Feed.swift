@@ -332,7 +332,7 @@ extension Engine {
 
     private func send(_ event: Broadcast, to stream: Stream) {
         pacing.noteSpoken(stream)
-        push(event, to: stream.subscribers)
+        delivery.push(event, to: stream.subscribers)
     }
 
     /// Tells the watchers of conversation lists, once a turn.

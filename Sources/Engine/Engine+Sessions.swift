@@ -194,7 +194,7 @@ extension Engine {
         }
         if !session.isClosing { forget(session) }
         session.isClosing = true
-        books.discarded += session.outbox.discard()
+        delivery.discard(session)
     }
 
     /// A pong came.
@@ -265,7 +265,7 @@ extension Engine {
         if let sent = session.pingSent,
             now >= max(sent, session.lastProgress).adding(limits.pongTimeout)
         {
-            books.discarded += session.outbox.discard()
+            delivery.discard(session)
             return close(session, .noPong)
         }
         if now >= session.lastPing.adding(limits.pingInterval) {
@@ -273,7 +273,9 @@ extension Engine {
             session.pingSent = session.pingSent ?? now
             session.lastPing = now
         }
-        if now >= session.lastSent.adding(limits.pingInterval), session.outbox.bytesInFlight == 0 {
+        if now >= session.lane.lastSent.adding(limits.pingInterval),
+            session.lane.outbox.bytesInFlight == 0
+        {
             push(session, Broadcast(ServerFrame.ping, .ping))
         }
         schedule(session)
@@ -286,7 +288,7 @@ extension Engine {
             return timers.schedule(session.id, at: session.nextLook)
         }
         var next = session.lastPing.adding(limits.pingInterval)
-        let silence = session.lastSent.adding(limits.pingInterval)
+        let silence = session.lane.lastSent.adding(limits.pingInterval)
         if silence > now { next = min(next, silence) }
         if let sent = session.pingSent {
             next = min(next, max(sent, session.lastProgress).adding(limits.pongTimeout))

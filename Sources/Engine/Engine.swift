@@ -112,19 +112,14 @@ package final class Engine {
 
     private(set) var nextToken: UInt64 = 0
     private var actions: [Action] = []
-    @exclusivity(unchecked) private var dirty: [Session] = []
-    /// Slow readers with more in their outboxes than the soft limit, oldest first.
-    private(set) var overfull: [Session] = []
+    /// Outboxes, what is in flight, and the accounting.
+    @exclusivity(unchecked) var delivery: Delivery
     private var closes: [(SessionID, CloseCode)] = []
-    private var pressed: [Session] = []
     /// Sessions that are not to be read any more, or again.
     var throttles: [(SessionID, Bool)] = []
-    /// Sessions that wait with requests, and have taken some of what they were sent.
-    var resumable: [Session] = []
     /// Which conversations speak, and when.
     @exclusivity(unchecked) var pacing: Pacing
 
-    @exclusivity(unchecked) package internal(set) var books = Books()
     var counters = Figures()
 
     /// - Parameter instance: some letters and digits that no other process uses.
@@ -134,6 +129,7 @@ package final class Engine {
     ) {
         self.limits = limits
         pacing = Pacing(limits)
+        delivery = Delivery(limits)
         self.sync = sync
         startedAt = now
         writer = ReplicaWriter(trimAfter: sync?.trimAfter, at: now)
@@ -161,7 +157,7 @@ package final class Engine {
         self.now = now
         pacing.advance(to: instant)
         lookAround()
-        goOn()
+        resumeDeferred()
         for stream in pacing.takeDue(isDraining: drain != nil) {
             flush(stream)
             announce(stream)
@@ -175,41 +171,13 @@ package final class Engine {
             saveWrites()
             sendFetches()
         }
-        relieve()
+        for session in delivery.shedSlowReaders(at: now) { close(session, .outboxOverflow) }
     }
 
     /// The actions decided since the last call, oldest first.
     package func takeActions() -> [Action] {
         defer { actions.removeAll(keepingCapacity: true) }
         return actions
-    }
-
-    /// The sessions that have frames to send and whose sockets take some.
-    package func takeDirtySessions() -> [Session] {
-        guard !dirty.isEmpty else { return [] }
-        var taken: [Session] = []
-        swap(&taken, &dirty)
-        dirty.reserveCapacity(taken.count)
-        var isReady = true
-        for session in taken {
-            session.isDirty = false
-            isReady = isReady && session.isReady
-        }
-        return isReady ? taken : taken.filter(\.isReady)
-    }
-
-    /// Sessions with more in their outboxes than the soft limit, whose sockets have not been tried
-    /// in this turn.
-    package func takePressedSessions() -> [Session] {
-        guard !pressed.isEmpty else { return [] }
-        defer { pressed.removeAll(keepingCapacity: true) }
-        var seen: Set<SessionID> = []
-        return pressed.filter { seen.insert($0.id).inserted }
-    }
-
-    /// Sessions whose sockets did not take all that they were given.
-    package func blockedSessions() -> [SessionID] {
-        sessions.values.filter(\.isBlocked).map(\.id)
     }
 
     /// Connections to close, after their outboxes were sent.
@@ -224,79 +192,6 @@ package final class Engine {
         guard !throttles.isEmpty else { return [] }
         defer { throttles.removeAll(keepingCapacity: true) }
         return throttles
-    }
-
-    /// Hands the session's oldest frames to `write`, about `limit` bytes, as one write of its
-    /// socket.
-    /// - Returns: whether more is queued.
-    package func take(_ session: Session, _ limit: Int, _ write: (Frame) -> Void) -> Bool {
-        books.written +=
-            session.outbox.takeSole(write) ?? session.outbox.take(limit, write)
-        session.lastSent = now
-        noteRoom(session)
-        return !session.outbox.isEmpty
-    }
-
-    /// The same of the session with this number; false if there is none.
-    package func take(_ id: SessionID, _ limit: Int, _ write: (Frame) -> Void) -> Bool {
-        sessions[id].map { take($0, limit, write) } ?? false
-    }
-
-    /// The socket did not take all that it was given: `unsent` bytes wait in the library.
-    package func blocked(_ id: SessionID, unsent: Int) {
-        guard let session = sessions[id] else { return }
-        session.isBlocked = true
-        session.outbox.bytesInFlight = unsent
-        relieve(session)
-    }
-
-    /// The socket took bytes that had waited in the library; `unsent` are left.
-    package func progressed(_ id: SessionID, unsent: Int, at now: Timestamp) {
-        guard let session = sessions[id] else { return }
-        self.now = now
-        session.lastProgress = now
-        session.outbox.bytesInFlight = unsent
-        guard unsent == 0 else { return }
-        session.isBlocked = false
-        noteRoom(session)
-        if !session.outbox.isEmpty { mark(session) }
-    }
-
-    /// Says what waits for slow readers in fewer bytes. Those who stopped together pass their
-    /// limits together, and nobody else is to wait for all of them; who is beyond the hard limit is
-    /// not put off.
-    private func relieve() {
-        for session in dirty where session.isBlocked || session.isInTransit {
-            if session.outbox.backlog > limits.outboxHard {
-                relieve(session)
-            } else if session.isBlocked, isOverfull(session), !session.isToBeRelieved {
-                session.isToBeRelieved = true
-                overfull.append(session)
-            }
-        }
-        guard !overfull.isEmpty else { return }
-        for session in overfull.prefix(Self.reliefsPerTurn) {
-            session.isToBeRelieved = false
-            if session.isBlocked { relieve(session) }
-        }
-        overfull.removeFirst(min(Self.reliefsPerTurn, overfull.count))
-    }
-
-    /// To shed one walks through hundreds of events.
-    private static let reliefsPerTurn = 8
-
-    /// Says what waits for a slow reader in fewer bytes; closes it if even that is too much.
-    func relieve(_ session: Session) {
-        guard !session.isClosing else { return }
-        if session.outbox.backlog > limits.outboxSoft {
-            let coalesced = session.outbox.shed(to: limits.outboxSoft, at: now)
-            books.coalesced += coalesced
-            if coalesced > 0 { counters.shed += 1 }
-        }
-        if session.outbox.backlog > limits.outboxHard {
-            books.discarded += session.outbox.discard()
-            close(session, .outboxOverflow)
-        }
     }
 
     // MARK: - For the other files of the engine
@@ -315,56 +210,6 @@ package final class Engine {
         nextToken += 1
         self.pending[nextToken] = pending
         return nextToken
-    }
-
-    func push(_ session: Session, _ item: Outbox.Item) {
-        guard !session.isClosing else { return }
-        session.outbox.append(item)
-        mark(session)
-    }
-
-    /// For frames that are this session's alone and are never shed. Past the soft limit the session
-    /// is to be flushed within the turn, and no request of it is answered before it was.
-    func push(_ session: Session, _ payload: [UInt8]) {
-        push(session, .barrier(Frame(payload)))
-        guard session.outbox.backlog > limits.outboxSoft else { return }
-        if session.isBlocked { relieve(session) } else { pressed.append(session) }
-    }
-
-    /// For an event that is shared by its receivers.
-    func push(_ session: Session, _ event: Broadcast) {
-        guard !session.isClosing else { return }
-        if event.isAboutList {
-            if session.listReads > 0 {
-                session.heldListEvents.removeAll { $0.conversation == event.conversation }
-                return session.heldListEvents.append(event)
-            }
-            let shown = session.shown.removeValue(forKey: event.conversation)
-            if let shown, event.shows(shown) { return }
-        }
-        books.accepted += event.deltas
-        event.ledger?.books.accepted += event.deltas
-        push(session, .event(event))
-    }
-
-    /// For a part of a stream, to all who watch it.
-    func push(_ event: Broadcast, to subscribers: [Stream.Subscriber]) {
-        var receivers = 0
-        for index in subscribers.indices {
-            let session = subscribers[index].session
-            guard !session.isClosing else { continue }
-            session.outbox.append(.event(event))
-            mark(session)
-            receivers += 1
-        }
-        books.accepted += event.deltas * receivers
-        event.ledger?.books.accepted += event.deltas * receivers
-    }
-
-    func mark(_ session: Session) {
-        guard !session.isDirty else { return }
-        session.isDirty = true
-        dirty.append(session)
     }
 
     /// Closes the connection after what it is owed was sent; nothing more is queued for it.

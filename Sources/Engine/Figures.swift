@@ -44,6 +44,7 @@ extension Engine {
     package var figures: Figures {
         var figures = counters
         figures.pacing = pacing.counters
+        figures.shed = delivery.shedCount
         return figures
     }
 
@@ -51,11 +52,11 @@ extension Engine {
     package func totals() -> Totals {
         var totals = Totals(
             sessions: sessions.count, subscriptions: 0, streams: streams.count, outboxBytes: 0,
-            books: books)
+            books: delivery.accounting)
         for session in sessions.values {
             totals.subscriptions += session.subscriptions.count
-            totals.outboxBytes += session.outbox.backlog
-            totals.books.queued += session.outbox.deltas
+            totals.outboxBytes += session.lane.outbox.backlog
+            totals.books.queued += session.lane.outbox.deltas
         }
         return totals
     }
@@ -65,7 +66,7 @@ extension Engine {
     package func conversationBooks() -> [(conversation: String, books: Books)] {
         var queued: [ObjectIdentifier: Int] = [:]
         for session in sessions.values {
-            for event in session.outbox.events {
+            for event in session.lane.outbox.events {
                 if let ledger = event.ledger {
                     queued[ObjectIdentifier(ledger), default: 0] += event.deltas
                 }

@@ -13,18 +13,9 @@ package final class Session {
     // comes by: the checks were a fiftieth of its cost.
 
     package let id: SessionID
-    @exclusivity(unchecked) var outbox = Outbox()
+    /// Changed by `Delivery` alone.
+    @exclusivity(unchecked) var lane: Delivery.Lane
     @exclusivity(unchecked) var isClosing = false
-    /// It stands in the engine's list of sessions that have something to send.
-    @exclusivity(unchecked) var isDirty = false
-    /// Its socket did not take all that it was given.
-    @exclusivity(unchecked) var isBlocked = false
-    /// What it was given last is on its way to the loop of its socket.
-    @exclusivity(unchecked) package internal(set) var isInTransit = false
-    /// It stands in the engine's list of sessions whose requests go on.
-    var isResumable = false
-    /// When something was last written to it.
-    @exclusivity(unchecked) var lastSent: Timestamp
     /// What it asked for while it had not taken what it was sent. Its socket is not read while it
     /// is blocked, so this is at most what one read of it brings.
     @exclusivity(unchecked) var postponed: [Postponed] = []
@@ -68,8 +59,6 @@ package final class Session {
     var throttledUntil: Timestamp?
     /// The shell was told not to read it.
     var isThrottled = false
-    /// Its outbox waits to be shed.
-    var isToBeRelieved = false
 
     /// When the connection came.
     let since: Timestamp
@@ -87,7 +76,7 @@ package final class Session {
         bucket = TokenBucket(rate: rate, at: now)
         refusals = TokenBucket(rate: Self.refusals, burst: Self.refusals * 5, at: now)
         since = now
-        lastSent = now
+        lane = Delivery.Lane(at: now)
         lastProgress = now
         lastPing = now
         nextLook = now
@@ -99,7 +88,10 @@ package final class Session {
     static let weightLimit = 100
 
     /// It has frames to send, and its socket takes some.
-    package var isReady: Bool { !isBlocked && !isInTransit && !outbox.isEmpty }
+    package var isReady: Bool { lane.isReady }
+
+    /// What it was given last is on its way to the loop of its socket.
+    package var isInTransit: Bool { lane.isInFlight }
 
     func subscription(to stream: Stream) -> Int? {
         subscriptions.firstIndex { $0.stream === stream }

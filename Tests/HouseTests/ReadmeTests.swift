@@ -50,13 +50,13 @@ import Testing
 
     /// The words of the field, each with the file that does it.
     private static let words = [
-        ("backpressure", "Sources/Engine/Engine+Postponing.swift"),
-        ("in-flight", "Sources/Engine/Engine+Transit.swift"),
+        ("backpressure", "Sources/Engine/Delivery/Engine+Postponing.swift"),
+        ("in-flight", "Sources/Engine/Delivery/Engine+InFlight.swift"),
         ("catch-up", "Sources/Engine/Sync/Engine+CatchUp.swift"),
         ("backfill", "Sources/Engine/Sync/Engine+Fetching.swift"),
         ("replica", "Sources/Engine/Sync/Replica.swift"),
         ("fetch queue", "Sources/Engine/Sync/FetchQueue.swift"),
-        ("flow control", "Sources/Engine/Outbox.swift"),
+        ("flow control", "Sources/Engine/Delivery/Outbox.swift"),
         ("idempotency key", "Sources/Upstream/Embedded/Log+Messages.swift"),
         ("tombstone", "Sources/Upstream/Embedded/Log+Messages.swift"),
         ("failover", "Sources/Engine/Sync/LogIdentity.swift"),

@@ -27,7 +27,7 @@ extension Engine {
             return
         }
         let owed = stream.subscribers.reduce(into: Coverage()) { owed, subscriber in
-            if !subscriber.session.isBlocked { owed = owed.union(subscriber.owed) }
+            if !subscriber.session.lane.isBlocked { owed = owed.union(subscriber.owed) }
         }
         guard let run = owed.runs.last else { return }
         fetch(Coverage.closed(max(run.low, run.high - sync.page + 1), run.high), of: stream)

@@ -7,7 +7,7 @@ import Wire
 /// backpressure on a client that asks and does not read.
 extension Engine {
     /// More waits for the session than it is to have waiting.
-    func isOverfull(_ session: Session) -> Bool { session.outbox.backlog > limits.outboxSoft }
+    func isOverfull(_ session: Session) -> Bool { delivery.isOverfull(session) }
 
     /// Whether this question is to be answered now. Not if it serves nobody any more; if its
     /// session has not taken what it was sent, when it is put off and asked again later; or if the
@@ -33,29 +33,14 @@ extension Engine {
 
     /// Whether there is something to do in the next turn that came in before: requests that were
     /// put off and can go on, sessions that are to be looked at, queues that are to be shed.
-    package var hasMore: Bool {
-        timers.isBehind || !overfull.isEmpty || resumable.contains { !isOverfull($0) }
-    }
-
-    /// The session's socket has taken something.
-    func noteRoom(_ session: Session) {
-        guard !session.postponed.isEmpty, !session.isResumable, !isOverfull(session) else { return }
-        session.isResumable = true
-        resumable.append(session)
-    }
+    package var hasMore: Bool { timers.isBehind || delivery.hasMore }
 
     /// Takes up the requests that were put off.
-    func goOn() {
-        guard !resumable.isEmpty else { return }
-        let sessions = resumable
-        resumable.removeAll(keepingCapacity: true)
-        for session in sessions {
-            session.isResumable = false
-            goOn(session)
-        }
+    func resumeDeferred() {
+        for session in delivery.takeResumable() { resumeDeferred(session) }
     }
 
-    private func goOn(_ session: Session) {
+    private func resumeDeferred(_ session: Session) {
         let postponed = session.postponed
         session.postponed = []
         var next = postponed.startIndex
