@@ -74,6 +74,45 @@ export class Leadership {
   }
 }
 
+/** The lock by which a tab is known to be there, for as long as it is. */
+export class Presence {
+  /** Whether it is held. */
+  isHeld = false;
+  /** Resolves when it is held. @type {Promise<void>} */
+  held = Promise.resolve();
+
+  #name;
+  #locks;
+  #release = () => {};
+
+  /**
+   * @param {string} name  of the lock
+   * @param {LockManager} locks
+   */
+  constructor(name, locks) {
+    this.#name = name;
+    this.#locks = locks;
+  }
+
+  /** Takes it; gives `held`. */
+  begin() {
+    this.held = new Promise((resolve) => {
+      this.#locks.request(this.#name, () => new Promise((end) => {
+        this.#release = () => end(undefined);
+        this.isHeld = true;
+        resolve();
+      })).catch(() => {});
+    });
+    return this.held;
+  }
+
+  /** Gives it back. */
+  end() {
+    this.isHeld = false;
+    this.#release();
+  }
+}
+
 /**
  * Whether one term counts more than another.
  *

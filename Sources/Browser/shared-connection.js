@@ -1,6 +1,6 @@
 import { Connection } from './connection.js';
 import { newIdentifier } from './identifier.js';
-import { browserTabs, isLater, Leadership } from './leadership.js';
+import { browserTabs, isLater, Leadership, Presence } from './leadership.js';
 import { Leading } from './leading.js';
 import { Pending } from './pending.js';
 import { RequestError } from './request-error.js';
@@ -34,7 +34,7 @@ export class SharedConnection {
   changed = new Signal();
   /** Each event frame but pings. @type {Signal<EventFrame>} */
   events = new Signal();
-  /** Tabs that are gone, by their ids, at the tab that leads. @type {Signal<string>} */
+  /** A tab may be gone, which this one should know as it leads. @type {Signal<string>} */
   gone = new Signal();
   /** This tab began to lead. @type {Signal<void>} */
   leads = new Signal();
@@ -70,10 +70,8 @@ export class SharedConnection {
   #leading = null;
   /** @type {*} */
   #timer = null;
-  /** Holding the lock of this tab's name. @type {Promise<void>} */
-  #named = Promise.resolve();
-  #isNamed = false;
-  #unname = () => {};
+  #beats = 0;
+  #presence;
 
   /**
    * @param {object} options
@@ -91,6 +89,7 @@ export class SharedConnection {
     this.#environment = tabs;
     this.#connect = connect;
     this.#name = `gapless 1 ${options.url} ${options.user}`;
+    this.#presence = new Presence(this.lockOf(this.tab), tabs.locks);
     this.#leadership = new Leadership(this.#name, tabs.locks, {
       gained: () => this.#lead(), lost: () => this.#follow(),
     });
@@ -121,7 +120,7 @@ export class SharedConnection {
   get isLeader() { return this.#leading !== null; }
 
   /** Resolves when the lock with this tab's name is held: nobody takes it for gone from then on. */
-  get named() { return this.#named; }
+  get named() { return this.#presence.held; }
 
   /** Under which lock a tab is known to be there. @param {string} tab */
   lockOf(tab) { return `${this.#name} tab ${tab}`; }
@@ -142,19 +141,11 @@ export class SharedConnection {
     this.#channel = this.#environment.channel(this.#name);
     this.#channel.onmessage = ({ data }) => this.#receive(data);
     this.#setState({ phase: 'connecting' });
-    this.#named = new Promise((resolve) => {
-      this.#environment.locks.request(this.lockOf(this.tab), () => new Promise((end) => {
-        this.#unname = () => end(undefined);
-        resolve();
-      })).catch(() => {});
-    });
     const channel = this.#channel;
-    this.#named.then(() => {
+    this.#presence.begin().then(() => {
       if (channel !== this.#channel) return;
-      this.#isNamed = true;
       this.#heardAt = this.#environment.now();
       this.#leadership.seek();
-      this.#hello();
       this.#beat();
     });
   }
@@ -165,8 +156,7 @@ export class SharedConnection {
     this.#post({ kind: 'bye' });
     this.#resign();
     this.#leadership.leave();
-    this.#unname();
-    this.#isNamed = false;
+    this.#presence.end();
     this.#environment.clearTimeout(this.#timer);
     this.#channel.close();
     [this.#channel, this.#nonce, this.#heard] = [null, null, null];
@@ -198,7 +188,7 @@ export class SharedConnection {
 
   /** Takes the lead from whoever has it: the next session is by way of this tab. */
   takeOver() {
-    if (!this.#isNamed) return;
+    if (!this.#presence.isHeld) return;
     this.#resign();
     this.#end();
     this.#leadership.seek(true);
@@ -253,7 +243,7 @@ export class SharedConnection {
   /** Asks to be taken in. */
   #hello() {
     // Without its lock it would be taken for gone.
-    if (!this.#isNamed) return;
+    if (!this.#presence.isHeld) return;
     if (this.#heard !== null) this.#nonce = null;
     this.#nonce ??= newIdentifier();
     this.#heard = null;
@@ -266,12 +256,19 @@ export class SharedConnection {
     // Who was asleep itself has heard nobody.
     if (now - this.#beatAt > 2 * BEAT) this.#heardAt = now;
     this.#beatAt = now;
-    if (this.#leading === null) {
-      if (now - this.#heardAt > SILENCE) {
-        this.#heardAt = now;
-        this.takeOver();
-      } else if (this.#heard === null) this.#hello();
-      else this.#post({ kind: 'ping' });
+    this.#beats += 1;
+    if (this.#leading !== null) {
+      // One may have gone before it was taken in.
+      if (this.#beats % 5 === 0) this.gone.emit('');
+    } else if (now - this.#heardAt > SILENCE) {
+      this.#heardAt = now;
+      this.takeOver();
+    } else if (this.#heard === null) {
+      // Being taken in may have gone unheard.
+      if (this.#beats % 3 === 0) this.#nonce = null;
+      this.#hello();
+    } else {
+      this.#post({ kind: 'ping' });
     }
     this.#timer = this.#environment.setTimeout(() => this.#beat(), BEAT);
   }

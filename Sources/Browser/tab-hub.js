@@ -16,9 +16,9 @@
 
 /**
  * The one session of all tabs, at the tab that leads: their requests go out over it, each event
- * goes to all of them. A subscription is the session's, not the tab's: it ends with the last tab that
- * wants it, and one that is made again is a resync for whoever made it and nothing for the others,
- * since the gateway has said before its answer all that it had to say.
+ * goes to all of them. A subscription is the session's, not the tab's: it ends with the last tab
+ * that wants it, and one that is made again is a resync for whoever made it and nothing for the
+ * others, since the gateway has said before its answer all that it had to say.
  */
 export class TabHub {
   /** @type {Map<string, {nonce: string, port: Port}>} */
@@ -26,6 +26,8 @@ export class TabHub {
   /** Who is subscribed to what; the list of conversations is under ''. */
   /** @type {Map<string, Set<string>>} */
   #subscribed = new Map();
+  /** What was asked for and not answered. @type {Set<{subject: string | null, tab: string}>} */
+  #asked = new Set();
   #connection;
   #tellAll;
   /** @type {(() => void)[]} */
@@ -112,13 +114,17 @@ export class TabHub {
     const wasIn = subject !== null && this.#subscribed.get(subject)?.has(tab) === true;
     const subscribes = subject !== null && method.startsWith('subscribe');
     if (subscribes) this.#add(subject, tab);
+    const asked = { subject, tab };
+    if (subscribes) this.#asked.add(asked);
     this.#connection.request(method, params, {
       cached: (result) => reply({ cached: true, result }),
       final: (result) => {
+        this.#asked.delete(asked);
         reply({ result });
         if (subscribes && subject !== '') this.#renew(subject, tab);
       },
     }).catch((error) => {
+      this.#asked.delete(asked);
       if (subscribes && !wasIn) this.#remove(subject, tab);
       const { code = 'internal', message, retry, after, current } = error;
       reply({ error: { code, message, retry, after, current } });
@@ -141,9 +147,21 @@ export class TabHub {
   /** @param {EventFrame} event */
   #event(event) {
     if (event.event === 'unsubscribed' || event.event === 'reset') {
-      this.#subscribed.delete(event.conversation);
+      this.#ended(event.conversation);
     }
     this.#tellAll({ kind: 'event', event });
+  }
+
+  /**
+   * A subscription has ended. Who asked for it meanwhile gets one that begins after that.
+   *
+   * @param {string} conversation
+   */
+  #ended(conversation) {
+    this.#subscribed.delete(conversation);
+    for (const { subject, tab } of this.#asked) {
+      if (subject === conversation) this.#add(subject, tab);
+    }
   }
 
   /**
@@ -186,6 +204,9 @@ export class TabHub {
    */
   #isLast(subject, tab) {
     this.#remove(subject, tab);
+    for (const asked of this.#asked) {
+      if (asked.subject === subject && asked.tab === tab) this.#asked.delete(asked);
+    }
     return !this.#subscribed.has(subject);
   }
 }

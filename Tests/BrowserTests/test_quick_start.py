@@ -8,7 +8,7 @@ import tempfile
 import threading
 import unittest
 
-from browser import BrowserTestCase, chromium
+from browser import UNREACHABLE, BrowserTestCase, chromium
 from gateway import REPOSITORY
 from playwright.sync_api import expect
 
@@ -59,6 +59,29 @@ class QuickStartTests(BrowserTestCase):
         expect(rows).to_have_text(
             ["bob: disk is full", "bob: anybody?", "alice: on it", "bob: thank you"],
             timeout=30_000)
+
+    def test_what_was_missed_and_is_not_here_is_a_row(self):
+        self.expected = (UNREACHABLE, "ERR_INTERNET_DISCONNECTED", "ERR_CONNECTION_REFUSED")
+        self.gateway.converse("ops", "alice", "bob")
+        self.gateway.say("ops", "bob", "the last one seen")
+        context = chromium().new_context()
+        self.addCleanup(context.close)
+        page = context.new_page()
+        page.goto(self.site)
+        rows = page.locator("li")
+        expect(rows.last).to_have_text("bob: the last one seen")
+        self.gateway.kill()
+        context.set_offline(True)
+        self.gateway.start()
+        self.gateway.say("ops", "bob", *[f"missed {n}" for n in range(500)])
+        context.set_offline(False)
+        expect(rows.last).to_have_text("bob: missed 499", timeout=30_000)
+        # No two rows that are not neighbours in the log stand together without a word.
+        expect(rows.filter(has_text="messages are missing")).to_have_count(1, timeout=30_000)
+        texts = rows.all_text_contents()
+        hole = next(at for at, text in enumerate(texts) if "messages are missing" in text)
+        after, before = (int(texts[at].split()[-1]) for at in (hole - 1, hole + 1))
+        self.assertEqual(f"{before - after - 1} messages are missing", texts[hole])
 
 
 if __name__ == "__main__":

@@ -289,6 +289,7 @@ async function run(seed) {
   const played = caseOf(seed);
   const failure = await failureOf(played);
   if (failure === null) return;
+  if (process.env.SHRINK === '0') throw new Error(`seed ${seed}: ${failure.message}`);
   const small = await shrunk(played);
   const last = await failureOf(small) ?? failure;
   throw new Error(`seed ${seed}: ${last.message}\n${JSON.stringify(small)}`, { cause: last });

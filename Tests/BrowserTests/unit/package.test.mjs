@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 
 const script = fileURLToPath(new URL('../../../deploy/client-package', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'client-package-'));
@@ -54,6 +55,32 @@ test('a program finds it by its exports', () => {
   `);
   const said = execFileSync(process.execPath, ['main.js'], { cwd: app, encoding: 'utf8' });
   assert.equal(said.trim(), 'function function function function function');
+});
+
+test('one file has all of it, and is as large as clients.md says', async () => {
+  const place = join(app, 'node_modules', '@gapless', 'client');
+  writeFileSync(join(app, 'one.js'), `
+    import * as one from '@gapless/client/gapless.min.js';
+    import * as many from '@gapless/client';
+    console.log(Object.keys(one).join() === Object.keys(many).join(), typeof one.ChatClient);
+  `);
+  const said = execFileSync(process.execPath, ['one.js'], { cwd: app, encoding: 'utf8' });
+  assert.equal(said.trim(), 'true function');
+  const file = readFileSync(join(place, 'gapless.min.js'));
+  const modules = readdirSync(place).filter((name) => (
+    name.endsWith('.js') && !['gapless.min.js', 'react.js'].includes(name)
+  ));
+  const sum = modules.reduce((all, name) => all + readFileSync(join(place, name)).length, 0);
+  const reference = new URL('../../../deploy/reference/clients.md', import.meta.url);
+  const page = readFileSync(reference, 'utf8');
+  const [, ...written] = page.match(
+    /\| (\d+) KiB in \d+ modules \| (\d+) KiB in one file \| (\d+) KiB compressed/u,
+  );
+  const sizes = [sum, file.length, gzipSync(file).length];
+  sizes.forEach((size, at) => {
+    const off = Math.abs(size / 1024 - Number(written[at]));
+    assert.ok(off < 0.1 * Number(written[at]), `${size} bytes, not ${written[at]} KiB`);
+  });
 });
 
 test('and the hooks by theirs, on the React that the app has', () => {

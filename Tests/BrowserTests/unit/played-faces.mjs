@@ -18,7 +18,8 @@ class PlayedList {
   /** What a plain list is that only takes what it is told. */
   plain = [];
 
-  constructor(client, random) {
+  constructor(client, random, gateway) {
+    this.gateway = gateway;
     this.list = new ManagedMessageList(client, { id: 'c1' }, {
       managedMessageListDidChange: (deltas) => { this.plain = applyDelta(deltas, this.plain); },
       managedMessageListDidEnd: () => { this.isOver = true; },
@@ -78,7 +79,10 @@ class PlayedList {
       const { floor } = this.conversation.have?.head ?? { floor: 1 };
       const count = this.list.messageCount();
       const ids = new Set(Array.from({ length: count }, (_, at) => this.list.messageAt(at).id));
-      const isIn = this.visible.every(({ id, seq }) => ids.has(id) || seq < floor);
+      // What was in view before it was sent has its place by now.
+      const { values } = this.gateway.origin;
+      const placeOf = (id) => values.findIndex((all) => all.at(-1)?.id === id);
+      const isIn = this.visible.every(({ id, seq = placeOf(id) }) => ids.has(id) || seq < floor);
       assert.ok(!this.wasIn || isIn, 'what is in view stays');
       this.wasIn = isIn;
     } else {

@@ -63,6 +63,12 @@ export class PlayedBrowser {
     ways[at].to.channels.get(name)?.onmessage?.({ data });
   }
 
+  /** One thing that a leader said does not arrive at one tab. */
+  lose(random) {
+    const ways = [...this.#ways.values()].filter(({ data }) => data[0]?.[1].term !== undefined);
+    if (ways.length > 0) ways[random.int(0, ways.length - 1)].data.shift();
+  }
+
   /** Ends a tab; some of what it said last does not arrive. */
   kill(tab, random) {
     this.tabs.delete(tab);

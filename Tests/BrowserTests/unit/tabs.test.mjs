@@ -16,7 +16,7 @@ const happenings = [
   ['process', 30], ['frame', 40], ['message', 60], ['say', 8], ['edit', 4], ['trim', 1],
   ['rewind', 1], ['outage', 3], ['connect', 8], ['heal', 3], ['write', 8], ['scroll', 10],
   ['bottom', 4], ['close', 2], ['open', 3], ['face', 3], ['time', 8], ['tab', 3], ['kill', 2],
-  ['freeze', 2], ['thaw', 3], ['leave', 1], ['takeOver', 1],
+  ['freeze', 2], ['thaw', 3], ['leave', 1], ['takeOver', 1], ['lose', 1],
 ];
 const sum = happenings.reduce((all, [, weight]) => all + weight, 0);
 
@@ -127,7 +127,8 @@ class World {
         tab.connection.close();
         this.end(tab, random);
       } break;
-      default: if (isAwake) tab.connection.takeOver();
+      case 'takeOver': if (isAwake) tab.connection.takeOver(); break;
+      default: this.browser.lose(random);
     }
   }
 
@@ -162,6 +163,8 @@ class World {
   }
 
   check() {
+    const drafts = this.tabs.flatMap(({ outbox }) => outbox.all.map(({ id }) => id));
+    assert.equal(new Set(drafts).size, drafts.length, 'one tab sends a draft');
     for (const tab of this.tabs) {
       for (const face of tab.faces) {
         if (face.isClosed || face.isOver) continue;
@@ -220,7 +223,13 @@ class World {
       face.toBottom();
       await settled();
       await this.rest();
-      checkWhole(face, { origin: this.origin });
+      try {
+        checkWhole(face, { origin: this.origin });
+      } catch (error) {
+        error.message += ` ${face.constructor.name} ${JSON.stringify(face.gaps())}`
+          + ` ${JSON.stringify(face.hasMore())}`;
+        throw error;
+      }
     }
     for (const { outbox } of this.tabs) {
       assert.equal(outbox.all.length, 0, 'nothing waits to be sent');

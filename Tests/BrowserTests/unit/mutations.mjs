@@ -1,0 +1,83 @@
+/**
+ * Faults that are planted in the client, one at a time, to see that the random worlds find them: in
+ * loading, merging and subscribing (`faces-properties.test.mjs`), and between tabs
+ * (`tabs.test.mjs`).
+ *
+ * @type {{name: string, world: string, file: string, from: string, to: string}[]}
+ */
+export const mutations = [
+  {
+    name: 'loading: a page is asked for from one place beyond the hole',
+    world: 'faces-properties', file: 'loading.js',
+    from: '...(!isHistory && { after: low - 1 }),',
+    to: '...(!isHistory && { after: low }),',
+  },
+  {
+    name: 'loading: scrolling down looks only at the newest hole, and not if it is the end',
+    world: 'faces-properties', file: 'loading.js',
+    from: 'return missing.runs.find(([, high]) => high >= first)',
+    to: 'return missing.runs.find(([low, high]) => high >= first && runs.contains(low - 1)'
+      + ' && runs.contains(high + 1))',
+  },
+  {
+    name: 'merging: the edit that follows at once does not replace',
+    world: 'faces-properties', file: 'timeline-changes.js',
+    from: ": arrived.rev > held.rev;", to: ': arrived.rev > held.rev + 1;',
+  },
+  {
+    name: 'merging: what is held keeps its first value',
+    world: 'faces-properties', file: 'holder.js',
+    from: 'if (!held || message.rev >= held.rev) this', to: 'if (!held) this',
+  },
+  {
+    name: 'merging: what was trimmed stays',
+    world: 'faces-properties', file: 'timeline-proof.js',
+    from: 'covers, head: head.seq, floor: head.floor, asOf,',
+    to: 'covers, head: head.seq, floor: 1, asOf,',
+  },
+  {
+    name: 'subscribing: the first view to close ends it for all',
+    world: 'faces-properties', file: 'conversation-log.js',
+    from: '    if (this.#views.size > 0) return;\n    this.#subscription.close();',
+    to: '    this.#subscription.close();',
+  },
+  {
+    name: 'subscribing: the answer says that the log is another one, and nobody listens',
+    world: 'faces-properties', file: 'message-log.js',
+    from: 'if (!resumed || result.reset || this.isForeign(result.head)) this.forget();',
+    to: 'if (!resumed || this.isForeign(result.head)) this.forget();',
+  },
+  {
+    name: 'subscribing: a new session is not subscribed in',
+    world: 'faces-properties', file: 'subscription.js',
+    from: 'if (this.#session !== this.#connection.session) this.begin();',
+    to: 'if (this.#session === 0) this.begin();',
+  },
+  {
+    name: 'tabs: the first to unsubscribe ends it for all',
+    world: 'tabs', file: 'tab-hub.js',
+    from: 'return !this.#subscribed.has(subject);',
+    to: 'return true;',
+  },
+  {
+    name: 'tabs: a message that was not heard is not missed',
+    world: 'tabs', file: 'shared-connection.js',
+    from: 'if (n !== this.#heard + 1) {', to: 'if (n <= this.#heard) {',
+  },
+  {
+    name: 'tabs: a leader of before is listened to',
+    world: 'tabs', file: 'shared-connection.js',
+    from: 'isLater(/** @type {Term} */ (known), term)', to: 'false',
+  },
+  {
+    name: 'tabs: drafts of a tab that is there are taken from it',
+    world: 'tabs', file: 'drafts.js',
+    from: 'tabs.locks.request(tabs.lockOf(owner), { signal }, async () => {',
+    to: 'Promise.resolve().then(async () => {',
+  },
+  {
+    name: 'tabs: drafts of a tab that is gone are left',
+    world: 'tabs', file: 'drafts.js',
+    from: 'tabs.gone.listen(adopt);', to: '',
+  },
+];
