@@ -177,7 +177,7 @@ extension Engine {
         stream.state?.record = record
         stream.state?.members = Set(record.participants.map(\.id))
         for user in removed {
-            for session in sessionsByUser[user.id] ?? []
+            for session in sessions.of(user.id)
             where session.subscription(to: stream) != nil {
                 stream.remove(session)
                 push(session, ServerFrame.unsubscribed(conversation: stream.id, reason: .removed))
@@ -245,7 +245,7 @@ extension Engine {
 
     private func read(_ conversation: String, _ user: String, _ seq: Int) {
         let stream = streams[conversation.id]
-        let own = (sessionsByUser[user.id] ?? []).filter { session in
+        let own = sessions.of(user.id).filter { session in
             session.watchesConversations
                 && !(stream.map { session.subscription(to: $0) != nil } ?? false)
         }
@@ -375,7 +375,7 @@ extension Engine {
         guard users.count < listWatchers.count else {
             return listWatchers.values.filter { $0.user.map { users.contains($0.id) } ?? false }
         }
-        return users.flatMap { (sessionsByUser[$0] ?? []).filter(\.watchesConversations) }
+        return users.flatMap { sessions.of($0).filter(\.watchesConversations) }
     }
 
     func unlist(_ conversation: String, _ users: [String]) {

@@ -149,7 +149,7 @@ extension Engine {
             return
         }
         guard !stream.isListed, !stream.needsLast else { return list(stream) }
-        let watchers = (sessionsByUser[user] ?? []).filter(\.watchesConversations)
+        let watchers = sessions.of(user).filter(\.watchesConversations)
         send(isNew ? .inserted : .updated, stream, state, to: watchers)
     }
 

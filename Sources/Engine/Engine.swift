@@ -69,35 +69,20 @@ package final class Engine {
     let instance: String
 
     @exclusivity(unchecked) package internal(set) var now: Timestamp
-    var sessions: [SessionID: Session] = [:]
-    var sessionsByUser: [ID: [Session]] = [:]
-    var admission = Admission()
+    @exclusivity(unchecked) var sessions: SessionRegistry
     /// Those who watch their list of conversations.
     var listWatchers: [SessionID: Session] = [:]
     var streams: [ID: Stream] = [:]
     var pending: [UInt64: Pending] = [:]
-    var timers = TimerWheel()
     /// What the hot tails of all streams take, or somewhat more.
     var hotBytes = 0
-    /// Since when the upstream is in its state, for clients.
-    var upstreamState: UpstreamState = .online
-    var upstreamSince: Timestamp
+    /// How clients see the upstream.
+    var status: UpstreamStatus
     var drain: Drain?
     var nextEviction: Timestamp
-    let startedAt: Timestamp
 
     // For logs that live elsewhere.
 
-    /// The upstream's link is up.
-    var isLinked = false
-    var hasBeenLinked = false
-    /// Since when the upstream's link is down, from the start on; nil while it is up, and where
-    /// the store is the origin.
-    package internal(set) var unlinkedSince: Timestamp?
-    /// Watched streams that have not come to the present since their feed broke, and whose
-    /// subscribers were not told so by name.
-    var unsettled: [ID: Stream] = [:]
-    var isUpstreamToBeTold = false
     /// Streams with something that time decides.
     var watchful: [ID: Stream] = [:]
     /// What the origin is asked.
@@ -114,9 +99,6 @@ package final class Engine {
     private var actions: [Action] = []
     /// Outboxes, what is in flight, and the accounting.
     @exclusivity(unchecked) var delivery: Delivery
-    private var closes: [(SessionID, CloseCode)] = []
-    /// Sessions that are not to be read any more, or again.
-    var throttles: [(SessionID, Bool)] = []
     /// Which conversations speak, and when.
     @exclusivity(unchecked) var pacing: Pacing
 
@@ -131,21 +113,16 @@ package final class Engine {
         pacing = Pacing(limits)
         delivery = Delivery(limits)
         self.sync = sync
-        startedAt = now
         writer = ReplicaWriter(trimAfter: sync?.trimAfter, at: now)
         nextVerification = now.adding(sync?.verifyInterval ?? 0)
         fetches = FetchQueue(instance: instance)
-        if sync != nil {
-            upstreamState = .syncing
-            unlinkedSince = now
-        }
         self.server = server
         self.authenticator = authenticator
         self.instance = instance
         self.now = now
-        upstreamSince = now
+        status = UpstreamStatus(wait: sync?.wait, at: now)
         nextEviction = now
-        timers.advance(to: now)
+        sessions = SessionRegistry(at: now)
     }
 
     // MARK: - What goes out
@@ -156,7 +133,7 @@ package final class Engine {
     package func endTurn(at now: Timestamp, instant: Duration) {
         self.now = now
         pacing.advance(to: instant)
-        lookAround()
+        runTimers()
         resumeDeferred()
         for stream in pacing.takeDue(isDraining: drain != nil) {
             flush(stream)
@@ -164,10 +141,7 @@ package final class Engine {
             releasePromises(stream)
         }
         if mirrors {
-            if isUpstreamToBeTold {
-                isUpstreamToBeTold = false
-                tellUpstream()
-            }
+            if status.takeIsToBeTold() { tellUpstream() }
             saveWrites()
             sendFetches()
         }
@@ -181,18 +155,11 @@ package final class Engine {
     }
 
     /// Connections to close, after their outboxes were sent.
-    package func takeCloses() -> [(SessionID, CloseCode)] {
-        defer { closes.removeAll(keepingCapacity: true) }
-        return closes
-    }
+    package func takeCloses() -> [(SessionID, CloseCode)] { sessions.takeCloses() }
 
     /// Sessions that ask for too much, whose sockets are not to be read from now on (true), or
     /// again (false).
-    package func takeThrottles() -> [(SessionID, Bool)] {
-        guard !throttles.isEmpty else { return [] }
-        defer { throttles.removeAll(keepingCapacity: true) }
-        return throttles
-    }
+    package func takeThrottles() -> [(SessionID, Bool)] { sessions.takeThrottles() }
 
     // MARK: - For the other files of the engine
 
@@ -217,7 +184,7 @@ package final class Engine {
         guard !session.isClosing else { return }
         session.isClosing = true
         forget(session)
-        closes.append((session.id, code))
+        sessions.close(session, code)
         counters.closes[code, default: 0] += 1
     }
 
@@ -229,9 +196,6 @@ package final class Engine {
         session.postponed.removeAll()
         session.heldListEvents.removeAll()
         session.shown.removeAll()
-        if let user = session.user {
-            sessionsByUser[user.id]?.removeAll { $0 === session }
-            if sessionsByUser[user.id]?.isEmpty == true { sessionsByUser[user.id] = nil }
-        }
+        sessions.signOut(session)
     }
 }

@@ -81,6 +81,6 @@ extension Engine {
 
     /// In which state the upstream is, and since when.
     package var upstream: (state: UpstreamState, since: Timestamp) {
-        (upstreamState, upstreamSince)
+        (status.state, status.since)
     }
 }

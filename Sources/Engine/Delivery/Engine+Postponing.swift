@@ -33,7 +33,7 @@ extension Engine {
 
     /// Whether there is something to do in the next turn that came in before: requests that were
     /// put off and can go on, sessions that are to be looked at, queues that are to be shed.
-    package var hasMore: Bool { timers.isBehind || delivery.hasMore }
+    package var hasMore: Bool { sessions.isBehind || delivery.hasMore }
 
     /// Takes up the requests that were put off.
     func resumeDeferred() {

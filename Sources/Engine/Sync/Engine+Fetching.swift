@@ -238,9 +238,9 @@ extension Engine {
         stream.replica?.backoff.fail(until: now.adding(pause))
         watch(stream)
         // Whoever watches is told by name that this one is open, and the rest need not wait for it.
-        if !replica.isLive, unsettled[stream.id.id] != nil {
+        if !replica.isLive, status.isBehind(stream.id.id) {
             tellOpen(stream)
-            settle(stream)
+            status.settled(stream.id.id)
         }
     }
 

@@ -120,7 +120,7 @@ extension Engine {
         }
         stream.state?.head = position
         pacing.touch(stream)
-        settle(stream)
+        status.settled(stream.id.id)
         list(stream)
         wake(stream)
     }

@@ -12,9 +12,7 @@ extension Engine {
     package func linked(_ state: UpstreamState, at now: Timestamp) {
         self.now = now
         guard mirrors else { return }
-        isLinked = state == .online
-        unlinkedSince = isLinked ? nil : unlinkedSince ?? now
-        hasBeenLinked = hasBeenLinked || isLinked
+        status.linked(state == .online, at: now)
         if isLinked {
             // What could not be asked before can be now.
             for stream in inOrder(watchful.values) where stream.replica?.backoff.isWaiting == true {
@@ -47,7 +45,9 @@ extension Engine {
             flush(stream)
             stream.replica?.lapsed(at: now)
             stream.early = []
-            if !stream.subscribers.isEmpty || stream.listed > 0 { unsettled[stream.id.id] = stream }
+            if !stream.subscribers.isEmpty || stream.listed > 0 {
+                status.fellBehind(stream.id.id)
+            }
             watch(stream)
             wake(stream)
         }
@@ -61,33 +61,26 @@ extension Engine {
 
     // MARK: - What clients are told
 
-    /// The state that clients see: `syncing` while a conversation that somebody watches has not
-    /// been brought to the present since the feed broke.
+    /// Tells clients if they see the upstream in another state.
     func tellUpstream() {
-        guard mirrors else { return }
-        let state: UpstreamState =
-            isLinked ? (unsettled.isEmpty ? .online : .syncing) : hasGivenTime ? .offline : .syncing
-        guard state != upstreamState else { return }
-        upstreamState = state
-        upstreamSince = now
+        guard status.change(at: now) else { return }
         // What the streams still have to say was said under the old state.
         for stream in pacing.takeAll() { flush(stream); announce(stream) }
-        let event = Broadcast(ServerFrame.upstream(state: state, since: now), .upstream)
+        let event = Broadcast(ServerFrame.upstream(state: status.state, since: now), .upstream)
         for session in sessions.values.sorted(by: { $0.id < $1.id }) where session.user != nil {
             push(session, event)
         }
     }
 
-    /// Whether the link had time to come up once: right after the start its absence says nothing.
-    var hasGivenTime: Bool {
-        hasBeenLinked || now >= startedAt.adding(sync?.wait ?? 0)
-    }
+    /// The upstream's link is up.
+    var isLinked: Bool { status.isLinked }
 
-    /// The stream is at the present, or its subscribers were told that it is not.
-    func settle(_ stream: Stream) {
-        guard unsettled.removeValue(forKey: stream.id.id) != nil, unsettled.isEmpty else { return }
-        isUpstreamToBeTold = true
-    }
+    /// Since when the upstream's link is down, from the start on; nil while it is up, and where the
+    /// store is the origin.
+    package var unlinkedSince: Timestamp? { status.unlinkedSince }
+
+    /// Whether the link had time to come up once: right after the start its absence says nothing.
+    var hasGivenTime: Bool { status.hasGivenTime(at: now) }
 
     // MARK: - Time
 
@@ -159,6 +152,6 @@ extension Engine {
         act(.unsubscribe(stream.id))
         streams[stream.id.id] = nil
         watchful[stream.id.id] = nil
-        settle(stream)
+        status.settled(stream.id.id)
     }
 }

@@ -14,24 +14,13 @@ extension Engine {
         self.now = now
         let session = Session(id: id, at: now, rate: limits.requestsPerSecond)
         session.bearer = bearer
-        sessions[id] = session
-        if sessions.count > limits.connections || !hasRoom(session, from: address) {
+        if !sessions.add(session, from: address, limits) {
             close(session, .connectionLimit)
         } else if drain != nil {
             close(session, .draining)
         } else {
             schedule(session)
         }
-    }
-
-    /// Counts the session at its address, where that has a limit.
-    private func hasRoom(_ session: Session, from address: String) -> Bool {
-        guard limits.connectionsPerAddress > 0 else { return true }
-        let others = admission.sessionsByAddress[address, default: 0]
-        guard others < limits.connectionsPerAddress else { return false }
-        admission.sessionsByAddress[address] = others + 1
-        session.address = address
-        return true
     }
 
     /// A frame came in.
@@ -72,7 +61,7 @@ extension Engine {
                 session, 0, .badRequest("id: \(frame.id) is in use, give each request its own"))
         }
         session.weight += request.weight
-        noteThrottle(session)
+        sessions.noteThrottle(session)
         let call = Call(
             session: session.id, id: frame.id, request: request, takesCached: frame.takesCached)
         if case .connect(let token, let user, _) = request {
@@ -89,33 +78,14 @@ extension Engine {
         guard session.throttledUntil == nil, let wait = session.refusals.take(cost, at: now) else {
             return
         }
-        pause(session, min(wait, 1000))
-    }
-
-    /// Leaves the session unread for so many milliseconds, if it is not left so already.
-    func pause(_ session: Session, _ milliseconds: Int) {
-        guard session.throttledUntil == nil else { return }
-        let end = now.adding(Int64(milliseconds))
-        session.throttledUntil = end
-        timers.schedule(session.id, at: end)
-        noteThrottle(session)
-    }
-
-    /// Whether the session is to be read may have changed. It is not read while it has asked for
-    /// too much, nor while answers that cost much wait to be given.
-    private func noteThrottle(_ session: Session) {
-        let isThrottled =
-            session.throttledUntil != nil || session.weight >= Session.weightLimit
-        guard isThrottled != session.isThrottled else { return }
-        session.isThrottled = isThrottled
-        throttles.append((session.id, isThrottled))
+        sessions.pause(session, min(wait, 1000), at: now)
     }
 
     /// The request is answered, in one way or the other.
     func ended(_ call: Call, _ session: Session) {
         guard session.inFlight.remove(call.id) != nil else { return }
         session.weight -= call.request.weight
-        noteThrottle(session)
+        sessions.noteThrottle(session)
     }
 
     private func refuse(_ session: Session, _ id: Int, _ error: RequestError) {
@@ -131,14 +101,10 @@ extension Engine {
         case .failure(let refusal):
             refuse(session, call, refusal)
         case .success(let identity):
-            let others = sessionsByUser[identity.user.id, default: []].count
-            if limits.connectionsPerUser > 0, others >= limits.connectionsPerUser {
+            guard sessions.signIn(session, as: identity.user, limits, at: now) else {
                 return close(session, .connectionLimit)
             }
-            session.user = identity.user
-            session.budget = openBudget(of: identity.user)
             session.deadline = identity.deadline
-            sessionsByUser[identity.user.id, default: []].append(session)
             reply(call) { welcome(session, identity.user, &$0) }
             schedule(session)
         }
@@ -188,10 +154,7 @@ extension Engine {
 
     /// The connection is gone.
     package func closed(_ id: SessionID) {
-        guard let session = sessions.removeValue(forKey: id) else { return }
-        if let address = session.address, let others = admission.sessionsByAddress[address] {
-            admission.sessionsByAddress[address] = others > 1 ? others - 1 : nil
-        }
+        guard let session = sessions.remove(id) else { return }
         if !session.isClosing { forget(session) }
         session.isClosing = true
         delivery.discard(session)
@@ -207,30 +170,29 @@ extension Engine {
     /// Closes a user's connections, by the server API.
     /// - Returns: how many there were.
     package func disconnect(user: String, mayComeBack: Bool) -> Int {
-        let sessions = sessionsByUser[user.id] ?? []
-        for session in sessions {
+        let closing = sessions.of(user.id)
+        for session in closing {
             // Whoever may come back is told when: at once.
             if mayComeBack {
                 push(session, ServerFrame.goaway(reconnectIn: 0, reason: "disconnected"))
             }
             close(session, mayComeBack ? .draining : .disconnected)
         }
-        return sessions.count
+        return closing.count
     }
 
     // MARK: - Time
 
     /// Tokens end by the time of day, which is so many milliseconds ahead of the engine's clock.
     package func adopt(timeOfDayAhead ahead: Int64) {
-        guard ahead != admission.timeOfDayAhead else { return }
-        admission.timeOfDayAhead = ahead
+        guard sessions.adopt(timeOfDayAhead: ahead) else { return }
         for session in sessions.values where session.deadline != nil { schedule(session) }
     }
 
     /// Time has passed; to be called a few times a second.
     package func tick(at now: Timestamp) {
         self.now = now
-        timers.advance(to: now)
+        sessions.advance(to: now)
         advanceDrain()
         if mirrors { tickReplicas() }
         evictIdleStreams()
@@ -238,13 +200,10 @@ extension Engine {
 
     /// Looks at some of those whose time has come. Thousands of connections that came together end
     /// together; nobody else is to wait for all of them.
-    func lookAround() {
-        for id in timers.take(Self.looksPerTurn) {
+    func runTimers() {
+        for id in sessions.takeDue(Self.looksPerTurn) {
             guard let session = sessions[id], !session.isClosing else { continue }
-            if let end = session.throttledUntil, end <= now {
-                session.throttledUntil = nil
-                noteThrottle(session)
-            }
+            sessions.endPause(session, at: now)
             if session.nextLook <= now { look(at: session) }
         }
     }
@@ -259,7 +218,7 @@ extension Engine {
             }
             return schedule(session)
         }
-        if let deadline = session.deadline, now >= deadline.adding(-admission.timeOfDayAhead) {
+        if let end = sessions.tokenEnd(of: session), now >= end {
             return close(session, .tokenExpired)
         }
         if let sent = session.pingSent,
@@ -284,8 +243,7 @@ extension Engine {
     /// Has the session looked at when the next of its deadlines comes.
     private func schedule(_ session: Session) {
         guard session.user != nil else {
-            session.nextLook = session.since.adding(limits.connectTimeout)
-            return timers.schedule(session.id, at: session.nextLook)
+            return sessions.schedule(session, at: session.since.adding(limits.connectTimeout))
         }
         var next = session.lastPing.adding(limits.pingInterval)
         let silence = session.lane.lastSent.adding(limits.pingInterval)
@@ -293,11 +251,8 @@ extension Engine {
         if let sent = session.pingSent {
             next = min(next, max(sent, session.lastProgress).adding(limits.pongTimeout))
         }
-        if let deadline = session.deadline {
-            next = min(next, deadline.adding(-admission.timeOfDayAhead))
-        }
-        session.nextLook = max(next, now.adding(1))
-        timers.schedule(session.id, at: session.nextLook)
+        if let end = sessions.tokenEnd(of: session) { next = min(next, end) }
+        sessions.schedule(session, at: max(next, now.adding(1)))
     }
 
     /// Streams that nobody has looked at for a while give their memory back.
@@ -305,7 +260,7 @@ extension Engine {
         guard now >= nextEviction else { return }
         nextEviction = now.adding(5000)
         for stream in streams.values { stream.encoded.drop() }
-        dropFullBudgets()
+        sessions.dropFullBudgets(at: now)
         if let sync { return dropIdleReplicas(sync) }
         guard streams.count > limits.idleStreams else { return }
         // By name as well: a table's order is another one in each process, a simulation's must not
@@ -338,8 +293,8 @@ extension Engine {
         json.endObject()
         json.key("upstream")
         json.beginObject()
-        json.member("state", string: upstreamState.rawValue)
-        json.member("since", string: upstreamSince.description)
+        json.member("state", string: status.state.rawValue)
+        json.member("since", string: status.since.description)
         json.endObject()
         json.endObject()
     }

@@ -20,17 +20,6 @@ final class UserBudget {
     }
 }
 
-/// Who may come in, and how much they may ask for, by what they have in common.
-struct Admission {
-    /// How many came from each address, while that has a limit.
-    var sessionsByAddress: [String: Int] = [:]
-    /// By how many milliseconds the time of day, which tokens end by, is ahead of the engine's.
-    var timeOfDayAhead: Int64 = 0
-    /// Of those who are connected, and of those who were until their budget is whole again: to come
-    /// back is no way to a new one.
-    var budgets: [ID: UserBudget] = [:]
-}
-
 /// Who asks pays, whichever of the connections is used: small requests one each, larger ones by
 /// what they turn out to take.
 extension Engine {
@@ -39,27 +28,7 @@ extension Engine {
         self.limits = limits
         pacing.adopt(limits)
         delivery.adopt(limits)
-        for budget in admission.budgets.values {
-            budget.requests.adopt(rate: limits.requestsPerSecond)
-            budget.bytes.adopt(rate: limits.bytesPerSecond, burst: limits.bytesPerSecond)
-        }
-        for session in sessions.values { session.bucket.adopt(rate: limits.requestsPerSecond) }
-    }
-
-    /// The budget of a user who has just come in, to whom `connect` is charged.
-    func openBudget(of user: String) -> UserBudget {
-        let budget = admission.budgets[user.id] ?? UserBudget(limits, at: now)
-        admission.budgets[user.id] = budget
-        budget.requests.charge(1, at: now)
-        return budget
-    }
-
-    /// Lets go of the budgets that say nothing any more.
-    func dropFullBudgets() {
-        for (user, budget) in admission.budgets
-        where sessionsByUser[user] == nil && budget.isFull(at: now) {
-            admission.budgets[user] = nil
-        }
+        sessions.adopt(limits)
     }
 
     /// Takes what a frame costs by what it says, or tells after how many milliseconds it may come
@@ -86,8 +55,8 @@ extension Engine {
         }
         budget.bytes.charge(frame.size, at: now)
         guard let wait = budget.bytes.debt(at: now) else { return }
-        for session in sessionsByUser[user.id] ?? [] {
-            pause(session, min(wait, Self.longestPause))
+        for session in sessions.of(user.id) {
+            sessions.pause(session, min(wait, Self.longestPause), at: now)
         }
     }
 
