@@ -60,16 +60,6 @@ export const mutations = [
     to: 'return true;',
   },
   {
-    name: 'tabs: a message that was not heard is not missed',
-    world: 'tabs', file: 'shared-connection.js',
-    from: 'if (n !== this.#heard + 1) {', to: 'if (n <= this.#heard) {',
-  },
-  {
-    name: 'tabs: a leader of before is listened to',
-    world: 'tabs', file: 'shared-connection.js',
-    from: 'isLater(/** @type {Term} */ (known), term)', to: 'false',
-  },
-  {
     name: 'tabs: drafts of a tab that is there are taken from it',
     world: 'tabs', file: 'drafts.js',
     from: 'tabs.locks.request(tabs.lockOf(owner), { signal }, async () => {',

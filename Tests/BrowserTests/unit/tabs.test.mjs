@@ -177,10 +177,10 @@ class World {
   get isQuiet() { return this.browser.isQuiet && this.sessions.every((each) => each.isQuiet); }
 
   /** Everything comes. */
-  async quiet() {
+  async quiet(most = 30) {
     const random = randomSource(7);
     const never = { ...random, chance: () => false };
-    for (let rounds = 0; rounds < 30; rounds += 1) {
+    for (let rounds = 0; rounds < most; rounds += 1) {
       for (let n = 0; !this.isQuiet; n += 1) {
         if (n > 20_000) throw new Error('it does not come to rest');
         for (const session of this.sessions) {
@@ -210,6 +210,7 @@ class World {
     assert.ok(isLive, `each is connected: ${this.describe()}`);
     const live = this.sessions.filter(({ isLive }) => isLive).map(({ tab }) => tab.number);
     assert.equal(live.length, 1, `by one socket, not those of ${live}: ${this.describe()}`);
+    await this.lastAct();
     const open = this.tabs.flatMap(({ faces }) => faces.filter((face) => (
       !face.isClosed && !face.isOver
     )).map((face) => ({ face })));
@@ -239,6 +240,22 @@ class World {
       const count = this.bodies.filter((each) => each === body).length;
       assert.equal(count, 1, `${body} is there once`);
     }
+  }
+
+  /** One tab looks no more; then something is said, of which one tab does not hear. */
+  async lastAct() {
+    const random = randomSource(11);
+    if (this.tabs.length > 1) {
+      for (const face of this.tabs[0].faces.filter(({ isClosed }) => !isClosed)) {
+        face.close();
+        face.isClosed = true;
+      }
+    }
+    await this.rest();
+    for (let n = 0; n < 3; n += 1) this.outside.change([(log) => log.say()], false);
+    for (const session of this.sessions) session.deliver();
+    this.browser.lose(random);
+    await this.quiet(10);
   }
 
   describe() {
