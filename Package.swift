@@ -150,7 +150,10 @@ let package = Package(
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
         tests(
             "ConfigurationTests",
-            ["Commands", "Gateway", "Configuration", "Crypto", "Chat", "JSON", "TestSupport"]),
+            [
+                "Commands", "Gateway", "Configuration", "Postgres", "Crypto", "Chat", "JSON",
+                "TestSupport",
+            ]),
         tests(
             "OperationsTests",
             [

@@ -1,21 +1,59 @@
+import Configuration
 import Postgres
 
 /// `postgres`: the schema of an origin in Postgres.
 extension Command {
     static let postgres = Command(
         name: "postgres", summary: "the schema of an origin in Postgres",
-        operands: "schema",
+        operands: "schema | install | check | upgrade",
         details: """
-            schema   prints the SQL that the database needs, one file that may be applied again and
-                     again: gapless postgres schema | psql --set ON_ERROR_STOP=1 DATABASE
-            """
+            schema   prints the SQL that the database needs: one file that may be applied again
+                     and again, by install or by
+                     gapless postgres schema | psql --set ON_ERROR_STOP=1 DATABASE
+            install  applies it. Who does owns everything in it, and needs no superuser. The two
+                     roles are made only if that is allowed; otherwise it says what to type
+            check    says what is missing, differs or is dangerous, a line each; exits with 1 if
+                     anything is
+            upgrade  goes up one version, in one transaction. What has to be dropped for that, and
+                     has something of yours depend on it, is named, and nothing is done
+            """,
+        options: [
+            Option(
+                name: "url", value: "URL",
+                help: "the database as its owner, as libpq takes it (install, check, upgrade)")
+        ]
     ) { arguments, console throws(CommandError) in
-        switch arguments.operands {
-        case ["schema"]:
-            console.write(Schema().text)
+        let verbs = ["schema", "install", "check", "upgrade"]
+        guard arguments.operands.count == 1, let verb = arguments.operands.first,
+            verbs.contains(verb)
+        else { throw .usage("postgres takes one of: \(verbs.joined(separator: ", "))") }
+        let schema = Schema()
+        guard verb != "schema" else {
+            guard arguments["url"] == nil else { throw .usage("postgres schema takes no --url") }
+            console.write(schema.text)
             return 0
-        default:
-            throw .usage("postgres takes one operand (accepted: schema)")
+        }
+        let url = try arguments.required("url")
+        do {
+            let installation = Installation(schema, try SchemaSession(url))
+            switch verb {
+            case "install":
+                for warning in try installation.install() { console.complain("\(warning)\n") }
+                console.write("schema \(schema.name) is at version \(Schema.version)\n")
+            case "upgrade":
+                for line in try installation.upgrade() { console.write("\(line)\n") }
+            default:
+                let faults = try installation.faults()
+                for fault in faults { console.write("\(fault)\n") }
+                if !faults.isEmpty { return 1 }
+                console.write(
+                    "schema \(schema.name): nothing is missing, differs or is dangerous\n")
+            }
+            return 0
+        } catch let refused as Installation.Refused {
+            throw .failure(refused.text)
+        } catch {
+            throw .failure("\(error)")
         }
     }
 }

@@ -42,6 +42,8 @@ enum House {
 
     /// The files in which unsafe pointers stay, each at the edge to C.
     static let pointerFiles: Set<String> = [
+        // libpq, in plain turns: the handle of a connection, and what it answers.
+        "Sources/Postgres/SchemaSession.swift",
         // SQLite: the handle of a file, of a statement with what is bound to it, and of a backup.
         "Sources/SQLite/Connection+Copy.swift",
         "Sources/SQLite/Connection.swift",

@@ -318,8 +318,8 @@ extension Schema {
             insert into reads (conversation, user_id, seq) values (c.id, reader, mark_read.seq)
               on conflict on constraint reads_pkey do update
               set seq = greatest(reads.seq, excluded.seq);
-            perform pg_notify('gapless_' || i.id || '_s', json_build_object(
-              'c', c.id, 'u', reader, 'seq', mark_read.seq)::text) from installation i;
+            perform pg_notify('gapless_' || i.id || '_s', json_build_array(json_build_object(
+              'c', c.id, 'u', reader, 'seq', mark_read.seq))::text) from installation i;
           end if;
           return greatest(place, seq);
         end

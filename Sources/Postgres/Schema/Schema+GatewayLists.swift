@@ -5,17 +5,23 @@ extension Schema {
         -- but the oldest transaction that may still bring some. The mark is that of a row of this
         -- user and of this server's history: where either is another, nothing is said.
         create or replace function {schema}.history_mark()
-          returns text language sql {stable} as $$
-          select left(md5(system_id() || '/' || timeline()), 8)
+          returns text language plpgsql {stable} as $$
+        begin
+          return left(md5(system_id() || '/' || timeline()), 8);
+        end
         $$;
 
         create or replace function {schema}.list_place(p_user text)
-          returns json language sql {stable} as $$
-          select json_build_object(
-            'place', pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
-            'mark', coalesce((
-              select left(mark, 8) from list_changes where user_id = p_user
-              order by id desc limit 1), '00000000') || history_mark())
+          returns json language plpgsql {stable} as $$
+        begin
+          return (
+            select json_build_object(
+              'place', pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+              'mark', coalesce((
+                select left(mark, 8) from list_changes where user_id = p_user
+                order by id desc limit 1), '00000000') || history_mark())
+          );
+        end
         $$;
 
         create or replace function {schema}.read_list(p_question json)
@@ -61,14 +67,18 @@ extension Schema {
         $$;
 
         create or replace function {schema}.unread_of(p_user text)
-          returns json language sql {stable} as $$
-          select json_build_object(
-            'messages', coalesce(sum(unread), 0),
-            'conversations', count(*) filter (where unread > 0))
-          from (
-            select unread_above(c, read_by(c.id, p_user)) as unread
-            from members m join conversations c on c.id = m.conversation
-            where m.user_id = p_user) as each
+          returns json language plpgsql {stable} as $$
+        begin
+          return (
+            select json_build_object(
+              'messages', coalesce(sum(unread), 0),
+              'conversations', count(*) filter (where unread > 0))
+            from (
+              select unread_above(c, read_by(c.id, p_user)) as unread
+              from members m join conversations c on c.id = m.conversation
+              where m.user_id = p_user) as each
+          );
+        end
         $$;
 
         create or replace function {schema}.read_since(p_question json)

@@ -6,47 +6,63 @@ extension Schema {
         -- missing (no message), damaged (parts of a log contradict each other), conflict.
 
         create or replace function {schema}.system_id()
-          returns text language sql {stable} as $$
-          select system_identifier::text from pg_control_system()
+          returns text language plpgsql {stable} as $$
+        begin
+          return (
+            select system_identifier::text from pg_control_system()
+          );
+        end
         $$;
 
         -- The timeline of the log that is written now; NULL in recovery.
         create or replace function {schema}.timeline()
-          returns bigint language sql {stable} as $$
-          select case when not pg_is_in_recovery() then
+          returns bigint language plpgsql {stable} as $$
+        begin
+          return case when not pg_is_in_recovery() then
             ('x' || lpad(left(pg_walfile_name(pg_current_wal_lsn()), 8), 16, '0'))::bit(64)::bigint
-            end
+            end;
+        end
         $$;
 
         create or replace function {schema}.gateway_hello()
-          returns json language sql {stable} as $$
-          select json_build_object(
-            'system', system_id(), 'timeline', timeline(),
-            'started', trunc(extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint,
-            'recovery', pg_is_in_recovery(), 'version', i.version, 'minimum', i.version - 1,
-            'channel', 'gapless_' || i.id, 'signals', 'gapless_' || i.id || '_s',
-            'pid', pg_backend_pid(), 'encoding', current_setting('server_encoding'),
-            'server', current_setting('server_version_num')::int,
-            'synchronousCommit', current_setting('synchronous_commit'),
-            'queue', pg_notification_queue_usage())
-          from installation i
+          returns json language plpgsql {stable} as $$
+        begin
+          return (
+            select json_build_object(
+              'system', system_id(), 'timeline', timeline(),
+              'started', trunc(extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint,
+              'recovery', pg_is_in_recovery(), 'version', i.version, 'minimum', i.version - 1,
+              'channel', 'gapless_' || i.id, 'signals', 'gapless_' || i.id || '_s',
+              'pid', pg_backend_pid(), 'encoding', current_setting('server_encoding'),
+              'server', current_setting('server_version_num')::int,
+              'synchronousCommit', current_setting('synchronous_commit'),
+              'queue', pg_notification_queue_usage())
+            from installation i
+          );
+        end
         $$;
 
         create or replace function {schema}.damaged(p_part text)
-          returns json language sql {stable} as $$
-          select json_build_object('word', 'damaged', 'part', p_part)
+          returns json language plpgsql {stable} as $$
+        begin
+          return json_build_object('word', 'damaged', 'part', p_part);
+        end
         $$;
 
         -- What of a log contradicts the rest of it; NULL: nothing that a glance shows.
         create or replace function {schema}.damage_of(c {schema}.conversations)
-          returns text language sql {stable} as $$
-          select case
-            when not is_whole(c) then 'head'
-            when c.last_seq > 0 and not exists (
-              select from messages where conversation = c.id and seq = c.last_seq and not deleted)
-            then 'messages'
-            when c.participants <> (select count(*) from members where conversation = c.id)
-            then 'members' end
+          returns text language plpgsql {stable} as $$
+        begin
+          return (
+            select case
+              when not is_whole(c) then 'head'
+              when c.last_seq > 0 and not exists (
+                select from messages where conversation = c.id and seq = c.last_seq and not deleted)
+              then 'messages'
+              when c.participants <> (select count(*) from members where conversation = c.id)
+              then 'members' end
+          );
+        end
         $$;
 
         create or replace function {schema}.read_changes(
@@ -229,9 +245,11 @@ extension Schema {
         $$;
 
         create or replace function {schema}.given_anchor(p_question json, p_field text)
-          returns json language sql {stable} as $$
-          select case when json_typeof(p_question -> p_field) = 'object'
-            then p_question -> p_field end
+          returns json language plpgsql {stable} as $$
+        begin
+          return case when json_typeof(p_question -> p_field) = 'object'
+            then p_question -> p_field end;
+        end
         $$;
 
         create or replace function {schema}.read_people(

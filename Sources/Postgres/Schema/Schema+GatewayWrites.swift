@@ -110,15 +110,19 @@ extension Schema {
         $$;
 
         create or replace function {schema}.given_object(p_operation json, p_field text)
-          returns json language sql {stable} as $$
-          select case when json_typeof(p_operation -> p_field) = 'object'
-            then p_operation -> p_field else '{}' end
+          returns json language plpgsql {stable} as $$
+        begin
+          return case when json_typeof(p_operation -> p_field) = 'object'
+            then p_operation -> p_field else '{}' end;
+        end
         $$;
 
         create or replace function {schema}.given_list(p_operation json, p_field text)
-          returns json language sql {stable} as $$
-          select case when json_typeof(p_operation -> p_field) = 'array'
-            then p_operation -> p_field else '[]' end
+          returns json language plpgsql {stable} as $$
+        begin
+          return case when json_typeof(p_operation -> p_field) = 'array'
+            then p_operation -> p_field else '[]' end;
+        end
         $$;
 
         -- A new conversation; with people, one that is there with just these users.
@@ -230,41 +234,67 @@ extension Schema {
         end
         $$;
 
-        -- Operations of a turn, each whole or not at all, with an answer each. Alone, one waits
-        -- for its conversation; together none waits, and what comes behind one that would have had
-        -- to is put off with it, so that the order stays.
-        create or replace function {schema}.gateway_write(operations json, alone boolean)
-          returns setof json language plpgsql {volatile} as $$
+        -- All of them, an answer each. What would have to wait puts off what follows it in the same
+        -- conversation, so that the order stays. With apart each is whole or not at all by itself.
+        create or replace function {schema}.write_all(
+          p_operations json, p_waits boolean, p_is_storable boolean, p_apart boolean)
+          returns json[] language plpgsql {volatile} as $$
         declare
           operation json;
           answer json;
+          answers json[] := '{}';
           put_off text[] := '{}';
-          is_storable boolean := not_jsonb(operations) is null;
         begin
-          if operations is null or json_typeof(operations) <> 'array' or alone is null then
-            perform refuse(
-              'PG400', 'operations, alone: NULL (accepted: an array and a boolean)', null);
-          end if;
-          for operation in select value from json_array_elements(operations) loop
-            answer := case when not is_storable then unstorable(operation) end;
+          for operation in select value from json_array_elements(p_operations) loop
+            answer := case when not p_is_storable then unstorable(operation) end;
             if answer is null and operation ->> 'c' = any (put_off) then
               answer := json_build_object('word', 'locked');
+            elsif answer is null and not p_apart then
+              answer := write_operation(operation, p_waits);
             elsif answer is null then
               begin
-                answer := write_operation(operation, alone);
+                answer := write_operation(operation, p_waits);
               exception when others then
-                -- What befalls the whole transaction, or the server, is not this operation's.
-                if left(sqlstate, 2) in ('40', '53', '54', '55', '57', '58', 'XX') then
-                  raise;
-                end if;
+                if concerns_all(sqlstate) then raise; end if;
                 answer := json_build_object('word', 'error', 'state', sqlstate);
               end;
             end if;
             if answer ->> 'word' = 'locked' then
               put_off := put_off || (operation ->> 'c');
             end if;
-            return next answer;
+            answers := answers || answer;
           end loop;
+          return answers;
+        end
+        $$;
+
+        -- Whether an error befalls the whole transaction, or the server.
+        create or replace function {schema}.concerns_all(p_state text)
+          returns boolean language plpgsql {stable} as $$
+        begin
+          return left(p_state, 2) in ('40', '53', '54', '55', '57', '58', 'XX');
+        end
+        $$;
+
+        -- Operations of a turn. Alone, one waits for its conversation; together none waits. Mostly
+        -- all of them succeed, and one subtransaction is enough.
+        create or replace function {schema}.gateway_write(operations json, alone boolean)
+          returns setof json language plpgsql {volatile} as $$
+        declare
+          answers json[];
+          is_storable boolean := not_jsonb(operations) is null;
+        begin
+          if operations is null or json_typeof(operations) <> 'array' or alone is null then
+            perform refuse(
+              'PG400', 'operations, alone: NULL (accepted: an array and a boolean)', null);
+          end if;
+          begin
+            answers := write_all(operations, alone, is_storable, false);
+          exception when others then
+            if concerns_all(sqlstate) then raise; end if;
+            answers := write_all(operations, alone, is_storable, true);
+          end;
+          return query select a from unnest(answers) with ordinality as t(a, n) order by n;
         end
         $$;
         """#

@@ -8,7 +8,6 @@ extension Schema {
         -- are there stay as they are, functions are replaced by the same ones.
         --
         -- Whoever applies it owns everything in it. No extension and no superuser is needed.
-        begin;
         set local client_min_messages = warning;
 
         do $check$
@@ -45,6 +44,15 @@ extension Schema {
           installed_at timestamptz not null default clock_timestamp()
         );
 
+        do $version$
+        begin
+          if exists (select from {schema}.installation where version > {version}) then
+            raise exception 'this schema is at a later version than {version}'
+              using hint = 'use the gapless that installed it, or a later one';
+          end if;
+        end
+        $version$;
+
         -- What bounds the values: limits.* of the gateways, and how long what is kept.
         create table if not exists {schema}.settings (
           name text collate "C" primary key,
@@ -74,7 +82,7 @@ extension Schema {
           participants bigint not null default 0,
           admins bigint not null default 0,
           joins bigint not null default 0        -- how many have joined so far
-        );
+        ) with (fillfactor = 70);
 
         -- The newest value of each message. What a client sent is kept as the text that it sent.
         create table if not exists {schema}.messages (
@@ -231,6 +239,5 @@ extension Schema {
         insert into {schema}.installation (version) values ({version})
           on conflict (only_row) do update set version = excluded.version
           where installation.version < excluded.version;
-        commit;
         """#
 }

@@ -19,10 +19,12 @@ extension Schema {
 
         -- What somebody gave, as an error says it: numbers as they are, texts never.
         create or replace function {schema}.phrase(p_value jsonb)
-          returns text language sql {stable} as $$
-          select case jsonb_typeof(p_value)
+          returns text language plpgsql {stable} as $$
+        begin
+          return case jsonb_typeof(p_value)
             when 'object' then 'an object' when 'array' then 'an array'
-            when 'string' then 'a string' else coalesce(p_value::text, 'NULL') end
+            when 'string' then 'a string' else coalesce(p_value::text, 'NULL') end;
+        end
         $$;
 
         create or replace function {schema}.check_id(p_field text, p_value text)
@@ -193,28 +195,36 @@ extension Schema {
 
         -- Names that the protocol uses itself: what comes under them is not kept as unknown.
         create or replace function {schema}.known_in_message()
-          returns text[] language sql {stable} as $$
-          select array[
+          returns text[] language plpgsql {stable} as $$
+        begin
+          return array[
             'id', 'conversation', 'seq', 'rev', 'author', 'body', 'attachment', 'metadata',
-            'createdAt', 'editedAt', 'deleted', 'cached', 'trimmed', 'ifRev']
+            'createdAt', 'editedAt', 'deleted', 'cached', 'trimmed', 'ifRev'];
+        end
         $$;
 
         create or replace function {schema}.known_in_conversation()
-          returns text[] language sql {stable} as $$
-          select array[
+          returns text[] language plpgsql {stable} as $$
+        begin
+          return array[
             'id', 'title', 'participants', 'participantCount', 'admins', 'metadata', 'createdAt',
             'updatedAt', 'rev', 'lastMessage', 'head', 'unreadCount', 'lastReadSeq',
-            'conversation', 'distinct', 'users', 'cached', 'createdBy', 'ifRev']
+            'conversation', 'distinct', 'users', 'cached', 'createdBy', 'ifRev'];
+        end
         $$;
 
         -- Stands for what was first sent: equal for what is equal as JSON.
         create or replace function {schema}.content_hash(p_content json)
-          returns bytea language sql {stable} as $$
-          select sha256(convert_to(jsonb_build_object(
-              'body', c -> 'body', 'attachment', c -> 'attachment',
-              'metadata', coalesce(nullif(c -> 'metadata', 'null'), '{}'),
-              'unknown', coalesce(nullif(c -> 'unknown', 'null'), '{}'))::text, 'UTF8'))
-          from (select p_content::jsonb as c) as given
+          returns bytea language plpgsql {stable} as $$
+        begin
+          return (
+            select sha256(convert_to(jsonb_build_object(
+                'body', c -> 'body', 'attachment', c -> 'attachment',
+                'metadata', coalesce(nullif(c -> 'metadata', 'null'), '{}'),
+                'unknown', coalesce(nullif(c -> 'unknown', 'null'), '{}'))::text, 'UTF8'))
+            from (select p_content::jsonb as c) as given
+          );
+        end
         $$;
         """#
 
@@ -229,8 +239,12 @@ extension Schema {
           on conflict (name) do nothing;
 
         create or replace function {schema}.setting(p_name text)
-          returns bigint language sql {stable} as $$
-          select value from settings where name = p_name
+          returns bigint language plpgsql {stable} as $$
+        begin
+          return (
+            select value from settings where name = p_name
+          );
+        end
         $$;
 
         -- Refuses a value that grows beyond a limit.
@@ -249,55 +263,75 @@ extension Schema {
 
         -- The bytes of names and values.
         create or replace function {schema}.size_of_unknown(p_unknown json)
-          returns bigint language sql {stable} as $$
-          select coalesce(sum(octet_length(key) + octet_length(value::text)), 0)
-          from json_each(coalesce(p_unknown, '{}'))
+          returns bigint language plpgsql {stable} as $$
+        begin
+          return (
+            select coalesce(sum(octet_length(key) + octet_length(value::text)), 0)
+            from json_each(coalesce(p_unknown, '{}'))
+          );
+        end
         $$;
 
         create or replace function {schema}.size_of_metadata(p_metadata json)
-          returns bigint language sql {stable} as $$
-          select case when p_metadata::text in ('{}', 'null') then 0
-            else coalesce(octet_length(p_metadata::text), 0) end
+          returns bigint language plpgsql {stable} as $$
+        begin
+          return case when p_metadata::text in ('{}', 'null') then 0
+            else coalesce(octet_length(p_metadata::text), 0) end;
+        end
         $$;
 
         create or replace function {schema}.size_of_content(p_content json)
-          returns bigint language sql {stable} as $$
-          select coalesce(octet_length(p_content ->> 'body'), 0)
+          returns bigint language plpgsql {stable} as $$
+        begin
+          return coalesce(octet_length(p_content ->> 'body'), 0)
             + coalesce(octet_length(nullif((p_content -> 'attachment')::text, 'null')), 0)
             + size_of_metadata(p_content -> 'metadata')
-            + size_of_unknown(p_content -> 'unknown')
+            + size_of_unknown(p_content -> 'unknown');
+        end
         $$;
 
         create or replace function {schema}.count_of_unknown(p_unknown json)
-          returns bigint language sql {stable} as $$
-          select count(*) from json_object_keys(coalesce(p_unknown, '{}'))
+          returns bigint language plpgsql {stable} as $$
+        begin
+          return (
+            select count(*) from json_object_keys(coalesce(p_unknown, '{}'))
+          );
+        end
         $$;
 
         -- Fields, with those of another object in the place of the same names or behind; null
         -- takes one out.
         create or replace function {schema}.merged(p_old json, p_new json)
-          returns json language sql {stable} as $$
-          with before as (
-            select key, value, n from json_each(coalesce(p_old, '{}')) with ordinality
-              as o(key, value, n)
-          ), given as (
-            select key, value, n from json_each(coalesce(p_new, '{}')) with ordinality
-              as o(key, value, n)
-          ), after as (
-            select key, value, n from before where key not in (select key from given)
-            union all
-            select key, value,
-              coalesce((select min(n) from before where before.key = given.key), n + 1000000000)
-            from given where json_typeof(value) <> 'null'
-          )
-          select coalesce(json_object_agg(key, value order by n), '{}') from after
+          returns json language plpgsql {stable} as $$
+        begin
+          return (
+            with before as (
+              select key, value, n from json_each(coalesce(p_old, '{}')) with ordinality
+                as o(key, value, n)
+            ), given as (
+              select key, value, n from json_each(coalesce(p_new, '{}')) with ordinality
+                as o(key, value, n)
+            ), after as (
+              select key, value, n from before where key not in (select key from given)
+              union all
+              select key, value,
+                coalesce((select min(n) from before where before.key = given.key), n + 1000000000)
+              from given where json_typeof(value) <> 'null'
+            )
+            select coalesce(json_object_agg(key, value order by n), '{}') from after
+          );
+        end
         $$;
 
         -- A random mark, which no other log has.
         create or replace function {schema}.new_mark()
-          returns text language sql {volatile} as $$
-          select left(digits, 12) || right(digits, 4)
-          from (select encode(uuid_send(gen_random_uuid()), 'hex') as digits) as drawn
+          returns text language plpgsql {volatile} as $$
+        begin
+          return (
+            select left(digits, 12) || right(digits, 4)
+            from (select encode(uuid_send(gen_random_uuid()), 'hex') as digits) as drawn
+          );
+        end
         $$;
         """#
 }

@@ -48,13 +48,17 @@ extension Schema {
 
         -- Whether a log can go on from its head: that change is there, and nothing behind it.
         create or replace function {schema}.is_whole(c {schema}.conversations)
-          returns boolean language sql {stable} as $$
-          select (c.rev = 0 or exists (
-              select from changes where conversation = c.id and rev = c.rev and mark = c.mark))
-            and not exists (select from changes where conversation = c.id and rev > c.rev)
-            and not exists (select from messages where conversation = c.id and seq > c.seq)
-            and (c.seq < c.floor or exists (
-              select from messages where conversation = c.id and seq = c.seq))
+          returns boolean language plpgsql {stable} as $$
+        begin
+          return (
+            select (c.rev = 0 or exists (
+                select from changes where conversation = c.id and rev = c.rev and mark = c.mark))
+              and not exists (select from changes where conversation = c.id and rev > c.rev)
+              and not exists (select from messages where conversation = c.id and seq > c.seq)
+              and (c.seq < c.floor or exists (
+                select from messages where conversation = c.id and seq = c.seq))
+          );
+        end
         $$;
 
         -- A new conversation without any change, locked; no id: it is there already, or (not
@@ -246,6 +250,8 @@ extension Schema {
             delete from members where conversation = c.id and user_id = any (p_leaving)
             returning user_id
           ) select coalesce(array_agg(user_id), '{}') into gone from left_now;
+          -- Whoever joins has read nothing but what they wrote.
+          delete from reads where conversation = c.id and user_id = any (gone);
           with written as (
             select distinct on (value ->> 'user') value ->> 'user' as user_id,
               coalesce((value ->> 'admin')::boolean, false) as is_admin,

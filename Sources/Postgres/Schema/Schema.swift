@@ -21,14 +21,17 @@ package struct Schema: Sendable, Hashable {
     }
 
     /// The whole file: a transaction, which changes nothing where all of it is there already.
-    package var text: String {
+    package var text: String { "begin;\n" + statements + "commit;\n" }
+
+    /// What is in the transaction.
+    package var statements: String {
         let parts = [
             Self.opening, Self.tables, Self.values, Self.limits, Self.objects, Self.locking,
             Self.messageWrites, Self.recordWrites, Self.applicationRecords,
             Self.applicationMessages, Self.pages, Self.gatewayReads, Self.gatewayLists,
             Self.gatewayWrites, Self.gatewaySignals, Self.gatewayTrimming, Self.closing,
         ]
-        return parts.joined(separator: "\n")
+        return (parts.joined(separator: "\n\n") + "\n")
             .replacing("{stable}", with: "stable " + Self.safely)
             .replacing("{volatile}", with: "volatile " + Self.safely)
             .replacing("{schema}", with: Self.quoted(name))

@@ -1,0 +1,181 @@
+/// A schema in a database, and what is to be done about it: the work of
+/// `gapless postgres install`, `check` and `upgrade`. The session is that of its owner.
+package struct Installation {
+    package let schema: Schema
+    package let session: SchemaSession
+
+    package init(_ schema: Schema, _ session: SchemaSession) {
+        self.schema = schema
+        self.session = session
+    }
+
+    /// Why an installation or an upgrade was not done.
+    package struct Refused: Error, Sendable, Hashable {
+        package var text: String
+    }
+
+    /// The version that is installed; nil: none.
+    /// - Throws: `SchemaSession.Refusal`
+    package func version() throws(SchemaSession.Refusal) -> Int? {
+        let name = Schema.quoted(schema.name)
+        let found = try session.run("select to_regclass($1)", ["\(name).installation"])
+        guard found.first?.first ?? nil != nil else { return nil }
+        let rows = try session.run("select version from \(name).installation")
+        return rows.first?.first?.flatMap { Int($0) } ?? nil
+    }
+
+    /// Applies the file: what is there already stays.
+    /// - Returns: What the server warned of.
+    /// - Throws: `Refused`, or what the server says.
+    package func install() throws -> [String] {
+        if let version = try version(), version != Schema.version {
+            throw Refused(
+                text: "schema \(schema.name) is at version \(version), this program installs"
+                    + " \(Schema.version): "
+                    + (version < Schema.version
+                        ? "gapless postgres upgrade goes up" : "use a later gapless"))
+        }
+        _ = session.notices()
+        try session.run(schema.text)
+        return session.notices()
+    }
+
+    /// Goes up one version, or brings the functions of this one to what they are to be. What has to
+    /// be dropped for that is dropped, unless something depends on it: then nothing is done.
+    /// - Returns: What was done, a line each.
+    /// - Throws: `Refused`, or what the server says.
+    package func upgrade() throws -> [String] {
+        guard let version = try version() else {
+            throw Refused(
+                text: "schema \(schema.name) is not installed: gapless postgres install does that")
+        }
+        guard version <= Schema.version else {
+            throw Refused(
+                text: "schema \(schema.name) is at version \(version), this program goes up to"
+                    + " \(Schema.version): use a later gapless")
+        }
+        try session.run("begin")
+        do {
+            let dropped = try dropSuperseded()
+            try session.run(schema.statements)
+            try session.run("commit")
+            let now = version + 1 > Schema.version ? version : version + 1
+            return dropped.map { "dropped \($0)" } + session.notices()
+                + ["schema \(schema.name) is at version \(now)"]
+        } catch {
+            _ = try? session.run("rollback")
+            throw error
+        }
+    }
+
+    /// Drops the functions that this version does not have, or has with other arguments.
+    private func dropSuperseded() throws -> [String] {
+        let wanted = schema.functions
+        let present = try session.run(Self.functions, [schema.name])
+        var dropped: [String] = []
+        for row in present {
+            guard let name = row[0], let signature = row[1], let arguments = row[2]
+            else { continue }
+            if let function = wanted[name], function.isCalled(with: arguments) { continue }
+            let dependents = try session.run(Self.dependents, [signature])
+                .compactMap { $0.first ?? nil }
+            guard dependents.isEmpty else {
+                throw Refused(
+                    text: "\(signature) has to be dropped, and these depend on it: "
+                        + dependents.joined(separator: ", ")
+                        + "; drop them, and make them again afterwards")
+            }
+            try session.run("drop function \(signature)")
+            dropped.append(signature)
+        }
+        return dropped
+    }
+
+    // MARK: - Checking
+
+    /// What is missing, differs or is dangerous, a line each; empty: nothing.
+    /// - Throws: What the server says.
+    package func faults() throws(SchemaSession.Refusal) -> [String] {
+        let dangers = try session.run(Self.dangers).compactMap { $0.first ?? nil }
+        guard let version = try version() else {
+            return ["missing: schema \(schema.name) (gapless postgres install makes it)"] + dangers
+        }
+        var faults: [String] = []
+        if version != Schema.version {
+            faults.append(
+                "differs: version \(version), this program has \(Schema.version)"
+                    + " (gapless postgres upgrade goes up)")
+        }
+        faults += try functionFaults()
+        faults += try tableFaults()
+        faults += try rightFaults()
+        return faults + dangers
+    }
+
+    private func functionFaults() throws(SchemaSession.Refusal) -> [String] {
+        let wanted = schema.functions
+        var missing = Set(wanted.keys)
+        var faults: [String] = []
+        for row in try session.run(Self.functions, [schema.name]) {
+            guard let name = row[0], let signature = row[1], let arguments = row[2]
+            else { continue }
+            guard let function = wanted[name] else {
+                faults.append("differs: function \(signature) is none of this version")
+                continue
+            }
+            missing.remove(name)
+            if !function.isCalled(with: arguments) {
+                faults.append("differs: arguments of function \(signature): \(arguments)")
+            } else if row[3] != function.body {
+                faults.append("differs: body of function \(signature)")
+            }
+            if row[4] != "t" { faults.append("differs: \(signature) is not security definer") }
+            if row[5]?.hasSuffix(", pg_temp") != true {
+                faults.append("dangerous: search_path of \(signature) does not end with pg_temp")
+            }
+            if row[6] == "t" {
+                faults.append("dangerous: everybody may execute \(signature)")
+            }
+            if (row[7] == "s") != function.isStable || row[8] == "t" {
+                faults.append("differs: volatility of \(signature)")
+            }
+        }
+        return missing.sorted().map { "missing: function \($0)" } + faults
+    }
+
+    private func tableFaults() throws(SchemaSession.Refusal) -> [String] {
+        var present: [String: String] = [:]
+        for row in try session.run(Self.columns, [schema.name]) {
+            guard let column = row[0], let type = row[1] else { continue }
+            present[column] = type
+        }
+        var faults: [String] = []
+        for (column, type) in schema.columns.sorted(by: { $0.key < $1.key }) {
+            switch present[column] {
+            case nil: faults.append("missing: column \(column)")
+            case let found? where found != type:
+                faults.append("differs: column \(column) is \(found), not \(type)")
+            default: break
+            }
+        }
+        let indexes = Set(
+            try session.run(Self.indexes, [schema.name]).compactMap { $0.first ?? nil })
+        let lacking = schema.indexes.filter { !indexes.contains($0) }
+        return faults + lacking.map { "missing: index \($0)" }
+    }
+
+    private func rightFaults() throws(SchemaSession.Refusal) -> [String] {
+        let strangers = try session.run(Self.strangers, [schema.name])
+            .compactMap { $0.first ?? nil }
+        var faults = strangers.map { "dangerous: \($0)" }
+        for (role, called) in [
+            (schema.gatewayRole, Schema.calledByGateways),
+            (schema.writerRole, Schema.calledByApplications),
+        ] {
+            let rows = try session.run(
+                Self.rights, [schema.name, role, "{\(called.joined(separator: ","))}"])
+            faults += rows.compactMap { $0.first ?? nil }.map { "missing: \($0)" }
+        }
+        return faults
+    }
+}
