@@ -121,6 +121,16 @@ import Testing
         #expect(try faults() == [])
     }
 
+    @Test("writes limits for those who write in SQL")
+    func limits() throws {
+        _ = try installation.install()
+        try installation.hold(["limits.message": 3, "limits.connections": 1])
+        try session.run("select gapless.put_conversation('c', '{}')")
+        let post = "select gapless.post_message('c', 'a', '{\"body\": \"1234\"}')"
+        #expect(session.refusal(of: post)?.state == "PG413")
+        #expect(try session.holds("(select count(*) = 6 from gapless.settings)"))
+    }
+
     @Test("does not touch what a later version installed")
     func later() throws {
         _ = try installation.install()

@@ -40,6 +40,16 @@ package struct Installation {
         return session.notices()
     }
 
+    /// Writes what bounds the values that applications write in SQL, by the names of the keys.
+    /// - Throws: What the server says.
+    package func hold(_ limits: [String: Int]) throws(SchemaSession.Refusal) {
+        for (name, value) in limits {
+            try session.run(
+                "update \(Schema.quoted(schema.name)).settings set value = $2 where name = $1",
+                [name, String(value)])
+        }
+    }
+
     /// Goes up one version, or brings the functions of this one to what they are to be. What has to
     /// be dropped for that is dropped, unless something depends on it: then nothing is done.
     /// - Returns: What was done, a line each.
