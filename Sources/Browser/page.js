@@ -14,7 +14,7 @@ import {
 import { StatusBar } from './components/status.js';
 import { UnsentTexts } from './components/unsent.js';
 import {
-  CloseCode, Connection, Conversation, ConversationList, MessageStore,
+  CloseCode, connectionOf, Conversation, ConversationList, MessageStore,
 } from './gapless.js';
 import { Outbox } from './outbox.js';
 
@@ -62,7 +62,7 @@ function credentials({ expired }) {
 const user = expectedUser(identity);
 /** What was held when the page was left is shown before the gateway has answered. */
 const store = user === null ? null : await MessageStore.open(user);
-const connection = new Connection({
+const connection = connectionOf({
   url: gatewayAddress(),
   client: 'gapless-page',
   user,

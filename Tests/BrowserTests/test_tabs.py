@@ -3,6 +3,7 @@
 import unittest
 
 from browser import UNREACHABLE, chromium
+from chat_page import ChatPage
 from playwright.sync_api import expect
 from test_examples import PATIENCE, ExampleTestCase
 
@@ -119,6 +120,24 @@ class TabTests(ExampleTestCase):
         self.expect_rows(one, *rows, "alice: awake")
         self.write(one, "awake too")
         self.expect_rows(two, *rows, "alice: awake", "alice: awake too")
+        self.expect_sockets(1)
+
+    def test_the_page_in_two_tabs(self):
+        self.prepare()
+        pages = []
+        for _ in range(2):
+            page = self.context.new_page()
+            page.on("pageerror", lambda error: self.complaints.append(str(error)))
+            page.goto(f"http://{self.gateway.address}/?user=alice&conversation={self.room}")
+            pages.append(ChatPage(page, "alice"))
+            pages[-1].expect_messages(["disk is full", "anybody?"])
+        self.expect_sockets(1)
+        pages[1].say("from the second")
+        for page in pages:
+            page.expect_messages(["disk is full", "anybody?", "from the second"])
+        pages[0].page.close()
+        pages[1].say("alone")
+        pages[1].expect_messages(["disk is full", "anybody?", "from the second", "alone"])
         self.expect_sockets(1)
 
     def test_tabs_of_two_people_share_nothing(self):
