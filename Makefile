@@ -79,6 +79,7 @@ build: dependencies
 
 release: dependencies
 	@$(SWIFT) build $(RELEASE) --product gapless
+	@deploy/bundle-page .build/release/gapless-page
 
 bench: release
 	@for product in gapless-bench gapless-plain gapless-counted; do \

@@ -11,6 +11,7 @@ import { Health } from './components/health.js';
 import {
   expectedUser, forgetToken, knownIdentity, rememberIdentity, rememberUser, takeGivenToken,
 } from './components/identity.js';
+import { keepForOffline } from './components/offline.js';
 import { StatusBar } from './components/status.js';
 import { UnsentTexts } from './components/unsent.js';
 import {
@@ -208,6 +209,11 @@ async function start() {
   list.open();
   connection.open();
   connection.live.listen(() => rememberUser(identity, connection.user ?? ''));
+  // Not before: it must not take the way from what is to be read first.
+  const stopKeeping = connection.live.listen(() => {
+    stopKeeping();
+    keepForOffline();
+  });
   connection.stranger.listen((name) => { leaveTo(name); });
   // Whose messages are one's own must be known before rows are drawn.
   if (user !== null) {

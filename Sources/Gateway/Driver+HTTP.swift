@@ -142,12 +142,19 @@ extension Driver {
         guard request.method == .get || request.method == .head else {
             return responder.respond(.methodNotAllowed(["GET", "HEAD"]))
         }
+        let isPacked = file.packed != nil && acceptsGzip(request.headers["accept-encoding"])
+        let tag = isPacked ? file.packedTag : file.tag
         var response = HTTPResponse(
             status: 200,
             headers: [
-                .init("Content-Type", file.contentType), .init("ETag", file.tag),
-                // Asked for each time, sent only if changed: a new release shows at once.
-                .init("Cache-Control", "no-cache"), .init("X-Content-Type-Options", "nosniff"),
+                .init("Content-Type", file.contentType), .init("ETag", tag),
+                // What is named after its content never changes. The rest is asked for each time,
+                // and sent only if it changed: a new release shows at once.
+                .init(
+                    "Cache-Control",
+                    path.hasPrefix("/assets/")
+                        ? "public, max-age=31536000, immutable" : "no-cache"),
+                .init("X-Content-Type-Options", "nosniff"),
                 .init("X-Frame-Options", "DENY"), .init("Referrer-Policy", "no-referrer"),
                 // The policy of the page itself, and what only a header can say: nobody frames it.
                 .init(
@@ -155,14 +162,24 @@ extension Driver {
                     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
                         + "connect-src 'self'\(isDemo ? demo.sources : ""); "
                         + "base-uri 'none'; form-action 'none'; "
-                        + "require-trusted-types-for 'script'; trusted-types 'none'; "
+                        + "require-trusted-types-for 'script'; trusted-types gapless-worker; "
                         + "frame-ancestors 'none'"),
-            ], body: file.bytes)
-        if request.headers["if-none-match"] == file.tag {
+            ], body: isPacked ? file.packed ?? [] : file.bytes)
+        if file.packed != nil { response.headers.append(.init("Vary", "Accept-Encoding")) }
+        if isPacked { response.headers.append(.init("Content-Encoding", "gzip")) }
+        if request.headers["if-none-match"] == tag {
             response.status = 304
             response.body = []
         }
         responder.respond(response)
+    }
+
+    /// Whether a request takes gzip: it names it, and not with a weight of nothing.
+    private func acceptsGzip(_ header: String?) -> Bool {
+        (header ?? "").lowercased().split(separator: ",").contains { word in
+            let parts = word.split(separator: ";").map { $0.filter { $0 != " " } }
+            return parts.first == "gzip" && (parts.count == 1 || Double(parts[1].dropFirst(2)) != 0)
+        }
     }
 
     /// Where the buttons of the demonstration are answered, for its page.

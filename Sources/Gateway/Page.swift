@@ -10,13 +10,18 @@ struct PageFiles: Sendable {
         let bytes: [UInt8]
         /// For `If-None-Match`.
         let tag: String
+        /// The same bytes, compressed beforehand: what lies beside the file with `.gz` at its end.
+        var packed: [UInt8]?
+
+        /// The tag of the compressed bytes: they are another representation.
+        var packedTag: String { "\(tag.dropLast())-gzip\"" }
     }
 
     /// By the path that a browser asks for, from `/`.
     private let files: [String: File]
 
-    /// Where the page stands beside the program: in the source tree, or installed.
-    private static let places = ["Sources/Browser", "share/gapless/page"]
+    /// Where the page stands beside the program: bundled for it, in the source tree, or installed.
+    private static let places = ["gapless-page", "Sources/Browser", "share/gapless/page"]
     private static let types = [
         "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
         "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml", "png": "image/png",
@@ -68,7 +73,8 @@ struct PageFiles: Sendable {
                     String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
                 }
                 files["\(prefix)\(name)"] = File(
-                    contentType: type, bytes: bytes, tag: "\"\(digest.joined())\"")
+                    contentType: type, bytes: bytes, tag: "\"\(digest.joined())\"",
+                    packed: try? Files.read("\(path).gz", limit: 4 << 20))
             }
         }
     }

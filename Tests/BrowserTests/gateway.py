@@ -33,8 +33,9 @@ class Gateway:
     it left behind.
     """
 
-    def __init__(self, **settings):
+    def __init__(self, program=PROGRAM, **settings):
         """`settings` are keys of the configuration, with `__` for the dot: `drain__window="1s"`."""
+        self.program = program
         self.folder = tempfile.TemporaryDirectory(prefix="gapless-browser-")
         self.address = f"127.0.0.1:{free_port()}"
         self.internal = f"127.0.0.1:{free_port()}"
@@ -65,7 +66,7 @@ class Gateway:
         """Starts it and waits until it is ready."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [PROGRAM, "serve", *self.arguments], cwd=self.folder.name,
+                [self.program, "serve", *self.arguments], cwd=self.folder.name,
                 stdout=log, stderr=subprocess.STDOUT)
         deadline = time.monotonic() + PATIENCE
         while self.status("/health/ready") != 200:
