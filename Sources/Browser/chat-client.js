@@ -8,10 +8,12 @@ import { Pubsub } from './pubsub.js';
 import { Questions } from './questions.js';
 
 /** @import { Ask } from './connection.js' */
+/** @import { Boundary } from './find-boundaries.js' */
 /** @import { ConversationDelta, MessageDelta } from './merge.js' */
 /** @import { MessageStore } from './message-store.js' */
 /** @import { Anchor } from './message-window.js' */
-/** @import { ConversationRecord, Gap, Message, PageResult, Participant } from './types.js' */
+/** @import { ConversationRecord, Gap, Have, Head, Message } from './types.js' */
+/** @import { PageResult, Participant } from './types.js' */
 
 /**
  * Takes an answer: first those with `cached`, if the store knew one (without a connection too) or
@@ -163,6 +165,19 @@ export class ChatClient {
   messages(conversation, place = null, limit = LIMIT, order = 'desc') {
     const params = pageParams(conversation, place, limit, order);
     return this.#phases('fetchMessages', params, (result) => result);
+  }
+
+  /**
+   * The ends of the runs of what the gateway has of a conversation, newest run first, and its gaps;
+   * or those of what is named.
+   *
+   * @param {{id: string} | string} conversation
+   * @param {Have} [have]
+   * @returns {Promise<{boundaries: Boundary[], gaps: Gap[], head: Head}>}
+   */
+  findBoundaries(conversation, have) {
+    const params = { conversation: idOf(conversation), ...(have && { have }) };
+    return this.connection.request('findBoundaries', params);
   }
 
   /**

@@ -1,4 +1,13 @@
+import { Coverage } from './coverage.js';
+
 /** @import { ListMessage } from './timeline.js' */
+
+/**
+ * The two ends of one run of messages that are held without a hole.
+ *
+ * @typedef {{id: string | null, seq: number}} BoundaryEnd
+ * @typedef {{newest: BoundaryEnd, oldest: BoundaryEnd}} Boundary
+ */
 
 /**
  * The runs of a densely numbered list as pairs of messages, the newest and the oldest of each,
@@ -13,16 +22,57 @@
  * @returns {[ListMessage, ListMessage][]}
  */
 export function findBoundaries(list) {
-  const placed = list.filter(({ seq }) => seq != null);
+  return findBoundaryIndices(list).map(([newest, oldest]) => [list[newest], list[oldest]]);
+}
+
+/**
+ * The same as positions in the list: of the newest message of each run, and of its oldest.
+ *
+ * @param {readonly ListMessage[]} list
+ * @returns {[number, number][]}
+ */
+export function findBoundaryIndices(list) {
+  const places = list.flatMap(({ seq }, at) => (seq == null ? [] : [{ seq, at }]));
   // A stable sort: of two with one place, the first in the list stays first.
-  placed.sort((a, b) => Number(b.seq) - Number(a.seq));
-  /** @type {[ListMessage, ListMessage][]} */
+  places.sort((a, b) => b.seq - a.seq);
+  /** @type {[number, number][]} */
   const runs = [];
-  for (const message of placed) {
+  let last = Infinity;
+  for (const { seq, at } of places) {
     const run = runs.at(-1);
-    const distance = run ? Number(run[1].seq) - Number(message.seq) : Infinity;
-    if (distance > 1) runs.push([message, message]);
-    else if (run && distance === 1) run[1] = message;
+    if (run !== undefined && last - seq === 1) run[1] = at;
+    else if (last !== seq) runs.push([at, at]);
+    last = seq;
   }
   return runs;
+}
+
+/**
+ * The ends of the runs of a coverage, for any numbering, newest run first: of each the newest and
+ * the oldest message that is held. A run without a message in it has none and is left out.
+ *
+ * @param {readonly ListMessage[]} messages  in any order
+ * @param {readonly (readonly [number, number])[]} runs  the places held, as `have.runs` names them
+ * @returns {Boundary[]}
+ */
+export function findBoundariesOf(messages, runs) {
+  const placed = messages.flatMap(({ id, seq }) => (seq == null ? [] : [{ id, seq }]))
+    .sort((a, b) => a.seq - b.seq);
+  return [...new Coverage(runs).runs].reverse().flatMap(([low, high]) => {
+    const held = placed.filter(({ seq }) => low <= seq && seq <= high);
+    return held.length === 0 ? [] : [{ newest: held[held.length - 1], oldest: held[0] }];
+  });
+}
+
+/**
+ * How many places `to` lies behind `from`: 1 for the next message, 0 for the same, negative for an
+ * older one; null where one has no place, or they are not of one conversation.
+ *
+ * @param {ListMessage} from
+ * @param {ListMessage} to
+ * @returns {number | null}
+ */
+export function distance(from, to) {
+  const isKnown = from.conversation === to.conversation && from.seq != null && to.seq != null;
+  return isKnown ? Number(to.seq) - Number(from.seq) : null;
 }

@@ -16,6 +16,7 @@
  * @typedef {import('./chat-data-source.js').ChatDataSourceDelegate} ChatDataSourceDelegate
  * @typedef {import('./chat-data-source.js').ChatMessageItem} ChatMessageItem
  * @typedef {import('./drafts.js').Draft} Draft
+ * @typedef {import('./find-boundaries.js').Boundary} Boundary
  * @typedef {import('./history.js').HistoryDelegate} HistoryDelegate
  * @typedef {import('./items.js').Item} Item
  * @typedef {import('./managed-message-list.js').ListNews} ListNews
@@ -41,7 +42,9 @@ export { connectionOf } from './connections.js';
 export { Conversation } from './conversation.js';
 export { ConversationList } from './conversations.js';
 export { Coverage } from './coverage.js';
-export { findBoundaries } from './find-boundaries.js';
+export {
+  distance, findBoundaries, findBoundariesOf, findBoundaryIndices,
+} from './find-boundaries.js';
 export { isFillable } from './gaps.js';
 export { Grouping, tombstones } from './grouping.js';
 export { History } from './history.js';

@@ -40,6 +40,21 @@ test('pages lie before a message, after one, and where else is said', async () =
   assert.deepEqual(seqs(await client.fetchMessages('c1', { around: 5 }, 1)), [6, 5, 4]);
 });
 
+test('the boundaries of what the gateway has, or of what is named', async () => {
+  const { client, sockets } = await connected(new FakeLog(0));
+  const answer = { boundaries: [], gaps: [], head: { epoch: 'e1', seq: 0 } };
+  const have = { head: answer.head, asOf: 0, runs: [] };
+  for (const [of, params] of [
+    [client.findBoundaries({ id: 'c1' }), { conversation: 'c1' }],
+    [client.findBoundaries('c1', have), { conversation: 'c1', have }],
+  ]) {
+    const request = sockets.at(-1).take('findBoundaries');
+    assert.deepEqual(request.params, params);
+    sockets.at(-1).reply(request, answer);
+    assert.deepEqual(await of, answer);
+  }
+});
+
 test('as a sequence each answer comes, and a failure is thrown', async () => {
   const { client, sockets } = await connected(new FakeLog(0));
   const socket = sockets.at(-1);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findBoundaries } from '../../../Sources/Browser/find-boundaries.js';
+import {
+  distance, findBoundaries, findBoundariesOf, findBoundaryIndices,
+} from '../../../Sources/Browser/find-boundaries.js';
 import { applyDelta, merge } from '../../../Sources/Browser/merge.js';
 
 const message = (seq, rev = seq, more = {}) => ({
@@ -83,4 +85,22 @@ test('boundaries are the ends of each run, newest run first', () => {
   assert.deepEqual(ends([message(1), message(2, 2, { seq: undefined })]), [[1, 1]]);
   const [first, second] = [message(1), message(1, 2, { id: 'other' })];
   assert.deepEqual(findBoundaries([first, second]), [[first, first]]);
+});
+
+test('boundaries as positions, and of what is held', () => {
+  const list = [7, 8, 1, 2, 3, 5].map((seq) => message(seq));
+  assert.deepEqual(findBoundaryIndices(list), [[1, 0], [5, 5], [4, 2]]);
+  const ends = (runs) => findBoundariesOf(list, runs)
+    .map(({ newest, oldest }) => [newest.seq, oldest.seq]);
+  assert.deepEqual(ends([[1, 5], [7, 9]]), [[8, 7], [5, 1]]);
+  assert.deepEqual(ends([[20, 30], [3, 3]]), [[3, 3]], 'a run without a message has no ends');
+  assert.deepEqual(ends([]), []);
+  assert.deepEqual(findBoundariesOf([message(1, 2, { seq: undefined })], [[1, 9]]), []);
+});
+
+test('distance counts places', () => {
+  const three = message(3);
+  assert.deepEqual([4, 3, 1].map((seq) => distance(three, message(seq))), [1, 0, -2]);
+  assert.equal(distance(three, message(4, 2, { seq: undefined })), null);
+  assert.equal(distance(three, message(4, 2, { conversation: 'other' })), null);
 });
