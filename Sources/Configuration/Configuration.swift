@@ -13,6 +13,7 @@ package struct Configuration: Sendable, Equatable {
     package var sync = Sync()
     package var limits = Limits()
     package var fanout = Fanout()
+    package var journal = Journal()
     package var drain = Drain()
     package var health = Health()
     package var log = Log()
@@ -137,6 +138,11 @@ package struct Configuration: Sendable, Equatable {
     package struct Fanout: Sendable, Equatable {
         package var loops = 0
         package var pacing = 1.0
+    }
+
+    package struct Journal: Sendable, Equatable {
+        package var bytes = 16 << 20
+        package var age: Milliseconds = 3_600_000
     }
 
     package struct Drain: Sendable, Equatable {

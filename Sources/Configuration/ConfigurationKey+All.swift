@@ -281,6 +281,13 @@ extension ConfigurationKey {
 
     private static let operation: [ConfigurationKey] = [
         .init(
+            "journal.bytes", \.journal.bytes, .size(0...1024 * mebi),
+            "What the journal may take in memory, from which /explain tells what became of a"
+                + " message. One takes some 500 bytes, however many get it. 0: none is kept."),
+        .init(
+            "journal.age", \.journal.age, .duration(second...24 * hour),
+            "How far back the journal goes, as far as journal.bytes allows."),
+        .init(
             "drain.window", \.drain.window, .duration(0...hour), reloads: true,
             "Over how much time the clients of a gateway that stops are told to come back."),
         .init(

@@ -23,6 +23,7 @@ struct ConfigurationSection: Sendable {
         .init(name: "sync", documentation: "How holes are found and filled."),
         .init(name: "limits", documentation: "Bounds on what clients can ask of the gateway."),
         .init(name: "fanout", documentation: "How events are written to clients."),
+        .init(name: "journal", documentation: "What the gateway remembers, to explain it."),
         .init(name: "drain", documentation: "How the gateway stops."),
         .init(name: "health", documentation: "What health tells."),
         .init(name: "log", documentation: "The log, on standard error."),

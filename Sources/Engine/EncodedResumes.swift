@@ -19,6 +19,18 @@ struct EncodedResumes {
         let isReset: Bool
         /// How many deltas it has.
         let rows: Int
+        /// What the journal is told of it: what the holder then holds, which of it the answer
+        /// brings, and what it lacks. Empty where there is no journal.
+        var held = Coverage()
+        var shown = Coverage()
+        var gaps: [Gap] = []
+
+        /// Keeps what the journal is told of it.
+        mutating func note(_ resume: Resume) {
+            held = resume.held
+            shown = Coverage(places: resume.deltas.map(\.message.seq))
+            gaps = resume.gaps
+        }
     }
 
     /// Bytes kept for one conversation: a hundred usual answers of different holders.

@@ -49,8 +49,9 @@ extension Engine {
         _ token: UInt64, _ result: Result<Outcome, RequestError>, at now: Timestamp
     ) {
         self.now = now
-        noteSent(token: token)
-        guard case .write(let call) = pending.removeValue(forKey: token) else { return }
+        noteSent(token: token, result)
+        guard case .write(var call) = pending.removeValue(forKey: token) else { return }
+        call.isJournaled = true
         switch result {
         case .failure(let error): fail(call, error)
         case .success(let outcome):

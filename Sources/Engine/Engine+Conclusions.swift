@@ -111,6 +111,7 @@ extension Engine {
                     floor: state.head.floor, newest: state.head.seq, request, call.place)
             }
             if standing.isOpen { stream.hasSaidOpen = true }
+            journal?.paged(sessions[call.session], stream.id, page.messages, at: now)
             let size = page.messages.reduce(1024) { $0 + $1.json.count + 1 }
             let reachesBelow = request.reaches(
                 below: state.head.floor, newest: state.head.seq, call.place)
@@ -133,9 +134,10 @@ extension Engine {
             + 24 * resume.covers.runs.count + 112 * resume.gaps.count + 4096
         var json = JSONWriter(capacity: room)
         json.resume(resume, standing(stream, state), state.record, ids)
-        let answer = EncodedResumes.Answer(
+        var answer = EncodedResumes.Answer(
             json: json.bytes, owed: resume.owed, isReset: resume.isReset,
             rows: resume.deltas.count)
+        if journal != nil { answer.note(resume) }
         if !stream.isOpen, resume.owed.isEmpty,
             case .subscribeMessages(_, let have, let limit) = call.request
         {
@@ -154,7 +156,7 @@ extension Engine {
             guard session.subscriptions.count < limits.subscriptions else {
                 return fail(call, tooManySubscriptions)
             }
-            stream.add(session)
+            stream.add(session, since: journal?.next ?? 0)
         }
         if case .subscribeMessages(_, let have?, _) = call.request {
             if answer.isReset {
@@ -163,6 +165,7 @@ extension Engine {
                 counters.resumes += 1
             }
         }
+        journal?.subscribed(session, answer, call.request.have, stream, at: now)
         stream.owe(answer.owed, to: session)
         if stream.isOpen { stream.hasSaidOpen = true }
         if stream.replica != nil {
@@ -200,6 +203,7 @@ extension Engine {
     func fail(_ call: Call, _ error: RequestError) {
         guard let session = sessions[call.session] else { return }
         counters.errors[error.code, default: 0] += 1
+        if !call.isJournaled { journal?.refused(call.request, error, session, at: now) }
         ended(call, session)
         push(session, ServerFrame.error(id: call.id, error))
         release(session, call)

@@ -15,6 +15,9 @@ extension Engine {
     private func take(_ event: FeedEvent) {
         switch event {
         case .message, .record:
+            if let journal, case .message(let conversation, let type, let message, _) = event {
+                journal.came(.arrived, conversation, type, message, at: now)
+            }
             move(event)
             // A mirrored stream tells lists when it takes the record.
             if case .record(let record, _, let removed, _) = event,
@@ -121,6 +124,7 @@ extension Engine {
         updateLast(message, stream)
         list(stream)
         stream.pace.noteArrival()
+        if via != .live { journal?.came(.fetched, stream.id, type, message, at: now) }
         guard !stream.subscribers.isEmpty else { return }
         if stream.batch.deltas.isEmpty { pacing.touch(stream) }
         stream.batch.deltas.append(EncodedDelta(type, via, message))
@@ -179,6 +183,7 @@ extension Engine {
         for user in removed {
             for session in sessions.of(user.id)
             where session.subscription(to: stream) != nil {
+                journal?.left(session, stream, "removed", at: now)
                 stream.remove(session)
                 push(session, ServerFrame.unsubscribed(conversation: stream.id, reason: .removed))
             }
@@ -237,6 +242,11 @@ extension Engine {
         stream.waiting = []
         if stream.replica != nil { dismiss(stream) }
         stream.isListed = false
+        if let journal {
+            for subscriber in stream.subscribers {
+                journal.left(subscriber.session, stream, "ended", at: now)
+            }
+        }
         for session in stream.removeAll() { push(session, payload) }
         releasePromises(stream)
         performParked(stream)
@@ -306,7 +316,7 @@ extension Engine {
             .stream(
                 prev: stream.told, asOf: state.position.rev, touched: batch.covers,
                 deltas: batch.deltas.count, record: nil, head: state.head, isOpen: isOpen),
-            of: stream)
+            of: stream, at: journal?.told(.told, batch.covers, "", stream, at: now))
         send(event, to: stream)
         stream.paid(batch.covers)
         stream.told = state.position.rev
@@ -314,23 +324,7 @@ extension Engine {
         stream.haveAllHeardOpen = isOpen
     }
 
-    /// Those who watch are told what they don't hold any more; the stream has not moved by it.
-    func tellGap(_ places: Coverage, _ cause: GapCause, _ stream: Stream) {
-        guard let state = stream.state, !stream.subscribers.isEmpty, !places.isEmpty else { return }
-        let isOpen = stream.isOpen
-        let payload = ServerFrame.gap(
-            conversation: stream.id, gaps: standing(stream, state).gaps(places, cause),
-            prev: stream.told, asOf: stream.told, head: state.head, open: isOpen)
-        send(
-            Broadcast(
-                payload,
-                .stream(
-                    prev: stream.told, asOf: stream.told, touched: places, deltas: 0, record: nil,
-                    head: state.head, isOpen: isOpen), of: stream), to: stream)
-        if isOpen { stream.saidOpen() }
-    }
-
-    private func send(_ event: Broadcast, to stream: Stream) {
+    func send(_ event: Broadcast, to stream: Stream) {
         pacing.noteSpoken(stream)
         delivery.push(event, to: stream.subscribers)
     }

@@ -34,6 +34,23 @@ package struct SyncFigures: Sendable, Hashable {
 }
 
 extension Engine {
+    /// Those who watch are told what they don't hold any more; the stream has not moved by it.
+    func tellGap(_ places: Coverage, _ cause: GapCause, _ stream: Stream) {
+        guard let state = stream.state, !stream.subscribers.isEmpty, !places.isEmpty else { return }
+        let isOpen = stream.isOpen
+        let payload = ServerFrame.gap(
+            conversation: stream.id, gaps: standing(stream, state).gaps(places, cause),
+            prev: stream.told, asOf: stream.told, head: state.head, open: isOpen)
+        send(
+            Broadcast(
+                payload,
+                .stream(
+                    prev: stream.told, asOf: stream.told, touched: places, deltas: 0, record: nil,
+                    head: state.head, isOpen: isOpen), of: stream,
+                at: journal?.told(.gapTold, places, cause.rawValue, stream, at: now)), to: stream)
+        if isOpen { stream.saidOpen() }
+    }
+
     /// Every gap still open, oldest first: what lies above the position of a stream and is not
     /// held, what a subscriber is owed, and what could not be stored.
     /// - Complexity: O(streams)

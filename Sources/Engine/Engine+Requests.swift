@@ -189,6 +189,7 @@ extension Engine {
     private func unsubscribe(_ session: Session, _ call: Call, _ conversation: String) {
         if let stream = streams[conversation.id], session.subscription(to: stream) != nil {
             flush(stream)
+            journal?.left(session, stream, "unsubscribed", at: now)
             stream.remove(session)
         }
         reply(call) { $0.emptyObject() }
@@ -218,7 +219,8 @@ extension Engine {
     private func write(_ call: Call, by user: String) {
         guard let operation = operation(call) else { return }
         let token = token(for: .write(call))
-        noteSend(operation, token: token)
+        noteSend(
+            operation, token: token, from: call.session, trace: sessions[call.session]?.trace ?? "")
         act(.perform(token: token, operation, .user(user)))
     }
 

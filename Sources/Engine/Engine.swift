@@ -80,6 +80,8 @@ package final class Engine {
     var status: UpstreamStatus
     var drain: Drain?
     var nextEviction: Timestamp
+    /// What became of the latest messages; nil where none is kept.
+    package let journal: Journal?
 
     // For logs that live elsewhere.
 
@@ -111,8 +113,11 @@ package final class Engine {
     ) {
         self.limits = limits
         pacing = Pacing(limits)
-        delivery = Delivery(limits)
         self.sync = sync
+        journal =
+            limits.journal > 0
+            ? Journal(bytes: limits.journal, age: limits.journalAge, at: now) : nil
+        delivery = Delivery(limits, journal)
         writer = ReplicaWriter(trimAfter: sync?.trimAfter, at: now)
         nextVerification = now.adding(sync?.verifyInterval ?? 0)
         fetches = FetchQueue(instance: instance)
@@ -183,6 +188,7 @@ package final class Engine {
     func close(_ session: Session, _ code: CloseCode) {
         guard !session.isClosing else { return }
         session.isClosing = true
+        journal?.closed(session, code, at: now)
         forget(session)
         sessions.close(session, code)
         counters.closes[code, default: 0] += 1
@@ -190,7 +196,10 @@ package final class Engine {
 
     /// Takes the session out of everything that would push to it.
     func forget(_ session: Session) {
-        for subscription in session.subscriptions.reversed() { subscription.stream.remove(session) }
+        for subscription in session.subscriptions.reversed() {
+            journal?.left(session, subscription.stream, "closed", at: now)
+            subscription.stream.remove(session)
+        }
         unwatchList(session)
         session.held.removeAll()
         session.postponed.removeAll()

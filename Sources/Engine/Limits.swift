@@ -38,6 +38,11 @@ package struct Limits: Sendable {
     /// The longest rest: what somebody who reads along hardly notices.
     package var pacingCap = Duration.milliseconds(20)
 
+    /// What the journal may take, in bytes, and how long it goes back, in milliseconds; without
+    /// bytes there is none.
+    package var journal = 0
+    package var journalAge: Int64 = 0
+
     /// What `connect` tells of the limits: the name of each, and bytes, milliseconds or how many.
     package var shown: [(name: String, value: Int)] = []
 

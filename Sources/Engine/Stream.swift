@@ -140,8 +140,9 @@ final class Stream {
         if !places.isEmpty { replica?.note(isOwed: true) }
     }
 
-    func add(_ session: Session) {
-        session.subscriptions.append(Subscription(stream: self, place: subscribers.count))
+    func add(_ session: Session, since: Journal.Serial = 0) {
+        session.subscriptions.append(
+            Subscription(stream: self, place: subscribers.count, since: since))
         subscribers.append(Subscriber(session: session))
     }
 

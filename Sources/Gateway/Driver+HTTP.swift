@@ -33,6 +33,12 @@ extension Driver {
         case "/books":
             responder.respond(
                 .json(200, BooksReport.json(engine.totals().books, engine.conversationBooks())))
+        case "/explain":
+            do throws(ServerAPI.Failure) {
+                try explain(QueryString(request.query ?? ""), responder)
+            } catch {
+                if case .error(let error) = error { responder.respond(.error(error)) }
+            }
         case "/metrics":
             responder.respond(
                 HTTPResponse(

@@ -26,7 +26,7 @@ extension Driver {
             case .performed(let token, let result):
                 measurements.performed(token)
                 if let call = waiting.removeValue(forKey: token) {
-                    engine.noteSent(token: token)
+                    engine.noteSent(token: token, result)
                     performed(call, result)
                 } else {
                     engine.performed(token, result, at: now)
@@ -34,7 +34,11 @@ extension Driver {
             case .answered(let token, let generation, let result):
                 measurements.answered(token, result)
                 if let call = waiting.removeValue(forKey: token) {
-                    call.answered(result, at: now)
+                    if case .explain(let request) = call.kind {
+                        explain(request, result, call.responder)
+                    } else {
+                        call.answered(result, at: now)
+                    }
                 } else {
                     engine.fetched(token, generation: generation, result, at: now)
                 }

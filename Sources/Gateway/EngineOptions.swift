@@ -55,6 +55,8 @@ extension Limits {
         self.init()
         let limits = configuration.limits
         pacing = configuration.fanout.pacing
+        journal = configuration.journal.bytes
+        journalAge = configuration.journal.age
         subscriptions = limits.subscriptions
         connections = limits.connections
         connectionsPerUser = limits.connectionsPerUser

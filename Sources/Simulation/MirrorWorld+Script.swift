@@ -201,6 +201,12 @@ extension MirrorWorld {
         gateways[gateway].engine?.openGaps() ?? []
     }
 
+    /// What a gateway's journal says of a message of `c1`.
+    package func explain(_ seq: Int, _ gateway: Int = 0) -> Explanation? {
+        let question = Explanation.Question(conversation: "c1", seq: seq, id: nil, user: nil)
+        return gateways[gateway].engine?.explain(question, at: now)
+    }
+
     /// What was asked of the origin since the last look.
     package func questions() -> [HistoryQuery] {
         defer { asked = [] }

@@ -115,7 +115,7 @@ import Wire
         let send = room.sendByBackend()
         room.rig.write(send)
         #expect(room.heard() == [])
-        room.rig.engine.noteSent(token: Room.token)
+        room.rig.engine.noteSent(token: Room.token, .success(.done))
         room.rig.turn()
         #expect(room.heard() == [[1]])
         #expect(room.rig.engine.figures.pacing.awaitedInVain == 0)
@@ -193,7 +193,7 @@ import Wire
         room.rig.performWrites()
         #expect(room.heard() == [])
         room.rig.write(send)
-        room.rig.engine.noteSent(token: Room.token)
+        room.rig.engine.noteSent(token: Room.token, .success(.done))
         #expect(room.heard() == [[1, 2]])
     }
 }

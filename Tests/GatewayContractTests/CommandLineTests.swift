@@ -32,7 +32,8 @@ import Testing
         ("limits.outbox_soft", nil), ("limits.outbox_hard", nil),
         ("limits.requests_per_second", "200"), ("limits.connect_timeout", nil),
         ("limits.ping_interval", "25s"), ("limits.pong_timeout", "30s"), ("fanout.loops", nil),
-        ("fanout.pacing", nil), ("drain.window", "10s"), ("drain.deadline", "30s"),
+        ("fanout.pacing", nil), ("journal.bytes", "16MiB"), ("journal.age", "1h"),
+        ("drain.window", "10s"), ("drain.deadline", "30s"),
         ("health.ready_grace", "0s"), ("log.level", nil), ("log.format", nil),
         ("page.enabled", nil), ("demo.enabled", "false"), ("demo.supervisor", "null"),
     ]

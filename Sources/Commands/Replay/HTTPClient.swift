@@ -13,17 +13,20 @@ final class HTTPClient: ReplayServer {
     private let handle: UnsafeMutableRawPointer
     private let base: String
     private let apiKey: String
+    /// A user name, a colon and a password, in place of a key.
+    private let basic: String?
     private var reply: [UInt8] = []
 
     /// A client of the server at `base` (`http://127.0.0.1:8000`), with a key of its server API.
     /// - Throws: `TransportError` if libcurl has no handle to give.
-    init(base: String, apiKey: String) throws(TransportError) {
+    init(base: String, apiKey: String = "", basic: String? = nil) throws(TransportError) {
         guard let handle = curl_easy_init() else {
             throw TransportError(reason: "libcurl has no handle to give", isTransient: false)
         }
         self.handle = handle
         self.base = base
         self.apiKey = apiKey
+        self.basic = basic
     }
 
     deinit { curl_easy_cleanup(handle) }
@@ -33,9 +36,11 @@ final class HTTPClient: ReplayServer {
     ) throws(TransportError) -> HTTPReply {
         reply.removeAll(keepingCapacity: true)
         // An empty Expect keeps libcurl from asking for leave before it sends a large body.
-        var headers = curl_slist_append(nil, "Authorization: Bearer \(apiKey)")
+        var headers = curl_slist_append(nil, "Expect:")
+        if !apiKey.isEmpty {
+            headers = curl_slist_append(headers, "Authorization: Bearer \(apiKey)")
+        }
         headers = curl_slist_append(headers, "Content-Type: application/json")
-        headers = curl_slist_append(headers, "Expect:")
         defer { curl_slist_free_all(headers) }
         // A reset keeps the connection, and forgets what the call before had set.
         curl_easy_reset(handle)
@@ -47,6 +52,8 @@ final class HTTPClient: ReplayServer {
         _ = gapless_curl_set_pointer(
             handle, CURLOPT_WRITEDATA, Unmanaged.passUnretained(self).toOpaque())
         (base + path).withCString { _ = gapless_curl_set_pointer(handle, CURLOPT_URL, $0) }
+        // libcurl keeps a copy.
+        basic?.withCString { _ = gapless_curl_set_pointer(handle, CURLOPT_USERPWD, $0) }
         let hasBody = method != "GET"
         let code = method.withCString { method in
             (body ?? []).withUnsafeBytes { bytes in

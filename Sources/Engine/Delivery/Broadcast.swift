@@ -35,6 +35,8 @@ package final class Broadcast {
 
     /// The books of the conversation.
     let ledger: Ledger?
+    /// Where it stands in the journal.
+    let place: Journal.Place
 
     package init(_ payload: [UInt8], _ kind: Kind, conversation: String = "") {
         frame = Frame(payload)
@@ -44,10 +46,13 @@ package final class Broadcast {
         isAboutList = kind.isAboutList
         self.conversation = conversation.id
         ledger = nil
+        place = .none
     }
 
     /// A part of the stream.
-    init(_ payload: [UInt8], _ kind: Kind, of stream: Stream) {
+    init(
+        _ payload: [UInt8], _ kind: Kind, of stream: Stream, at place: Journal.Place? = nil
+    ) {
         frame = Frame(payload)
         size = frame.bytes.count
         self.kind = kind
@@ -55,6 +60,7 @@ package final class Broadcast {
         isAboutList = kind.isAboutList
         conversation = stream.id.id
         ledger = stream.ledger
+        self.place = place ?? .none
     }
 
     /// Whether it shows lists a conversation as it was at this head.

@@ -49,7 +49,10 @@ struct Delivery {
     /// To shed one walks through hundreds of events.
     private static let shedsPerTurn = 8
 
-    init(_ limits: Limits) {
+    private let journal: Journal?
+
+    init(_ limits: Limits, _ journal: Journal? = nil) {
+        self.journal = journal
         softLimit = limits.outboxSoft
         hardLimit = limits.outboxHard
     }
@@ -114,7 +117,8 @@ struct Delivery {
     }
 
     /// Drops what is queued for the session.
-    mutating func discard(_ session: Session) {
+    mutating func discard(_ session: Session, at now: Timestamp) {
+        journal?.discarded(session, at: now)
         accounting.discarded += session.lane.outbox.discard()
     }
 
@@ -147,8 +151,10 @@ struct Delivery {
     mutating func take(
         _ session: Session, _ limit: Int, at now: Timestamp, _ write: (Frame) -> Void
     ) -> Bool {
+        let waited = journal == nil ? .none : session.lane.outbox.oldest
         accounting.written +=
             session.lane.outbox.takeSole(write) ?? session.lane.outbox.take(limit, write)
+        journal?.wrote(session, from: waited, at: now)
         session.lane.lastSent = now
         noteRoom(session)
         return !session.lane.outbox.isEmpty
@@ -231,12 +237,15 @@ struct Delivery {
     private mutating func shed(_ session: Session, at now: Timestamp) -> Bool {
         guard !session.isClosing else { return false }
         if session.lane.outbox.backlog > softLimit {
-            let coalesced = session.lane.outbox.shed(to: softLimit, at: now)
+            let waiting = session.lane.outbox.backlog
+            let coalesced = session.lane.outbox.shed(to: softLimit, at: now) {
+                journal?.shed(session, $0, $1, from: $2, waiting: waiting, at: now)
+            }
             accounting.coalesced += coalesced
             if coalesced > 0 { shedCount += 1 }
         }
         guard session.lane.outbox.backlog > hardLimit else { return false }
-        discard(session)
+        discard(session, at: now)
         return true
     }
 

@@ -27,7 +27,10 @@ extension Engine {
 
     /// The operation is on its way to the log, until `noteSent` is called with the same token.
     /// Those of its own calls the engine knows; this is for others'.
-    package func noteSend(_ operation: Operation, token: UInt64) {
+    package func noteSend(
+        _ operation: Operation, token: UInt64, from session: SessionID = 0, trace: String = ""
+    ) {
+        journal?.asked(operation, token: token, by: session, trace: trace, at: now)
         guard case .send(let conversation, _) = operation,
             let stream = streams[conversation.id], !stream.subscribers.isEmpty
         else { return }
@@ -35,5 +38,8 @@ extension Engine {
     }
 
     /// The operation was done, or refused.
-    package func noteSent(token: UInt64) { pacing.noteSent(token: token) }
+    package func noteSent(token: UInt64, _ result: Result<Outcome, RequestError>) {
+        journal?.answered(token, result, at: now)
+        pacing.noteSent(token: token)
+    }
 }

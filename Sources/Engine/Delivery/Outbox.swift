@@ -29,6 +29,8 @@ package struct Outbox {
         var head: Head
         var isOpen: Bool
         var since: Timestamp
+        /// Where the first of its events stands in the journal.
+        var place: Journal.Place
 
         /// About what the frames of the span will take.
         static let size = 512
@@ -51,6 +53,18 @@ package struct Outbox {
     package var isEmpty: Bool { start == items.count }
     /// Everything that waits for this reader's kernel.
     package var backlog: Int { bytes + bytesInFlight }
+
+    /// Where the oldest of what waits stands in the journal, if it stands there.
+    var oldest: Journal.Place {
+        for item in items[start...] {
+            switch item {
+            case .event(let event) where event.place.serial > 0: return event.place
+            case .span(let span) where span.place.serial > 0: return span.place
+            default: continue
+            }
+        }
+        return .none
+    }
 
     /// The events that wait.
     var events: [Broadcast] {
@@ -135,8 +149,13 @@ package struct Outbox {
 extension Outbox {
     /// Says what is queued in fewer bytes, in the order of `protocol.md` 5, until at most `limit`
     /// bytes wait or nothing is left to shed.
+    /// - Parameter note: is told of each gap: the conversation, its places, and where the first of
+    ///   the events that became part of it stands in the journal.
     /// - Returns: how many deltas were coalesced into gaps.
-    mutating func shed(to limit: Int, at now: Timestamp) -> Int {
+    mutating func shed(
+        to limit: Int, at now: Timestamp,
+        note: (ID, Coverage, Journal.Serial) -> Void = { _, _, _ in }
+    ) -> Int {
         guard backlog > limit else { return 0 }
         items.removeFirst(start)
         start = 0
@@ -144,7 +163,7 @@ extension Outbox {
         if backlog <= limit { return 0 }
         var coalesced = 0
         for conversation in conversationsByWeight() {
-            coalesced += collapse(conversation, at: now)
+            coalesced += collapse(conversation, at: now, note)
             if backlog <= limit { break }
         }
         deltas -= coalesced
@@ -209,8 +228,11 @@ extension Outbox {
 
     /// Turns the conversation's events between each two barriers into one span, at the place of the
     /// first of them. A span that is there already takes up what follows it.
-    private mutating func collapse(_ conversation: ID, at now: Timestamp) -> Int {
+    private mutating func collapse(
+        _ conversation: ID, at now: Timestamp, _ note: (ID, Coverage, Journal.Serial) -> Void
+    ) -> Int {
         var coalesced = 0
+        var first: Journal.Serial = 0
         var kept: [Item] = []
         kept.reserveCapacity(items.count)
         var open: (at: Int, span: Span, touched: [Coverage.Run])?
@@ -218,6 +240,8 @@ extension Outbox {
             guard var last = open else { return }
             last.span.touched = Coverage(last.touched).coarsened(to: Self.gapLimit)
             kept[last.at] = .span(last.span)
+            if first > 0 { note(conversation, last.span.touched, first) }
+            first = 0
             open = nil
         }
         for item in items {
@@ -241,10 +265,12 @@ extension Outbox {
                 bytes -= Self.size(of: item)
                 coalesced += deltas
                 event.ledger?.books.coalesced += deltas
+                if first == 0 { first = event.place.serial }
                 if open == nil {
                     let span = Span(
                         conversation: conversation, prev: prev, asOf: asOf, touched: touched,
-                        record: nil, head: head, isOpen: isOpen, since: now)
+                        record: nil, head: head, isOpen: isOpen, since: now,
+                        place: event.place)
                     open = (kept.count, span, [])
                     kept.append(.span(span))
                     bytes += Span.size

@@ -38,13 +38,15 @@ extension Engine {
         counters.requests += 1
         if let wait = pay(frame, session) {
             throttle(session, frame.cost)
-            return refuse(
-                session, frame.id,
-                RequestError(
-                    .rateLimited,
-                    "requests: beyond limits.requests_per_second, at most"
-                        + " \(limits.requestsPerSecond) a second are accepted",
-                    retry: .later, after: wait))
+            let error = RequestError(
+                .rateLimited,
+                "requests: beyond limits.requests_per_second, at most"
+                    + " \(limits.requestsPerSecond) a second are accepted",
+                retry: .later, after: wait)
+            if case .success(let request) = frame.request {
+                journal?.refused(request, error, session, at: now)
+            }
+            return refuse(session, frame.id, error)
         }
         let request: Request
         switch frame.request {
@@ -105,6 +107,7 @@ extension Engine {
                 return close(session, .connectionLimit)
             }
             session.deadline = identity.deadline
+            journal?.connected(session, at: now)
             reply(call) { welcome(session, identity.user, &$0) }
             schedule(session)
         }
@@ -155,9 +158,12 @@ extension Engine {
     /// The connection is gone.
     package func closed(_ id: SessionID) {
         guard let session = sessions.remove(id) else { return }
-        if !session.isClosing { forget(session) }
+        if !session.isClosing {
+            journal?.closed(session, nil, at: now)
+            forget(session)
+        }
         session.isClosing = true
-        delivery.discard(session)
+        delivery.discard(session, at: now)
     }
 
     /// A pong came.
@@ -224,7 +230,7 @@ extension Engine {
         if let sent = session.pingSent,
             now >= max(sent, session.lastProgress).adding(limits.pongTimeout)
         {
-            delivery.discard(session)
+            delivery.discard(session, at: now)
             return close(session, .noPong)
         }
         if now >= session.lastPing.adding(limits.pingInterval) {

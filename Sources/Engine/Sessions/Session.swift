@@ -20,6 +20,8 @@ package final class Session {
     /// is blocked, so this is at most what one read of it brings.
     @exclusivity(unchecked) var postponed: [Postponed] = []
 
+    /// The `traceparent` that it came with, which is kept with what it writes.
+    var trace = ""
     /// nil until `connect` was answered.
     var user: String?
     /// Where it came from, if that is counted.
@@ -103,6 +105,8 @@ struct Subscription {
     unowned let stream: Stream
     /// Index in `stream.subscribers`.
     var place: Int
+    /// The serial in the journal at which it began.
+    var since: Journal.Serial
 }
 
 /// A request on its way: the answer goes to `session` under `id`, if both are still there.
@@ -128,6 +132,8 @@ struct Call {
     var place: Int?
     /// The stream had moved on when its answer came, and it asks again.
     var isOvertaken = false
+    /// The journal has been told what became of it.
+    var isJournaled = false
 
     init(session: SessionID, id: Int, request: Request, takesCached: Bool) {
         self.session = session

@@ -49,7 +49,8 @@ extension Engine {
                 payload,
                 .stream(
                     prev: stream.told, asOf: stream.told, touched: owed, deltas: deltas.count,
-                    record: nil, head: state.head, isOpen: stream.isOpen), of: stream)
+                    record: nil, head: state.head, isOpen: stream.isOpen), of: stream,
+                at: journal?.paid(owed, sessions, stream, at: now))
             for session in sessions { push(session, event) }
             if stream.isOpen { stream.hasSaidOpen = true }
         }

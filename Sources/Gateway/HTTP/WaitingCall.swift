@@ -15,6 +15,8 @@ struct WaitingCall {
         case boundaries(String)
         /// The other gateways are told to disconnect a user.
         case disconnect(user: String, mayComeBack: Bool)
+        /// Whether the origin has the message that is asked about.
+        case explain(ExplainRequest)
     }
 
     let responder: HTTPResponder
@@ -27,7 +29,7 @@ struct WaitingCall {
             responder.respond(.error(error))
         case (.write(let shape), .success(let outcome)):
             responder.respond(Self.response(outcome, shape))
-        case (.disconnect, .success), (.answer, _), (.boundaries, _): return
+        case (.disconnect, .success), (.answer, _), (.boundaries, _), (.explain, _): return
         }
     }
 
@@ -64,7 +66,7 @@ struct WaitingCall {
     /// The history answered.
     func answered(_ result: Result<HistoryAnswer, RequestError>, at now: Timestamp) {
         switch (kind, result) {
-        case (.write, _), (.disconnect, _): return
+        case (.write, _), (.disconnect, _), (.explain, _): return
         case (_, .failure(let error)): responder.respond(.error(error))
         case (.answer(let query), .success(let answer)):
             responder.respond(.json(200, Self.body(answer, to: query)))

@@ -76,7 +76,7 @@ import Wire
     @Test mutating func whatIsLeftAtACloseIsDiscarded() {
         watch(2)
         delivery.push(Self.event(stream, deltas: 2), to: stream.subscribers)
-        delivery.discard(sessions[1])
+        delivery.discard(sessions[1], at: Self.now)
         #expect(delivery.accounting.discarded == 2 && stream.ledger.books.discarded == 2)
         #expect(take(sessions[0]) == 1 && take(sessions[1]) == 0)
         expectBalance()

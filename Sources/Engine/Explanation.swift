@@ -1,0 +1,88 @@
+import Chat
+import Wire
+
+/// What became of one message: the answer to `explain`.
+package struct Explanation: Sendable {
+    /// Which message is asked for, and what the origin says of it.
+    package struct Question: Sendable {
+        package var conversation: String
+        package var seq: Int?
+        package var id: String?
+        /// Asked about alone, if given.
+        package var user: String?
+        package var origin = Origin.unasked
+
+        package init(conversation: String, seq: Int?, id: String?, user: String?) {
+            self.conversation = conversation
+            self.seq = seq
+            self.id = id
+            self.user = user
+        }
+    }
+
+    /// What the origin says of the message.
+    package enum Origin: Sendable {
+        case message(EncodedMessage)
+        /// It has no such message, or not any more.
+        case none
+        case unasked
+        /// It could not be asked: why.
+        case away(String)
+    }
+
+    /// Something that happened to it.
+    package struct Step: Sendable {
+        package var at: Timestamp
+        /// A fate, or a word of the journal.
+        package var what: String
+        /// Names and values, in order: whom it happened to, and in which numbers.
+        package var facts: [(name: String, value: Fact)] = []
+    }
+
+    package enum Fact: Sendable, Hashable {
+        case text(String)
+        case number(Int)
+    }
+
+    /// One connection, and what it holds of the message; without a session, a user.
+    package struct Reader: Sendable {
+        package var session: SessionID?
+        package var user: String
+        package var isConnected = false
+        package var isSubscribed = false
+        package var fate = Fate.notWatching
+        package var at: Timestamp?
+        package var steps: [Step] = []
+        /// The event that told it last, and whether what became of that is known.
+        var told: Journal.Serial = 0
+        var isSettled = true
+
+        mutating func became(_ fate: Fate, at: Timestamp, _ facts: [(String, Fact)] = []) {
+            self.fate = fate
+            self.at = at
+            note(fate.rawValue, at: at, facts)
+        }
+
+        mutating func note(_ what: String, at: Timestamp, _ facts: [(String, Fact)] = []) {
+            guard steps.count < Explanation.stepLimit else { return }
+            steps.append(Step(at: at, what: what, facts: facts.map { (name: $0.0, value: $0.1) }))
+        }
+    }
+
+    package var conversation: String
+    package var seq: Int?
+    package var id: String?
+    package var fate: Fate
+    package var origin: Origin
+    /// From when on the journal holds all that happened; nil where there is none.
+    package var begins: Timestamp?
+    package var steps: [Step]
+    /// By user and session, at most `readerLimit`.
+    package var readers: [Reader]
+    /// How many readers each fate has, those that are not in `readers` too.
+    package var counts: [Fate: Int]
+
+    /// How many readers an answer names, and how many steps of each.
+    package static let readerLimit = 1000
+    static let stepLimit = 100
+}

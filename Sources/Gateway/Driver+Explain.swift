@@ -1,0 +1,29 @@
+import Engine
+import Ports
+import Upstream
+import WebSockets
+import Wire
+
+/// What became of a message, for the operator who is asked about it.
+extension Driver {
+    /// The origin is asked first whether it has the message.
+    func explain(_ query: QueryString, _ responder: HTTPResponder) {
+        do throws(RequestError) {
+            let request = try ExplainRequest(query)
+            let token = wait(WaitingCall(responder: responder, kind: .explain(request)))
+            calls.append(.ask(request.origin, token: token))
+        } catch {
+            responder.respond(.error(error))
+        }
+    }
+
+    func explain(
+        _ request: ExplainRequest, _ result: Result<HistoryAnswer, RequestError>,
+        _ responder: HTTPResponder
+    ) {
+        let explanation = engine.explain(request.asked(result), at: now())
+        let report = ExplainReport(
+            explanation: explanation, name: { [engine] in engine.publicName(of: $0) })
+        responder.respond(report.response(isText: request.isText))
+    }
+}
