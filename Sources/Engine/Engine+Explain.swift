@@ -59,6 +59,8 @@ private struct ExplainWalk {
     var id: String?
     var readers: [SessionID: Explanation.Reader] = [:]
     private var watching: [Watching] = []
+    /// When anybody watched, whoever is asked about.
+    private var watched: [Range<Journal.Serial>] = []
     private var tokens: Set<UInt64> = []
     private var verbs: [UInt64: Journal.Verb] = [:]
     private var steps: [Explanation.Step] = []
@@ -76,6 +78,7 @@ private struct ExplainWalk {
 
     mutating func watches(_ session: Session, since: Journal.Serial, _ first: Journal.Serial) {
         let user = session.user ?? ""
+        watched.append(since..<Journal.Serial.max)
         guard concerns(user) else { return }
         watching.append(
             Watching(session: session.id, user: user, since: since, until: .max))
@@ -109,7 +112,9 @@ private struct ExplainWalk {
             if entry.low == seq || entry.text.isSameID(id ?? "") {
                 (seq, id) = (entry.low, entry.text)
             }
-        case .left where entry.conversation == conversation && concerns(entry.by):
+        case .left where entry.conversation == conversation:
+            watched.append(entry.number..<serial)
+            guard concerns(entry.by) else { return }
             watching.append(
                 Watching(
                     session: entry.session, user: entry.by, since: entry.number, until: serial))
@@ -130,7 +135,7 @@ private struct ExplainWalk {
 
     mutating func take(_ serial: Journal.Serial, _ entry: Journal.Entry) {
         switch entry.kind {
-        case .asked, .traced, .answered, .refused: takeWrite(entry)
+        case .asked, .traced, .answered, .refused: takeWrite(serial, entry)
         case .arrived, .fetched, .told, .gapTold, .paid:
             if entry.conversation == conversation { takeEvent(serial, entry) }
         case .connected, .closed, .wroteLate, .discarded:
@@ -150,7 +155,7 @@ private struct ExplainWalk {
             .init(at: entry.at, what: what, facts: facts.map { (name: $0.0, value: $0.1) }))
     }
 
-    private mutating func takeWrite(_ entry: Journal.Entry) {
+    private mutating func takeWrite(_ serial: Journal.Serial, _ entry: Journal.Entry) {
         guard tokens.contains(entry.number) else { return }
         switch entry.kind {
         case .asked
@@ -168,7 +173,9 @@ private struct ExplainWalk {
             note("trace", entry, [("traceparent", .text(entry.text))])
         case .answered where entry.low == seq:
             let isNew = entry.high == 1
-            seen.insert(isNew ? .committed : .repeated)
+            // Where nobody watches, the feed of another origin does not tell.
+            let isWatched = watched.contains { $0.contains(serial) }
+            seen.insert(!isNew ? .repeated : isWatched ? .committed : .unwatched)
             note(
                 isNew ? Fate.committed.rawValue : Fate.repeated.rawValue, entry,
                 [("seq", .number(entry.low)), ("rev", .number(entry.rev))])
