@@ -13,7 +13,7 @@ protocol ListedRecord: Identifiable where ID == String {
 /// A record on its way into a list.
 struct Arrival<Record> {
     /// What brought it.
-    enum Origin { case fetched, inserted, updated, deleted }
+    enum Origin { case fetched, inserted, updated, deleted, trimmed }
 
     var record: Record
     var origin: Origin
@@ -29,6 +29,7 @@ struct Arrival<Record> {
         case .inserted: origin = .inserted
         case .updated: origin = .updated
         case .deleted: origin = .deleted
+        case .trimmed: origin = .trimmed
         }
     }
 }
@@ -64,7 +65,7 @@ extension ListedRecord {
         }
         for arrival in arrivals {
             guard let slot = slots[RecordKey(arrival.record.id)] else { continue }
-            values[slot] = merged(arrival, onto: values[slot])
+            values[slot] = arrival.origin == .trimmed ? nil : merged(arrival, onto: values[slot])
         }
         let touched = values.compactMap { $0 }.sorted { $0.stands(before: $1) }
         return interleave(list, without: taken, touched)

@@ -22,7 +22,7 @@ public func merge(messages: [Message], toList list: [Message]) -> [Message] {
 ///
 /// An update of a message that is not there inserts it, since it may come before the insert. A
 /// deleted message stays as a tombstone, which keeps its place known and keeps a late insert from
-/// bringing it back; `visible` is the list without tombstones.
+/// bringing it back; `visible` is the list without tombstones. What is trimmed leaves the list.
 public func merge(messageDeltas deltas: [MessageDelta], toList list: [Message]) -> [Message] {
     Message.merge(deltas.map { Arrival($0.message, $0.type) }, into: list)
 }

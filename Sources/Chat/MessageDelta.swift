@@ -2,12 +2,17 @@ import JSON
 
 /// What happened to a message or a conversation.
 public enum DeltaKind: String, Sendable, Hashable, CaseIterable {
+    /// The words of the protocol: only a list says that something was trimmed.
+    public static let allCases: [DeltaKind] = [.inserted, .updated, .deleted]
+
     /// It is new here.
     case inserted
     /// It has another value.
     case updated
-    /// It is gone.
+    /// It was deleted; of a message, a tombstone stays.
     case deleted
+    /// It left the list, and is in the conversation as before.
+    case trimmed
 }
 
 /// One change of a message, with the whole message: `protocol.md` 5.

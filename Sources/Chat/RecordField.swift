@@ -92,7 +92,7 @@ struct RecordField {
     ) throws(RecordError) -> Word where Word: RawRepresentable<String> & CaseIterable {
         let accepted = Word.allCases.map(\.rawValue).joined(separator: ", ")
         guard let text = member.value.string else { throw refused(accepted) }
-        guard let word = Word(rawValue: text) else {
+        guard let word = Word.allCases.first(where: { $0.rawValue == text }) else {
             throw refused(accepted, seen: "another string")
         }
         return word

@@ -4,8 +4,9 @@ import Wire
 /// Who is told when a managed list changes.
 @MainActor
 public protocol ManagedMessageListDelegate: AnyObject {
-    /// The list has changed; read it anew. The deltas say what: a message that left the list (not
-    /// one that was deleted in the conversation: that is an update, a tombstone) is `deleted`.
+    /// The list has changed; read it anew. The deltas say what: a message that was deleted in the
+    /// conversation is `deleted`, and keeps its row as a tombstone; one that left the list is
+    /// `trimmed`.
     ///
     /// There are none where only the gaps are others.
     func managedMessageListDidChange(messageDeltas: [MessageDelta])
@@ -196,14 +197,13 @@ extension Timeline {
     /// What a list that showed `old` has to be told to show this.
     func deltas(from old: Timeline) -> [MessageDelta] {
         let gone = old.items.filter { index(of: $0.id) == nil }
-        let deleted = gone.map { MessageDelta(type: .deleted, message: $0) }
-        return deleted
+        let trimmed = gone.map { MessageDelta(type: .trimmed, message: $0) }
+        return trimmed
             + items.compactMap { message in
                 guard let known = old.index(of: message.id) else {
                     return MessageDelta(type: .inserted, message: message)
                 }
-                return old[known] == message
-                    ? nil : MessageDelta(type: .updated, message: message)
+                return old[known] == message ? nil : MessageDelta(message, was: old[known])
             }
     }
 }
@@ -217,9 +217,9 @@ extension [Timeline.Changes] {
             guard seen.insert(id).inserted else { return }
             let was = old.index(of: id).map { old[$0] }
             switch (was, new.index(of: id).map { new[$0] }) {
-            case (let message?, nil): deltas.append(.init(type: .deleted, message: message))
+            case (let message?, nil): deltas.append(.init(type: .trimmed, message: message))
             case (nil, let message?): deltas.append(.init(type: .inserted, message: message))
-            case (.some, let message?): deltas.append(.init(type: .updated, message: message))
+            case (let was?, let message?): deltas.append(.init(message, was: was))
             case (nil, nil): break
             }
         }
@@ -230,5 +230,13 @@ extension [Timeline.Changes] {
             for item in step.updated { note(item.id) }
         }
         return deltas
+    }
+}
+
+extension MessageDelta {
+    /// A message that has another value than before.
+    fileprivate init(_ message: Message, was old: Message) {
+        self.init(
+            type: message.isDeleted && !old.isDeleted ? .deleted : .updated, message: message)
     }
 }

@@ -16,8 +16,8 @@ extension LiveClient {
                 for delta in messageDeltas {
                     switch delta.type {
                     case .inserted: #expect(rows.insert(delta.message.id).inserted)
-                    case .updated: #expect(rows.contains(delta.message.id))
-                    case .deleted: #expect(rows.remove(delta.message.id) != nil)
+                    case .updated, .deleted: #expect(rows.contains(delta.message.id))
+                    case .trimmed: #expect(rows.remove(delta.message.id) != nil)
                     }
                 }
             }

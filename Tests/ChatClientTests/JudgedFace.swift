@@ -128,8 +128,10 @@ final class JudgedList: JudgedFace, ManagedMessageListDelegate {
             switch delta.type {
             case .inserted where !table.insert(id).inserted: fault = "\(id) is inserted twice"
             case .updated where !table.contains(id): fault = "\(id) was not there to be updated"
-            case .deleted:
-                if table.remove(id) == nil { fault = "\(id) was not there to be deleted" }
+            case .deleted where !table.contains(id) || !delta.message.isDeleted:
+                fault = "\(id) was not there to be deleted"
+            case .trimmed:
+                if table.remove(id) == nil { fault = "\(id) was not there to be trimmed" }
             default: break
             }
         }
