@@ -288,14 +288,17 @@ final class FaceWorld: FeedLink {
         for (at, face) in faces.enumerated() {
             let before = gateway.fetches
             let missing = gateway.log.seq - gateway.log.floor + 1
-            let bound = 2 * (missing / face.limit) + 20
-            for _ in 0..<bound where face.hasMore.after {
-                face.bottom()
-                try settle()
-            }
-            // A gap above the first row that is held is where the reader scrolls up.
-            for _ in 0..<bound where !face.gaps.isEmpty {
-                face.top()
+            let oneWay = 2 * (missing / face.limit) + 20
+            var (turns, bound) = (0, oneWay)
+            while turns < bound, face.hasMore.after || !face.gaps.isEmpty {
+                turns += 1
+                if face.hasMore.after {
+                    face.bottom()
+                } else {
+                    // A gap above the first row that is held: the reader scrolls up, and back.
+                    bound = 2 * oneWay
+                    face.top()
+                }
                 try settle()
             }
             try face.judgeRest(gateway.log, "face \(at)")
