@@ -23,6 +23,11 @@ package final class LogWrites {
     private let raise: Statement
     private let connection: Connection
 
+    private static let removal = """
+        UPDATE conversation SET removed = 1, touched = ?, updated_at = unixepoch() * 1000
+        WHERE cid = ?
+        """
+
     package init(_ connection: Connection) throws(CacheError) {
         self.connection = connection
         // Not with RETURNING: SQLite keeps a journal for such a statement alone.
@@ -48,8 +53,7 @@ package final class LogWrites {
             UPDATE conversation SET title = ?, metadata = ?, unknown = ?, updated_at = ?
             WHERE cid = ?
             """)
-        remove = try connection.prepare(
-            "UPDATE conversation SET removed = 1, touched = ? WHERE cid = ?")
+        remove = try connection.prepare(Self.removal)
         insertMessage = try connection.prepare(
             "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)")
         updateMessage = try connection.prepare(

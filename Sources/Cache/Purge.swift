@@ -7,8 +7,8 @@ package final class Purge {
     /// waiting by it.
     package static let chunk = 500
 
-    /// How many removed conversations are remembered, for lists that were read before. One who
-    /// comes with an older list reads it anew.
+    /// How many removed conversations are remembered at least, for lists that were read before, and
+    /// more if they were removed within a day. One who comes with an older list reads it anew.
     package static let removedLimit = 10_000
 
     private let next: Statement
@@ -40,8 +40,8 @@ package final class Purge {
         finish = try connection.prepare("UPDATE conversation SET removed = 2 WHERE cid = ?")
         forgotten = try connection.prepare(
             """
-            SELECT cid, touched FROM conversation WHERE removed = 2 AND removed > 0
-            ORDER BY touched DESC LIMIT 1 OFFSET ?
+            SELECT cid, touched, updated_at < (unixepoch() - 86400) * 1000 FROM conversation
+            WHERE removed = 2 AND removed > 0 ORDER BY touched DESC LIMIT 1 OFFSET ?
             """)
         deleteMembers = try connection.prepare("DELETE FROM member WHERE cid = ?")
         deleteConversation = try connection.prepare("DELETE FROM conversation WHERE cid = ?")
@@ -71,8 +71,10 @@ package final class Purge {
     /// Forgets the removed conversation that is one too many.
     private func forget() throws(CacheError) -> Bool {
         forgotten.bind(1, Self.removedLimit)
-        let found = try forgotten.first { (cid: $0.int(0), touched: $0.int(1)) }
-        guard let found else { return false }
+        let found = try forgotten.first {
+            (cid: $0.int(0), touched: $0.int(1), isOld: $0.bool(2))
+        }
+        guard let found, found.isOld else { return false }
         raiseFloor.bind(1, found.touched)
         try raiseFloor.run()
         try run(deleteMembers, found.cid)

@@ -29,9 +29,8 @@ extension Reader {
         if let known = try token.flatMap({ try confirmed($0, list) }) {
             let changed = try rows.conversations.changed(user, since: known.rev)
             let gone = try rows.conversations.gone(user, since: known.rev)
-            if changed.count + gone.count <= limit,
-                case let listed = try views(changed, user), listed.count == changed.count
-            {
+            // The limit is one of a list that begins.
+            if case let listed = try views(changed, user), listed.count == changed.count {
                 let conversations = listed.views
                 // An id that was removed may have been used again for a conversation of this user.
                 let present = Set(conversations.map { Array($0.record.id.utf8) })
@@ -46,6 +45,21 @@ extension Reader {
         return ConversationChanges(
             conversations: beginning.conversations, removed: [], total: beginning.total,
             token: now, complete: false)
+    }
+
+    /// Where all conversations of the list stand.
+    func heads(ofList user: String) throws -> ListedHeads {
+        var heads: [ID: Head] = [:]
+        var readers: [ReaderState] = []
+        // To SQLite a negative limit is none.
+        for place in try rows.conversations.listed(user, behind: nil, limit: -1) {
+            guard let log = try rows.conversations.log(number: place.cid),
+                let reader = try rows.reader(log, user)
+            else { continue }
+            heads[log.id.id] = log.head
+            readers.append(reader)
+        }
+        return ListedHeads(heads: heads, unread: UnreadTotal(readers))
     }
 
     /// The token, if it is of this list and nothing that was removed since has been forgotten.

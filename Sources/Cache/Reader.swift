@@ -74,6 +74,9 @@ package final class Reader {
                 return .conversation(try rows.view(try log(id), for: reader))
             case .conversations(let user, let limit, let cursor):
                 return .conversations(try list(of: user, limit: limit, cursor: cursor))
+            case .conversationsSince(let user, let token, let limit):
+                return .conversationsSince(try list(of: user, since: token, limit: limit))
+            case .listed(let user): return .listed(try heads(ofList: user))
             case .message(let id, let message):
                 let found = try rows.messages.message(try log(id).cid, id: message)
                 guard let found else { throw RequestError.noMessage }

@@ -360,6 +360,7 @@ extension Engine {
             payload, .conversations(head: state.head), conversation: stream.id)
         for session in receivers {
             if let user = session.user?.id { listings[user]?.left.remove(stream.id.id) }
+            if stream.isOpen, session.isAhead(of: event) { continue }
             push(session, event)
         }
     }

@@ -9,9 +9,8 @@ struct Listing {
     var watchers = 0
     /// What is in it, as far as it was read.
     var conversations: Set<ID> = []
-    /// What was found so far by the reading under way.
-    var found: Set<ID>?
-    var cursor: String?
+    /// It is being read.
+    var isBeingRead = false
     /// Of the reading under way, or the last one: an answer of an earlier one does not count.
     var reading = 0
     /// The list changed while it was being read.
@@ -25,6 +24,13 @@ struct Listing {
     /// The watchers were told that the conversation is out of the list.
     mutating func noteTold(_ conversation: ID) {
         if conversations.contains(conversation) { left.insert(conversation) }
+    }
+}
+
+extension Session {
+    /// Whether an answer told more than an event of a stream that is behind.
+    func isAhead(of event: Broadcast) -> Bool {
+        shown[event.conversation].map(event.shows(before:)) ?? false
     }
 }
 
@@ -83,44 +89,28 @@ extension Engine {
 
     private func readList(_ user: ID) {
         guard let listing = listings[user] else { return }
-        guard listing.found == nil else {
+        guard !listing.isBeingRead else {
             listings[user]?.isStale = true
             return
         }
-        listings[user]?.found = []
-        listings[user]?.retryAt = nil
-        listings[user]?.cursor = nil
         listReadings += 1
+        listings[user]?.isBeingRead = true
+        listings[user]?.retryAt = nil
         listings[user]?.reading = listReadings
-        askForList(user)
+        ask(.list(user: user, reading: listReadings), .listed(user: listing.user), 1)
     }
 
-    private func askForList(_ user: ID) {
-        guard let listing = listings[user] else { return }
-        ask(
-            .list(user: user, reading: listing.reading),
-            .conversations(user: listing.user, limit: Engine.listLimit, cursor: listing.cursor), 1)
-    }
-
-    /// How much of a list is asked for at once.
-    private static let listLimit = 100
-
-    /// A part of the list has come.
+    /// The list has come.
     func listed(_ user: ID, _ reading: Int, _ result: Result<HistoryAnswer, RequestError>) {
-        guard var listing = listings[user], listing.reading == reading, listing.found != nil else {
+        guard let listing = listings[user], listing.reading == reading, listing.isBeingRead else {
             return
         }
-        guard case .success(.conversations(let list)) = result else {
-            listings[user]?.found = nil
+        listings[user]?.isBeingRead = false
+        guard case .success(.listed(let list)) = result else {
             listings[user]?.retryAt = now.adding(sync?.backoffMax ?? 0)
             return
         }
-        for view in list.conversations { listing.found?.insert(view.record.id.id) }
-        listing.cursor = list.next
-        listings[user] = listing
-        guard list.next == nil else { return askForList(user) }
-        let found = listing.found ?? []
-        listings[user]?.found = nil
+        let found = Set(list.heads.keys)
         for conversation in sorted(found.subtracting(listing.conversations)) {
             join(conversation, to: user)
         }
@@ -165,7 +155,7 @@ extension Engine {
     func relisted(_ user: String, _ conversation: String, isIn: Bool) {
         guard let listing = listings[user.id] else { return }
         // What is being read may be from before or after.
-        if listing.found != nil { listings[user.id]?.isStale = true }
+        if listing.isBeingRead { listings[user.id]?.isStale = true }
         if isIn {
             // Out and in again: the log may have told of the first, and not of the second.
             listings[user.id]?.left.remove(conversation.id)
@@ -177,12 +167,17 @@ extension Engine {
 
     /// Somebody who watches a list is shown these as parts of it. What the list is not known to
     /// have is looked after as well, until the list has been read again.
-    private func showed(_ views: [ConversationView], _ call: Call) {
+    private func showed(
+        _ views: [ConversationView], _ call: Call, knowing heads: [ID: Head] = [:]
+    ) {
         guard let session = sessions[call.session], session.watchesConversations,
             let user = session.user?.id, let listing = listings[user]
         else { return }
-        for view in views { note(view, session, listing, beginsList: call.beginsList) }
-        let unknown = views.map(\.record.id.id).filter { !listing.conversations.contains($0) }
+        var shown = heads
+        for view in views { shown[view.record.id.id] = view.head }
+        let all = shown.keys.sorted { $0.text < $1.text }
+        for id in all { note(id, shown[id], session, listing, beginsList: call.beginsList) }
+        let unknown = all.filter { !listing.conversations.contains($0) }
         guard !unknown.isEmpty else { return }
         for conversation in unknown { join(conversation, to: user) }
         readList(user)
@@ -190,20 +185,21 @@ extension Engine {
 
     /// What the session is shown now need not be told to it as an event again.
     private func note(
-        _ view: ConversationView, _ session: Session, _ listing: Listing, beginsList: Bool
+        _ conversation: ID, _ head: Head?, _ session: Session, _ listing: Listing,
+        beginsList: Bool
     ) {
-        let conversation = view.record.id.id
+        guard let head else { return }
         listings[listing.user.id]?.left.remove(conversation)
         // Whoever watches already may have been told more than this answer by a branch of the log
         // that is lost, and takes the event for the truth.
         guard beginsList else { return }
         session.heldListEvents.removeAll {
-            $0.conversation == conversation && $0.shows(view.head)
+            $0.conversation == conversation && $0.shows(head)
         }
         let isListed = listing.conversations.contains(conversation)
         let isAnnounced = streams[conversation].map { $0.state != nil && !$0.isListed } ?? false
         guard !isListed || !isAnnounced else { return }
-        session.shown[conversation] = view.head
+        session.shown[conversation] = head
     }
 
     /// Whether the conversation stands in the list that the session watches. The record of a stream
@@ -221,8 +217,8 @@ extension Engine {
             return answer(call, .failure(.originUnavailable))
         }
         switch call.request {
-        case .subscribeConversations(_, let limit):
-            ask(.call(call), .conversations(user: user, limit: limit, cursor: nil), 0)
+        case .subscribeConversations(let since, let limit):
+            ask(.call(call), .conversationsSince(user: user, token: since, limit: limit), 0)
         case .fetchConversations(let limit, let cursor):
             ask(.call(call), .conversations(user: user, limit: limit, cursor: cursor), 0)
         case .fetchConversation(let conversation):
@@ -244,13 +240,9 @@ extension Engine {
         case (.failure(let error), _):
             if call.beginsList, let session = sessions[call.session] { unwatchList(session) }
             fail(call, error)
-        case (.success(.conversations(let list)), .subscribeConversations):
-            showed(list.conversations, call)
-            // An origin elsewhere keeps no log of its lists: each is given anew.
-            let changes = ConversationChanges(
-                conversations: list.conversations, removed: [], total: list.total, token: "0",
-                complete: false)
-            reply(call, rows: list.conversations.count) { $0.conversations(changes) }
+        case (.success(.conversationsSince(let changes)), .subscribeConversations):
+            showed(changes.conversations, call, knowing: changes.heads)
+            conclude(call, .conversationsSince(changes))
         case (.success(.conversations(let list)), _):
             showed(list.conversations, call)
             reply(call, rows: list.conversations.count) { $0.conversations(list) }

@@ -7,6 +7,10 @@ package enum HistoryQuery: Sendable, Hashable {
     /// With a reader, its own fields too; without them in the answer it does not take part.
     case conversation(String, reader: String? = nil)
     case conversations(user: String, limit: Int, cursor: String?)
+    /// What changed in a user's list since the token of an earlier answer.
+    case conversationsSince(user: String, token: String?, limit: Int)
+    /// Where all conversations of a user's list stand.
+    case listed(user: String)
     case message(conversation: String, id: String)
     case page(conversation: String, PageRequest)
     /// Every slot whose rev is above `since`, smallest rev first. With a mark, the log must still
@@ -22,6 +26,8 @@ package enum HistoryQuery: Sendable, Hashable {
 package enum HistoryAnswer: Sendable {
     case conversation(ConversationView)
     case conversations(ConversationList)
+    case conversationsSince(ConversationChanges)
+    case listed(ListedHeads)
     case message(EncodedMessage)
     case page(Page)
     case changes(Changes)

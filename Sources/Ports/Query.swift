@@ -205,11 +205,16 @@ package struct ConversationList: Sendable, Hashable {
     /// The cursor of what follows, nil at the end.
     package var next: String?
     package var total: Int
+    /// Of the whole list, where it was counted.
+    package var unread: UnreadTotal?
 
-    package init(conversations: [ConversationView], next: String?, total: Int) {
+    package init(
+        conversations: [ConversationView], next: String?, total: Int, unread: UnreadTotal? = nil
+    ) {
         self.conversations = conversations
         self.next = next
         self.total = total
+        self.unread = unread
     }
 }
 
@@ -224,16 +229,34 @@ package struct ConversationChanges: Sendable, Hashable {
     /// False where the token was absent, unknown or too old: then `conversations` is the beginning
     /// of the list as it is.
     package var complete: Bool
+    /// Of the whole list, where it was counted.
+    package var unread: UnreadTotal?
+    /// Where all conversations of the list stand of which whoever asked knows that they do, by the
+    /// token or by this answer. Of an answer that is complete, from an origin elsewhere.
+    package var heads: [ID: Head]
 
     package init(
         conversations: [ConversationView], removed: [String], total: Int, token: String,
-        complete: Bool
+        complete: Bool, unread: UnreadTotal? = nil, heads: [ID: Head] = [:]
     ) {
+        self.unread = unread
+        self.heads = heads
         self.conversations = conversations
         self.removed = removed
         self.total = total
         self.token = token
         self.complete = complete
+    }
+}
+
+/// Where the conversations of a user's list stand.
+package struct ListedHeads: Sendable, Hashable {
+    package var heads: [ID: Head]
+    package var unread: UnreadTotal
+
+    package init(heads: [ID: Head], unread: UnreadTotal) {
+        self.heads = heads
+        self.unread = unread
     }
 }
 

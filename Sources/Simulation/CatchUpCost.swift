@@ -120,7 +120,9 @@ extension HistoryQuery {
         switch self {
         case .page(let id, _), .changes(let id, _, _, _, _), .conversation(let id, reader: nil):
             id
-        case .conversation, .conversations, .message, .heads, .participants: nil
+        case .conversation, .conversations, .conversationsSince, .listed, .message, .heads,
+            .participants:
+            nil
         }
     }
 }

@@ -128,6 +128,9 @@ extension Result<HistoryAnswer, RequestError> {
         case .failure(let error): "\(error.code)"
         case .success(.conversation(let view)): "conversation at \(view.head)"
         case .success(.conversations(let list)): "\(list.total) conversations"
+        case .success(.conversationsSince(let changes)):
+            "\(changes.conversations.count) of \(changes.total) conversations changed"
+        case .success(.listed(let list)): "\(list.heads.count) in the list"
         case .success(.message(let message)): "message \(message.seq)"
         case .success(.page(let page)): "\(page.messages.map(\.seq)) at \(page.head)"
         case .success(.changes(let changes)):

@@ -94,7 +94,7 @@ extension Origin {
             total: all.count)
     }
 
-    private func changes(
+    func changes(
         of user: String, since token: String?, limit: Int, _ commit: Int
     ) -> ConversationChanges {
         let all = list(of: user, atCommit: commit)

@@ -21,6 +21,11 @@ extension Origin {
             return .conversation(view(try present(id), reader ?? "", atCommit: commit))
         case .conversations(let user, let limit, let cursor):
             return .conversations(try list(of: user, limit: limit, cursor: cursor, commit))
+        case .conversationsSince(let user, let token, let limit):
+            var changes = changes(of: user, since: token, limit: limit, commit)
+            if changes.complete { changes.heads = heads(ofList: user).heads }
+            return .conversationsSince(changes)
+        case .listed(let user): return .listed(heads(ofList: user))
         case .message(let id, let message):
             let log = try present(id)
             let seq = stride(from: log.floor, through: log.highest, by: 1)
@@ -43,6 +48,14 @@ extension Origin {
             let log = try present(id)
             return .participants(log.participants(request, asOf: log.rev))
         }
+    }
+
+    private func heads(ofList user: String) -> ListedHeads {
+        let views = list(of: user)
+        return ListedHeads(
+            heads: Dictionary(
+                views.map { ($0.record.id.id, $0.head) }, uniquingKeysWith: { $1 }),
+            unread: UnreadTotal(views.compactMap(\.reader)))
     }
 
     private func present(_ id: String) throws(RequestError) -> ModelLog {

@@ -82,6 +82,27 @@ package struct EncodedDelta: Sendable, Hashable {
     }
 }
 
+/// What somebody has not read, over all conversations of the list.
+package struct UnreadTotal: Sendable, Hashable {
+    /// Others' messages, as `unreadCount` counts them.
+    package var messages: Int
+    /// Those with at least one.
+    package var conversations: Int
+
+    package init(messages: Int, conversations: Int) {
+        self.messages = messages
+        self.conversations = conversations
+    }
+
+    package init(_ readers: some Sequence<ReaderState>) {
+        self.init(messages: 0, conversations: 0)
+        for reader in readers where reader.unreadCount > 0 {
+            messages += reader.unreadCount
+            conversations += 1
+        }
+    }
+}
+
 /// One user's own fields of a conversation, in replies only.
 package struct ReaderState: Sendable, Hashable {
     package var lastReadSeq: Int

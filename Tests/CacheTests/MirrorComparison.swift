@@ -152,7 +152,7 @@ struct MirrorComparison {
         let reader = try world.file().reader
         let before = lists[user]
         let answer = try reader.answer(
-            .conversationsSince(user: user, token: before?.token, limit: 100))
+            Query.conversationsSince(user: user, token: before?.token, limit: 100))
         guard case .conversationsSince(let changes) = answer else { return }
         var shown = changes.complete ? before?.shown ?? [:] : [:]
         world.expect(changes.complete == (before != nil), "the token is known")

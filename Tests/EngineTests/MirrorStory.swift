@@ -30,7 +30,9 @@ extension [HistoryQuery] {
         count {
             switch $0 {
             case .page, .changes: true
-            case .conversation, .conversations, .message, .heads, .participants: false
+            case .conversation, .conversations, .conversationsSince, .listed, .message, .heads,
+                .participants:
+                false
             }
         }
     }

@@ -86,9 +86,7 @@ extension DefaultGateway {
             #expect(changes["conversations"] == [] && changes["total"] == 0)
         }
 
-        /// An origin elsewhere keeps no log of its lists: each is given anew.
-        @Test(.disabled(if: GatewayProcess.isOnRedis))
-        func aTokenTellsWhatChangedSince() throws {
+        @Test func aTokenTellsWhatChangedSince() throws {
             let gateway = try LiveGateway.get()
             let user = LiveGateway.name("user")
             let ids = try (0..<5).map { _ in try gateway.conversation(of: [user, "other"]) }
@@ -111,15 +109,19 @@ extension DefaultGateway {
             #expect(changes["complete"] == true && changes["total"] == 4)
             #expect(
                 Set(changes["conversations"].column("id").compactMap(\.string))
-                    == [ids[1], ids[2], added])
+                    .isSuperset(of: [ids[1], ids[2], added]))
             #expect(Set(changes["removed"].array ?? []) == [.string(ids[3]), .string(ids[4])])
             let later = try client.request("subscribeConversations", ["since": changes["token"]])
             #expect(later["complete"] == true && later["conversations"] == [])
             // One's own read marker changes one's own entry.
             try client.request("markRead", ["conversation": .string(ids[1]), "seq": 1])
             let read = try client.request("subscribeConversations", ["since": changes["token"]])
-            #expect(read["conversations"].column("id") == [.string(ids[1])])
-            #expect(read["conversations"][0]["unreadCount"] == 0)
+            let mine = read["conversations"].array?.first { $0["id"] == .string(ids[1]) }
+            #expect(read["complete"] == true && mine?["unreadCount"] == 0)
+            guard !GatewayProcess.isOnRedis else { return }
+            // An origin elsewhere may tell of a few more than changed.
+            #expect(changes["conversations"].array?.count == 3)
+            #expect(read["conversations"].array?.count == 1)
         }
 
         @Test(arguments: ["", "nonsense", "zzzzzzzz.0011223344556677", "1."])

@@ -118,6 +118,7 @@ struct RandomOperations {
             let request = ParticipantsRequest(
                 limit: number(-1...2), offset: number(0...2), order: chance(50) ? .desc : .asc)
             return .participants(conversation: id, request)
+        case ...98: return .listed(user: user())
         default: return .conversations(user: user(), limit: 10, cursor: nil)
         }
     }

@@ -28,6 +28,10 @@ enum Transcript {
         case .success(.conversations(let list)):
             "list \(list.conversations.map(line).sorted()) of \(list.total)"
                 + " more \(list.next != nil)"
+        case .success(.conversationsSince(let changes)):
+            "changes \(changes.removed.sorted()) of \(changes.total)"
+        case .success(.listed(let list)):
+            "listed \(list.heads.map { "\($0.text) \(line($1))" }.sorted()) unread \(list.unread)"
         case .success(.message(let message)): line(message)
         case .success(.page(let page)):
             "page \(page.messages.map(line)) \(page.hasMoreBefore) \(page.hasMoreAfter)"

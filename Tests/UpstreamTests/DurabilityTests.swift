@@ -66,7 +66,7 @@ import Wire
         let lost = try origin.head()
         guard
             case .conversationsSince(let list) = try origin.reader.answer(
-                .conversationsSince(user: "a", token: nil, limit: 10))
+                Query.conversationsSince(user: "a", token: nil, limit: 10))
         else { throw Origin.Lost() }
         try origin.restart { directory in
             try FileManager.default.removeItem(atPath: directory + "/gapless.db")
@@ -90,7 +90,7 @@ import Wire
         #expect(try isConfirmed(now))
         guard
             case .conversationsSince(let changes) = try origin.reader.answer(
-                .conversationsSince(user: "a", token: list.token, limit: 10))
+                Query.conversationsSince(user: "a", token: list.token, limit: 10))
         else { throw Origin.Lost() }
         #expect(!changes.complete, "the list is another one too")
     }

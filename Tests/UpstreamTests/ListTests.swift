@@ -26,7 +26,7 @@ import Wire
     ) throws -> ConversationChanges {
         guard
             case .conversationsSince(let changes) = try origin.reader.answer(
-                .conversationsSince(user: user, token: token, limit: limit))
+                Query.conversationsSince(user: user, token: token, limit: limit))
         else { throw Origin.Lost() }
         return changes
     }
@@ -76,12 +76,13 @@ import Wire
         #expect(changes.conversations.map(\.record.id) == ["c1"])
     }
 
-    @Test func moreChangesThanAskedForBeginAnew() throws {
+    @Test func theLimitIsOneOfAListThatBegins() throws {
         let token = try changes("a", since: nil).token
         for number in 0..<5 { try origin.conversation("c\(number)", of: ["a"]) }
-        #expect(try changes("a", since: token, limit: 5).complete)
-        let cut = try changes("a", since: token, limit: 4)
-        #expect(!cut.complete && cut.conversations.count == 4 && cut.total == 5)
+        let all = try changes("a", since: token, limit: 4)
+        #expect(all.complete && all.conversations.count == 5 && all.total == 5)
+        let beginning = try changes("a", since: "none", limit: 4)
+        #expect(!beginning.complete && beginning.conversations.count == 4)
     }
 
     @Test func anIdThatIsUsedAgainIsNotRemoved() throws {

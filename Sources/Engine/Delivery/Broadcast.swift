@@ -67,6 +67,12 @@ package final class Broadcast {
     func shows(_ head: Head) -> Bool {
         if case .conversations(head) = kind { true } else { false }
     }
+
+    /// Whether it shows lists a conversation as it was before this head.
+    func shows(before head: Head) -> Bool {
+        guard case .conversations(let shown?) = kind else { return false }
+        return shown.epoch == head.epoch && shown.rev < head.rev
+    }
 }
 
 extension Broadcast.Kind {

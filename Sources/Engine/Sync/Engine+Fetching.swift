@@ -256,7 +256,7 @@ extension HistoryQuery {
     /// How the question counts in the metrics.
     var kind: FetchKind {
         switch self {
-        case .conversation, .conversations: .conversation
+        case .conversation, .conversations, .conversationsSince, .listed: .conversation
         case .message, .page: .range
         case .changes: .changes
         case .heads: .heads

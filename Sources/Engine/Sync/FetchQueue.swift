@@ -23,7 +23,7 @@ struct FetchQueue {
         case call(Call)
         /// Which message is the last that is not deleted.
         case last(Subject)
-        /// The next part of a user's list.
+        /// What is in a user's list.
         case list(user: ID, reading: Int)
     }
 

@@ -108,7 +108,7 @@ struct WaitingCall {
             json.changes(changes)
         case .heads(let heads):
             json.heads(heads, asked: query)
-        case .conversations, .participants:
+        case .conversations, .conversationsSince, .listed, .participants:
             break
         }
         json.endObject()

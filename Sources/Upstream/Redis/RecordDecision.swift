@@ -107,6 +107,9 @@ struct RecordDecision: Sendable {
         return (participant.user, "", fields)
     }
 
+    /// The conversation is new.
+    var isCreation: Bool { epoch.isEmpty }
+
     /// The arguments of the script `record`, behind those that every telling script has.
     func arguments(viewer: String?) -> [[UInt8]] {
         let stored = [UInt8](object: unknown)

@@ -14,6 +14,11 @@ extension Redis {
             view(id, with: reader) { result in answer(result.map { .conversation($0.shown) }) }
         case .conversations(let user, let limit, let cursor):
             list(of: user, limit: limit, cursor: cursor) { answer($0.map { .conversations($0) }) }
+        case .conversationsSince(let user, let token, let limit):
+            list(of: user, since: token, limit: limit) {
+                answer($0.map { .conversationsSince($0) })
+            }
+        case .listed(let user): heads(ofList: user) { answer($0.map { .listed($0) }) }
         case .message(let id, let message):
             run(.message, of: id, [Array(message.utf8)]) { result in
                 answer(
@@ -161,7 +166,9 @@ extension HistoryQuery {
         case .conversation(let id, _), .message(let id, _), .page(let id, _),
             .changes(let id, _, _, _, _), .participants(let id, _):
             [.conversation(id.id)]
-        case .conversations(let user, _, _): [.list(user.id)]
+        case .conversations(let user, _, _), .conversationsSince(let user, _, _),
+            .listed(let user):
+            [.list(user.id)]
         case .heads(let ids): ids.map { .conversation($0.id) }
         }
     }

@@ -1,99 +1,282 @@
 import Chat
+import Crypto
 import Ports
 import Wire
 
-/// A user's list of conversations. The key of it, in a slot of its own, holds every conversation in
-/// which the user takes part, and perhaps some more, each with the moment at which it was put
-/// there; whether the user takes part, and when something happened last, the conversation itself
-/// says.
+/// A user's list of conversations, and the log of what left it; how they lie in Redis is written at
+/// the scripts. Three rules keep them right, whoever dies in between, and by nobody's clock:
+/// - Whoever joins has the entry before the conversation says so, each time with another moment.
+///   An entry too many is found out, one too few is not.
+/// - Whoever leaves is taken off only if the entry is the one that was seen before the conversation
+///   said so: the entry of somebody who is about to join again has another moment.
+/// - Who reads the list looks at each conversation, and enters those in the log of departures that
+///   the user has left and that are not there. Such an entry is taken off only when it is a day
+///   old by the clock that made it, since the user may be about to join.
+///
+/// News is found by comparing: a token holds where all conversations stood.
 extension Redis {
-    /// How long an entry may be without its conversation, in milliseconds: it is made first, and
-    /// taken off only when whoever made it has surely written or given up.
-    private static let entryGrace: Int64 = 60_000
+    /// In milliseconds.
+    private static let day = 86_400_000
 
-    /// A conversation in a list: by activity, then by id, so that a cursor is a place.
-    private struct Entry: Sendable {
-        var activity: Int64
-        var id: String
+    // MARK: reading
 
-        var cursor: String { String(activity, radix: 36) + "." + id }
-
-        init(activity: Int64, id: String) {
-            self.activity = activity
-            self.id = id
-        }
-
-        init?(cursor: String) {
-            let parts = cursor.split(
-                separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, let activity = Int64(parts[0], radix: 36),
-                Identifier.isValid(String(parts[1]))
-            else { return nil }
-            self.init(activity: activity, id: String(parts[1]))
-        }
-
-        func stands(before other: Entry) -> Bool {
-            activity == other.activity
-                ? other.id.utf8.lexicographicallyPrecedes(id.utf8) : activity > other.activity
-        }
-    }
-
-    /// - Complexity: O(conversations of the user): each is looked up once, in one round trip.
+    /// - Complexity: O(conversations of the user): each is looked up once, in one batch a server.
     func list(
         of user: String, limit: Int, cursor: String?,
         then: @escaping @Sendable (Result<ConversationList, RequestError>) -> Void
     ) {
-        let behind = cursor.flatMap { Entry(cursor: $0) }
+        let behind = cursor.flatMap { ListCursorOfRedis($0) }
         guard cursor == nil || behind != nil else {
             let text = "cursor: not a cursor (accepted: the `next` of an earlier answer)"
             return then(.failure(.badRequest(text)))
         }
-        let words = [
-            Array("ZRANGE".utf8), keys.list(of: user), Array("0".utf8), Array("-1".utf8),
-            Array("WITHSCORES".utf8),
-        ]
-        servers.send([.words(words)]) { result in
+        readList(of: user, knowing: nil) { result in
             switch result {
             case .failure(let error): then(.failure(error))
-            case .success(let replies):
-                if let code = replies[0].errorCode {
-                    return then(self.read(.error(code), .listed, "").map { _ in .empty })
-                }
-                let parts = replies[0].elements
-                let listed = stride(from: 0, to: parts.count - parts.count % 2, by: 2).compactMap {
-                    at in parts[at].string.map { (id: $0, madeAt: parts[at + 1].bytes ?? []) }
-                }
-                self.sort(listed, of: user) { result in
+            case .success(let reading):
+                self.show(reading, of: user, limit: limit, behind: behind, then: then)
+            }
+        }
+    }
+
+    /// What changed in a list.
+    func list(
+        of user: String, since text: String?, limit: Int,
+        then: @escaping @Sendable (Result<ConversationChanges, RequestError>) -> Void
+    ) {
+        let token = text.flatMap { ListPlaceToken($0) }
+        readList(of: user, knowing: token) { result in
+            switch result {
+            case .failure(let error): then(.failure(error))
+            case .success(let reading):
+                // Each takes so much at least.
+                guard let token, let news = reading.news(since: token),
+                    news.entries.count <= self.options.bytes / 512
+                else { return self.begin(reading, of: user, limit: limit, then: then) }
+                self.views(news.entries, of: user) { result in
                     switch result {
                     case .failure(let error): then(.failure(error))
-                    case .success(let entries):
-                        self.show(entries, of: user, limit: limit, behind: behind, then: then)
+                    case .success(let views):
+                        let size = views.reduce(0) { $0 + $1.size }
+                        guard size <= self.options.bytes else {
+                            return self.begin(reading, of: user, limit: limit, then: then)
+                        }
+                        let changes = ConversationChanges(
+                            conversations: views, removed: news.removed,
+                            total: reading.entries.count, token: reading.token, complete: true,
+                            unread: reading.unread, heads: reading.heads)
+                        then(.success(changes))
                     }
                 }
             }
         }
     }
 
-    /// Those of the list in which the user really takes part, latest activity first.
-    private func sort(
-        _ listed: [(id: String, madeAt: [UInt8])], of user: String,
-        then: @escaping @Sendable (Result<[Entry], RequestError>) -> Void
+    /// Where all conversations of a list stand.
+    func heads(
+        ofList user: String,
+        then: @escaping @Sendable (Result<ListedHeads, RequestError>) -> Void
+    ) {
+        readList(of: user, knowing: nil) { result in
+            then(result.map { ListedHeads(heads: $0.heads, unread: $0.unread) })
+        }
+    }
+
+    /// The list as to somebody who knows nothing of it.
+    private func begin(
+        _ reading: ListReading, of user: String, limit: Int,
+        then: @escaping @Sendable (Result<ConversationChanges, RequestError>) -> Void
+    ) {
+        show(reading, of: user, limit: limit, behind: nil) { result in
+            then(
+                result.map { list in
+                    ConversationChanges(
+                        conversations: list.conversations, removed: [], total: list.total,
+                        token: reading.token, complete: false, unread: reading.unread)
+                })
+        }
+    }
+
+    private func readList(
+        of user: String, knowing token: ListPlaceToken?,
+        then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
+    ) {
+        let words = [
+            Array("ZRANGE".utf8), keys.list(of: user), Array("0".utf8), Array("-1".utf8),
+            Array("WITHSCORES".utf8),
+        ]
+        let place = token?.place.map { String($0) } ?? "-"
+        let known = [Array(place.utf8), Hexadecimal.bytes(token?.mark ?? "") ?? []]
+        let log = RedisCommand.script(
+            .roster, keys: keys.departures(of: user), arguments: known)
+        servers.send([.words(words), log]) { result in
+            do throws(RequestError) {
+                let replies = try result.get()
+                if let code = replies[0].errorCode {
+                    _ = try self.read(.error(code), .listed, "").get()
+                }
+                let parts = replies[0].elements
+                let listed = stride(from: 0, to: parts.count - parts.count % 2, by: 2).compactMap {
+                    at in parts[at].string.map { (id: $0, madeAt: parts[at + 1].bytes ?? []) }
+                }
+                let roster = try self.read(replies[1], .roster, "a list").get()
+                self.open(roster, of: user) { log in
+                    self.look(at: listed, of: user, log, then: then)
+                }
+            } catch {
+                then(.failure(error))
+            }
+        }
+    }
+
+    /// What is known of a list before the conversations are looked at.
+    private struct OpenList: Sendable {
+        var now: Int
+        var place: (seq: Int, mark: [UInt8])?
+        var isKnown = false
+        var gone: [String] = []
+    }
+
+    /// The log of departures as it was read. One that is not there begins now; should that fail,
+    /// the list is read all the same, and its token is worth nothing.
+    private func open(
+        _ roster: Answer, of user: String, then: @escaping @Sendable (OpenList) -> Void
+    ) {
+        var log = OpenList(now: roster[1].int ?? 0)
+        guard roster.word == "fresh" else {
+            if let seq = roster[2].place { log.place = (seq, roster[3].bytes ?? []) }
+            log.isKnown = roster[4].int == 1
+            log.gone = roster[5].elements.compactMap { Self.departed($0.bytes ?? []) }
+            return then(log)
+        }
+        if roster[2].int ?? 0 > 0 {
+            say("the log of what left the list of a user was damaged; it begins anew")
+        }
+        depart([], from: user) { [log] result in
+            var log = log
+            if case .success(let answer) = result, let seq = answer[2].place {
+                log.place = (seq, answer[3].bytes ?? [])
+            }
+            then(log)
+        }
+    }
+
+    private static func departed(_ member: [UInt8]) -> String? {
+        member.firstIndex(of: UInt8(ascii: "\t")).map {
+            String(decoding: member[..<$0], as: UTF8.self)
+        }
+    }
+
+    /// Those of the list in which the user really takes part, and what becomes of the others.
+    private func look(
+        at listed: [(id: String, madeAt: [UInt8])], of user: String, _ log: OpenList,
+        then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
     ) {
         let questions = listed.map { command(.listed, of: $0.id, [Array(user.utf8)]) }
         servers.send(questions) { result in
-            then(
-                result.flatMap { replies in
-                    var entries: [Entry] = []
-                    for (place, reply) in zip(listed, replies) {
-                        switch self.read(reply, .listed, place.id) {
-                        case .success(let answer):
-                            entries.append(Entry(activity: Int64(answer[1].int ?? 0), id: place.id))
-                        case .failure(.noConversation): self.forget(place, user)
-                        case .failure(let error): return .failure(error)
+            do throws(RequestError) {
+                var entries: [ListEntry] = []
+                var left: [String] = []
+                for (place, reply) in zip(listed, try result.get()) {
+                    switch self.read(reply, .listed, place.id) {
+                    case .success(let answer) where answer.word == "out":
+                        let made = String(decoding: place.madeAt, as: UTF8.self)
+                        let seen = "\(answer[1].string ?? ""):\(answer[2].string ?? "")"
+                        left.append("\(place.id)\t\(made):\(seen)")
+                        self.forget(place, of: user, ifOlderThan: log.now - Self.day)
+                    case .failure(.noConversation):
+                        left.append("\(place.id)\t\(String(decoding: place.madeAt, as: UTF8.self))")
+                        self.forget(place, of: user, ifOlderThan: log.now - Self.day)
+                    case .success(let answer):
+                        guard let entry = ListEntry(answer, of: place.id) else {
+                            throw .unreadable
                         }
+                        entries.append(entry)
+                    case .failure(let error): throw error
                     }
-                    return .success(entries.sorted { $0.stands(before: $1) })
-                })
+                }
+                let reading = ListReading(
+                    entries: entries.sorted { $0.place.stands(before: $1.place) },
+                    place: log.place, isKnown: log.isKnown,
+                    gone: log.gone + left.compactMap { Self.departed(Array($0.utf8)) })
+                self.note(left, of: user, reading, then: then)
+            } catch {
+                then(.failure(error))
+            }
+        }
+    }
+
+    /// Enters in the log who was found to have left. Should that fail, the next one finds them.
+    private func note(
+        _ left: [String], of user: String, _ reading: ListReading,
+        then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
+    ) {
+        guard !left.isEmpty, let place = reading.place else { return then(.success(reading)) }
+        depart(left, from: user) { result in
+            var reading = reading
+            // Only if nobody else was entered meanwhile is the newest place one that was read.
+            if case .success(let answer) = result, answer[1].int == place.seq,
+                let seq = answer[2].place
+            {
+                reading.place = (seq, answer[3].bytes ?? [])
+            }
+            then(.success(reading))
+        }
+    }
+
+    private func forget(
+        _ place: (id: String, madeAt: [UInt8]), of user: String, ifOlderThan moment: Int
+    ) {
+        guard Int(String(decoding: place.madeAt, as: UTF8.self)) ?? 0 < moment else { return }
+        let arguments = [Array(place.id.utf8), place.madeAt]
+        // Should it fail, the next one to read the list finds it again.
+        servers.send([.script(.forget, keys: [keys.list(of: user)], arguments: arguments)]) { _ in
+        }
+    }
+
+    // MARK: writing
+
+    /// Puts a conversation in a list.
+    func entering(_ user: String, _ conversation: String) -> RedisCommand {
+        .script(.enter, keys: [keys.list(of: user)], arguments: [Array(conversation.utf8)])
+    }
+
+    /// Asks for the moment of an entry, to know it again.
+    func entry(of user: String, _ conversation: String) -> RedisCommand {
+        .words([Array("ZSCORE".utf8), keys.list(of: user), Array(conversation.utf8)])
+    }
+
+    /// Takes a conversation off the lists of those who have left it, whose entries were these
+    /// before they did. What of it fails is done by who reads the list.
+    func takeOff(_ conversation: String, _ users: [String], _ entries: [RedisReply]) {
+        guard !users.isEmpty else { return }
+        let departure = Array("\(conversation)\t\(Random.hex(8))".utf8)
+        servers.send(users.map { departing([departure], from: $0) }) { result in
+            guard case .success(let replies) = result else { return }
+            var commands: [RedisCommand] = []
+            for (at, user) in users.enumerated() where replies[at].errorCode == nil {
+                guard at < entries.count, let moment = entries[at].bytes else { continue }
+                commands.append(
+                    .script(
+                        .forget, keys: [self.keys.list(of: user)],
+                        arguments: [Array(conversation.utf8), moment]))
+            }
+            self.servers.send(commands) { _ in }
+        }
+    }
+
+    private func departing(_ departures: [[UInt8]], from user: String) -> RedisCommand {
+        var arguments = [Random.bytes(8)]
+        for departure in departures { arguments += [Random.bytes(8), departure] }
+        return .script(.depart, keys: keys.departures(of: user), arguments: arguments)
+    }
+
+    private func depart(
+        _ departures: [String], from user: String,
+        then: @escaping @Sendable (Result<Answer, RequestError>) -> Void
+    ) {
+        servers.send([departing(departures.map { Array($0.utf8) }, from: user)]) { result in
+            then(result.flatMap { self.read($0[0], .depart, "a list") })
         }
     }
 
@@ -109,63 +292,68 @@ extension Redis {
         servers.send(commands) { _ in }
     }
 
-    private func forget(_ place: (id: String, madeAt: [UInt8]), _ user: String) {
-        let age =
-            Embedded.systemTime().milliseconds
-            - (Int64(String(decoding: place.madeAt, as: UTF8.self)) ?? 0)
-        guard age > Self.entryGrace else { return }
-        let arguments = [Array(place.id.utf8), place.madeAt]
-        // Should it fail, the next one to read the list finds it again.
-        servers.send([.script(.forget, keys: [keys.list(of: user)], arguments: arguments)]) { _ in
+    // MARK: showing
+
+    /// Conversations as a reply shows them; those that the user has left meanwhile are left out.
+    private func views(
+        _ entries: [ListEntry], of user: String,
+        then: @escaping @Sendable (Result<[ConversationView], RequestError>) -> Void
+    ) {
+        let questions = entries.map { command(.view, of: $0.id, [Array(user.utf8)]) }
+        servers.send(questions) { result in
+            do throws(RequestError) {
+                var views: [ConversationView] = []
+                for (entry, reply) in zip(entries, try result.get()) {
+                    switch self.read(reply, .view, entry.id) {
+                    case .success(let answer):
+                        guard let view = RedisView(answer.parts, of: entry.id) else {
+                            throw .unreadable
+                        }
+                        if view.reader != nil { views.append(view.shown) }
+                    case .failure(.noConversation): continue
+                    case .failure(let error): throw error
+                    }
+                }
+                then(.success(views))
+            } catch {
+                then(.failure(error))
+            }
         }
     }
 
     private func show(
-        _ entries: [Entry], of user: String, limit: Int, behind: Entry?,
+        _ reading: ListReading, of user: String, limit: Int, behind: ListCursorOfRedis?,
         then: @escaping @Sendable (Result<ConversationList, RequestError>) -> Void
     ) {
-        let rest = behind.map { cursor in entries.filter { cursor.stands(before: $0) } } ?? entries
+        let entries = reading.entries
+        let rest =
+            behind.map { cursor in entries.filter { cursor.stands(before: $0.place) } } ?? entries
         let page = Array(rest.prefix(limit))
-        let questions = page.map { command(.view, of: $0.id, [Array(user.utf8)]) }
-        servers.send(questions) { result in
+        views(page, of: user) { result in
             then(
-                result.flatMap { replies in
-                    var conversations: [ConversationView] = []
+                result.map { views in
+                    var list = ConversationList(
+                        conversations: [], next: rest.count > limit ? page.last?.place.text : nil,
+                        total: entries.count, unread: reading.unread)
+                    let places = Dictionary(
+                        page.map { (Array($0.id.utf8), $0.place) }, uniquingKeysWith: { $1 })
                     var taken = 0
-                    var last: Entry?
-                    for (entry, reply) in zip(page, replies) {
-                        switch self.read(reply, .view, entry.id) {
-                        case .success(let answer):
-                            guard let view = RedisView(answer.parts, of: entry.id) else {
-                                return .failure(.unreadable)
-                            }
-                            // The user may have left since the list was read.
-                            if view.reader != nil {
-                                let shown = view.shown
-                                taken += shown.size
-                                if taken > self.options.bytes, let last, !conversations.isEmpty {
-                                    return .success(
-                                        ConversationList(
-                                            conversations: conversations, next: last.cursor,
-                                            total: entries.count))
-                                }
-                                conversations.append(shown)
-                            }
-                            last = entry
-                        case .failure(.noConversation): continue
-                        case .failure(let error): return .failure(error)
+                    for view in views {
+                        taken += view.size
+                        if taken > self.options.bytes, let last = list.conversations.last {
+                            list.next = places[Array(last.record.id.utf8)]?.text
+                            break
                         }
+                        list.conversations.append(view)
                     }
-                    return .success(
-                        ConversationList(
-                            conversations: conversations,
-                            next: rest.count > limit ? page.last?.cursor : nil,
-                            total: entries.count))
+                    return list
                 })
         }
     }
 }
 
-extension ConversationList {
-    fileprivate static let empty = ConversationList(conversations: [], next: nil, total: 0)
+extension ListReading {
+    fileprivate var heads: [ID: Head] {
+        Dictionary(entries.map { ($0.id.id, $0.head) }, uniquingKeysWith: { $1 })
+    }
 }

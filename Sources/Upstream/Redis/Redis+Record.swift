@@ -165,13 +165,8 @@ extension Redis {
         _ decided: RecordDecision, of id: String, _ call: Call,
         then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
     ) {
-        let moment = String(Embedded.systemTime().milliseconds)
-        let entries = decided.joining.map { user in
-            RedisCommand.words([
-                Array("ZADD".utf8), keys.list(of: user), Array(moment.utf8), Array(id.utf8),
-            ])
-        }
-        servers.send(entries) { result in
+        let entries = decided.leaving.map { entry(of: $0, id) }
+        servers.send(entries + decided.joining.map { entering($0, id) }) { result in
             let refused = result.map { $0.lazy.compactMap(\.errorCode).first }
             switch refused {
             case .failure(let error): return then(.failure(error))
@@ -179,6 +174,7 @@ extension Redis {
                 return then(self.read(.error(code), .record, id).map { _ in .done })
             case .success(nil): break
             }
+            let left = Array(((try? result.get()) ?? []).prefix(entries.count))
             self.run(.record, of: id, decided.arguments(viewer: call.user)) { result in
                 then(
                     result.flatMap { answer in
@@ -188,6 +184,13 @@ extension Redis {
                         default: break
                         }
                         self.tellLists(of: decided.joining, id, isIn: true)
+                        self.takeOff(id, decided.leaving, left)
+                        if decided.isCreation {
+                            // Whoever left one of this id that is gone may be about to be taken
+                            // off by the entry from before.
+                            let again = decided.joining.map { self.entering($0, id) }
+                            self.servers.send(again) { _ in }
+                        }
                         self.tellLists(of: decided.leaving, id, isIn: false)
                         guard let view = RedisView(answer.parts, of: id) else {
                             return .failure(.unreadable)
@@ -207,23 +210,36 @@ extension Redis {
                 if let user = call.user, view.member(user)?.isAdmin != true {
                     throw RequestError(.forbidden, "conversation: only its admins may delete it")
                 }
-                let texts = [view.head.epoch, String(view.recordRev)].map { Array($0.utf8) }
-                self.run(.remove, of: id, texts + [RedisEvent.pack(view.users)]) { result in
+                self.servers.send(view.users.map { self.entry(of: $0, id) }) { result in
                     switch result {
                     case .failure(let error): self.finish(call, .failure(error))
-                    case .success(let answer) where answer.word == "stale":
-                        guard tries < Self.tryLimit else {
-                            return self.finish(call, .failure(.fateUnknown))
-                        }
-                        self.deleteConversation(id, call, tries: tries + 1)
-                    case .success(let answer):
-                        self.tellLists(of: view.users, id, isIn: false)
-                        if let people = answer[1].string { self.release(people, from: id) }
-                        self.finish(call, .success(.done))
+                    case .success(let entries): self.remove(id, view, entries, call, tries)
                     }
                 }
             } catch {
                 self.finish(call, .failure(error))
+            }
+        }
+    }
+
+    /// - Parameter entries: of those who take part, in their lists.
+    private func remove(
+        _ id: String, _ view: RedisView, _ entries: [RedisReply], _ call: Call, _ tries: Int
+    ) {
+        let texts = [view.head.epoch, String(view.recordRev)].map { Array($0.utf8) }
+        run(.remove, of: id, texts + [RedisEvent.pack(view.users)]) { result in
+            switch result {
+            case .failure(let error): self.finish(call, .failure(error))
+            case .success(let answer) where answer.word == "stale":
+                guard tries < Self.tryLimit else {
+                    return self.finish(call, .failure(.fateUnknown))
+                }
+                self.deleteConversation(id, call, tries: tries + 1)
+            case .success(let answer):
+                self.takeOff(id, view.users, entries)
+                self.tellLists(of: view.users, id, isIn: false)
+                if let people = answer[1].string { self.release(people, from: id) }
+                self.finish(call, .success(.done))
             }
         }
     }

@@ -292,7 +292,7 @@ package final class Redis: Upstream {
     }
 
     /// Says it to the log, but not the same again.
-    private func say(_ text: String) {
+    func say(_ text: String) {
         if troubles.note("writes", text) { notice(RedisNotice(.error, text)) }
     }
 }

@@ -50,14 +50,24 @@ struct RedisKeys: Sendable {
     /// The list of a user's conversations.
     func list(of user: String) -> [UInt8] { users + Array(user.utf8) }
 
+    /// The log of what left it, in the order in which its scripts take the keys. The braces put
+    /// them into one slot.
+    func departures(of user: String) -> [[UInt8]] {
+        let name = prefix + Array("departures:".utf8) + Self.braced(user)
+        return Self.departures.map { name + $0 }
+    }
+
+    private static let departures = ["meta", "marks", "gone"].map { Array(":\($0)".utf8) }
+
     /// Which conversation is the distinct one of the people that `hash` stands for.
     func distinct(_ hash: String) -> [UInt8] { prefix + Array("distinct:\(hash)".utf8) }
 
     /// A brace in an id would end the part that decides over the slot.
-    private func name(of conversation: String) -> [UInt8] {
-        var name = prefix
-        name.append(UInt8(ascii: "{"))
-        for byte in conversation.utf8 {
+    private func name(of conversation: String) -> [UInt8] { prefix + Self.braced(conversation) }
+
+    private static func braced(_ id: String) -> [UInt8] {
+        var name = [UInt8(ascii: "{")]
+        for byte in id.utf8 {
             switch byte {
             case UInt8(ascii: "}"): name.append(contentsOf: "%7D".utf8)
             case UInt8(ascii: "%"): name.append(contentsOf: "%25".utf8)

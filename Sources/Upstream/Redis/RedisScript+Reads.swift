@@ -35,13 +35,6 @@ extension RedisScript {
         return {'done', head(log)}
         """
 
-    /// Where a conversation stands in a user's list. Arguments: user.
-    static let listedBody = """
-        local log = open()
-        if not log or redis.call('HEXISTS', MEMBERS, ARGV[1]) == 0 then return {'absent'} end
-        return {'done', log.activity}
-        """
-
     static let peopleBody = """
         if not open() then return {'absent'} end
         return {'done', redis.call('HGETALL', MEMBERS), redis.call('HGETALL', READS)}

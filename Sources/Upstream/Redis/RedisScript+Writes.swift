@@ -301,15 +301,6 @@ extension RedisScript {
         return {'done', head(log), reason}
         """
 
-    /// Takes a conversation off a user's list, unless the entry is not the one that was seen. Key:
-    /// the list. Arguments: conversation, the moment in the entry.
-    static let forgetBody = """
-        if redis.call('ZSCORE', KEYS[1], ARGV[1]) == ARGV[2] then
-          redis.call('ZREM', KEYS[1], ARGV[1])
-        end
-        return {'done'}
-        """
-
     /// Keeps for an hour whom all gateways are to disconnect, and tells those that listen. Key: the
     /// stream. Arguments: user, whether they may come back, what tells who told it, the three for
     /// the feed.

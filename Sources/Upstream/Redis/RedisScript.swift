@@ -25,7 +25,7 @@
 enum RedisScript: String, Sendable, Hashable, CaseIterable {
     case append, replace, record, remove, read, disown
     case look, view, page, changes, message, head, listed, people
-    case forget, claim, disconnect, disconnects, expiring
+    case enter, forget, roster, depart, claim, disconnect, disconnects, expiring
 
     /// Scripts that begin with `#!lua` are refused as a whole while the server is out of memory, a
     /// replica, or can't write its file; those without would stop half-way.
@@ -43,9 +43,12 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         case .changes: Self.reading + Self.log + Self.showing + Self.changesBody
         case .message: Self.reading + Self.log + Self.messageBody
         case .head: Self.reading + Self.log + Self.headBody
-        case .listed: Self.reading + Self.log + Self.listedBody
+        case .listed: Self.reading + Self.log + Self.showing + Self.listedBody
         case .people: Self.reading + Self.log + Self.peopleBody
+        case .enter: "#!lua\n" + Self.enterBody
         case .forget: "#!lua flags=allow-oom\n" + Self.forgetBody
+        case .roster: Self.reading + Self.departures + Self.rosterBody
+        case .depart: "#!lua flags=allow-oom\n" + Self.departures + Self.departBody
         case .claim: "#!lua\n" + Self.claimBody
         case .disconnect: "#!lua flags=allow-oom\n" + Self.disconnectBody
         case .disconnects: Self.reading + Self.disconnectsBody
@@ -56,11 +59,11 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     /// What a script must not be run twice without being asked to.
     var isWrite: Bool {
         switch self {
-        case .append, .replace, .record, .remove, .read, .disown, .forget, .claim,
-            .disconnect:
+        case .append, .replace, .record, .remove, .read, .disown, .enter, .forget, .depart,
+            .claim, .disconnect:
             true
-        case .look, .view, .page, .changes, .message, .head, .listed, .people, .disconnects,
-            .expiring:
+        case .look, .view, .page, .changes, .message, .head, .listed, .people, .roster,
+            .disconnects, .expiring:
             false
         }
     }

@@ -1,0 +1,73 @@
+import Ports
+import TestSupport
+import Testing
+import Wire
+
+/// What a token says of where conversations stood: nothing that moved is missed.
+@Suite struct ListDigestTests {
+    private struct Entry {
+        var id: String
+        var head: Head
+        var lastRead: Int
+    }
+
+    private static func entries(_ count: Int, _ random: inout SplitMix64) -> [Entry] {
+        (0..<count).map { number in
+            let mark = String(random.next(), radix: 16)
+            let head = Head(epoch: "e", seq: 3, rev: 1 + number % 5, mark: mark, floor: 1)
+            return Entry(id: "c\(number)", head: head, lastRead: number % 3)
+        }
+    }
+
+    private static func digest(_ entries: [Entry], like other: ListDigest? = nil) -> ListDigest {
+        var digest = other.map { ListDigest(like: $0) } ?? ListDigest(for: entries.count)
+        for entry in entries { digest.add(entry.id, entry.head, lastRead: entry.lastRead) }
+        return digest
+    }
+
+    @Test(arguments: [0, 1, 7, 100, 500, 10_000])
+    func whatMovedIsFoundAndLittleElse(count: Int) throws {
+        var random = SplitMix64(seed: UInt64(count))
+        var entries = Self.entries(count, &random)
+        let token = ListPlaceToken(
+            place: 5, mark: "00ff00ff00ff00ff", digest: Self.digest(entries))
+        let read = try #require(ListPlaceToken(token.text))
+        #expect(read == token && token.text.utf8.count <= 64 + 14 * max(4, min(count, 1100)))
+        var moved: Set<String> = []
+        for at in entries.indices.shuffled(using: &random).prefix(max(1, count / 100)) {
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: entries[at].head.rev += 1
+            case 1: entries[at].head.mark = String(random.next(), radix: 16)
+            case 2: entries[at].head.epoch = "f"
+            default: entries[at].lastRead += 1
+            }
+            moved.insert(entries[at].id)
+        }
+        let joined = Entry(
+            id: "joined", head: Head(epoch: "e", seq: 0, rev: 1, mark: "m", floor: 1), lastRead: 0)
+        entries.append(joined)
+        moved.insert(joined.id)
+        let now = Self.digest(entries, like: read.digest)
+        let news = entries.filter { now.differs(from: read.digest, at: $0.id) }.map(\.id)
+        #expect(moved.subtracting(news).isEmpty)
+        // Those that share a bucket with them.
+        #expect(news.count <= 8 + 12 * moved.count)
+        #expect(read.digest.count == count && now.count == count + 1)
+    }
+
+    @Test func anOrderIsNone() {
+        var random = SplitMix64(seed: 9)
+        let entries = Self.entries(50, &random)
+        #expect(Self.digest(entries) == Self.digest(entries.shuffled(using: &random)))
+    }
+
+    @Test(arguments: [
+        "", "1", "5.00ff", "5.00ff.", "5.00ff.1", "5.00ff.1.AAA",
+        "5.00ff.01.AAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "-1.00ff.1.AAAAAAAAAAAAAAAAAAAAAAAAAAAA", "5.00ff.1.AAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+        "5.00ff.1.______AAAAAAAAAAAAAAAAAAAAAAAA", "5.00ff.1.AAAAAAAAAAAAAAAAAAAAA",
+    ])
+    func anythingElseIsNoToken(text: String) {
+        #expect(ListPlaceToken(text) == nil)
+    }
+}
