@@ -36,8 +36,7 @@ import Testing
             let client = try reader.client(user)
             let changes = try client.result(
                 of: client.send("subscribeConversations", ["since": before[at]["token"]]))
-            let listed = changes["conversations"].array ?? []
-            let ids = Set(listed.compactMap { $0["id"].string })
+            let ids = Set((changes["conversations"].array ?? []).compactMap { $0["id"].string })
             #expect(changes["complete"] == true && changes["total"] == 500)
             #expect(ids.isSuperset(of: (1...5).map { "c\($0 * 7)" }) && ids.count <= 60)
             bytes.append(changes.bytes.count)

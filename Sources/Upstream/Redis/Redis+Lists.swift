@@ -197,8 +197,7 @@ extension Redis {
                 }
                 let reading = ListReading(
                     entries: entries.sorted { $0.place.stands(before: $1.place) },
-                    place: log.place, isKnown: log.isKnown,
-                    gone: log.gone + left.compactMap { Self.departed(Array($0.utf8)) })
+                    place: log.place, isKnown: log.isKnown, gone: log.gone)
                 self.note(left, of: user, reading, then: then)
             } catch {
                 then(.failure(error))
@@ -214,10 +213,14 @@ extension Redis {
         guard !left.isEmpty, let place = reading.place else { return then(.success(reading)) }
         depart(left, from: user) { result in
             var reading = reading
+            guard case .success(let answer) = result else {
+                reading.gone += left.compactMap { Self.departed(Array($0.utf8)) }
+                return then(.success(reading))
+            }
+            // What was there before is told to those whose token is older.
+            reading.gone += answer[4].elements.compactMap { Self.departed($0.bytes ?? []) }
             // Only if nobody else was entered meanwhile is the newest place one that was read.
-            if case .success(let answer) = result, answer[1].int == place.seq,
-                let seq = answer[2].place
-            {
+            if answer[1].int == place.seq, let seq = answer[2].place {
                 reading.place = (seq, answer[3].bytes ?? [])
             }
             then(.success(reading))

@@ -86,8 +86,8 @@ extension RedisScript {
         """
 
     /// Arguments: the mark of a log that begins, then for each departure a mark and the departure.
-    /// One that is there already is not written again. Answers with the newest place before, and
-    /// the newest one with its mark.
+    /// One that is there already is not written again. Answers with the newest place before, the
+    /// newest one with its mark, and those that were written.
     static let departBody = """
         local log = open()
         if not log then
@@ -95,12 +95,13 @@ extension RedisScript {
           redis.call('SET', MARKS, ARGV[1])
           log = {seq = 0, base = 0, gone = 0}
         end
-        local before = log.seq
+        local before, written = log.seq, {}
         for at = 2, #ARGV, 2 do
           if not redis.call('ZSCORE', GONE, ARGV[at + 1]) then
             log.seq, log.gone = log.seq + 1, log.gone + 1
             redis.call('ZADD', GONE, int(log.seq), ARGV[at + 1])
             redis.call('APPEND', MARKS, ARGV[at])
+            written[#written + 1] = ARGV[at + 1]
           end
         end
         if log.gone > 10000 then
@@ -115,6 +116,6 @@ extension RedisScript {
         end
         redis.call(
           'HSET', META, 'seq', int(log.seq), 'base', int(log.base), 'gone', int(log.gone))
-        return {'done', before, log.seq, markAt(log, log.seq)}
+        return {'done', before, log.seq, markAt(log, log.seq), written}
         """
 }
