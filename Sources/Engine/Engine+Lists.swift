@@ -183,6 +183,19 @@ extension Engine {
         readList(user)
     }
 
+    /// The token that somebody is given knows that these are in the list, and no others. What is
+    /// told of another one, by a stream that is behind, would never be taken back.
+    private func drop(allBut heads: [ID: Head], _ call: Call) {
+        guard let user = sessions[call.session]?.user?.id, let listing = listings[user] else {
+            return
+        }
+        let gone = listing.conversations.filter { heads[$0] == nil }
+        guard !gone.isEmpty else { return }
+        for conversation in sorted(gone) { leave(conversation, from: user) }
+        // It may have come into the list since.
+        readList(user)
+    }
+
     /// What the session is shown now need not be told to it as an event again.
     private func note(
         _ conversation: ID, _ head: Head?, _ session: Session, _ listing: Listing,
@@ -197,7 +210,8 @@ extension Engine {
             $0.conversation == conversation && $0.shows(head)
         }
         let isListed = listing.conversations.contains(conversation)
-        let isAnnounced = streams[conversation].map { $0.state != nil && !$0.isListed } ?? false
+        let isAnnounced =
+            streams[conversation].map { $0.state != nil && !$0.isListed && !$0.isOpen } ?? false
         guard !isListed || !isAnnounced else { return }
         session.shown[conversation] = head
     }
@@ -241,7 +255,9 @@ extension Engine {
             if call.beginsList, let session = sessions[call.session] { unwatchList(session) }
             fail(call, error)
         case (.success(.conversationsSince(let changes)), .subscribeConversations):
-            showed(changes.conversations, call, knowing: changes.heads)
+            // Whoever is given what changed knows the others by the token.
+            showed(changes.conversations, call, knowing: changes.complete ? changes.heads : [:])
+            drop(allBut: changes.heads, call)
             conclude(call, .conversationsSince(changes))
         case (.success(.conversations(let list)), _):
             showed(list.conversations, call)

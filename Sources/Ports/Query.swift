@@ -231,8 +231,7 @@ package struct ConversationChanges: Sendable, Hashable {
     package var complete: Bool
     /// Of the whole list, where it was counted.
     package var unread: UnreadTotal?
-    /// Where all conversations of the list stand of which whoever asked knows that they do, by the
-    /// token or by this answer. Of an answer that is complete, from an origin elsewhere.
+    /// Where all conversations of the list stand, from an origin elsewhere.
     package var heads: [ID: Head]
 
     package init(

@@ -23,7 +23,7 @@ extension Origin {
             return .conversations(try list(of: user, limit: limit, cursor: cursor, commit))
         case .conversationsSince(let user, let token, let limit):
             var changes = changes(of: user, since: token, limit: limit, commit)
-            if changes.complete { changes.heads = heads(ofList: user).heads }
+            changes.heads = heads(ofList: user).heads
             return .conversationsSince(changes)
         case .listed(let user): return .listed(heads(ofList: user))
         case .message(let id, let message):

@@ -31,7 +31,8 @@ enum Transcript {
         case .success(.conversationsSince(let changes)):
             "changes \(changes.removed.sorted()) of \(changes.total)"
         case .success(.listed(let list)):
-            "listed \(list.heads.map { "\($0.text) \(line($1))" }.sorted()) unread \(list.unread)"
+            "listed \(list.heads.map { "\(name($0.text)) \(line($1))" }.sorted())"
+                + " unread \(list.unread)"
         case .success(.message(let message)): line(message)
         case .success(.page(let page)):
             "page \(page.messages.map(line)) \(page.hasMoreBefore) \(page.hasMoreAfter)"

@@ -92,7 +92,8 @@ extension Redis {
                 result.map { list in
                     ConversationChanges(
                         conversations: list.conversations, removed: [], total: list.total,
-                        token: reading.token, complete: false, unread: reading.unread)
+                        token: reading.token, complete: false, unread: reading.unread,
+                        heads: reading.heads)
                 })
         }
     }
