@@ -12,6 +12,8 @@ package final class TCPProxy: Sendable {
         case refusing
         /// Connections stand and new ones are made, but not a byte passes in either direction.
         case stalled
+        /// Each connection carries 640 KB/s in either direction.
+        case slow
         /// Everything is reset again and again, as soon as it has come up.
         case flapping
         /// Only those pass who said the word in their first bytes; all others are reset.
@@ -108,7 +110,7 @@ private struct Carrier {
                 stopListening()
                 usleep(5000)
             case .stalled: usleep(5000)
-            case .open, .flapping, .parted:
+            case .open, .slow, .flapping, .parted:
                 if mode == .flapping, ContinuousClock.now >= nextReset {
                     resetAll()
                     nextReset = .now + .milliseconds(Int.random(in: 20...150))
@@ -116,6 +118,7 @@ private struct Carrier {
                 if isParted { resetAll { $0.isLet == false } }
                 if listener < 0 { listener = (try? TCPProxy.listen(port)) ?? -1 }
                 carry()
+                if mode == .slow { usleep(100_000) }
             }
         }
         resetAll()

@@ -149,9 +149,18 @@ extension Engine {
     func sendFetches() {
         guard let sync else { return }
         fetches.askForHeads { rank(of: $0) }
-        while let entry = fetches.next(within: sync.concurrency) {
+        while let entry = fetches.next(within: sync.concurrency, where: isWaitedFor) {
             counters.fetches[entry.query.kind, default: 0] += 1
             act(.fetch(token: token(for: .fetch(entry.question)), entry.query))
+        }
+    }
+
+    /// Whether whoever asked is still there.
+    private func isWaitedFor(_ question: FetchQueue.Question) -> Bool {
+        switch question {
+        case .message(let call, _), .moment(let call, _), .call(let call):
+            sessions[call.session] != nil
+        default: true
         }
     }
 

@@ -80,9 +80,10 @@ struct FetchQueue {
         queue.insert(entry, at: low)
     }
 
-    mutating func next(within limit: Int) -> Entry? {
+    /// - Parameter isWaitedFor: whether whoever asked is still there; what is not is dropped.
+    mutating func next(within limit: Int, where isWaitedFor: (Question) -> Bool) -> Entry? {
         while inFlight < limit, let entry = queue.popLast() {
-            guard entry.question.isCurrent else { continue }
+            guard entry.question.isCurrent, isWaitedFor(entry.question) else { continue }
             inFlight += 1
             return entry
         }

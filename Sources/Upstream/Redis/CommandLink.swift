@@ -3,35 +3,25 @@ import Synchronization
 import Wire
 
 /// The connection through which commands go: pipelined, all that wait at once, replies in order. It
-/// owns a thread that connects, and connects again; jobs come from any thread into a bounded queue,
-/// and each ends within the deadline, with its replies or with an error that says whether it may
-/// have been done. What a job does next is called on the link's thread.
+/// owns a thread that connects, and connects again; jobs come from any thread into a bounded queue.
+/// Each piece of a job is sent within the deadline or refused, and then answered within the
+/// deadline: one that is late fails alone as long as others are answered. A job ends with its
+/// replies or with an error that says whether it may have been done; what it does next is called on
+/// the link's thread.
 // Safety: `waiting` is a mutex, and what else `let` holds is Sendable; the rest is touched on
 // `queue` alone, which is serial and so the link's own thread.
 final class CommandLink: @unchecked Sendable {
     typealias Completion = @Sendable (Result<[RedisReply], RequestError>) -> Void
 
-    /// How many jobs may wait or be on their way. At some 30 µs each it is a third of a second of
-    /// a server's work; one who asks for more gets a refusal instead of a wait.
-    static let jobLimit = 10_000
-
-    /// How much may wait to be written, so that what waits is still ours to refuse.
-    private static let outputLimit = 1 << 20
+    /// How many bytes are on their way when no more is sent, so that what waits is still ours to
+    /// refuse, and an answer is not behind much else on a slow way.
+    private static let window = 512 << 10
 
     /// How many times within the deadline the server is asked who it is.
     static let pulses = 4
 
-    private struct Job {
-        var commands: [RedisCommand]
-        var deadline: ContinuousClock.Instant
-        var replies: [RedisReply] = []
-        var then: Completion
-    }
-
     private struct Waiting {
-        var jobs = Fifo<Job>()
-        /// Jobs that wait and jobs that are on their way.
-        var count = 0
+        var jobs = CommandQueue()
         var isStopped = false
         /// The thread has left, and will do nothing more.
         var isFinished = false
@@ -47,7 +37,12 @@ final class CommandLink: @unchecked Sendable {
     private let wakeup = Wakeup()
     private let waiting = Mutex(Waiting())
 
-    private var onTheirWay = Fifo<Job>()
+    private var onTheirWay = Fifo<CommandJob>()
+    /// Of those, the ones that take more than one piece, and the bytes of all pieces.
+    private var longOnTheirWay = 0
+    private var bytesOnTheirWay = 0
+    /// When replies came last.
+    private var repliedAt = ContinuousClock.now
     private var backoff: Backoff
     /// What the connection speaks to, and the last id that lay beside the data.
     private var identity: RedisIdentity?
@@ -86,16 +81,12 @@ final class CommandLink: @unchecked Sendable {
         wakeup.wake()
     }
 
-    /// Sends commands together; from any thread, without waiting. `then` gets one reply for each.
+    /// Sends commands in their order; from any thread, without waiting. `then` gets one reply for
+    /// each. Where there are more than fit into a piece, others may come between.
     func send(_ commands: [RedisCommand], then: @escaping Completion) {
-        let job = Job(commands: commands, deadline: .now + options.deadline, then: then)
         guard !commands.isEmpty else { return then(.success([])) }
-        let isTaken = waiting.withLock { waiting in
-            guard waiting.count < Self.jobLimit, !waiting.isFinished else { return false }
-            waiting.jobs.append(job)
-            waiting.count += 1
-            return true
-        }
+        let job = CommandJob(commands, until: .now + options.deadline, then: then)
+        let isTaken = waiting.withLock { !$0.isFinished && $0.jobs.add(job) }
         guard isTaken else { return then(.failure(.tooManyWaiting)) }
         wakeup.wake()
     }
@@ -104,7 +95,7 @@ final class CommandLink: @unchecked Sendable {
 
     private var isStopped: Bool { waiting.withLock { $0.isStopped } }
 
-    private var isIdle: Bool { waiting.withLock { $0.count == 0 } }
+    private var isIdle: Bool { waiting.withLock { $0.jobs.count == 0 } }
 
     private func run() {
         var nextTry = ContinuousClock.now
@@ -149,26 +140,20 @@ final class CommandLink: @unchecked Sendable {
     }
 
     private var nextDeadline: ContinuousClock.Instant {
-        waiting.withLock { $0.jobs.first?.deadline } ?? .now + options.deadline
+        waiting.withLock { $0.jobs.deadline } ?? .now + options.deadline
     }
 
     /// Refuses what has waited for too long and was never sent.
     private func expire(_ now: ContinuousClock.Instant) {
-        let expired = waiting.withLock { waiting in
-            var expired: [Job] = []
-            // Deadlines rise, since all jobs have the same time.
-            while let job = waiting.jobs.first, job.deadline <= now {
-                expired.append(job)
-                _ = waiting.jobs.popFirst()
-            }
-            return expired
+        for job in waiting.withLock({ $0.jobs.expired(now) }) {
+            // Of a long one some may have been done.
+            finish(job, .failure(job.sent == 0 ? .originUnavailable : .fateUnknown))
         }
-        for job in expired { finish(job, .failure(.originUnavailable)) }
     }
 
-    private func finish(_ job: Job, _ result: Result<[RedisReply], RequestError>) {
-        waiting.withLock { $0.count -= 1 }
-        job.then(result)
+    private func finish(_ job: CommandJob, _ result: Result<[RedisReply], RequestError>) {
+        waiting.withLock { $0.jobs.end(job) }
+        if !job.isGivenUp { job.then(result) }
     }
 
     /// The connection is gone, and with it the fate of what was on its way.
@@ -181,6 +166,7 @@ final class CommandLink: @unchecked Sendable {
         }
         identity = nil
         while let job = onTheirWay.popFirst() { finish(job, .failure(.fateUnknown)) }
+        (longOnTheirWay, bytesOnTheirWay) = (0, 0)
     }
 
     /// Connects and works until the connection breaks.
@@ -208,19 +194,37 @@ final class CommandLink: @unchecked Sendable {
                 until: min(nextPulse, onTheirWay.first?.deadline ?? nextPulse))
             if ready.isReadable {
                 for reply in try connection.receive() { received(reply, session) }
+                repliedAt = .now
             }
             if let verdict { throw verdict }
             if let late = onTheirWay.first, late.deadline <= .now {
-                throw RedisError(
-                    .deadline, doing: "ask", on: "\(address)", seen: "no reply in time",
-                    detail: "\(options.deadline)")
+                guard ContinuousClock.now < repliedAt + options.deadline else {
+                    throw RedisError(
+                        .deadline, doing: "ask", on: "\(address)", seen: "no reply in time",
+                        detail: "\(options.deadline)")
+                }
+                giveUp()
             }
         }
+    }
+
+    /// The oldest on its way is late while others are answered: that is its failure alone. Its
+    /// replies are still to come.
+    private func giveUp() {
+        let then = onTheirWay.withFirst { job in
+            defer {
+                job.isGivenUp = true
+                job.deadline = .now + options.deadline
+            }
+            return job.isGivenUp ? nil : job.then
+        }
+        then??(.failure(.fateUnknown))
     }
 
     private func opened(_ session: RedisSession, _ askedAt: ContinuousClock.Instant) {
         judge(session.info)
         verdict = nil
+        repliedAt = .now
         found(session.identity, askedAt)
         if standing.note("commands", nil) {
             notice(RedisNotice(.info, "commands go to Redis at \(session.connection.address)"))
@@ -242,23 +246,35 @@ final class CommandLink: @unchecked Sendable {
 
     /// Moves what waits to the connection, as far as it takes it.
     private func take(for session: RedisSession) {
-        while session.connection.outputCount < Self.outputLimit {
-            guard let job = waiting.withLock({ $0.jobs.popFirst() }) else { return }
+        while bytesOnTheirWay < Self.window {
+            let next = waiting.withLock {
+                $0.jobs.next(withLong: longOnTheirWay < CommandQueue.longPieces)
+            }
+            guard let job = next else { return }
             append(job, to: session)
         }
     }
 
-    private func append(_ job: Job, to session: RedisSession) {
-        for command in job.commands {
+    /// Sends the job's next piece.
+    private func append(_ job: CommandJob, to session: RedisSession) {
+        var job = job
+        for command in job.advance() {
             session.connection.append(command, digests: session.digests)
         }
+        job.deadline = .now + options.deadline
+        departed(job)
+    }
+
+    private func departed(_ job: CommandJob) {
+        if job.isLong { longOnTheirWay += 1 }
+        bytesOnTheirWay += job.pieceBytes
         onTheirWay.append(job)
     }
 
     private func received(_ reply: RedisReply, _ session: RedisSession) {
         let isWhole = onTheirWay.withFirst { job in
             job.replies.append(reply)
-            return job.replies.count == job.commands.count
+            return job.isAnswered
         }
         guard let isWhole else {
             verdict = RedisError(
@@ -267,35 +283,46 @@ final class CommandLink: @unchecked Sendable {
             return
         }
         guard isWhole, let job = onTheirWay.popFirst() else { return }
-        if job.replies.contains(where: { $0.errorCode == "NOSCRIPT" }) {
+        if job.isLong { longOnTheirWay -= 1 }
+        bytesOnTheirWay -= job.pieceBytes
+        let replies = job.replies[job.piece]
+        if !job.isGivenUp, replies.contains(where: { $0.errorCode == "NOSCRIPT" }) {
             return repeatWithScripts(job, session)
         }
         // A master that became a replica: what it refused was not done, and the rest is in vain.
-        if job.replies.contains(where: { $0.errorCode == "READONLY" }) { verdict = .noMaster }
-        finish(job, .success(job.replies))
+        if replies.contains(where: { $0.errorCode == "READONLY" }) { verdict = .noMaster }
+        answered(job)
+    }
+
+    /// The piece of the job that was on its way is answered.
+    private func answered(_ job: CommandJob) {
+        guard !job.isDone, !job.isGivenUp else { return finish(job, .success(job.replies)) }
+        var job = job
+        job.deadline = .now + options.deadline
+        waiting.withLock { $0.jobs.putBack(job) }
     }
 
     /// Somebody flushed the scripts. What was refused was not done, and goes again, as a whole.
-    private func repeatWithScripts(_ job: Job, _ session: RedisSession) {
-        let refused = job.replies.indices.filter { at in
+    private func repeatWithScripts(_ job: CommandJob, _ session: RedisSession) {
+        let refused = job.piece.filter { at in
             // What opens the way to a command goes before it again.
             let next = job.commands[at].isAsking ? at + 1 : at
             return job.replies[next].errorCode == "NOSCRIPT"
         }
-        let again = Job(
-            commands: refused.map { job.commands[$0] }, deadline: job.deadline,
+        var again = CommandJob(
+            refused.map { job.commands[$0] }, until: .now + options.deadline,
             then: { result in
-                self.finish(
-                    job,
-                    result.map { replies in
-                        var all = job.replies
-                        for (at, reply) in zip(refused, replies) { all[at] = reply }
-                        return all
-                    })
+                switch result {
+                case .failure(let error): self.finish(job, .failure(error))
+                case .success(let replies):
+                    var job = job
+                    for (at, reply) in zip(refused, replies) { job.replies[at] = reply }
+                    self.answered(job)
+                }
             })
-        waiting.withLock { $0.count += 1 }
-        for command in again.commands { session.connection.append(command) }
-        onTheirWay.append(again)
+        waiting.withLock { $0.jobs.begin(again) }
+        for command in again.advance() { session.connection.append(command) }
+        departed(again)
     }
 
     /// Whether the server throws away what it should keep.
@@ -323,10 +350,9 @@ final class CommandLink: @unchecked Sendable {
             commands.append(
                 .words([Array("SETRANGE".utf8), origin, Array("0".utf8), []]))
         }
-        waiting.withLock { $0.count += 1 }
         let process = session.identity.process
         let askedAt = ContinuousClock.now
-        let job = Job(commands: commands, deadline: .now + options.deadline) { result in
+        let job = CommandJob(commands, until: .now + options.deadline) { result in
             guard case .success(let replies) = result else { return }
             // It is there, and can't say who it is now.
             if replies[0].errorCode.map(RedisReply.signsOfLife.contains) == true { return }
@@ -343,6 +369,7 @@ final class CommandLink: @unchecked Sendable {
                     process: process, replication: info["master_replid"] ?? "", key: key,
                     origin: id ?? ""), askedAt)
         }
+        waiting.withLock { $0.jobs.begin(job) }
         append(job, to: session)
     }
 }

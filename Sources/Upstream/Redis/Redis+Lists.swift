@@ -178,16 +178,17 @@ extension Redis {
             do throws(RequestError) {
                 var entries: [ListEntry] = []
                 var left: [String] = []
+                var strays: [(id: String, madeAt: [UInt8])] = []
                 for (place, reply) in zip(listed, try result.get()) {
                     switch self.read(reply, .listed, place.id) {
                     case .success(let answer) where answer.word == "out":
                         let made = String(decoding: place.madeAt, as: UTF8.self)
                         let seen = "\(answer[1].string ?? ""):\(answer[2].string ?? "")"
                         left.append("\(place.id)\t\(made):\(seen)")
-                        self.forget(place, of: user, ifOlderThan: log.now - Self.day)
+                        strays.append(place)
                     case .failure(.noConversation):
                         left.append("\(place.id)\t\(String(decoding: place.madeAt, as: UTF8.self))")
-                        self.forget(place, of: user, ifOlderThan: log.now - Self.day)
+                        strays.append(place)
                     case .success(let answer):
                         guard let entry = ListEntry(answer, of: place.id) else {
                             throw .unreadable
@@ -196,6 +197,7 @@ extension Redis {
                     case .failure(let error): throw error
                     }
                 }
+                self.forget(strays, of: user, ifOlderThan: log.now - Self.day)
                 let reading = ListReading(
                     entries: entries.sorted { $0.place.stands(before: $1.place) },
                     place: log.place, isKnown: log.isKnown, gone: log.gone)
@@ -228,14 +230,19 @@ extension Redis {
         }
     }
 
+    /// Forgets entries that lead nowhere, in one job.
     private func forget(
-        _ place: (id: String, madeAt: [UInt8]), of user: String, ifOlderThan moment: Int
+        _ places: [(id: String, madeAt: [UInt8])], of user: String, ifOlderThan moment: Int
     ) {
-        guard Int(String(decoding: place.madeAt, as: UTF8.self)) ?? 0 < moment else { return }
-        let arguments = [Array(place.id.utf8), place.madeAt]
-        // Should it fail, the next one to read the list finds it again.
-        servers.send([.script(.forget, keys: [keys.list(of: user)], arguments: arguments)]) { _ in
+        let commands = places.compactMap { place -> RedisCommand? in
+            let madeAt = Int(String(decoding: place.madeAt, as: UTF8.self)) ?? 0
+            guard madeAt < moment else { return nil }
+            let arguments = [Array(place.id.utf8), place.madeAt]
+            return .script(.forget, keys: [keys.list(of: user)], arguments: arguments)
         }
+        guard !commands.isEmpty else { return }
+        // Should it fail, the next one to read the list finds them again.
+        servers.send(commands) { _ in }
     }
 
     // MARK: writing

@@ -22,6 +22,15 @@ enum RedisCommand: Sendable {
         }
     }
 
+    /// About how many bytes it takes on the wire.
+    var size: Int {
+        switch self {
+        case .words(let words): words.reduce(16) { $0 + $1.count + 8 }
+        case .script(_, let keys, let arguments):
+            (keys + arguments).reduce(64) { $0 + $1.count + 8 }
+        }
+    }
+
     /// Whether it tells the feed.
     var tells: Bool {
         if case .script(let script, _, _) = self { script.tells } else { false }

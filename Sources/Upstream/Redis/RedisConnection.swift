@@ -60,9 +60,6 @@ final class RedisConnection {
     /// Whether there are bytes that the kernel has not taken.
     var hasOutput: Bool { sent < output.count || !plain.isEmpty }
 
-    /// How many bytes these are.
-    var outputCount: Int { output.count - sent + plain.count }
-
     // MARK: TLS
 
     private func shakeHands(

@@ -93,7 +93,7 @@ final class RedisScatter: Sendable {
         guard !state.again.isEmpty else { return then(.success(state.replies)) }
         guard ContinuousClock.now < deadline else { return then(.failure(.originUnavailable)) }
         if state.again.allSatisfy({ $0.address != nil }) { return go(state.again) }
-        guard cluster.waiting.add(1, ordering: .relaxed).oldValue < CommandLink.jobLimit else {
+        guard cluster.waiting.add(1, ordering: .relaxed).oldValue < CommandQueue.jobLimit else {
             cluster.waiting.subtract(1, ordering: .relaxed)
             return then(.failure(.tooManyWaiting))
         }

@@ -1,0 +1,153 @@
+import Chat
+import Ports
+import Rules
+import TestSupport
+import Testing
+import Wire
+
+@testable import Upstream
+
+/// What one asks for holds up nobody else, and breaks no link: on a way that carries 640 KB/s, with
+/// a deadline of a second, all below takes several seconds.
+@Suite(.serialized) struct BoundedJobTests {
+    private let server: RedisProcess
+    private let proxy: TCPProxy
+    private let notices = Collected()
+    private let subject: Subject
+
+    init() throws {
+        server = try RedisProcess()
+        proxy = try TCPProxy(to: server.port)
+        let port = proxy.port
+        let options = try server.options {
+            $0.address.port = port
+            $0.deadline = .seconds(1)
+        }
+        var limits = LogLimits()
+        limits.message = 2 << 20
+        subject = Subject(Redis(options, limits: limits) { [notices] in notices.add($0.text) })
+        try subject.waitUntilOnline()
+    }
+
+    /// The user's list names conversations that are not there.
+    private func list(of user: String, _ count: Int, madeAt: Int) throws {
+        let fill = """
+            for n = 1, tonumber(ARGV[2]) do
+              redis.call('ZADD', KEYS[1], ARGV[1], 'none-' .. n)
+            end
+            """
+        try server.ask("EVAL", fill, "1", "gapless:user:\(user)", "\(madeAt)", "\(count)")
+    }
+
+    private func expectNoBreak() {
+        #expect(!notices.all.contains { $0.contains("no reply in time") }, "\(notices.all)")
+    }
+
+    @Test func aQuestionOfFourThousandCommandsIsAnsweredHoweverLongItTakes() throws {
+        try subject.conversation()
+        try list(of: "carol", 4000, madeAt: Int(Embedded.systemTime().milliseconds))
+        proxy.set(.slow)
+        let token = subject.outputs.token()
+        let began = ContinuousClock.now
+        let query = HistoryQuery.conversations(user: "carol", limit: 20, cursor: nil)
+        subject.upstream.submit([.ask(query, token: token)])
+        for number in 1...5 { try subject.send("between \(number)") }
+        // Others were served meanwhile.
+        let isAnswered = subject.outputs.all.contains { output in
+            if case .answered(token, _, _) = output { true } else { false }
+        }
+        #expect(!isAnswered)
+        guard case .answered(_, _, let result) = try subject.outputs.wait(for: token) else {
+            throw TestFailure("another kind of answer")
+        }
+        guard case .success(.conversations(let list)) = result else {
+            throw TestFailure("refused: \(result)")
+        }
+        #expect(list.total == 0)
+        // It took longer than any one piece may.
+        #expect(ContinuousClock.now - began > .seconds(2), "\(ContinuousClock.now - began)")
+        expectNoBreak()
+    }
+
+    @Test func aConversationOfAThousandPeopleIsMadeInPieces() throws {
+        let before = try calls("zadd")
+        try subject.conversation("crowd", of: (1...1000).map { "user-\($0)" })
+        #expect(try calls("zadd") - before >= 1000)
+        let isTold = Deadline.standard.poll { (try? calls("publish") >= 1000) == true }
+        #expect(isTold)
+        expectNoBreak()
+    }
+
+    @Test func whatIsLateFailsAloneWhileOthersAreAnswered() throws {
+        try subject.conversation()
+        proxy.set(.slow)
+        // Some 4 MB: the first are answered in time, those far behind are refused or late.
+        let body = String(repeating: "x", count: 60_000)
+        let tokens = (1...70).map { number in
+            let token = subject.outputs.token()
+            let message = NewMessage(
+                author: "alice", content: MessageContent(id: "m\(number)", body: body))
+            let send = Operation.send(conversation: "c1", [message])
+            subject.upstream.submit([.perform(send, by: .server, token: token)])
+            return token
+        }
+        var done = 0
+        for token in tokens {
+            guard case .performed(_, let result) = try subject.outputs.wait(for: token) else {
+                throw TestFailure("another kind of answer")
+            }
+            switch result {
+            case .success: done += 1
+            case .failure(let error): #expect(error.code == .originUnavailable)
+            }
+        }
+        #expect(done > 0 && done < tokens.count, "\(done) of \(tokens.count) were done")
+        proxy.set(.open)
+        try subject.send("behind all")
+        expectNoBreak()
+    }
+
+    @Test func beyondSixtyFourMegabytesWhoComesIsRefused() throws {
+        try subject.conversation()
+        proxy.set(.stalled)
+        let body = String(repeating: "x", count: 1 << 20)
+        let tokens = (1...80).map { _ in
+            let token = subject.outputs.token()
+            let message = NewMessage(author: "alice", content: MessageContent(body: body))
+            let send = Operation.send(conversation: "c1", [message])
+            subject.upstream.submit([.perform(send, by: .server, token: token)])
+            return token
+        }
+        let errors = try tokens.map { token -> RequestError? in
+            guard case .performed(_, .failure(let error)) = try subject.outputs.wait(for: token)
+            else { return nil }
+            return error
+        }
+        #expect(errors.prefix(60).allSatisfy { $0?.code == .originUnavailable })
+        #expect(errors.prefix(60).allSatisfy { $0 != .tooManyWaiting })
+        #expect(errors.suffix(10).allSatisfy { $0 == .tooManyWaiting })
+        proxy.set(.open)
+        try subject.waitUntilOnline()
+        try subject.send("there is room again")
+    }
+
+    @Test func entriesOfAListThatLeadNowhereAreForgottenTogether() throws {
+        try list(of: "dave", 3000, madeAt: 1000)
+        let query = HistoryQuery.conversations(user: "dave", limit: 20, cursor: nil)
+        guard case .conversations(let list) = try subject.ask(query) else {
+            throw TestFailure("no list")
+        }
+        #expect(list.total == 0)
+        let isEmpty = Deadline.standard.poll {
+            (try? server.ask("ZCARD", "gapless:user:dave").int) == 0
+        }
+        #expect(isEmpty)
+        expectNoBreak()
+    }
+
+    /// How often the server has done it.
+    private func calls(_ command: String) throws -> Int {
+        let found = try server.info("commandstats")["cmdstat_\(command)"]
+        return found?.split { !$0.isNumber }.first.flatMap { Int($0) } ?? 0
+    }
+}
