@@ -7,7 +7,7 @@ package enum Program {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
         .serve, .genconfig, .checkconfig, .configdoc, .gentoken, .checktoken, .replay, .bench,
-        .backup, .postgres, .explain, .version,
+        .backup, .repair, .postgres, .explain, .version,
     ]
 
     /// Runs the process; `arguments` begins with the program's own name.

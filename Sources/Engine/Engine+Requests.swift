@@ -76,7 +76,7 @@ extension Engine {
         guard let state = stream.state else {
             if stream.replica?.isLoaded == true {
                 // Neither the cache nor the origin knows it yet.
-                if !wait(call, for: stream) { fail(call, .originUnavailable) }
+                if !wait(call, for: stream) { fail(call, unavailable(stream)) }
             } else {
                 stream.waiting.append(call)
             }
@@ -87,7 +87,7 @@ extension Engine {
             if !stream.isOpen {
                 fail(call, .noConversation)
             } else if !wait(call, for: stream) {
-                fail(call, .originUnavailable)
+                fail(call, unavailable(stream))
             }
             return nil
         }

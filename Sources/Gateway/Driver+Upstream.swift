@@ -53,6 +53,8 @@ extension Driver {
                     "feed of the upstream broke; what was missed is fetched when it is back",
                     ["generation": "\(generation)"])
                 engine.lapsed(generation: generation, at: now)
+            case .damaged(let conversation, let part):
+                engine.damaged(conversation, part, at: now)
             case .state(let state):
                 log.info("upstream state changed", ["state": state.rawValue])
                 engine.linked(state, at: now)

@@ -22,7 +22,8 @@ package enum HistoryQuery: Sendable, Hashable {
     case participants(conversation: String, ParticipantsRequest)
 }
 
-/// The answer to a `HistoryQuery`.
+/// The answer to a `HistoryQuery`. About a log whose parts contradict each other nothing is
+/// answered: the question fails with `RequestError.damaged`.
 package enum HistoryAnswer: Sendable {
     case conversation(ConversationView)
     case conversations(ConversationList)
@@ -31,7 +32,8 @@ package enum HistoryAnswer: Sendable {
     case message(EncodedMessage)
     case page(Page)
     case changes(Changes)
-    case heads([String: Head])
+    /// Of those asked for that are there; and of those whose log is damaged, which part of it.
+    case heads([String: Head], damaged: [String: String] = [:])
     case participants(ParticipantList)
 }
 

@@ -137,7 +137,7 @@ extension Result<HistoryAnswer, RequestError> {
             "\(changes.messages.map { "\($0.seq)@\($0.rev)" })"
                 + " \(changes.record.map { "record@\($0.rev)" } ?? "")"
                 + " up to \(changes.upTo) at \(changes.head)"
-        case .success(.heads(let heads)):
+        case .success(.heads(let heads, _)):
             "heads \(heads.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })"
         case .success(.participants(let list)): "\(list.total) participants"
         }

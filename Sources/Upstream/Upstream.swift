@@ -34,6 +34,9 @@ package enum UpstreamOutput: Sendable {
     /// Another gateway of the origin was asked to disconnect a user, and so is every one. What was
     /// told while the feed was away comes before `state` says that it is back.
     case disconnect(user: String, mayComeBack: Bool)
+    /// Somebody's question or write has shown that this part of a log is damaged; without a part,
+    /// that all of it is whole again.
+    case damaged(conversation: String, part: String?)
     /// `online` while the feed is live and the history can be asked, otherwise `offline`.
     case state(UpstreamState)
 }
@@ -46,6 +49,12 @@ package enum UpstreamCall: Sendable {
     case ask(HistoryQuery, token: UInt64)
 }
 
+/// A log of which a part is gone, or contradicts the others, is never answered as whole: each
+/// question about it, and each write, fails with `RequestError.damaged(part)`, where the part is a
+/// word of the upstream's for the operator, and `heads` names it beside the heads of the others.
+/// The engine then counts the conversation as cut off, asks again from time to time, and takes the
+/// first answer that succeeds for the end of it.
+///
 /// A chat backend as the gateway sees it: a feed of changes, a history to ask, and a door for
 /// writes. An implementation brings its own threads; the calls come from the loop and don't block,
 /// and everything that it has to say goes to `deliver`, from any thread.

@@ -48,6 +48,9 @@ public struct RequestError: Error, Sendable, Hashable {
     /// With a `conflict` of a conditional change: the value as it is, `{"message": {…}}` or
     /// `{"conversation": {…}}`.
     public var current: RawJSON?
+    /// The origin can't answer because this part of the conversation's log is gone, or contradicts
+    /// the others.
+    package var damagedPart: String?
 
     /// An error.
     public init(
@@ -68,6 +71,14 @@ public struct RequestError: Error, Sendable, Hashable {
     package static let noConversation = RequestError(.notFound, "conversation: not found")
     package static let noMessage = RequestError(
         .notFound, "id: no such message in this conversation")
+    /// A part of the conversation's log, as the origin calls it, is gone or contradicts the others.
+    package static func damaged(_ part: String) -> RequestError {
+        var error = RequestError(
+            .originUnavailable, "conversation: its log is damaged at the origin (\(part))",
+            retry: .later)
+        error.damagedPart = part
+        return error
+    }
     package static let originUnavailable = RequestError(
         .originUnavailable, "the origin can't be reached", retry: .later)
 }

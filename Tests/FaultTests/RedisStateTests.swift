@@ -151,7 +151,7 @@ extension Faults {
             let key = "gapless:{c1}:\(part)"
             try redis.ask("DEL", key)
             try redis.ask("XADD", key, "*", "a", "b")
-            #expect(code { try api.post(line, to: "c1") } == "internal")
+            #expect(code { try api.post(line, to: "c1") } == "origin_unavailable")
             #expect(Deadline.standard.poll { gateway.log.contains(part) })
             try api.post(line, to: "c2")
             #expect(try client.wait { $0.holder("c2").messages.count == 2 })

@@ -52,7 +52,7 @@ import Wire
         let (subject, conversations, followers) = try following()
         #expect(Set(followers.map(\.generation)).count == 3, "each shard has its own generation")
         let heads = try subject.askProven(.heads(conversations + ["none"]))
-        guard case .heads(let found) = heads.answer else { throw TestFailure("no heads") }
+        guard case .heads(let found, _) = heads.answer else { throw TestFailure("no heads") }
         #expect(Set(found.keys) == Set(conversations) && heads.generation == 0)
         let one = try subject.askProven(.heads([conversations[1], conversations[1]]))
         #expect(one.generation == followers[1].generation)

@@ -15,6 +15,24 @@ extension RedisProcess {
     }
 }
 
+extension RedisProcess {
+    /// Makes the log of a conversation look as an earlier version left it.
+    func untag(_ conversation: String) throws {
+        let script = """
+            local name = KEYS[1]
+            local tag = redis.call('HGET', name .. ':meta', 'tag')
+            for _, part in ipairs({'messages', 'ids', 'members', 'reads', 'trimmed'}) do
+              redis.call('HDEL', name .. ':' .. part, '\\t\\ttag')
+            end
+            for _, part in ipairs({'changes', 'deleted'}) do
+              redis.call('ZREM', name .. ':' .. part, '\\t' .. tag)
+            end
+            return redis.call('HDEL', name .. ':meta', 'tag', 'seal')
+            """
+        try ask("EVAL", script, "1", "gapless:{\(conversation)}")
+    }
+}
+
 extension RedisClusterServers {
     func options(_ change: (inout RedisOptions) -> Void = { _ in }) throws -> RedisOptions {
         try masters[0].options {

@@ -247,18 +247,19 @@ import Wire
         try server.ask("DEL", key)
         try server.ask("XADD", key, "*", "a", "b")
         let before = try server.ask("DEBUG", "DIGEST")
-        #expect(throws: RequestError.unreadable) { try subject.send("x") }
-        #expect(throws: RequestError.unreadable) { try subject.page() }
-        try notices.wait(for: "use \(part) of conversation c1")
-        expectTrouble("use \(part) of conversation c1", of: subject)
+        #expect(throws: RequestError.damaged(part)) { try subject.send("x") }
+        #expect(throws: RequestError.damaged(part)) { try subject.page() }
+        let line = "conversation c1 is damaged in Redis: \(part)"
+        try notices.wait(for: line)
+        expectTrouble(line, of: subject)
         #expect(try server.ask("DEBUG", "DIGEST") == before)
         #expect(try subject.send("x", to: "c2").seq == 1)
-        expectTrouble(nil, of: subject)
         // Whoever looks after the server takes away what should not be there.
         let keys = RedisKeys(try server.options()).keys(of: "c1")
         try server.ask(["DEL"] + keys.map { String(decoding: $0, as: UTF8.self) })
         try subject.conversation()
         #expect(try subject.send("x").seq == 1)
+        expectTrouble(nil, of: subject)
     }
 
     @Test func anEmptiedServerEndsTheGenerationOfWhoeverWatches() throws {

@@ -42,7 +42,8 @@ final class Subject: Sendable {
     func disown(_ head: Head, of conversation: String) throws -> Head {
         let token = outputs.token()
         upstream.disown(head, conversation: conversation, token: token)
-        guard case .heads(let heads) = try answer(to: token).answer, let head = heads[conversation]
+        guard case .heads(let heads, _) = try answer(to: token).answer,
+            let head = heads[conversation]
         else { throw TestFailure("no head") }
         return head
     }
@@ -74,7 +75,7 @@ final class Subject: Sendable {
     }
 
     func head(_ conversation: String = "c1") throws -> Head {
-        guard case .heads(let heads) = try ask(.heads([conversation])),
+        guard case .heads(let heads, _) = try ask(.heads([conversation])),
             let head = heads[conversation]
         else { throw TestFailure("no head") }
         return head
@@ -152,7 +153,7 @@ final class Outputs: Sendable {
                 case .performed(let token, _), .answered(let token, _, _):
                     state.answers[token] = output
                 case .state(let reported): state.reported = reported
-                case .feed, .subscribed, .subscribedList, .lapsed, .disconnect: break
+                case .feed, .subscribed, .subscribedList, .lapsed, .disconnect, .damaged: break
                 }
             }
         }

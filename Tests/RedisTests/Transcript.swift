@@ -40,7 +40,7 @@ enum Transcript {
         case .success(.changes(let changes)):
             "changes \(changes.messages.map(line)) \(changes.record.map(line) ?? "-")"
                 + " \(line(changes.head)) up to \(changes.upTo) more \(changes.more)"
-        case .success(.heads(let heads)):
+        case .success(.heads(let heads, _)):
             "heads \(heads.sorted { $0.key < $1.key }.map { "\(name($0.key)) \(line($0.value))" })"
         case .success(.participants(let list)):
             "participants \(list.participants.map(participant)) of \(list.total)"

@@ -251,7 +251,7 @@ private final class Outputs: Sendable {
                 case .feed(let event): state.events.append(event)
                 case .performed(let token, _), .answered(let token, _, _):
                     state.answers[token] = output
-                case .subscribed, .subscribedList, .lapsed, .disconnect, .state: break
+                case .subscribed, .subscribedList, .lapsed, .disconnect, .damaged, .state: break
                 }
             }
         }

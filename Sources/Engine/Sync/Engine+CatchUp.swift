@@ -39,7 +39,7 @@ extension Engine {
             // A reading that begins further back may have taken its place.
             if stream.replica?.copy.backfill?.upTo == since { filledBack(changes, stream) }
         case (.latest, .page(let page)): showed(page, stream)
-        case (.forkEpoch, .heads(let heads)):
+        case (.forkEpoch, .heads(let heads, _)):
             let head = heads.first { $0.key.isSameID(stream.id) }?.value
             let finding = stream.replica?.forked(
                 head, seen: stream.state?.head, position: stream.state?.position)

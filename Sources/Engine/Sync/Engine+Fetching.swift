@@ -176,8 +176,8 @@ extension Engine {
         switch question {
         case .heads(let subjects):
             for subject in subjects {
-                conclude(.compareHead, subject, generation, result) {
-                    guard case .heads(let heads) = $0 else { return }
+                conclude(.compareHead, subject, generation, result.about(subject.stream.id)) {
+                    guard case .heads(let heads, _) = $0 else { return }
                     let id = subject.stream.id
                     probed(subject.stream, heads.first { $0.key.isSameID(id) }?.value)
                 }
@@ -234,7 +234,11 @@ extension Engine {
             if stream.state == nil || step != nil { vanished(stream) } else { doubt(stream) }
         case .failure(let error):
             let isAnswer = error.code == .conflict && stream.replica?.conflicted(step) == true
-            if !isAnswer { fallBack(stream) }
+            if let part = error.damagedPart, part != replica.backoff.damagedPart {
+                damaged(stream, part)
+            } else if !isAnswer {
+                fallBack(stream)
+            }
         }
         guard streams[stream.id.id] === stream else { return }
         drive(stream)
@@ -258,6 +262,16 @@ extension Engine {
     func isUnavailable(_ stream: Stream) -> Bool {
         guard isLinked else { return hasGivenTime }
         return stream.replica?.backoff.isUnavailable ?? false
+    }
+}
+
+extension Result<HistoryAnswer, RequestError> {
+    /// What an answer about several logs says of one of them.
+    fileprivate func about(_ conversation: String) -> Self {
+        guard case .success(.heads(_, let damaged)) = self,
+            let part = damaged.first(where: { $0.key.isSameID(conversation) })?.value
+        else { return self }
+        return .failure(.damaged(part))
     }
 }
 

@@ -203,7 +203,7 @@ extension Engine {
                     token: token(for: .shown(call)),
                     .page(conversation: stream.id, bounded)))
         }
-        guard wait(call, for: stream) else { return fail(call, .originUnavailable) }
+        guard wait(call, for: stream) else { return fail(call, unavailable(stream)) }
         fetch(missing, of: stream)
     }
 
@@ -241,7 +241,7 @@ extension Engine {
                     token: token(for: .place(call, id: id, field: field)),
                     .place(conversation: stream.id, id: id)))
         case .time(let moment):
-            guard !isUnavailable(stream) else { return fail(call, .originUnavailable) }
+            guard !isUnavailable(stream) else { return fail(call, unavailable(stream)) }
             let request = PageRequest(before: anchor, limit: 1)
             ask(
                 .moment(call, moment), .page(conversation: stream.id, request), 0)
@@ -258,7 +258,7 @@ extension Engine {
         if case .success(.place(let place?)) = result {
             return perform(call.with(id: id, at: place))
         }
-        guard !isUnavailable(stream) else { return fail(call, .originUnavailable) }
+        guard !isUnavailable(stream) else { return fail(call, unavailable(stream)) }
         ask(
             .message(call, id: id), .message(conversation: conversation, id: id), 0)
     }

@@ -81,7 +81,9 @@ struct FetchQueue {
     }
 
     /// - Parameter isWaitedFor: whether whoever asked is still there; what is not is dropped.
-    mutating func next(within limit: Int, where isWaitedFor: (Question) -> Bool) -> Entry? {
+    mutating func next(within limit: Int, where isWaitedFor: (Question) -> Bool = { _ in true })
+        -> Entry?
+    {
         while inFlight < limit, let entry = queue.popLast() {
             guard entry.question.isCurrent, isWaitedFor(entry.question) else { continue }
             inFlight += 1
@@ -189,6 +191,8 @@ struct Backoff {
     private(set) var failures = 0
     /// When it may be asked again; until then it counts as not available.
     private(set) var retryAt: Timestamp?
+    /// The part of the log that the origin says is damaged; nil if it is whole as far as is known.
+    private(set) var damagedPart: String?
 
     /// One question that failed may be an accident, and whoever waits has time for another.
     private static let failuresToGiveUpOn = 3
@@ -197,8 +201,13 @@ struct Backoff {
 
     var isWaiting: Bool { retryAt != nil }
     /// Whoever waits for an answer is told that there is none.
-    var isUnavailable: Bool { retryAt != nil && failures >= Self.failuresToGiveUpOn }
+    var isUnavailable: Bool {
+        damagedPart != nil || retryAt != nil && failures >= Self.failuresToGiveUpOn
+    }
     var hasGivenUp: Bool { failures >= Self.manyFailures }
+
+    /// The origin has lost this part of the log.
+    mutating func damage(_ part: String) { damagedPart = part }
 
     mutating func fail(until moment: Timestamp) {
         failures += 1

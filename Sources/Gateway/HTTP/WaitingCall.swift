@@ -68,9 +68,12 @@ struct WaitingCall {
         switch (kind, result) {
         case (.write, _), (.disconnect, _), (.explain, _): return
         case (_, .failure(let error)): responder.respond(.error(error))
+        // What is damaged is not answered as whole, nor as not there.
+        case (_, .success(.heads(_, let damaged))) where !damaged.isEmpty:
+            responder.respond(.error(.damaged(damaged.values.min() ?? "")))
         case (.answer(let query), .success(let answer)):
             responder.respond(.json(200, Self.body(answer, to: query)))
-        case (.boundaries(let conversation), .success(.heads(let heads))):
+        case (.boundaries(let conversation), .success(.heads(let heads, _))):
             guard let head = heads[conversation] else {
                 return responder.respond(.error(.noConversation))
             }
@@ -106,7 +109,7 @@ struct WaitingCall {
             json.member("head", head: page.head)
         case .changes(let changes):
             json.changes(changes)
-        case .heads(let heads):
+        case .heads(let heads, _):
             json.heads(heads, asked: query)
         case .conversations, .conversationsSince, .listed, .participants:
             break

@@ -10,6 +10,8 @@ import Wire
 struct RecordDecision: Sendable {
     private let epoch: String
     private let recordRev: String
+    /// Whether what is left of the members is to go.
+    private let mends: Bool
     private let title: String?
     private let metadata: RawJSON
     private let unknown: [JSONMember]
@@ -51,11 +53,13 @@ struct RecordDecision: Sendable {
             member.said = said
             described.append(member)
         }
-        guard !members.isEmpty || !described.isEmpty || changed != nil else { return nil }
+        guard !members.isEmpty || !described.isEmpty || changed != nil || view.isMemberless
+        else { return nil }
         try view.shown.check(ifRev: change.ifRev)
         if let changed { try limits.check(changed, insteadOf: view.said) }
         epoch = view.head.epoch
         recordRev = String(view.recordRev)
+        mends = view.isMemberless
         joining = members.joining.map(\.user)
         leaving = members.leaving
         isNew = !joining.isEmpty
@@ -89,6 +93,7 @@ struct RecordDecision: Sendable {
         unknown = said.unknown
         epoch = ""
         recordRev = ""
+        mends = false
         users = members.joining.map(\.user)
         let ruling = Set(members.promoting.map(\.exactID))
         admins = users.filter { ruling.contains($0.exactID) }
@@ -123,6 +128,7 @@ struct RecordDecision: Sendable {
         arguments += [Random.bytes(8), Array((viewer ?? "").utf8), titled, metadata.bytes, stored]
         arguments += [Array(String(admins.count).utf8), Array(people.utf8), Array(creator.utf8)]
         arguments.append(described)
+        arguments.append(Array((mends ? "1" : "0").utf8))
         arguments.append(Array(String(written.count).utf8))
         for member in written {
             let isAdmin = ruling.contains(member.user.exactID)

@@ -119,14 +119,17 @@ extension Redis {
             answer(
                 result.flatMap { replies in
                     var heads: [String: Head] = [:]
+                    var damaged: [String: String] = [:]
                     for (id, reply) in zip(ids, replies) {
                         switch self.read(reply, .head, id) {
                         case .success(let read): heads[id] = Head(read[1])
                         case .failure(.noConversation): continue
-                        case .failure(let error): return .failure(error)
+                        case .failure(let error):
+                            guard let part = error.damagedPart else { return .failure(error) }
+                            damaged[id] = part
                         }
                     }
-                    return .success(.heads(heads))
+                    return .success(.heads(heads, damaged: damaged))
                 })
         }
     }

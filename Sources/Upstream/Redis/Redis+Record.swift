@@ -58,6 +58,7 @@ extension Redis {
         }
         change(
             id, call, absent: { self.insertPut(id, fields, call) },
+            mends: fields.participants != nil,
             // Whoever puts one asks whether the conversation is new, not whether somebody joined.
             answer: { outcome in
                 guard case .conversation(let view, _) = outcome else { return outcome }
@@ -91,15 +92,16 @@ extension Redis {
 
     /// - Parameters:
     ///   - absent: what is to be done where there is no such conversation; nil: that is the answer.
+    ///   - mends: whether all are named who take part, so that it does not matter if they are lost.
     ///   - answer: what the outcome is, if it is not the conversation.
     ///   - decide: what is to be changed, or why it may not be.
     private func change(
         _ id: String, _ call: Call, tries: Int = 0,
-        absent: (@Sendable () -> Void)? = nil,
+        absent: (@Sendable () -> Void)? = nil, mends: Bool = false,
         answer: @escaping @Sendable (Outcome) -> Outcome = { $0 },
         decide: @escaping @Sendable (RedisView) throws(RequestError) -> RecordChange
     ) {
-        view(id, for: call) { result in
+        view(id, for: call, mends: mends) { result in
             do throws(RequestError) {
                 let view: RedisView
                 switch result {
@@ -119,8 +121,8 @@ extension Redis {
                     switch result {
                     case .failure(.stale) where tries < Self.tryLimit:
                         self.change(
-                            id, call, tries: tries + 1, absent: absent, answer: answer,
-                            decide: decide)
+                            id, call, tries: tries + 1, absent: absent, mends: mends,
+                            answer: answer, decide: decide)
                     default: self.finish(call, result.map(answer))
                     }
                 }
@@ -131,11 +133,12 @@ extension Redis {
     }
 
     /// A conversation as the caller may see it.
+    /// - Parameter mends: whether one whose members are lost is shown as one without any.
     func view(
-        _ id: String, for call: Call,
+        _ id: String, for call: Call, mends: Bool = false,
         then: @escaping @Sendable (Result<RedisView, RequestError>) -> Void
     ) {
-        view(id, with: call.user) { result in
+        view(id, with: call.user, mends: mends) { result in
             then(
                 result.flatMap { view in
                     if let user = call.user, view.member(user) == nil {
@@ -148,10 +151,10 @@ extension Redis {
 
     /// A conversation with what the reader, who takes part in it, has read.
     func view(
-        _ id: String, with reader: String?,
+        _ id: String, with reader: String?, mends: Bool = false,
         then: @escaping @Sendable (Result<RedisView, RequestError>) -> Void
     ) {
-        run(.view, of: id, [Array((reader ?? "").utf8)]) { result in
+        run(.view, of: id, [reader ?? "", mends ? "1" : "0"].map { Array($0.utf8) }) { result in
             then(
                 result.flatMap { answer in
                     RedisView(answer.parts, of: id).map { .success($0) } ?? .failure(.unreadable)

@@ -266,14 +266,19 @@ package final class Redis: Upstream {
         let answer = Answer(word: reply.elements.first?.string ?? "", parts: reply.elements)
         switch answer.word {
         case "absent": return .failure(.noConversation)
-        case "type", "damaged":
-            let part = answer[1].string?.split(separator: ":").last ?? "key"
-            let seen = answer.word == "type" ? "a value of another type" : "a part is missing"
-            say(
-                "use \(part) of conversation \(conversation) in Redis: \(seen) (\(script.rawValue))"
-            )
-            return .failure(.unreadable)
+        case "damaged":
+            let part = answer[1].string?.split(separator: ":").last.map(String.init) ?? "key"
+            if let text = troubles.damagedLogs.add(conversation, part) {
+                notice(RedisNotice(.error, text))
+            }
+            outlet.deliver([.damaged(conversation: conversation, part: part)])
+            return .failure(.damaged(part))
         default:
+            if troubles.damagedLogs.remove(conversation) {
+                let text = "the log of conversation \(conversation) is whole again"
+                notice(RedisNotice(.info, text))
+                outlet.deliver([.damaged(conversation: conversation, part: nil)])
+            }
             if script.isWrite { troubles.takesWrites() }
             return .success(answer)
         }

@@ -35,6 +35,11 @@ struct RedisKeys: Sendable {
         return Self.parts.map { name + $0 }
     }
 
+    /// Where a repair keeps the ids as they were, as long as it lasts.
+    func kept(of conversation: String) -> [UInt8] {
+        name(of: conversation) + Array(":repair".utf8)
+    }
+
     /// Where the feed tells of it.
     func channel(of topic: RedisTopic) -> [UInt8] {
         switch topic {

@@ -11,11 +11,16 @@ extension RedisScript {
         return {'done', head(log), log.record, member, slot and tonumber(slot) or 0, value or false}
         """
 
-    /// Arguments: viewer (may be empty).
+    /// Arguments: viewer (may be empty), whether a log whose members are damaged is shown as one
+    /// without any; the answer then says so.
     static let viewBody = """
         local log = open()
         if not log then return {'absent'} end
-        return show(log, ARGV[1])
+        local part = fault(log)
+        if part and (part ~= MEMBERS or ARGV[2] ~= '1') then return {'damaged', part} end
+        local shown = show(log, ARGV[1])
+        if part then shown[5], shown[8] = {}, 1 end
+        return shown
         """
 
     /// Whether some of the keys have a time to live. Arguments: where to go on, which keys. Answers

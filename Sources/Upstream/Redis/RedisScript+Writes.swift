@@ -11,7 +11,6 @@ extension RedisScript {
         if not log or (caller ~= '' and redis.call('HEXISTS', MEMBERS, caller) == 0) then
           return {'absent'}
         end
-        if not isWhole(log) then return {'damaged', META} end
         local fates, earlier, count = {}, {}, (#ARGV - 5) / size
         local present = now()
         for n = 1, count do
@@ -63,6 +62,7 @@ extension RedisScript {
           log.activity = time
           trim(log, retain, present, span)
           save(log)
+          seal(log)
           publish(pack('messages', log.epoch, log.floor, log.seq) .. table.concat(told))
         end
         return {'done', head(log), new, sent}
@@ -157,7 +157,6 @@ extension RedisScript {
         local value = redis.call('HGET', MESSAGES, slot) or ''
         local rev, created, edited, gone = value:match('^(%d+)\\t(%d+)\\t(%d*)\\t(%d)\\t')
         if rev ~= seen then return {'stale'} end
-        if not isWhole(log) then return {'damaged', META} end
         if edited == '' and gone == '0' then
           redis.call('HSETNX', TRIMMED, '\\t\\t' .. slot, rev)
         end
@@ -180,6 +179,7 @@ extension RedisScript {
           {int(log.rev), created, edited, isDeleted, id, author, content}, '\\t')
         redis.call('HSET', MESSAGES, slot, value)
         save(log)
+        seal(log)
         publish(
           pack('messages', log.epoch, log.floor, log.seq) .. pack(kind, slot, mark, value))
         return {'done', head(log), 0, {{place, value}}}
@@ -188,32 +188,34 @@ extension RedisScript {
     /// Arguments: epoch and rev of the record that were decided upon (both empty: the conversation
     /// must not be there), new epoch, mark, viewer, title with a `=` before it (empty: none),
     /// metadata, unknown fields, how many admins there are after it, hash of the people of a
-    /// distinct one, the client that creates it (empty: the backend), the same for the feed, number
-    /// of those who are written; for each of these user, whether admin, when joined (empty: now,
-    /// behind all), fields; then those who leave.
+    /// distinct one, the client that creates it (empty: the backend), the same for the feed,
+    /// whether what is left of damaged members goes, number of those who are written; for each of
+    /// these user, whether admin, when joined (empty: now, behind all), fields; then those who
+    /// leave.
     static let recordBody = """
         local epoch, record, newEpoch, mark, viewer, title, metadata, unknown, admins, distinct,
-          creator, described, written = unpack(ARGV, 3, 15)
+          creator, described, mends, written = unpack(ARGV, 3, 16)
         local log, isNew = open(), '0'
+        local part = log and fault(log)
+        if part and (part ~= MEMBERS or mends == '0') then return {'damaged', part} end
+        -- Somebody has mended it.
+        if mends == '1' and not part then return {'stale'} end
         if epoch == '' then
           if log then return {'taken'} end
           -- What a conversation without its meta left behind is nobody's.
-          for at = 2, #KEYS do redis.call('UNLINK', KEYS[at]) end
+          for _, key in ipairs(KEYS) do redis.call('UNLINK', key) end
           log = {
             epoch = newEpoch, seq = 0, rev = 0, floor = 1, activity = 0, last = 0, record = 0,
             base = 0}
           isNew = '1'
         elseif not log or log.epoch ~= epoch or int(log.record) ~= record then
           return {'stale'}
-        elseif not isWhole(log) then
-          return {'damaged', META}
         end
         local times = redis.call('HMGET', META, 'createdAt', 'updatedAt', 'places')
         local updated = math.max(now(), tonumber(times[2]) or 0)
         local created, places = tonumber(times[1]) or updated, tonumber(times[3]) or 0
         advance(log, '0', mark)
         log.record, log.activity = log.rev, math.max(updated, log.activity)
-        local at = 16
         -- Whoever leaves or joins has read what they wrote themselves, and no more. Of a log of
         -- an earlier version that is not known of all.
         local function unread(user)
@@ -224,6 +226,11 @@ extension RedisScript {
             redis.call('HSET', READS, user, own)
           end
         end
+        if mends == '1' then
+          redis.call('UNLINK', MEMBERS)
+          if log.tag then redis.call('HSET', MEMBERS, '\\t\\ttag', log.tag) end
+        end
+        local at = 17
         -- First, since whoever leaves may come back with the same call.
         for leaving = at + 4 * tonumber(written), #ARGV do
           redis.call('HDEL', MEMBERS, ARGV[leaving])
@@ -233,7 +240,7 @@ extension RedisScript {
           local user, isAdmin, joined, fields = unpack(ARGV, at, at + 3)
           at = at + 4
           if joined == '' then
-            unread(user)
+            if mends == '0' then unread(user) end
             places = places + 1
             joined = int(places) .. '\\t' .. int(updated)
           end
@@ -252,6 +259,7 @@ extension RedisScript {
         else
           redis.call('HSET', META, 'title', title:sub(2))
         end
+        seal(log)
         publish(
           pack(
             'record', log.epoch, log.floor, log.seq, log.rev, mark, isNew, created, updated)
@@ -280,6 +288,7 @@ extension RedisScript {
         if seq > place then
           redis.call('HSETNX', READS, '\\t' .. user, int(place))
           redis.call('HSET', READS, user, int(seq))
+          if log.seal and log.seal:match('^%d+') == int(log.rev) then seal(log) end
           publish(pack('read', user, seq))
         end
         return {'done', reading(log, user)}

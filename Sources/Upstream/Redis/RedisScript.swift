@@ -22,29 +22,36 @@
 ///   message: id → place, rev and moment at which it was sent, hash and author as in `ids`; behind
 ///   a tab, place → id; and behind two, place → the rev at which a message that has changed since,
 ///   and is not gone, was sent. `known` of `meta` is the first place of these.
+///
+/// A key may be lost by itself: evicted, deleted, restored from elsewhere. So each key but `marks`
+/// holds the `tag` of its log, under a name that no id can have, and `seal` of `meta` says what the
+/// others held behind the last write: the rev, its mark, and how many values `meta`, `members`,
+/// `deleted`, `trimmed` and, at least, `reads` had. How many `messages`, `changes` and `ids` there
+/// are, and how long `marks` is, follows from the head. Every script looks (`judging`).
 enum RedisScript: String, Sendable, Hashable, CaseIterable {
     case append, replace, record, remove, read, disown
     case look, view, page, changes, message, head, listed, people
-    case enter, forget, roster, depart, claim, disconnect, disconnects, expiring
+    case enter, forget, roster, depart, claim, disconnect, disconnects, expiring, repair
 
     /// Scripts that begin with `#!lua` are refused as a whole while the server is out of memory, a
     /// replica, or can't write its file; those without would stop half-way.
     var text: String {
         switch self {
-        case .append: "#!lua\n" + Self.log + Self.writing + Self.trimming + Self.appendBody
-        case .replace: "#!lua\n" + Self.log + Self.writing + Self.replaceBody
-        case .record: "#!lua\n" + Self.log + Self.writing + Self.showing + Self.recordBody
-        case .remove: "#!lua flags=allow-oom\n" + Self.log + Self.writing + Self.removeBody
-        case .read: "#!lua\n" + Self.log + Self.writing + Self.showing + Self.readBody
-        case .disown: "#!lua flags=allow-oom\n" + Self.log + Self.disownBody
-        case .look: Self.reading + Self.log + Self.lookBody
-        case .view: Self.reading + Self.log + Self.showing + Self.viewBody
-        case .page: Self.reading + Self.log + Self.pageBody
-        case .changes: Self.reading + Self.log + Self.showing + Self.changesBody
-        case .message: Self.reading + Self.log + Self.messageBody
-        case .head: Self.reading + Self.log + Self.headBody
-        case .listed: Self.reading + Self.log + Self.showing + Self.listedBody
-        case .people: Self.reading + Self.log + Self.peopleBody
+        case .append: "#!lua\n" + Self.whole + Self.writing + Self.trimming + Self.appendBody
+        case .replace: "#!lua\n" + Self.whole + Self.writing + Self.replaceBody
+        case .record:
+            "#!lua\n" + Self.log + Self.judging + Self.writing + Self.showing + Self.recordBody
+        case .remove: "#!lua flags=allow-oom\n" + Self.whole + Self.writing + Self.removeBody
+        case .read: "#!lua\n" + Self.whole + Self.writing + Self.showing + Self.readBody
+        case .disown: "#!lua flags=allow-oom\n" + Self.whole + Self.disownBody
+        case .look: Self.reading + Self.whole + Self.lookBody
+        case .view: Self.reading + Self.log + Self.judging + Self.showing + Self.viewBody
+        case .page: Self.reading + Self.whole + Self.pageBody
+        case .changes: Self.reading + Self.whole + Self.showing + Self.changesBody
+        case .message: Self.reading + Self.whole + Self.messageBody
+        case .head: Self.reading + Self.whole + Self.headBody
+        case .listed: Self.reading + Self.whole + Self.showing + Self.listedBody
+        case .people: Self.reading + Self.whole + Self.peopleBody
         case .enter: "#!lua\n" + Self.enterBody
         case .forget: "#!lua flags=allow-oom\n" + Self.forgetBody
         case .roster: Self.reading + Self.departures + Self.rosterBody
@@ -53,6 +60,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         case .disconnect: "#!lua flags=allow-oom\n" + Self.disconnectBody
         case .disconnects: Self.reading + Self.disconnectsBody
         case .expiring: Self.expiringBody
+        case .repair: "#!lua\n" + Self.log + Self.judging + Self.writing + Self.repairBody
         }
     }
 
@@ -60,7 +68,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     var isWrite: Bool {
         switch self {
         case .append, .replace, .record, .remove, .read, .disown, .enter, .forget, .depart,
-            .claim, .disconnect:
+            .claim, .disconnect, .repair:
             true
         case .look, .view, .page, .changes, .message, .head, .listed, .people, .roster,
             .disconnects, .expiring:
@@ -78,6 +86,8 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
 
     private static let reading = "#!lua flags=no-writes,allow-oom\n"
 
+    private static let whole = log + judging + guarding
+
     /// Every script of a conversation begins by looking at the types of all keys: an error of a
     /// command half-way would leave what was written before it.
     private static let log = """
@@ -85,18 +95,26 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         local kinds = {'hash', 'string', 'hash', 'zset', 'hash', 'hash', 'hash', 'zset', 'hash'}
         for at, kind in ipairs(kinds) do
           local seen = redis.call('TYPE', KEYS[at]).ok
-          if seen ~= 'none' and seen ~= kind then return {'type', KEYS[at]} end
+          -- Without its head the log is gone, whatever the rest is.
+          if at == 1 and seen == 'none' then break end
+          if seen ~= 'none' and seen ~= kind then return {'damaged', KEYS[at]} end
         end
 
         -- Lua would write a large number with an exponent.
         local function int(n) return string.format('%.0f', n) end
 
         local fields = {'seq', 'rev', 'floor', 'activity', 'last', 'record', 'base'}
+        local opened
         local function open()
-          local found = redis.call('HMGET', META, 'epoch', unpack(fields))
+          if opened then return opened end
+          local found = redis.call('HMGET', META, 'epoch', 'tag', 'seal', unpack(fields))
           if not found[1] then return nil end
-          local log = {epoch = found[1]}
-          for at, field in ipairs(fields) do log[field] = tonumber(found[at + 1]) or 0 end
+          local log = {epoch = found[1], tag = found[2], seal = found[3], isHeadless = false}
+          for at, field in ipairs(fields) do
+            local value = tonumber(found[at + 3])
+            log[field], log.isHeadless = value or 0, log.isHeadless or not value
+          end
+          opened = log
           return log
         end
 
@@ -115,16 +133,79 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
 
         """
 
+    /// Whether the parts of a log agree, by what takes the same time however long it is: how many
+    /// values each has, by head and seal, and whether it is of this log, by the tag. A log of an
+    /// earlier version has neither tag nor seal until it is written to; and what that version
+    /// writes leaves the seal behind, which then says nothing but where its mark lies.
+    private static let judging = """
+        local function hex(bytes)
+          return (bytes:gsub('.', function(c) return string.format('%02x', c:byte()) end))
+        end
+
+        local function counts()
+          return redis.call('HLEN', META), redis.call('HLEN', MEMBERS),
+            redis.call('ZCARD', DELETED), redis.call('HLEN', TRIMMED), redis.call('HLEN', READS)
+        end
+
+        -- The key that is gone, cut or another log's; nil if all is well.
+        local function fault(log)
+          local isOdd = log.isHeadless or not log.tag ~= not log.seal
+          if isOdd or log.seq < log.floor - 1 or log.rev < log.base then return META end
+          local own = 0
+          if log.tag then
+            own = 1
+            local strays, stray = 0, nil
+            for _, key in ipairs({MESSAGES, IDS, MEMBERS, READS, TRIMMED}) do
+              if redis.call('HGET', key, '\\t\\ttag') ~= log.tag then
+                strays, stray = strays + 1, stray or key
+              end
+            end
+            for _, key in ipairs({CHANGES, DELETED}) do
+              if not redis.call('ZSCORE', key, '\\t' .. log.tag) then
+                strays, stray = strays + 1, stray or key
+              end
+            end
+            if strays == 7 then return META end
+            if stray then return stray end
+          end
+          local kept = log.seq - log.floor + 1 + own
+          if redis.call('STRLEN', MARKS) ~= (log.rev - log.base) * 8 then return MARKS end
+          if redis.call('HLEN', MESSAGES) ~= kept then return MESSAGES end
+          if redis.call('ZCARD', CHANGES) ~= kept + 1 then return CHANGES end
+          if redis.call('HLEN', IDS) ~= kept then return IDS end
+          if not log.seal then return nil end
+          local rev, mark, meta, members, deleted, trimmed, reads =
+            log.seal:match('^(%d+) (%x*) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+          rev = tonumber(rev)
+          if not rev or rev > log.rev then return META end
+          if rev > log.base and hex(markAt(log, rev)) ~= mark then return MARKS end
+          if rev < log.rev then return nil end
+          local now = {counts()}
+          if now[1] ~= tonumber(meta) then return META end
+          if now[2] ~= tonumber(members) then return MEMBERS end
+          if now[3] ~= tonumber(deleted) then return DELETED end
+          if now[4] ~= tonumber(trimmed) then return TRIMMED end
+          if now[5] < tonumber(reads) then return READS end
+          return nil
+        end
+
+        """
+
+    /// Nothing is read of a log whose parts don't agree, and nothing is written to it.
+    private static let guarding = """
+        do
+          local log = open()
+          local part = log and fault(log)
+          if part then return {'damaged', part} end
+        end
+
+        """
+
     /// What writes a log: one clock for all gateways, the server's.
     private static let writing = """
         local function now()
           local time = redis.call('TIME')
           return time[1] * 1000 + math.floor(time[2] / 1000)
-        end
-
-        -- A log whose marks were cut or lost can't be continued: nobody could tell it from another.
-        local function isWhole(log)
-          return redis.call('STRLEN', MARKS) == (log.rev - log.base) * 8
         end
 
         local function advance(log, slot, mark)
@@ -140,6 +221,25 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
             values[#values + 1] = int(log[field])
           end
           redis.call('HSET', META, unpack(values))
+        end
+
+        -- Says which keys belong together, the last in each script that changes what is counted. A
+        -- log without a tag gets one.
+        local function seal(log)
+          local mark = hex(markAt(log, log.rev))
+          if not log.tag then
+            log.tag = mark ~= '' and mark or log.epoch
+            redis.call('HSET', META, 'tag', log.tag, 'seal', '')
+            for _, key in ipairs({MESSAGES, IDS, MEMBERS, READS, TRIMMED}) do
+              redis.call('HSET', key, '\\t\\ttag', log.tag)
+            end
+            for _, key in ipairs({CHANGES, DELETED}) do
+              redis.call('ZADD', key, -1, '\\t' .. log.tag)
+            end
+          end
+          local sealed = {int(log.rev), mark}
+          for _, count in ipairs({counts()}) do sealed[#sealed + 1] = int(count) end
+          redis.call('HSET', META, 'seal', table.concat(sealed, ' '))
         end
 
         -- Parts with their lengths, as the gateways read them from the feed.

@@ -20,11 +20,13 @@ package struct RedisView {
     let reader: ReaderState?
     /// For a conversation that was created as the only one of some people, what stands for them.
     let people: String?
+    /// Whether the members are lost, and none of them is shown.
+    let isMemberless: Bool
     /// The client that created it; nil if the backend did.
     let createdBy: String?
 
     package init?(_ parts: [RedisReply], of id: String) {
-        guard parts.count == 7, let head = Head(parts[1]), let recordRev = parts[2].place else {
+        guard parts.count >= 7, let head = Head(parts[1]), let recordRev = parts[2].place else {
             return nil
         }
         self.id = id
@@ -51,6 +53,7 @@ package struct RedisView {
                 lastReadSeq: reading[0].place ?? 0, unreadCount: reading[1].place ?? 0) : nil
         people = fields[5].string
         createdBy = fields[6].string
+        isMemberless = parts.count > 7 && parts[7].int == 1
     }
 
     var users: [String] { members.map(\.user) }

@@ -12,6 +12,7 @@ final class Troubles: Sendable {
     private let all = Mutex<[String: String]>([:])
     private let seen = Mutex(UpstreamFaults())
     private let refusing = Atomic(false)
+    let damagedLogs = DamagedLogs()
 
     /// What is counted.
     var faults: UpstreamFaults { seen.withLock { $0 } }
@@ -46,7 +47,10 @@ final class Troubles: Sendable {
         }
     }
 
-    var first: String? { all.withLock { $0.min { $0.key < $1.key }?.value } }
+    var first: String? {
+        all.withLock { $0.min { $0.key < $1.key }?.value }
+            ?? damagedLogs.trouble
+    }
 }
 
 /// How the two links stand to each other, for both of their threads: which server each speaks to,

@@ -1,0 +1,38 @@
+import Configuration
+import Gateway
+
+/// `repair`: what is left of a damaged log in Redis.
+extension Command {
+    static let repair = Command(
+        name: "repair", summary: "make what is left of a damaged log in Redis a whole one",
+        details: """
+            A log of which a key was evicted, deleted or overwritten is neither served nor written
+            to; health and the log of the gateways name it. This gives what is left of it a new
+            epoch: messages that are gone become tombstones, or raise the floor where nothing older
+            is left; what lay in lost keys (participants, read markers, title) is empty. Clients
+            that hold the conversation are told to load it again. Gateways may go on meanwhile.
+
+            Lost participants alone are better mended by a PUT that names them all. A log without
+            its head is gone: the next PUT begins another.
+            """,
+        options: [
+            Option(name: "conversation", value: "ID", help: "the conversation whose log is damaged")
+        ] + configurationOptions
+    ) { arguments, console throws(CommandError) in
+        guard let id = arguments["conversation"], !id.isEmpty else {
+            throw .usage("repair takes --conversation ID")
+        }
+        let overrides = try overrides(arguments, console.environment)
+        let configuration = try configuration(arguments, overrides)
+        guard configuration.upstream.kind == .redis else {
+            throw .failure(
+                "upstream.kind is \(configuration.upstream.kind.rawValue) (accepted: redis)")
+        }
+        do throws(LogRepair.Failure) {
+            console.write(try LogRepair.run(configuration, conversation: id) + "\n")
+            return 0
+        } catch {
+            throw .failure(error.text)
+        }
+    }
+}

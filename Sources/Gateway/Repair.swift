@@ -1,0 +1,50 @@
+import Configuration
+import Dispatch
+import Upstream
+import Wire
+
+/// `gapless repair`: makes what is left of a damaged log in Redis a whole one.
+package enum LogRepair {
+    /// Repairs the log of a conversation in the Redis that the configuration names.
+    /// - Returns: what was done, for whoever typed the command.
+    /// - Throws: `LogRepair.Failure`.
+    package static func run(
+        _ configuration: Configuration, conversation: String
+    ) throws(Failure) -> String {
+        let options: RedisOptions
+        do {
+            options = try RedisOptions(configuration, bytes: configuration.limits.reply)
+        } catch {
+            throw Failure(text: "upstream.redis: \(error)")
+        }
+        let redis = Redis(options)
+        let isOnline = DispatchSemaphore(value: 0)
+        redis.start { outputs in
+            for case .state(.online) in outputs { isOnline.signal() }
+        }
+        defer { redis.stop() }
+        guard isOnline.wait(timeout: .now() + .seconds(30)) == .success else {
+            throw Failure(text: redis.trouble ?? "Redis can't be reached")
+        }
+        do throws(RequestError) {
+            switch try redis.repair(conversation) {
+            case .whole: return "the log of conversation \(conversation) is whole: nothing done"
+            case .repaired(let head):
+                return "the log of conversation \(conversation) has epoch \(head.epoch), seq "
+                    + "\(head.floor)…\(head.seq): what was left of it; who held it loads it again"
+            }
+        } catch {
+            guard error.code != .notFound else {
+                throw Failure(
+                    text: "no head of conversation \(conversation) is left: the next PUT begins "
+                        + "another log and removes the rest")
+            }
+            throw Failure(text: "\(error.message): \(redis.trouble ?? "try again")")
+        }
+    }
+
+    /// Why it was not repaired.
+    package struct Failure: Error {
+        package let text: String
+    }
+}

@@ -1,0 +1,173 @@
+import Chat
+import Ports
+import TestSupport
+import Testing
+import Wire
+
+@testable import Upstream
+
+/// A log of which a key is gone, cut, or of another log: each question and each write is refused
+/// with the name of the key, and nothing is answered as if it were whole.
+@Suite(.serialized) struct DamagedLogTests {
+    enum Part: String, CaseIterable, Sendable {
+        case meta, marks, messages, changes, ids, members, reads, deleted, trimmed
+    }
+
+    enum Damage: String, CaseIterable, Sendable {
+        case deleted, emptied, truncated, swapped, retyped
+    }
+
+    private let server: RedisProcess
+    private let subject: Subject
+    private let notices = Collected()
+
+    init() throws {
+        server = try RedisProcess()
+        let options = try server.options { $0.retain = 20 }
+        subject = Subject(Redis(options) { [notices] in notices.add($0.text) })
+        try subject.waitUntilOnline()
+    }
+
+    /// A log with everything in it: trimmed messages, an edit, two tombstones, read markers.
+    private func fill(_ id: String) throws {
+        try subject.conversation(id)
+        for number in 1...30 { try subject.send("message \(number)", id: "m\(number)", to: id) }
+        try subject.perform(.edit(conversation: id, id: "m28", MessageEdit(body: "edited")))
+        for gone in ["m20", "m25"] { try subject.perform(.delete(conversation: id, id: gone)) }
+        try subject.perform(.markRead(conversation: id, seq: 12), by: .user("bob"))
+    }
+
+    private func key(_ part: Part, _ conversation: String = "c1") -> String {
+        "gapless:{\(conversation)}:\(part.rawValue)"
+    }
+
+    private func damage(_ part: Part, _ damage: Damage) throws {
+        let key = key(part)
+        switch (damage, part) {
+        case (.deleted, _): try server.ask("DEL", key)
+        case (.retyped, _):
+            try server.ask("DEL", key)
+            try server.ask("SADD", key, "x")
+        case (.swapped, _):
+            // Another log of the same shape.
+            let other = self.key(part, "c2")
+            try server.ask("RENAME", key, key + "-kept")
+            try server.ask("RENAME", other, key)
+            try server.ask("RENAME", key + "-kept", other)
+        case (.emptied, .marks): try server.ask("SET", key, "")
+        case (.truncated, .marks):
+            try server.ask("SETRANGE", key, "0", "")
+            let bytes = try server.ask("GETRANGE", key, "0", "-9").bytes ?? []
+            try server.ask("EVAL", Self.cut, "1", key, "\(bytes.count)")
+        case (.emptied, .changes), (.emptied, .deleted):
+            try server.ask("ZREMRANGEBYRANK", key, "0", "-1")
+        case (.truncated, .changes), (.truncated, .deleted):
+            try server.ask("ZREMRANGEBYRANK", key, "-1", "-1")
+        case (.emptied, _): try server.ask("EVAL", Self.drop, "1", key, "1000")
+        case (.truncated, _): try server.ask("EVAL", Self.drop, "1", key, "1")
+        }
+    }
+
+    private static let cut = """
+        return redis.call('SET', KEYS[1], redis.call('GETRANGE', KEYS[1], 0, ARGV[1] - 1))
+        """
+    /// Of `meta` not the epoch, without which it is no head.
+    private static let drop = """
+        local left = tonumber(ARGV[1])
+        for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+          if left > 0 and field ~= 'epoch' and field ~= '\\t\\ttag' then
+            redis.call('HDEL', KEYS[1], field)
+            left = left - 1
+          end
+        end
+        """
+
+    /// How each question and each write is refused.
+    private func refusals() -> [String: RequestError?] {
+        func refusal(_ body: () throws -> Void) -> RequestError? {
+            do { try body() } catch let error as RequestError { return error } catch {}
+            return nil
+        }
+        let queries: [String: HistoryQuery] = [
+            "conversation": .conversation("c1", reader: "alice"),
+            "message": .message(conversation: "c1", id: "m29"),
+            "page": .page(conversation: "c1", PageRequest(limit: 5)),
+            "changes": .changes(conversation: "c1", since: 30, mark: nil, limit: 5),
+            "participants": .participants(conversation: "c1", ParticipantsRequest()),
+        ]
+        let fields = ConversationFields(title: "x")
+        let message = NewMessage(author: "alice", content: MessageContent(id: "n", body: "new"))
+        let operations: [String: Operation] = [
+            "send": .send(conversation: "c1", [message]),
+            "edit": .edit(conversation: "c1", id: "m29", MessageEdit(body: "x")),
+            "delete": .delete(conversation: "c1", id: "m29"),
+            "put": .put(id: "c1", fields),
+            "add": .addParticipants(conversation: "c1", ["carol"].map { NewParticipant(user: $0) }),
+            "remove": .deleteConversation("c1"),
+        ]
+        var refusals = queries.mapValues { query in refusal { _ = try subject.ask(query) } }
+        for (name, operation) in operations {
+            refusals[name] = refusal { try subject.perform(operation) }
+        }
+        refusals["read"] = refusal {
+            try subject.perform(.markRead(conversation: "c1", seq: 30), by: .user("bob"))
+        }
+        return refusals
+    }
+
+    @Test(arguments: Part.allCases, Damage.allCases)
+    func nothingIsAnsweredAsIfItWereWhole(_ part: Part, _ damage: Damage) throws {
+        for id in ["c1", "c2"] { try fill(id) }
+        #expect(try subject.head().seq == 30)
+        try self.damage(part, damage)
+        // Without its head the log is gone.
+        if part == .meta, damage == .deleted { return try expectGone() }
+        for (name, refusal) in refusals() {
+            #expect(refusal?.code == .originUnavailable, "\(name): \(String(describing: refusal))")
+            if part != .meta || damage != .swapped {
+                #expect(refusal?.message.contains(part.rawValue) == true, "\(name)")
+            }
+        }
+        guard case .heads(let heads, let damaged) = try subject.ask(.heads(["c1", "c2", "c3"]))
+        else { throw TestFailure("no heads") }
+        #expect(heads["c1"] == nil && heads["c3"] == nil)
+        #expect(damaged["c1"] != nil && damaged["c3"] == nil)
+        #expect((heads["c2"] == nil) == (damage == .swapped))
+        #expect(notices.all.contains { $0.contains("conversation c1 is damaged") })
+        #expect(!notices.all.contains { $0.contains("message 3") })
+        #expect(subject.upstream.faults.trouble?.contains("gapless repair") == true)
+    }
+
+    private func expectGone() throws {
+        #expect(throws: RequestError.noConversation) { try subject.page() }
+        #expect(throws: RequestError.noConversation) { try subject.send("x") }
+        guard case .heads(let heads, let damaged) = try subject.ask(.heads(["c1"])) else {
+            throw TestFailure("no heads")
+        }
+        #expect(heads.isEmpty && damaged.isEmpty)
+        try subject.conversation()
+        #expect(try subject.send("first", id: "m1").seq == 1)
+        #expect(try subject.page().messages.count == 1)
+    }
+
+    /// As a gateway of 0.1 has left it, and goes on writing to it.
+    @Test func aLogOfAnEarlierVersionOpensAsItIsAndIsTaggedByTheNextWrite() throws {
+        try fill("c1")
+        try server.untag("c1")
+        #expect(try subject.page(PageRequest(limit: 5)).messages.count == 5)
+        // Without the tag a lost key is seen all the same where the head says what it holds.
+        try server.ask("RENAME", key(.ids), key(.ids) + "-kept")
+        #expect(throws: RequestError.damaged("ids")) { try subject.page() }
+        try server.ask("RENAME", key(.ids) + "-kept", key(.ids))
+        #expect(try subject.send("tagged").seq == 31)
+        #expect(try server.ask("HGET", key(.members), "\t\ttag").string != nil)
+        // 0.1 leaves the seal behind: what it counts does not bind any more.
+        let seal = try server.ask("HGET", key(.meta), "seal").string ?? ""
+        try subject.perform(.delete(conversation: "c1", id: "m29"))
+        try server.ask("HSET", key(.meta), "seal", seal)
+        #expect(try subject.page(PageRequest(limit: 5)).messages.count == 5)
+        #expect(try subject.send("sealed").seq == 32)
+        try server.ask("DEL", key(.deleted))
+        #expect(throws: RequestError.damaged("deleted")) { try subject.page() }
+    }
+}
