@@ -26,6 +26,11 @@ class TCPProxy:
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self._begin(self._accept)
 
+    @property
+    def is_open(self):
+        """Whether it takes what the server says."""
+        return self._reads.is_set()
+
     def stop_reading(self):
         """Takes nothing more from the server, but for the piece that a connection waits for."""
         self._reads.clear()
