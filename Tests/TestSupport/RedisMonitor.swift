@@ -31,9 +31,12 @@ package final class RedisMonitor {
         fences += 1
         // What was asked before this is told before it.
         try server.ask("ECHO", "fence-\(fences)")
-        let fence = Array("fence-\(fences)".utf8)
+        let fence = Array("\"fence-\(fences)\"".utf8)
+        var searched = 0
         try receive { bytes in
-            bytes.suffix(200).indices.contains { bytes[$0...].starts(with: fence) }
+            defer { searched = max(0, bytes.count - fence.count) }
+            // Gateways go on asking: it need not be the last that is told.
+            return bytes[searched...].firstRange(of: fence) != nil
         }
         defer { received = [] }
         // +time [db address] "command" "digest" "number of keys" "key"…; what a script itself does
