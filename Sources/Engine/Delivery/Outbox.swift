@@ -56,11 +56,13 @@ package struct Outbox {
 
     /// Where the oldest of what waits stands in the journal, if it stands there.
     var oldest: Journal.Place {
-        for item in items[start...] {
-            switch item {
+        // Asked at each delivery: a slice and its iterator would ask for memory.
+        var index = start
+        while index < items.count {
+            switch items[index] {
             case .event(let event) where event.place.serial > 0: return event.place
             case .span(let span) where span.place.serial > 0: return span.place
-            default: continue
+            default: index += 1
             }
         }
         return .none
