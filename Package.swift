@@ -181,7 +181,12 @@ let package = Package(
                 "RuleCases", "Upstream", "Cache", "Crypto", "Rules", "Ports", "Wire", "Chat",
                 "JSON", "TestSupport",
             ]),
-        tests("PostgresTests", ["Postgres", "Ports", "Wire", "Chat", "JSON", "TestSupport"]),
+        tests(
+            "PostgresTests",
+            [
+                "RuleCases", "Postgres", "Upstream", "Cache", "Crypto", "Rules", "Ports", "Wire",
+                "Chat", "JSON", "Simulation", "TestSupport",
+            ]),
         tests("CacheTests", ["Cache", "SQLite", "Ports", "Wire", "Chat", "JSON", "TestSupport"]),
         tests(
             "UpstreamTests",

@@ -63,6 +63,9 @@ enum House {
         "Sources/Gateway/Page.swift",
         // A piece of text into room that was made for it.
         "Sources/JSON/OutputSpan+JSON.swift",
+        // libpq: the handle of a connection, the results that it reads, and the parts of a URL.
+        "Sources/Postgres/PostgresConnection.swift",
+        "Sources/Postgres/PostgresHosts.swift",
         // hiredis: the handle of a connection, and the replies that it reads.
         "Sources/Upstream/Redis/RedisConnection.swift",
         "Sources/Upstream/Redis/RedisReplyReader.swift",

@@ -12,8 +12,11 @@ package final class PostgresProcess: @unchecked Sendable {
 
     package let port: Int
     package let directory: String
-    private let arguments: [String]
+    private let settings: [String]
     private var child: ChildProcess?
+    /// Whether the database with the schema is there, from which the others are copied.
+    private let template = Mutex(false)
+    private static let databases = Atomic<Int>(0)
 
     /// Whether this process may be somebody else.
     private static var isRoot: Bool { getuid() == 0 }
@@ -23,7 +26,7 @@ package final class PostgresProcess: @unchecked Sendable {
     package static func shared() throws -> PostgresProcess {
         try common.withLock { server in
             if let server { return server }
-            let made = try PostgresProcess(["fsync=off", "max_prepared_transactions=20"])
+            let made = try PostgresProcess(["max_prepared_transactions=20"])
             // A server that is killed leaves shared memory behind; this one is asked to end.
             atexit { PostgresProcess.common.withLock { $0?.stop(SIGQUIT) } }
             server = made
@@ -32,6 +35,11 @@ package final class PostgresProcess: @unchecked Sendable {
     }
 
     private static let common = Mutex<PostgresProcess?>(nil)
+
+    /// A new database of the shared server, with the schema of the logs in it.
+    /// - Returns: Its URL.
+    /// - Throws: `TestFailure` where it can't be made.
+    package static func sharedDatabase() throws -> String { try shared().database() }
 
     /// A server with an empty cluster.
     /// - Parameter settings: `name=value` each.
@@ -54,7 +62,8 @@ package final class PostgresProcess: @unchecked Sendable {
         let root = FileManager.default.temporaryDirectory.path
         directory = root + "/pg-\(UUID().uuidString.prefix(8))"
         port = try Port.free()
-        arguments = settings
+        // No test fails the machine, so nothing need be synced.
+        self.settings = ["fsync=off", "max_connections=300"] + settings
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true)
         if Self.isRoot, let user = getpwnam("postgres") {
@@ -77,10 +86,27 @@ package final class PostgresProcess: @unchecked Sendable {
         "postgresql://\(user)@127.0.0.1:\(port)/\(database)"
     }
 
+    /// To the first process of the server.
     package func send(_ signal: Int32) { child?.send(signal) }
 
-    /// Sends SIGKILL to the server's first process, the crash; the others end when they notice.
-    package func kill() { child?.kill() }
+    /// To every process of the server, as a machine that stands still.
+    package func sendToAll(_ signal: Int32) {
+        for process in others() { Glibc.kill(process, signal) }
+        child?.send(signal)
+    }
+
+    /// Ends all of its processes at once, as a crash does.
+    package func kill() {
+        for process in others() { Glibc.kill(process, SIGKILL) }
+        child?.kill()
+    }
+
+    private func others() -> [pid_t] {
+        guard let parent = child?.processID else { return [] }
+        let path = "/proc/\(parent)/task/\(parent)/children"
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        return text.split(separator: " ").compactMap { pid_t($0) }
+    }
 
     /// Ends it by a signal of its own: SIGTERM waits for clients, SIGINT does not, SIGQUIT is a
     /// crash in order.
@@ -90,10 +116,10 @@ package final class PostgresProcess: @unchecked Sendable {
         child?.kill()
     }
 
-    /// Starts it again on the same port and the same files.
+    /// Starts it again, after a crash if it runs, on the same port and the same files.
     /// - Throws: `TestFailure` where it does not come up.
     package func restart() throws {
-        stop()
+        kill()
         try start()
     }
 
@@ -103,7 +129,7 @@ package final class PostgresProcess: @unchecked Sendable {
         var words = [
             "-D", data, "-k", directory, "-c", "listen_addresses=127.0.0.1", "-c", "port=\(port)",
         ]
-        for setting in arguments { words += ["-c", setting] }
+        for setting in settings { words += ["-c", setting] }
         let (program, leading) = Self.command("postgres")
         let child = try ChildProcess(program, leading + words, log: log)
         self.child = child
@@ -127,8 +153,10 @@ package final class PostgresProcess: @unchecked Sendable {
     }
 
     /// Runs one of Postgres's programs to its end.
+    /// - Returns: What it said, without the last line end.
     /// - Throws: `TestFailure` with what it said, unless it ended with 0.
-    package func run(_ name: String, _ arguments: [String]) throws {
+    @discardableResult
+    package func run(_ name: String, _ arguments: [String]) throws -> String {
         let output = directory + "/\(name)-\(UUID().uuidString.prefix(8))"
         let (program, leading) = Self.command(name)
         let child = try ChildProcess(program, leading + arguments, log: output)
@@ -136,19 +164,56 @@ package final class PostgresProcess: @unchecked Sendable {
         let said = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
         try? FileManager.default.removeItem(atPath: output)
         guard isDone, child.exitStatus == 0 else { throw TestFailure("\(name): \(said)") }
+        return said.split(separator: "\n").joined(separator: "\n")
     }
 
-    /// Makes an empty database, whose name is not taken yet.
+    // MARK: asking
+
+    /// What the statements answer, without headers, a row a line, columns parted by `|`.
+    /// - Parameter database: its URL; nil: that of the server itself.
+    /// - Throws: `TestFailure` with what the server says.
+    @discardableResult
+    package func query(_ text: String, in database: String? = nil) throws -> String {
+        try run(
+            "psql",
+            [
+                "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set",
+                "ON_ERROR_STOP=1", "--command", text, database ?? url(),
+            ])
+    }
+
+    /// Makes an empty database.
     /// - Returns: The name.
     /// - Throws: `TestFailure`
-    package func makeDatabase(owner: String = "postgres") throws -> String {
-        let name = "test_\(UUID().uuidString.prefix(8).lowercased())"
-        try run(
-            "createdb",
-            [
-                "--host", directory, "--port", "\(port)", "--username", "postgres",
-                "--owner", owner, name,
-            ])
+    package func makeDatabase(template: String = "template0") throws -> String {
+        let name = "d\(getpid())_\(Self.databases.add(1, ordering: .relaxed).oldValue)"
+        try query("create database \(name) template \(template)")
         return name
+    }
+
+    /// A new database with the schema of the logs in it.
+    /// - Returns: Its URL.
+    /// - Throws: `TestFailure` where it can't be made.
+    package func database() throws -> String {
+        try template.withLock { hasTemplate in
+            if !hasTemplate { try makeTemplate() }
+            hasTemplate = true
+        }
+        return url(try makeDatabase(template: "gapless_template"))
+    }
+
+    private func makeTemplate() throws {
+        try query("create database gapless_template")
+        let schema = directory + "/schema.sql"
+        let child = try ChildProcess(
+            try GatewayProcess.binary(), ["postgres", "schema"], log: schema)
+        _ = Deadline.standard.poll { child.exitStatus != nil }
+        chmod(schema, 0o644)
+        try run(
+            "psql",
+            [
+                "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", schema,
+                url("gapless_template"),
+            ])
     }
 }
