@@ -62,7 +62,48 @@ extension Schema {
           end loop;
           return json_build_object(
             'word', 'done', 'views', array_to_json(views), 'next', next,
-            'total', (select count(*) from members where user_id = reader));
+            'total', (select count(*) from members where user_id = reader),
+            'unread', unread_of(reader));
+        end
+        $$;
+
+        -- Where all conversations of a user stand, latest activity first; and who left since a
+        -- place, if that can be told.
+        create or replace function {schema}.read_standing(p_question json)
+          returns json language plpgsql {stable} as $$
+        declare
+          reader text := p_question ->> 'user';
+          seen text := p_question ->> 'mark';
+          since bigint := (p_question ->> 'place')::bigint;
+          known boolean;
+          told text[] := '{}';
+          place json := list_place(p_question ->> 'user');
+        begin
+          known := coalesce(
+            right(seen, 8) = history_mark() and since >= 0
+            and since <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            and (left(seen, 8) = '00000000' or exists (
+              select from list_changes
+              where user_id = reader and left(mark, 8) = left(seen, 8))), false);
+          if known then
+            told := array(
+              select conversation from list_changes
+              where user_id = reader and xid >= since::text::xid8 limit 10001);
+            known := cardinality(told) <= 10000;
+          end if;
+          return json_build_object(
+            'word', 'done', 'known', known, 'place', place -> 'place', 'mark', place -> 'mark',
+            'gone', (
+              select coalesce(json_agg(distinct id), '[]') from unnest(told) as t(id)
+              where not exists (
+                select from members m where m.conversation = t.id and m.user_id = reader)),
+            'entries', (
+              select coalesce(json_agg(json_build_array(
+                  c.id, milliseconds(c.activity), head_json(c), r.seq, unread_above(c, r.seq))
+                  order by c.activity desc, c.id desc), '[]')
+              from members m join conversations c on c.id = m.conversation
+              cross join lateral (select read_by(c.id, reader) as seq) r
+              where m.user_id = reader));
         end
         $$;
 
@@ -136,6 +177,13 @@ extension Schema {
               from conversations c where c.id = any (asked)));
           when 'list' then
             return read_list(p_question);
+          when 'standing' then
+            return read_standing(p_question);
+          when 'views' then
+            return json_build_object('word', 'done', 'views', (
+              select coalesce(json_agg(view_json(c, p_question ->> 'user')), '[]')
+              from members m join conversations c on c.id = m.conversation
+              where m.user_id = p_question ->> 'user' and m.conversation = any (asked)));
           when 'place' then
             return json_build_object(
               'word', 'done', 'place', list_place(p_question ->> 'user') -> 'place',
@@ -152,7 +200,8 @@ extension Schema {
                 and at >= clock_timestamp() - interval '60 seconds'));
           when 'distinct' then
             return coalesce((
-              select json_build_object('word', 'done', 'view', view_json(c, null))
+              select json_build_object(
+                'word', 'done', 'view', view_json(c, p_question ->> 'reader'))
               from distinct_of(decode(p_question ->> 'people', 'hex'), users) c
               where c.id is not null), json_build_object('word', 'absent'));
           when 'disconnects' then

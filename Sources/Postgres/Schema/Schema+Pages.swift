@@ -98,10 +98,6 @@ extension Schema {
           around_low bigint; around_high bigint;
           older bigint; newer bigint; count bigint;
         begin
-          if p_around is not null and (p_before is not null or p_after is not null) then
-            word := 'crossed';
-            return;
-          end if;
           word := 'missing';
           if p_before is not null then
             field := 'before';
@@ -114,6 +110,10 @@ extension Schema {
             if after_low is null then return; end if;
           end if;
           if p_around is not null then
+            if p_before is not null or p_after is not null then
+              word := 'crossed';
+              return;
+            end if;
             field := 'around';
             select * into around_low, around_high from anchor_place(c, p_around);
             if around_low is null then return; end if;

@@ -209,7 +209,11 @@ extension Schema {
           foreach wanted in array array[gateway, writer] loop
             if not exists (select from pg_roles where rolname = wanted) then
               if (select rolsuper or rolcreaterole from pg_roles where rolname = current_user) then
-                execute format('create role %I nologin', wanted);
+                -- Somebody may install in another database of this server just now.
+                begin
+                  execute format('create role %I nologin', wanted);
+                exception when duplicate_object or unique_violation then null;
+                end;
               else
                 raise warning 'the role % is not there, and % may not make it', wanted,
                   current_user
