@@ -16,18 +16,27 @@ extension Command {
                      anything is
             upgrade  goes up one version, in one transaction. What has to be dropped for that, and
                      has something of yours depend on it, is named, and nothing is done
+
+            The names of the schema and of the roles are upstream.postgres.schema and .roles of the
+            configuration. With --config, install also writes its limits for those who write in
+            SQL.
             """,
         options: [
             Option(
                 name: "url", value: "URL",
                 help: "the database as its owner, as libpq takes it (install, check, upgrade)")
-        ]
+        ] + configurationOptions
     ) { arguments, console throws(CommandError) in
         let verbs = ["schema", "install", "check", "upgrade"]
         guard arguments.operands.count == 1, let verb = arguments.operands.first,
             verbs.contains(verb)
         else { throw .usage("postgres takes one of: \(verbs.joined(separator: ", "))") }
-        let schema = Schema()
+        let configuration = try configuration(
+            arguments, try overrides(arguments, console.environment))
+        let postgres = configuration.upstream.postgres
+        let schema = Schema(
+            name: postgres.schema, gatewayRole: postgres.roles.gateway,
+            writerRole: postgres.roles.writer)
         guard verb != "schema" else {
             guard arguments["url"] == nil else { throw .usage("postgres schema takes no --url") }
             console.write(schema.text)
@@ -39,6 +48,9 @@ extension Command {
             switch verb {
             case "install":
                 for warning in try installation.install() { console.complain("\(warning)\n") }
+                if arguments["config"] != nil {
+                    try installation.hold(limits(configuration))
+                }
                 console.write("schema \(schema.name) is at version \(Schema.version)\n")
             case "upgrade":
                 for line in try installation.upgrade() { console.write("\(line)\n") }
@@ -55,5 +67,17 @@ extension Command {
         } catch {
             throw .failure("\(error)")
         }
+    }
+
+    /// What bounds the values of a log, by the names of the keys.
+    private static func limits(_ configuration: Configuration) -> [String: Int] {
+        [
+            "limits.message": configuration.limits.message,
+            "limits.record": configuration.limits.record,
+            "limits.unknown_fields": configuration.limits.unknownFields,
+            "limits.participants": configuration.limits.participants,
+            "limits.admins": configuration.limits.admins,
+            "retain_ids": Int(configuration.upstream.postgres.retainIds),
+        ]
     }
 }

@@ -4,7 +4,8 @@ import Upstream
 extension Configuration {
     /// The problems of the configuration as a whole.
     package var contradictions: [ConfigurationError.Problem] {
-        authProblems + listenProblems + redisProblems + limitProblems + demoProblems
+        authProblems + listenProblems + redisProblems + postgresProblems + limitProblems
+            + demoProblems
     }
 
     private var authProblems: [ConfigurationError.Problem] {
@@ -92,6 +93,18 @@ extension Configuration {
                     "names a database, and a cluster has the one with number 0 only"))
         }
         return problems + redisSecurityProblems
+    }
+
+    private var postgresProblems: [ConfigurationError.Problem] {
+        let postgres = upstream.postgres
+        guard upstream.kind == .postgres, postgres.urlFile != nil,
+            postgres.url != Configuration().upstream.postgres.url
+        else { return [] }
+        return [
+            .init(
+                .whole, key: "upstream.postgres.url_file",
+                "not accepted with upstream.postgres.url (one of them)")
+        ]
     }
 
     private var redisSecurityProblems: [ConfigurationError.Problem] {

@@ -77,8 +77,26 @@ package struct Configuration: Sendable, Equatable {
     package struct Upstream: Sendable, Equatable {
         package var kind = Kind.embedded
         package var redis = Redis()
+        package var postgres = Postgres()
 
-        package enum Kind: String, Sendable, CaseIterable { case embedded, redis }
+        package enum Kind: String, Sendable, CaseIterable { case embedded, redis, postgres }
+
+        package struct Postgres: Sendable, Equatable {
+            package var url = "postgres://127.0.0.1:5432/gapless"
+            package var urlFile: String?
+            package var schema = "gapless"
+            package var roles = Roles()
+            package var connections = 4
+            package var lockTimeout: Milliseconds = 2_000
+            package var retain = 0
+            package var retainIds: Milliseconds = 7 * 24 * 3_600_000
+            package var retainMarks: Milliseconds = 0
+
+            package struct Roles: Sendable, Equatable {
+                package var gateway = "gapless_gateway"
+                package var writer = "gapless_writer"
+            }
+        }
 
         package struct Redis: Sendable, Equatable {
             package var url = "redis://127.0.0.1:6379/0"

@@ -1,7 +1,7 @@
 /// The keys, in the order of `protocol.md` 8.
 extension ConfigurationKey {
     package static let all: [ConfigurationKey] =
-        listen + auth + clients + cache + upstream + sync + limits + fanout + operation
+        listen + auth + clients + cache + upstream + postgres + sync + limits + fanout + operation
 
     private static let second: Milliseconds = 1000
     private static let hour: Milliseconds = 3600 * second
@@ -108,7 +108,8 @@ extension ConfigurationKey {
         .init(
             "upstream.kind", \.upstream.kind, .choice,
             "The chat backend behind the gateway. embedded: the gateway is its own, in cache.path;"
-                + " redis: any number of gateways share one, and cache.path is a cache of it."
+                + " redis: any number of gateways share one, and cache.path is a cache of it;"
+                + " postgres: the same, with the logs in a schema of a database."
         ),
         .init(
             "upstream.redis.url", \.upstream.redis.url, .redis,
@@ -151,6 +152,47 @@ extension ConfigurationKey {
             "upstream.redis.tls.server_name", \.upstream.redis.tls.serverName, .optional(.text),
             "The name that the servers' certificates must have. The host of each connection if"
                 + " absent."),
+    ]
+
+    private static let postgres: [ConfigurationKey] = [
+        .init(
+            "upstream.postgres.url", \.upstream.postgres.url, .postgres,
+            "The database as libpq takes it: a URL, several hosts too, or key=value words."
+                + " sslmode, service and pass files work as with psql."),
+        .init(
+            "upstream.postgres.url_file", \.upstream.postgres.urlFile, .optional(.path),
+            "A file with the URL in its first line, in place of the key; read with each"
+                + " connection."),
+        .init(
+            "upstream.postgres.schema", \.upstream.postgres.schema, .text,
+            "The schema of the database that holds the logs."),
+        .init(
+            "upstream.postgres.roles.gateway", \.upstream.postgres.roles.gateway, .text,
+            "The role that gapless postgres install gives what gateways call."),
+        .init(
+            "upstream.postgres.roles.writer", \.upstream.postgres.roles.writer, .text,
+            "The role that gapless postgres install gives what applications call."),
+        .init(
+            "upstream.postgres.connections", \.upstream.postgres.connections, .count(2...100),
+            "How many connections a gateway has for questions and writes; one more listens."),
+        .init(
+            "upstream.postgres.lock_timeout", \.upstream.postgres.lockTimeout,
+            .duration(10...60 * second),
+            "How long a write waits for a conversation that another transaction has locked; then"
+                + " it is origin_unavailable."),
+        .init(
+            "upstream.postgres.retain", \.upstream.postgres.retain, .count(0...1_000_000_000),
+            "How many messages of a conversation Postgres keeps; 0: all."),
+        .init(
+            "upstream.postgres.retain_ids", \.upstream.postgres.retainIds,
+            .duration(0...36_500 * 24 * hour),
+            "How long Postgres knows the id of a message that it keeps no longer, so that the same"
+                + " message sent again is no second one; of a conversation at most 100,000."),
+        .init(
+            "upstream.postgres.retain_marks", \.upstream.postgres.retainMarks,
+            .duration(0...36_500 * 24 * hour),
+            "How long the marks of changes are kept, by which a lost end of a log is found; who"
+                + " is further behind reads the conversation anew. 0s: for ever."),
     ]
 
     private static let sync: [ConfigurationKey] = [

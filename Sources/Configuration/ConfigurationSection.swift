@@ -20,6 +20,10 @@ struct ConfigurationSection: Sendable {
             name: "upstream.redis.tls",
             documentation: "TLS, where the url begins with rediss://. Certificates are always"
                 + " verified; the files are read with each connection."),
+        .init(name: "upstream.postgres", documentation: "Used by upstream.kind postgres."),
+        .init(
+            name: "upstream.postgres.roles",
+            documentation: "For gapless postgres install: roles of the database."),
         .init(name: "sync", documentation: "How holes are found and filled."),
         .init(name: "limits", documentation: "Bounds on what clients can ask of the gateway."),
         .init(name: "fanout", documentation: "How events are written to clients."),

@@ -1,3 +1,5 @@
+import Upstream
+
 /// What a key takes: how it is read from what somebody wrote, how it is written in a file, and the
 /// phrase that says so, all in one place.
 struct ValueKind<Value: Equatable & Sendable>: Sendable {
@@ -121,6 +123,14 @@ extension ValueKind where Value == String {
         var kind = checked("redis[s]://[user:password@]host:port/db") { text in
             text.hasPrefix("redis://") || text.hasPrefix("rediss://")
         }
+        kind.isSecret = true
+        return kind
+    }()
+
+    /// A database as libpq takes it; it may carry a password.
+    static let postgres = {
+        let accepted = "postgres://[user[:password]@]host[:port]/database, or key=value words"
+        var kind = checked(accepted) { PostgresOptions(url: $0).isAccepted }
         kind.isSecret = true
         return kind
     }()

@@ -24,6 +24,13 @@ package enum Preflight {
                 problems.append("upstream.redis.url: \(error)")
             }
         }
+        if configuration.upstream.kind == .postgres {
+            do {
+                _ = try PostgresOptions(configuration, bytes: configuration.limits.reply)
+            } catch {
+                problems.append("upstream.postgres.url: \(error)")
+            }
+        }
         var isRunning = false
         do throws(CacheError) {
             isRunning = try Store.look(

@@ -74,12 +74,12 @@ private final class Service {
         loop = try ServiceLoop { message in log.warning("libwebsockets", ["message": message]) }
         switch configuration.upstream.kind {
         case .redis:
-            let options = try RedisOptions(configuration, bytes: bytes)
-            upstream = Redis(options, limits: LogLimits(configuration.limits)) { notice in
-                log.say(notice)
-            }
+            upstream = try Redis(configuration, bytes: bytes, log)
             mirror = try Mirror(store, retention: Retention(configuration.cache))
-        default:
+        case .postgres:
+            upstream = try PostgresUpstream(configuration, bytes: bytes, log)
+            mirror = try Mirror(store, retention: Retention(configuration.cache))
+        case .embedded:
             upstream = try Embedded(
                 store, bytes: bytes, limits: LogLimits(configuration.limits),
                 onWritable: { [loop, onLoop] failure in
@@ -285,6 +285,26 @@ private final class Service {
     }
 }
 
+extension Redis {
+    /// What the configuration says.
+    /// - Throws: `RedisError`, if the URL or one of the files can't be used.
+    fileprivate convenience init(_ configuration: Configuration, bytes: Int, _ log: Log) throws {
+        let options = try RedisOptions(configuration, bytes: bytes)
+        self.init(options, limits: LogLimits(configuration.limits)) { log.say($0) }
+    }
+}
+
+extension PostgresUpstream {
+    /// What the configuration says.
+    /// - Throws: `PostgresError`, if the URL or its file can't be used.
+    fileprivate convenience init(_ configuration: Configuration, bytes: Int, _ log: Log) throws {
+        let options = try PostgresOptions(configuration, bytes: bytes)
+        self.init(options, limits: LogLimits(configuration.limits)) {
+            log.say($0, of: PostgresUpstream.kind)
+        }
+    }
+}
+
 extension RedisOptions {
     /// What the configuration says.
     /// - Throws: `RedisError`, if the URL or one of the files can't be used.
@@ -309,6 +329,27 @@ extension RedisOptions {
     }
 }
 
+extension PostgresOptions {
+    /// What the configuration says.
+    /// - Throws: `PostgresError`, if the URL or its file can't be used.
+    init(_ configuration: Configuration, bytes: Int) throws {
+        let postgres = configuration.upstream.postgres
+        self.init(url: postgres.url)
+        urlFile = postgres.urlFile
+        schema = postgres.schema
+        connections = postgres.connections
+        lockTimeout = .milliseconds(postgres.lockTimeout)
+        retain = postgres.retain
+        retainIds = postgres.retainIds
+        retainMarks = postgres.retainMarks
+        self.bytes = bytes
+        backoffBase = .milliseconds(configuration.sync.backoffBase)
+        backoffMax = .milliseconds(configuration.sync.backoffMax)
+        verifyInterval = .milliseconds(configuration.sync.verifyInterval)
+        try check()
+    }
+}
+
 extension Retention {
     /// What the configuration says.
     init(_ cache: Configuration.Cache) {
@@ -317,6 +358,15 @@ extension Retention {
 }
 
 extension Log {
+    /// A line of the upstream.
+    func say(_ notice: UpstreamNotice, of kind: String) {
+        switch notice.level {
+        case .info: info(kind, ["notice": notice.text])
+        case .warning: warning(kind, ["notice": notice.text])
+        case .error: error(kind, ["notice": notice.text])
+        }
+    }
+
     /// A line of the upstream.
     func say(_ notice: RedisNotice) {
         switch notice.level {

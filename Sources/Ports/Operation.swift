@@ -104,10 +104,11 @@ package enum Outcome: Sendable, Hashable {
 
 /// What a feed tells: the changes of the logs, in order per conversation, and what is none.
 package enum FeedEvent: Sendable, Hashable {
-    /// A message was inserted, updated or deleted; `head` is the log's head right after it.
+    /// A message was inserted, updated or deleted; `head` is the log's head right after it. The
+    /// value may be newer than that change: then the feed tells of the later one too.
     case message(conversation: String, DeltaType, EncodedMessage, head: Head)
-    /// Slot 0 changed. `removed`: who took part before it and does not any more. `isNew`: it is the
-    /// first change of its log.
+    /// Slot 0 changed; the record may be newer than that change too. `removed`: who took part
+    /// before it and does not any more. `isNew`: it is the first change of its log.
     case record(Record, head: Head, removed: [String], isNew: Bool)
     /// The log is gone, with all that took part in it.
     case deleted(conversation: String, epoch: String, participants: [String])

@@ -21,5 +21,8 @@ package struct UpstreamFaults: Sendable, Hashable {
     /// What keeps it from being online, or from writing; nil if nothing does.
     package var trouble: String?
 
+    /// How full the server's notification queue is, from 0 to 1; nil where there is none.
+    package var notificationQueue: Double?
+
     package init() {}
 }

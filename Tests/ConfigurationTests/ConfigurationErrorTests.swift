@@ -27,8 +27,8 @@ import Testing
             "c.json5:2: limits.conections: unknown key (did you mean limits.connections?)"
         ),
         (
-            "{connections: 1}",
-            "c.json5:1: connections: unknown key (did you mean limits.connections?)"
+            "{subscriptions: 1}",
+            "c.json5:1: subscriptions: unknown key (did you mean limits.subscriptions?)"
         ),
         ("{zzz: 1}", "c.json5:1: zzz: unknown key"),
         ("{log: 'debug'}", "c.json5:1: log: a section, not a key (keys: level, format)"),
@@ -39,7 +39,8 @@ import Testing
         ),
         (
             "{upstream: {kind: 'nats'}}",
-            "c.json5:1: upstream.kind: \"nats\" is not accepted (accepted: embedded | redis)"
+            "c.json5:1: upstream.kind: \"nats\" is not accepted"
+                + " (accepted: embedded | redis | postgres)"
         ),
         (
             "{limits: {message: '5PiB'}}",

@@ -39,7 +39,7 @@ extension DefaultGateway {
             }
         }
 
-        @Test(.disabled(if: GatewayProcess.isOnRedis))
+        @Test(.disabled(if: GatewayProcess.isMirror))
         func anEmbeddedCacheIsFreshAndAnswersOnce() throws {
             let gateway = try LiveGateway.get()
             let id = try log(gateway)

@@ -18,6 +18,8 @@ extension DefaultGateway {
                 ("\u{FEFF}\u{FFFF}\u{10FFFF}", "\u{FEFF}\u{FFFF}\u{10FFFF}"),
                 ("</script>", "</script>"), ("", ""),
             ] {
+                // Postgres refuses U+0000.
+                if GatewayProcess.upstream == "postgres", text.contains("\u{0}") { continue }
                 let params = #"{"conversation":"\#(id)","body":"\#(written)"}"#
                 let answer = try exchange.ask(FrameExchange.request("sendMessage", params))
                 let body = answer["result"]["message"]["body"].string

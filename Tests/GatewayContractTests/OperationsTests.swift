@@ -11,7 +11,7 @@ extension DefaultGateway {
             "upstream": .array(
                 .shape(
                     Shape([
-                        "kind": .exactly(GatewayProcess.isOnRedis ? "redis" : "embedded"),
+                        "kind": .exactly(.string(GatewayProcess.upstream)),
                         "state": .word(["online", "syncing", "offline"]), "since": .moment,
                         "lastEventAge": .orNull(.number),
                     ]))),

@@ -154,7 +154,7 @@ extension DefaultGateway {
             func boundaries() throws -> (status: Int, json: JSONValue) {
                 try call(api, "GET", "/v1/conversations/\(id)/boundaries")
             }
-            if GatewayProcess.isOnRedis {
+            if GatewayProcess.isMirror {
                 // Nobody has looked at it yet.
                 #expect(try boundaries().json["boundaries"] == [])
                 #expect(try boundaries().json["gaps"][0]["missing"] == 4)

@@ -122,7 +122,7 @@ extension DefaultGateway {
             let gaps = answer["gaps"].array ?? []
             #expect(gaps.count <= 16 && gaps.allSatisfy { $0["cause"] == "limit" })
             // A cache may lack the value of some, and join more than it must.
-            #expect(gaps.count == 16 || GatewayProcess.isOnRedis)
+            #expect(gaps.count == 16 || GatewayProcess.isMirror)
             let covered = Set(
                 gaps.flatMap { gap -> [Int] in
                     Array(((gap["after"].int ?? 0) + 1)..<(gap["before"].int ?? 0))

@@ -96,6 +96,8 @@ enum House {
         "Sources/Gateway/Loops/SideLoop.swift",
         "Sources/Gateway/Loops/SideLoops.swift",
         "Sources/Gateway/Serve.swift",
+        "Sources/Upstream/Postgres/PostgresListener.swift",
+        "Sources/Upstream/Postgres/PostgresWorker.swift",
         "Sources/Upstream/Redis/CommandLink.swift",
         "Sources/Upstream/Redis/FeedLink.swift",
         "Sources/WebSockets/Certificate.swift",

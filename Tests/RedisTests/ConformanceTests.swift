@@ -35,9 +35,27 @@ enum Conformance {
     }
 
     static func check(_ redis: Subject, in directory: String, seed: Int) throws {
+        var random = RandomOperations(seed: UInt64(seed))
+        let model = try answers(of: redis, in: directory, seed: seed, &random)
+        for conversation in random.conversations {
+            let expected = lines(model, conversation)
+            _ = Deadline.standard.poll { lines(redis, conversation).count >= expected.count }
+            let seen = lines(redis, conversation)
+            for (at, line) in expected.enumerated() {
+                try #require(at < seen.count, "seed \(seed): the feed did not tell \(line)")
+                try #require(seen[at] == line, "seed \(seed), \(conversation), event \(at)")
+            }
+            #expect(seen.count == expected.count, "seed \(seed), \(conversation)")
+        }
+    }
+
+    /// Compares the answers, one by one. Returns the model, which was asked the same.
+    @discardableResult
+    static func answers(
+        of redis: Subject, in directory: String, seed: Int, _ random: inout RandomOperations
+    ) throws -> Subject {
         let model = try embedded(directory)
         try redis.waitUntilOnline()
-        var random = RandomOperations(seed: UInt64(seed))
         for conversation in random.conversations { try redis.subscribe(conversation) }
         for step in 1...250 {
             let caller = random.caller()
@@ -50,16 +68,7 @@ enum Conformance {
             let found = Transcript.line(Result { try redis.ask(query) })
             try #require(found == answer, "seed \(seed), step \(step): \(query)")
         }
-        for conversation in random.conversations {
-            let expected = lines(model, conversation)
-            _ = Deadline.standard.poll { lines(redis, conversation).count >= expected.count }
-            let seen = lines(redis, conversation)
-            for (at, line) in expected.enumerated() {
-                try #require(at < seen.count, "seed \(seed): the feed did not tell \(line)")
-                try #require(seen[at] == line, "seed \(seed), \(conversation), event \(at)")
-            }
-            #expect(seen.count == expected.count, "seed \(seed), \(conversation)")
-        }
+        return model
     }
 
     /// What the feed told of a conversation.

@@ -41,12 +41,17 @@ package final class GatewayProcess {
             // Tests share names, and ask faster than people do.
             "limits.requests_per_second": "5000",
         ]
-        if Self.isOnRedis, settings["upstream.kind"] == nil {
+        if Self.upstream == "redis", settings["upstream.kind"] == nil {
             let redis = try RedisProcess()
             self.redis = redis
             all["upstream.kind"] = "redis"
             all["upstream.redis.url"] = redis.url
             // Whoever asks for something that the cache lacks is to get it, on a busy machine too.
+            all["sync.wait"] = "30s"
+        }
+        if Self.upstream == "postgres", settings["upstream.kind"] == nil {
+            all["upstream.kind"] = "postgres"
+            all["upstream.postgres.url"] = try PostgresProcess.sharedDatabase()
             all["sync.wait"] = "30s"
         }
         // The same for gateways that don't name their loops.
@@ -90,10 +95,12 @@ package final class GatewayProcess {
         }
     }
 
-    /// Whether gateways that don't name their upstream have a Redis of their own (`TEST_UPSTREAM`
-    /// is `redis`): the contract is the same, whoever keeps the log.
-    package static let isOnRedis =
-        ProcessInfo.processInfo.environment["TEST_UPSTREAM"] == "redis"
+    /// Whether gateways that don't name their upstream have one elsewhere (`TEST_UPSTREAM`): a
+    /// Redis of their own, or a database of their own. The contract is the same, whoever keeps the
+    /// log.
+    package static let isMirror = upstream != "embedded"
+    package static let upstream =
+        ProcessInfo.processInfo.environment["TEST_UPSTREAM"] ?? "embedded"
 
     package var isRunning: Bool { child != nil && child?.exitStatus == nil }
 

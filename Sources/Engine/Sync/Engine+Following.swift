@@ -52,13 +52,16 @@ extension Engine {
             guard message.seq >= stream.state?.head.floor ?? 1 else {
                 return pacing.touch(stream)
             }
-            keep(message, mark: head.mark, asOf: head.rev, of: stream)
+            // An origin that reads what it tells may bring a newer value than the change's own.
+            let mark = message.rev == head.rev ? head.mark : nil
+            keep(message, mark: mark, asOf: head.rev, of: stream)
             // A feed that is out of order may have told a newer value of it.
             guard stream.replica?.ahead.hasTold(message) == false else { return }
             if head.rev > stream.state?.position.rev ?? 0 { stream.replica?.ahead.tell(message) }
             tell(type, .live, message, stream)
         case .record(let record, _, let removed, let isNew):
-            take(record, mark: head.mark, removed: removed, isNew: isNew, stream)
+            let mark = record.rev == head.rev ? head.mark : nil
+            take(record, mark: mark, removed: removed, isNew: isNew, stream)
         case .deleted, .read, .listed, .typing:
             break
         }

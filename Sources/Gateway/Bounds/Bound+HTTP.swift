@@ -62,6 +62,7 @@ extension Bound {
             case .apiKeys, .internalPassword: "1 MiB, 64 lines"
             case .jwks: "1 MiB, 64 keys"
             case .jwtSecret, .publicKey, .redisPassword: "1 MiB"
+            case .postgresURL: "8 KiB, its first line"
             case .certificate, .certificateKey, .redisAuthorities, .redisCertificate, .redisKey:
                 "as OpenSSL reads it"
             case .cache: "the disk; read through at the start up to 256 MiB"
@@ -90,6 +91,7 @@ package enum IncomingFile: String, Sendable, CaseIterable {
     case redisAuthorities = "`upstream.redis.tls.ca_file`"
     case redisCertificate = "`upstream.redis.tls.certificate`"
     case redisKey = "`upstream.redis.tls.key`"
+    case postgresURL = "`upstream.postgres.url_file`"
     case cache = "`cache.path`"
     case replay = "`gapless replay FILE`"
 }

@@ -50,6 +50,12 @@ extension Exposition {
             "gapless_refused_writes_total",
             "Writes that the origin's server refused, by its reason.",
             by: "reason", snapshot.faults.refusedWrites)
+        if let queue = snapshot.faults.notificationQueue {
+            gauge(
+                "gapless_notification_queue_percent",
+                "How full the notification queue of Postgres is; a full one takes no write.",
+                Int(queue * 100))
+        }
         if let age = snapshot.lastEventAge {
             gauge(
                 "gapless_last_event_age_seconds",

@@ -7,9 +7,25 @@ final class DamagedLogs: Sendable {
     /// How many are kept by name; what is beyond is said again each time.
     private static let limit = 1000
 
+    /// Where the logs lie, and what to do about one, for a conversation and a part of it.
+    private let origin: String
+    private let remedy: @Sendable (String, String) -> String
     private let parts = Mutex<[ID: String]>([:])
     /// Whether there are any, for those who come by in haste.
     private let areThere = Atomic(false)
+
+    init(_ origin: String, remedy: @escaping @Sendable (String, String) -> String) {
+        self.origin = origin
+        self.remedy = remedy
+    }
+
+    /// Of logs in Redis.
+    convenience init() {
+        self.init("Redis") { conversation, part in
+            let remedy = "gapless repair --conversation \(conversation)"
+            return part == "members" ? "PUT it with all participants, or \(remedy)" : remedy
+        }
+    }
 
     /// A log's parts don't agree.
     /// - Returns: what is to be said of it; nil if that was said.
@@ -20,7 +36,7 @@ final class DamagedLogs: Sendable {
             return true
         }
         areThere.store(true, ordering: .relaxed)
-        return isNews ? Self.text(conversation, part) : nil
+        return isNews ? text(conversation, part) : nil
     }
 
     /// All parts of the log agree.
@@ -34,11 +50,10 @@ final class DamagedLogs: Sendable {
         }
     }
 
-    private static func text(_ conversation: String, _ part: String) -> String {
-        let remedy = "gapless repair --conversation \(conversation)"
-        let mends = part == "members" ? "PUT it with all participants, or \(remedy)" : remedy
-        return "the log of conversation \(conversation) is damaged in Redis: \(part) is gone, cut "
-            + "or of another log; nothing of it is served or written before it is mended: \(mends)"
+    private func text(_ conversation: String, _ part: String) -> String {
+        "the log of conversation \(conversation) is damaged in \(origin): \(part) is gone, cut "
+            + "or of another log; nothing of it is served or written before it is mended: "
+            + remedy(conversation, part)
     }
 
     /// For health; nil if there is none.
@@ -46,7 +61,7 @@ final class DamagedLogs: Sendable {
         parts.withLock { parts in
             guard let (id, part) = parts.min(by: { $0.key.text < $1.key.text }) else { return nil }
             let more = parts.count > 1 ? " (and \(parts.count - 1) more)" : ""
-            return Self.text(id.text, part) + more
+            return text(id.text, part) + more
         }
     }
 }

@@ -11,6 +11,13 @@ struct ListEntry: Sendable {
 
     var place: ListCursorOfRedis { ListCursorOfRedis(activity: activity, id: id) }
 
+    init(activity: Int64, id: String, head: Head, reader: ReaderState) {
+        self.activity = activity
+        self.id = id
+        self.head = head
+        self.reader = reader
+    }
+
     init?(_ answer: Redis.Answer, of id: String) {
         let reading = answer[3].elements
         guard let activity = answer[1].int, let head = Head(answer[2]), reading.count == 2 else {

@@ -8,21 +8,21 @@ import Wire
 /// What a change of slot 0 comes to, upon a view of the conversation or for a new one: all that the
 /// writing script needs. A value; there is none where nothing would change.
 struct RecordDecision: Sendable {
-    private let epoch: String
-    private let recordRev: String
+    let epoch: String
+    let recordRev: String
     /// Whether what is left of the members is to go.
     private let mends: Bool
-    private let title: String?
-    private let metadata: RawJSON
-    private let unknown: [JSONMember]
-    private let users: [String]
-    private let admins: [String]
+    let title: String?
+    let metadata: RawJSON
+    let unknown: [JSONMember]
+    let users: [String]
+    let admins: [String]
     /// Those whose entry is written: user, joined (empty: now), fields.
-    private let written: [(user: String, joined: String, fields: [UInt8])]
+    let written: [(user: String, joined: String, fields: [UInt8])]
     /// Stands for the people of a distinct conversation.
-    private let people: String
+    let people: String
     /// The client that creates the conversation; empty if the backend does.
-    private let creator: String
+    let creator: String
 
     /// Those who were not there before, and those who will not be any more.
     let joining: [String]

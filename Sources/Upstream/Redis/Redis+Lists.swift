@@ -364,7 +364,7 @@ extension Redis {
 }
 
 extension ListReading {
-    fileprivate var heads: [ID: Head] {
+    var heads: [ID: Head] {
         Dictionary(entries.map { ($0.id.id, $0.head) }, uniquingKeysWith: { $1 })
     }
 }

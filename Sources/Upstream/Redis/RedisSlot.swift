@@ -17,6 +17,20 @@ package struct RedisSlot {
     var author: String
     var content: MessageContent
 
+    init(
+        rev: Int, createdAt: Timestamp, editedAt: Timestamp?, isDeleted: Bool, isTrimmed: Bool,
+        id: String, author: String, content: MessageContent
+    ) {
+        self.rev = rev
+        self.createdAt = createdAt
+        self.editedAt = editedAt
+        self.isDeleted = isDeleted
+        self.isTrimmed = isTrimmed
+        self.id = id
+        self.author = author
+        self.content = content
+    }
+
     /// Reads `rev ⇥ createdAt ⇥ editedAt ⇥ deleted ⇥ id ⇥ author ⇥ content`.
     package init?(_ value: some Collection<UInt8>) {
         let parts = value.split(
@@ -68,7 +82,7 @@ package struct RedisSlot {
         return json.bytes
     }
 
-    private static func content(_ stored: [UInt8]) -> MessageContent? {
+    static func content(_ stored: [UInt8]) -> MessageContent? {
         guard let object = try? JSONObject(stored) else { return nil }
         let unknown = object["unknown"]?.object?.members ?? []
         guard object["attachment"].map(Nesting.isKept) ?? true,

@@ -56,6 +56,27 @@ package struct RedisView {
         isMemberless = parts.count > 7 && parts[7].int == 1
     }
 
+    init(
+        id: String, head: Head, recordRev: Int, title: String?, metadata: RawJSON,
+        unknown: [JSONMember], createdAt: Timestamp, updatedAt: Timestamp, members: [RedisMember],
+        last: EncodedMessage?, reader: ReaderState?, people: String?, createdBy: String?
+    ) {
+        self.id = id
+        self.head = head
+        self.recordRev = recordRev
+        self.title = title
+        self.metadata = metadata
+        self.unknown = unknown
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.members = members
+        self.last = last
+        self.reader = reader
+        self.people = people
+        self.createdBy = createdBy
+        isMemberless = false
+    }
+
     var users: [String] { members.map(\.user) }
     var admins: [String] { members.filter(\.isAdmin).map(\.user) }
 
@@ -83,6 +104,20 @@ package struct RedisMember {
     var name: String?
     var metadata: RawJSON?
     var unknown: [JSONMember]
+
+    init(
+        user: String, isAdmin: Bool, place: Int, createdAt: Timestamp, updatedAt: Timestamp,
+        name: String?, metadata: RawJSON?, unknown: [JSONMember]
+    ) {
+        self.user = user
+        self.isAdmin = isAdmin
+        self.place = place
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.name = name
+        self.metadata = metadata
+        self.unknown = unknown
+    }
 
     init?(_ user: String, _ value: [UInt8]) {
         let parts = value.split(

@@ -1,0 +1,239 @@
+import Crypto
+import Dispatch
+import JSON
+import Ports
+import Postgres
+import Rules
+import Synchronization
+import Wire
+
+/// The connection that listens, and its thread. When the server has acknowledged `LISTEN` a
+/// generation begins, and it ends when the connection breaks, is silent beyond the deadline, or its
+/// server counts no more. It never waits for anything but this connection.
+// Safety: `ended` is atomic, and what else `let` holds is Sendable; the rest is touched on `queue`
+// alone, which is serial and so the listener's own thread.
+final class PostgresListener: @unchecked Sendable {
+    /// How many probes there are within the deadline: with four, the connection is known to have
+    /// been alive at most half a second before it broke.
+    private static let probes = 4
+
+    private let options: PostgresOptions
+    private let standing: PostgresStanding
+    private let troubles: Troubles
+    private let feed: PostgresFeed
+    private let signals: PostgresSignals
+    private let notice: @Sendable (UpstreamNotice) -> Void
+    /// Called when the standing may be another.
+    private let report: @Sendable () -> Void
+    private let queue = DispatchQueue(label: "gapless.postgres.feed", qos: .userInitiated)
+    private let wakeup = Wakeup()
+    private let ended = Atomic(false)
+    /// What the functions of applications go by is another than the database was told.
+    private let isSettingDue = Atomic(true)
+    private let limits: @Sendable () -> LogLimits
+
+    init(
+        _ options: PostgresOptions, _ standing: PostgresStanding, _ troubles: Troubles,
+        _ feed: PostgresFeed, _ signals: PostgresSignals,
+        limits: @escaping @Sendable () -> LogLimits,
+        notice: @escaping @Sendable (UpstreamNotice) -> Void,
+        report: @escaping @Sendable () -> Void
+    ) {
+        self.limits = limits
+        self.options = options
+        self.standing = standing
+        self.troubles = troubles
+        self.feed = feed
+        self.signals = signals
+        self.notice = notice
+        self.report = report
+    }
+
+    func start() { queue.async { self.run() } }
+
+    /// Returns when nothing more will be told.
+    func stop() {
+        ended.store(true, ordering: .relaxed)
+        wakeup.wake()
+        queue.sync {}
+    }
+
+    /// Something about the standing has changed, which this thread is to look at.
+    func look() { wakeup.wake() }
+
+    /// The limits are others.
+    func adopt() {
+        isSettingDue.store(true, ordering: .relaxed)
+        look()
+    }
+
+    // MARK: on the thread
+
+    private var isEnded: Bool { ended.load(ordering: .relaxed) }
+
+    private func run() {
+        var backoff = Backoff(
+            base: options.backoffBase, limit: min(options.backoffMax, Backoff.longest))
+        while !isEnded {
+            do throws(PostgresError) {
+                try serve { backoff.succeeded() }
+            } catch {
+                lost(error)
+            }
+            let until = ContinuousClock.now + backoff.failed()
+            while !isEnded, ContinuousClock.now < until {
+                _ = Wakeup.poll(nil, writing: false, wakeup, until: until)
+            }
+        }
+        standing.feedClosed()
+        _ = troubles.note("feed", nil)
+    }
+
+    private func lost(_ error: PostgresError) {
+        standing.feedClosed()
+        if troubles.note("feed", error.description) {
+            notice(UpstreamNotice(.error, error.description))
+        }
+        feed.closed()
+        report()
+    }
+
+    /// Connects and listens until the connection breaks, or is not the right one any more.
+    /// - Throws: `PostgresError`, with what broke it.
+    private func serve(opened: () -> Void) throws(PostgresError) {
+        let session = try PostgresSession(options, at: standing.pinned) { isEnded }
+        let connection = session.connection
+        _ = try connection.exchange(
+            [session.channel, session.signals].map { .init("listen \(Schema.quoted($0))") },
+            until: .now + options.deadline)
+        try prove(session)
+        isSettingDue.store(true, ordering: .relaxed)
+        standing.queue = session.queue
+        standing.feedHeard()
+        let generation = standing.feedOpened(session.identity)
+        if troubles.note("feed", nil) {
+            notice(UpstreamNotice(.info, "the feed comes from \(connection.server)"))
+        }
+        feed.opened(generation)
+        signals.listens(in: generation)
+        opened()
+        report()
+        try listen(session)
+    }
+
+    private func listen(_ session: PostgresSession) throws(PostgresError) {
+        let connection = session.connection
+        // When the newest probe was sent that was answered.
+        var provenAt = ContinuousClock.now
+        var sentAt: ContinuousClock.Instant?
+        while !isEnded {
+            report()
+            if let verdict = standing.verdict { throw verdict }
+            if isSettingDue.exchange(false, ordering: .relaxed) { try set(session) }
+            let now = ContinuousClock.now
+            if sentAt == nil, now >= provenAt + options.deadline / (2 * Self.probes) {
+                try connection.send([.init("select 1")])
+                sentAt = now
+            }
+            let isWriting = try connection.flush()
+            let ready = Wakeup.poll(
+                connection.descriptor, writing: isWriting, wakeup,
+                until: min(provenAt + options.deadline, now + options.deadline / Self.probes))
+            if ready.isReadable {
+                let answers = try connection.receive()
+                standing.feedHeard()
+                if !answers.isEmpty, let sent = sentAt {
+                    provenAt = sent
+                    sentAt = nil
+                } else {
+                    // Any byte is a sign of life.
+                    provenAt = max(provenAt, now)
+                }
+                take(connection.notifications(), session)
+            }
+            guard ContinuousClock.now < provenAt + options.deadline else {
+                throw PostgresError(
+                    .deadline, doing: "listen to", on: connection.server,
+                    seen: "no answer to a probe", detail: "\(options.deadline)")
+            }
+        }
+    }
+
+    /// Tells the database what its functions for applications are to hold values to.
+    private func set(_ session: PostgresSession) throws(PostgresError) {
+        let limits = limits()
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("limits.message", int: limits.message)
+        json.member("limits.record", int: limits.record)
+        json.member("limits.unknown_fields", int: limits.unknownFields)
+        json.member("limits.participants", int: limits.participants)
+        json.member("limits.admins", int: limits.admins)
+        json.member("retain_ids", int: Int(options.retainIds))
+        json.endObject()
+        let statement = "select \(Schema.quoted(options.schema)).gateway_settings($1::json)"
+        _ = try session.connection.exchange(
+            [.init(statement, [json.bytes])], until: .now + options.deadline)
+    }
+
+    private func take(_ notifications: [PostgresNotification], _ session: PostgresSession) {
+        var rung: [ID] = []
+        var seen: Set<ID> = []
+        for notification in notifications {
+            if notification.channel == session.channel {
+                let id = notification.payload.id
+                if seen.insert(id).inserted { rung.append(id) }
+            } else if notification.channel == session.signals {
+                signals.heard(notification.payload)
+            }
+        }
+        if !rung.isEmpty { feed.rang(rung) }
+    }
+
+    // MARK: poolers
+
+    /// Whether what another connection notifies comes here while this one is idle. A pooler in
+    /// transaction mode takes the server's connection away, and what we listen to with it.
+    /// - Throws: `PostgresError.pooler`.
+    private func prove(_ session: PostgresSession) throws(PostgresError) {
+        let connection = session.connection
+        let deadline = ContinuousClock.now + options.deadline
+        let other = try PostgresSession(options, at: standing.pinned) { isEnded }
+        guard other.identity == session.identity else {
+            throw PostgresError(
+                .stranger, doing: "use", on: connection.server,
+                seen: "two connections lead to two servers", detail: "connecting again")
+        }
+        let nonce = "probe " + Random.hex(8)
+        let ring = PostgresConnection.Statement(
+            "select pg_notify($1, $2)", [session.signals, nonce].map { Array($0.utf8) })
+        _ = try other.connection.exchange([ring], until: deadline)
+        while ContinuousClock.now < deadline, !isEnded {
+            _ = Wakeup.poll(
+                connection.descriptor, writing: false, wakeup,
+                until: min(deadline, .now + .milliseconds(100)))
+            _ = try connection.receive()
+            let has = connection.notifications().contains { $0.payload == nonce }
+            guard has else { continue }
+            // It may have come by chance, in the transaction of this question.
+            let results = try connection.exchange(
+                [.init("select pg_backend_pid()")], until: deadline)
+            guard results.first?.text(0, 0) == "\(session.process)" else {
+                throw PostgresError.pooler(connection.server)
+            }
+            return
+        }
+        throw PostgresError.pooler(connection.server)
+    }
+}
+
+extension PostgresError {
+    /// What we speak to is another process with each transaction.
+    static func pooler(_ server: String) -> PostgresError {
+        PostgresError(
+            .pooler, doing: "listen to", on: server,
+            seen: "notifications are lost: a pooler in transaction mode stands before the server",
+            detail: "upstream.postgres.url must lead to the server itself, or to a pool in session"
+                + " mode")
+    }
+}

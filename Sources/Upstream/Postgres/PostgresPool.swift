@@ -1,0 +1,349 @@
+import JSON
+import Synchronization
+import Wire
+
+/// What one of our functions in the database answered: a word, and what comes with it.
+struct PostgresAnswer: Sendable {
+    let word: String
+    let object: JSONObject
+
+    init?(_ text: [UInt8]?) {
+        guard let text, let object = try? JSONObject(text), let word = object["word"]?.string else {
+            return nil
+        }
+        self.word = word
+        self.object = object
+    }
+
+    /// A value; nil where there is none, or `null`.
+    subscript(key: String) -> RawJSON? { object[key].flatMap { $0.isNull ? nil : $0 } }
+}
+
+/// What is asked of the database, and the connections that take it: questions of a turn in one
+/// query, writes of a turn in one transaction. A write whose conversation is locked by somebody
+/// else goes on alone and waits; those behind it for the same conversation stand in line, so that
+/// one connection at most waits for a conversation, and never all of them.
+final class PostgresPool: Sendable {
+    typealias Completion = @Sendable (Result<PostgresAnswer, RequestError>) -> Void
+
+    /// Something that is asked; one kind is as good as another to whoever waits for the answer.
+    struct Job: Sendable {
+        /// What our function is given: a JSON object.
+        var argument: [UInt8]
+        var deadline: ContinuousClock.Instant
+        /// The conversation that it locks.
+        var conversation: ID?
+        /// Whether it goes with no other: what it went with failed as a whole.
+        var isSingle = false
+        /// Whether it is no question, but has the log trimmed.
+        var isTrim = false
+        /// Whether its loss by a crash of the server would matter.
+        var isDurable = true
+        var then: Completion
+    }
+
+    /// What a connection takes at a time.
+    enum Task: Sendable {
+        case reads([Job])
+        case writes([Job])
+        case alone(Job)
+        case signals([Job])
+        case trim(Job)
+
+        var isRead: Bool { if case .reads = self { true } else { false } }
+
+        var jobs: [Job] {
+            switch self {
+            case .reads(let jobs), .writes(let jobs), .signals(let jobs): jobs
+            case .alone(let job), .trim(let job): [job]
+            }
+        }
+    }
+
+    /// How many jobs may wait; one who asks for more gets a refusal instead of a wait.
+    private static let limit = 10_000
+    /// How many go together, and how long their text may be.
+    private static let readsTogether = 64
+    private static let writesTogether = 256
+    private static let bytesTogether = 1 << 20
+
+    private struct State {
+        var reads = Fifo<Job>()
+        var writes = Fifo<Job>()
+        var signals = Fifo<Job>()
+        /// Writes that wait for a conversation that somebody has locked, in order.
+        var lines: [ID: Fifo<Job>] = [:]
+        /// The conversations of these of which none waits at the server yet.
+        var ready = Fifo<ID>()
+        var waitingAtServer = 0
+        /// Whether a shared transaction is under way. One at a time: two would lock each other out.
+        var isWriting = false
+        var count = 0
+        var idle: Set<Int> = []
+        var isStopped = false
+        /// Nobody takes anything any more.
+        var isClosed = false
+    }
+
+    private let options: PostgresOptions
+    let wakeups: [Wakeup]
+    private let state = Mutex(State())
+
+    init(_ options: PostgresOptions) {
+        self.options = options
+        wakeups = (0..<max(2, options.connections)).map { _ in Wakeup() }
+    }
+
+    /// So many connections may wait for locks: the others go on.
+    private var waitersLimit: Int { max(1, wakeups.count - 2) }
+
+    // MARK: asking
+
+    private enum Kind { case read, write, signal }
+
+    func read(_ question: [UInt8], then: @escaping Completion) {
+        let deadline = ContinuousClock.now + options.deadline
+        put(Job(argument: question, deadline: deadline, then: then), .read)
+    }
+
+    /// Asks all of it at once, so that it is answered of one moment where it fits one query.
+    func read(_ questions: [(question: [UInt8], then: Completion)]) {
+        let deadline = ContinuousClock.now + options.deadline
+        let (refused, worker) = state.withLock { state -> ([Completion], Int?) in
+            guard state.count + questions.count <= Self.limit, !state.isClosed else {
+                return (questions.map { $0.then }, nil)
+            }
+            state.count += questions.count
+            for (question, then) in questions {
+                state.reads.append(Job(argument: question, deadline: deadline, then: then))
+            }
+            return ([], state.idle.popFirst())
+        }
+        for then in refused { then(.failure(.tooManyWaiting)) }
+        if let worker { wakeups[worker].wake() }
+    }
+
+    func write(_ operation: [UInt8], of conversation: String, then: @escaping Completion) {
+        let deadline = ContinuousClock.now + options.lockTimeout + options.deadline
+        put(
+            Job(
+                argument: operation, deadline: deadline, conversation: conversation.id, then: then),
+            .write)
+    }
+
+    func signal(_ signal: [UInt8], isDurable: Bool, then: @escaping Completion) {
+        let deadline = ContinuousClock.now + options.deadline
+        put(
+            Job(argument: signal, deadline: deadline, isDurable: isDurable, then: then), .signal)
+    }
+
+    /// Has the database take away what need not be kept.
+    func trim(then: @escaping Completion) {
+        let deadline = ContinuousClock.now + options.deadline
+        put(Job(argument: [], deadline: deadline, isTrim: true, then: then), .read)
+    }
+
+    private func put(_ job: Job, _ kind: Kind) {
+        let (isTaken, worker) = state.withLock { state -> (Bool, Int?) in
+            guard state.count < Self.limit, !state.isClosed else { return (false, nil) }
+            state.count += 1
+            switch kind {
+            case .read: state.reads.append(job)
+            case .write: state.writes.append(job)
+            case .signal: state.signals.append(job)
+            }
+            return (true, state.idle.popFirst())
+        }
+        guard isTaken else { return job.then(.failure(.tooManyWaiting)) }
+        if let worker { wakeups[worker].wake() }
+    }
+
+    // MARK: for the connections
+
+    /// What a connection is to do next; nil: nothing, and it is woken when there is something.
+    func take(_ worker: Int) -> Task? {
+        let (task, next) = state.withLock { state -> (Task?, Int?) in
+            let task = self.next(&state)
+            state.idle.remove(worker)
+            guard task != nil else {
+                state.idle.insert(worker)
+                return (nil, nil)
+            }
+            // There may be more than one can do.
+            let hasMore =
+                !state.reads.isEmpty || !state.signals.isEmpty || !state.ready.isEmpty
+                || !state.writes.isEmpty && !state.isWriting
+            return (task, hasMore ? state.idle.popFirst() : nil)
+        }
+        if let next { wakeups[next].wake() }
+        return task
+    }
+
+    private func next(_ state: inout State) -> Task? {
+        if !state.isWriting {
+            let batch = writes(&state)
+            if !batch.isEmpty {
+                state.isWriting = true
+                return .writes(batch)
+            }
+        }
+        if let job = state.reads.first, job.isTrim {
+            _ = state.reads.popFirst()
+            return .trim(job)
+        }
+        let reads = Self.together(&state.reads, limit: Self.readsTogether) { _, next in !next.isTrim
+        }
+        if !reads.isEmpty { return .reads(reads) }
+        let signals = Self.together(&state.signals, limit: Self.readsTogether) {
+            $0.isDurable == $1.isDurable
+        }
+        if !signals.isEmpty { return .signals(signals) }
+        guard state.waitingAtServer < waitersLimit else { return nil }
+        while let conversation = state.ready.popFirst() {
+            guard let job = state.lines[conversation]?.popFirst() else {
+                state.lines[conversation] = nil
+                continue
+            }
+            state.waitingAtServer += 1
+            return .alone(job)
+        }
+        return nil
+    }
+
+    /// What waits to be written, but for those who have to stand in line.
+    private func writes(_ state: inout State) -> [Job] {
+        var rest = Fifo<Job>()
+        while let job = state.writes.popFirst() {
+            if let conversation = job.conversation, state.lines[conversation] != nil {
+                state.lines[conversation]?.append(job)
+            } else {
+                rest.append(job)
+            }
+        }
+        state.writes = rest
+        return Self.together(&state.writes, limit: Self.writesTogether) { _, _ in true }
+    }
+
+    private static func together(
+        _ jobs: inout Fifo<Job>, limit: Int, isSame: (Job, Job) -> Bool
+    ) -> [Job] {
+        var taken: [Job] = []
+        var bytes = 0
+        while taken.count < limit, bytes < bytesTogether, let job = jobs.first {
+            if let first = taken.first, job.isSingle || first.isSingle || !isSame(first, job) {
+                break
+            }
+            _ = jobs.popFirst()
+            bytes += job.argument.count
+            taken.append(job)
+        }
+        return taken
+    }
+
+    /// The task came to this. What found its conversation locked stands in line.
+    func finish(_ task: Task, _ results: [Result<PostgresAnswer, RequestError>]) {
+        var done: [(Job, Result<PostgresAnswer, RequestError>)] = []
+        state.withLock { state in
+            for (job, result) in zip(task.jobs, results) {
+                if case .writes = task, case .success(let answer) = result,
+                    answer.word == "locked", let conversation = job.conversation
+                {
+                    if state.lines[conversation] == nil {
+                        state.lines[conversation] = Fifo()
+                        state.ready.append(conversation)
+                    }
+                    state.lines[conversation]?.append(job)
+                } else {
+                    done.append((job, result))
+                }
+            }
+            switch task {
+            case .writes: state.isWriting = false
+            case .alone(let job): leave(job, &state)
+            case .reads, .signals, .trim: break
+            }
+            state.count -= done.count
+        }
+        for (job, result) in done { job.then(result) }
+        wake()
+    }
+
+    /// Each of the task goes again, with no other: as a whole it was refused.
+    func again(_ task: Task) {
+        state.withLock { state in
+            for var job in task.jobs {
+                job.isSingle = true
+                switch task {
+                case .reads, .trim: state.reads.append(job)
+                case .writes, .alone: state.writes.append(job)
+                case .signals: state.signals.append(job)
+                }
+            }
+            if case .writes = task { state.isWriting = false }
+        }
+        wake()
+    }
+
+    private func leave(_ job: Job, _ state: inout State) {
+        state.waitingAtServer -= 1
+        guard let conversation = job.conversation else { return }
+        if state.lines[conversation]?.isEmpty ?? true {
+            state.lines[conversation] = nil
+        } else {
+            state.ready.append(conversation)
+        }
+    }
+
+    private func wake() {
+        let worker = state.withLock { $0.idle.popFirst() }
+        if let worker { wakeups[worker].wake() }
+    }
+
+    // MARK: the end of things
+
+    /// Refuses what has waited for too long and was never sent.
+    func expire(_ now: ContinuousClock.Instant) {
+        let expired = state.withLock { state in
+            var expired: [(Job, RequestError)] = []
+            func drop(_ jobs: inout Fifo<Job>, _ error: RequestError) {
+                while let job = jobs.first, job.deadline <= now {
+                    expired.append((job, error))
+                    _ = jobs.popFirst()
+                }
+            }
+            drop(&state.reads, .originUnavailable)
+            drop(&state.writes, .originUnavailable)
+            drop(&state.signals, .originUnavailable)
+            for conversation in state.lines.keys {
+                drop(&state.lines[conversation, default: Fifo()], .conversationLocked)
+            }
+            state.count -= expired.count
+            return expired
+        }
+        for (job, error) in expired { job.then(.failure(error)) }
+    }
+
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        for wakeup in wakeups { wakeup.wake() }
+    }
+
+    /// Whether a connection may leave: nothing is wanted any more.
+    var isFinished: Bool { state.withLock { $0.isStopped && $0.count == 0 } }
+
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Nothing is taken any more, and what waits is refused.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        expire(.now + .seconds(3600))
+    }
+}
+
+extension RequestError {
+    /// Another transaction holds the conversation.
+    static let conversationLocked = RequestError(
+        .originUnavailable,
+        "another transaction holds the conversation (upstream.postgres.lock_timeout)",
+        retry: .later)
+}

@@ -1,0 +1,100 @@
+import JSON
+import Postgres
+
+/// A connection that is ready to be used: the schema is there and of a version that we work with,
+/// the server follows no other one, and we know which one it is. Made and used on the thread of its
+/// link.
+struct PostgresSession {
+    let connection: PostgresConnection
+    let identity: PostgresIdentity
+    /// The channels of the installation: changes of logs, and what is none.
+    let channel: String
+    let signals: String
+    /// The server's process of this connection.
+    let process: Int
+    /// How full the server's notification queue is, from 0 to 1.
+    let queue: Double
+
+    /// The version of the schema that this program works with, and it works with the next one.
+    static let version = Schema.version
+
+    /// - Parameters:
+    ///   - host: the one of several servers to be asked; nil: libpq chooses.
+    ///   - isCancelled: asked while the server has not answered; true ends the attempt.
+    /// - Throws: `PostgresError`: whatever keeps the server from being of use.
+    init(
+        _ options: PostgresOptions, at host: PostgresHosts.Host? = nil,
+        isCancelled: () -> Bool = { false }
+    ) throws(PostgresError) {
+        let deadline = ContinuousClock.now + options.deadline
+        var settings = [("client_encoding", "UTF8")]
+        if let host { settings += [("host", host.name), ("port", host.port)] }
+        let connection = try PostgresConnection(
+            try options.address(), settings, until: deadline, isCancelled: isCancelled)
+        self.connection = connection
+        let limit = options.lockTimeout + options.deadline
+        let setting = PostgresConnection.Statement(
+            """
+            select set_config('lock_timeout', $1, false), \
+            set_config('statement_timeout', $2, false), set_config('jit', 'off', false), \
+            set_config('default_transaction_isolation', 'read committed', false)
+            """,
+            ["\(options.lockTimeout.milliseconds)ms", "\(limit.milliseconds)ms"]
+                .map { Array($0.utf8) })
+        let statement = "select \(Schema.quoted(options.schema)).gateway_hello()"
+        let results: [PostgresResult]
+        do throws(PostgresError) {
+            results = try connection.exchange([setting, .init(statement)], until: deadline)
+        } catch {
+            throw Self.explained(error, options, connection)
+        }
+        guard let text = results.last?.rows.first?.first ?? nil,
+            let hello = try? JSONObject(text)
+        else { throw Self.noSchema(connection, options, seen: "no answer of gateway_hello") }
+        guard hello["recovery"]?.bool != true else {
+            throw PostgresError(
+                .standby, doing: "use", on: connection.server, seen: "a standby",
+                detail: "needed: the primary")
+        }
+        let version = hello["version"]?.int ?? 0
+        let minimum = hello["minimum"]?.int ?? version
+        guard version == Self.version || version == Self.version + 1, minimum <= Self.version else {
+            throw Self.noSchema(
+                connection, options, seen: "version \(version) of schema \(options.schema)")
+        }
+        guard let system = hello["system"]?.string, let started = hello["started"]?.int,
+            let channel = hello["channel"]?.string, let signals = hello["signals"]?.string
+        else { throw Self.noSchema(connection, options, seen: "gateway_hello without a name") }
+        identity = PostgresIdentity(
+            system: system, timeline: hello["timeline"]?.int ?? 0, started: started)
+        self.channel = channel
+        self.signals = signals
+        process = hello["pid"]?.int ?? 0
+        queue = hello["queue"]?.double ?? 0
+    }
+
+    private static func explained(
+        _ error: PostgresError, _ options: PostgresOptions, _ connection: PostgresConnection
+    ) -> PostgresError {
+        // A name of ours is known to, or unknown to, the server behind this question only.
+        let names = ["42P05", "26000"]
+        if error.code == .refused, names.contains(where: error.description.contains) {
+            return .pooler(connection.server)
+        }
+        // Undefined function or schema, or no right to use them.
+        let states = ["42883", "3F000", "42501"]
+        guard error.code == .refused, states.contains(where: error.description.contains) else {
+            return error
+        }
+        return noSchema(connection, options, seen: error.description)
+    }
+
+    private static func noSchema(
+        _ connection: PostgresConnection, _ options: PostgresOptions, seen: String
+    ) -> PostgresError {
+        PostgresError(
+            .schema, doing: "use", on: connection.server, seen: seen,
+            detail: "needed: version \(version) or \(version + 1) of schema \(options.schema) and"
+                + " the right to use it; type: gapless postgres check")
+    }
+}

@@ -1,0 +1,43 @@
+import Dispatch
+import JSON
+import Synchronization
+
+/// Takes away what `upstream.postgres.retain` and its like don't keep, in small transactions, by
+/// one gateway at a time.
+final class PostgresTrimming: Sendable {
+    /// How long it rests where there is nothing to do, and between two transactions.
+    private static let rest = Duration.seconds(10)
+    private static let pause = Duration.milliseconds(50)
+
+    private let options: PostgresOptions
+    private let pool: PostgresPool
+    private let queue = DispatchQueue(label: "gapless.postgres.trimming")
+    private let isEnded = Atomic(false)
+
+    init(_ options: PostgresOptions, _ pool: PostgresPool) {
+        self.options = options
+        self.pool = pool
+    }
+
+    func start() {
+        guard options.retain > 0 || options.retainMarks > 0 else { return }
+        next(after: Self.pause)
+    }
+
+    func stop() { isEnded.store(true, ordering: .relaxed) }
+
+    private func next(after wait: Duration) {
+        guard !isEnded.load(ordering: .relaxed) else { return }
+        queue.asyncAfter(deadline: .now() + .milliseconds(Int(wait.milliseconds))) { [weak self] in
+            self?.trim()
+        }
+    }
+
+    private func trim() {
+        guard !isEnded.load(ordering: .relaxed) else { return }
+        pool.trim { [weak self] result in
+            let more = (try? result.get()).flatMap { $0["more"]?.bool } ?? false
+            self?.next(after: more ? Self.pause : Self.rest)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Chat
+import Crypto
+import JSON
+import Ports
+import Rules
+import Wire
+
+/// New conversations, and the distinct one of some people: looked for, counted and created in one
+/// transaction.
+extension PostgresUpstream {
+    func create(_ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call) {
+        var fields = fields
+        if let caller = call.user {
+            fields.participants = [caller] + (fields.participants ?? [])
+            fields.admins = [caller] + (fields.admins ?? [])
+        }
+        do throws(RequestError) {
+            let said = try Description(fields).new(within: limits)
+            let members = try membership(of: fields)
+            let id = id ?? newID()
+            let people = isDistinct ? Self.people(members.joining.map(\.user)) : nil
+            let decided = RecordDecision(
+                said, members: members, people: people, createdBy: call.user)
+            let limit = call.user == nil ? 0 : limits.conversationsPerUser
+            insert(decided, as: id, call, limit: limit) { [self] result in finish(call, result) }
+        } catch {
+            // One that is there may be found whatever it would take to make it.
+            finish(call, .failure(error))
+        }
+    }
+
+    func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call) {
+        do throws(RequestError) {
+            // Nobody has seen a value of what is not there.
+            if fields.ifRev != nil { throw .noConversation }
+            let said = try Description(put: fields).new(within: limits)
+            let members = try membership(of: fields)
+            let decided = RecordDecision(said, members: members, people: nil, createdBy: nil)
+            insert(decided, as: id, call, limit: 0) { [self] result in
+                // Somebody else put it meanwhile: then it is to be changed.
+                if case .failure(let error) = result,
+                    error == .conversationTaken || error == .conversationOfOthers
+                {
+                    return put(id, fields, call)
+                }
+                finish(call, result)
+            }
+        } catch {
+            finish(call, .failure(error))
+        }
+    }
+
+    private func insert(
+        _ decided: RecordDecision, as id: String, _ call: Call, limit: Int,
+        then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
+    ) {
+        writeRecord(decided, of: id, call, limit: limit) { [self] result in
+            do throws(RequestError) {
+                let answer = try result.get()
+                switch answer.word {
+                case "taken":
+                    // Who takes part in a conversation may know that its id is taken; to all others
+                    // it is one of others.
+                    let knows = call.user == nil || answer["member"]?.bool == true
+                    throw knows ? .conversationTaken : .conversationOfOthers
+                case "full":
+                    try limits.check(conversationsOfCreator: answer["count"]?.int ?? .max)
+                    throw .unreadable
+                default: break
+                }
+                guard let value = answer["view"],
+                    let view = RedisView(postgres: value, of: value.object?["id"]?.string ?? id)
+                else { throw .unreadable }
+                then(.success(.conversation(view.shown, isNew: answer.word == "done")))
+            } catch {
+                then(.failure(error))
+            }
+        }
+    }
+
+    /// Who takes part in a new conversation.
+    private func membership(
+        of fields: ConversationFields
+    ) throws(RequestError) -> MembershipChange {
+        let change = RecordChange(
+            join: (fields.participants ?? []).map { NewParticipant(user: $0) },
+            promote: fields.admins ?? [])
+        var members = MembershipChange(change, users: [], admins: [])
+        guard members.strangers.isEmpty else { throw .strangersCannotRule }
+        try members.hold(to: limits)
+        return members
+    }
+
+    // MARK: distinct ones
+
+    /// What stands for these people, in whatever order.
+    private static func people(_ users: [String]) -> String {
+        // No id holds a control character, so the line's end parts them.
+        let lines = users.map(\.exactID).sorted { $0.lexicographicallyPrecedes($1) }
+        let hash = SHA256.hash(Array(lines.joined(separator: [0x0A]))).prefix(16)
+        return Hexadecimal.text(Array(hash))
+    }
+
+    func findDistinct(
+        _ fields: ConversationFields, _ call: Call, otherwise refusal: RequestError
+    ) {
+        guard let user = call.user else { return finish(call, .failure(refusal)) }
+        let users = ([user] + (fields.participants ?? [])).unique
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("q", string: "distinct")
+        json.member("people", string: Self.people(users))
+        json.member("users", strings: users)
+        json.member("reader", string: user)
+        json.endObject()
+        pool.read(json.bytes) { [self] result in
+            switch checked(result, "of some people") {
+            case .failure(.noConversation): finish(call, .failure(refusal))
+            case .failure(let error): finish(call, .failure(error))
+            case .success(let answer):
+                guard let value = answer["view"], let id = value.object?["id"]?.string,
+                    let view = RedisView(postgres: value, of: id)
+                else { return finish(call, .failure(.unreadable)) }
+                finish(call, .success(.conversation(view.shown, isNew: false)))
+            }
+        }
+    }
+
+    /// The name of a log that begins, or goes on as another one.
+    func newEpoch() -> String { Random.hex(8) }
+}

@@ -1,0 +1,193 @@
+import Chat
+import JSON
+import Ports
+import Wire
+
+/// A user's list of conversations. Who takes part is in the rows of the conversations, and a log
+/// beside them has who joined and left; a token holds its place there, and where all conversations
+/// stood, so that news is found by comparing.
+extension PostgresUpstream {
+    typealias Listed<Value> = @Sendable (Result<Value, RequestError>) -> Void
+
+    func list(
+        of user: String, limit: Int, cursor: String?, then: @escaping Listed<ConversationList>
+    ) {
+        let behind = cursor.flatMap { ListCursorOfRedis($0) }
+        guard cursor == nil || behind != nil else {
+            let text = "cursor: not a cursor (accepted: the `next` of an earlier answer)"
+            return then(.failure(.badRequest(text)))
+        }
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("q", string: "list")
+        json.member("user", string: user)
+        json.member("limit", int: limit)
+        json.member("bytes", int: options.bytes)
+        json.key("cursor")
+        if let behind {
+            json.beginArray()
+            json.int(behind.activity)
+            json.string(behind.id)
+            json.endArray()
+        } else {
+            json.null()
+        }
+        json.endObject()
+        pool.read(json.bytes) { result in
+            then(
+                result.flatMap { answer in
+                    guard let views = Self.views(answer["views"]) else {
+                        return .failure(.unreadable)
+                    }
+                    let unread = answer["unread"]?.object
+                    return .success(
+                        ConversationList(
+                            conversations: views,
+                            next: answer["next"].flatMap { ListCursorOfRedis(postgres: $0) }?.text,
+                            total: answer["total"]?.int ?? 0,
+                            unread: UnreadTotal(
+                                messages: unread?["messages"]?.int ?? 0,
+                                conversations: unread?["conversations"]?.int ?? 0)))
+                })
+        }
+    }
+
+    private static func views(_ value: RawJSON?) -> [ConversationView]? {
+        var views: [ConversationView] = []
+        for value in value?.array ?? [] {
+            guard let id = value.object?["id"]?.string,
+                let view = RedisView(postgres: value, of: id)
+            else { return nil }
+            views.append(view.shown)
+        }
+        return views
+    }
+
+    /// What changed in a list.
+    func list(
+        of user: String, since text: String?, limit: Int,
+        then: @escaping Listed<ConversationChanges>
+    ) {
+        let token = text.flatMap { ListPlaceToken($0) }
+        readList(of: user, knowing: token) { [self] result in
+            do throws(RequestError) {
+                let reading = try result.get()
+                // Each takes so much at least.
+                guard let token, let news = reading.news(since: token),
+                    news.entries.count <= options.bytes / 512
+                else { return begin(reading, of: user, limit: limit, then: then) }
+                show(news.entries, of: user) { [self] result in
+                    if case .success(let views) = result,
+                        views.reduce(0, { $0 + $1.size }) > options.bytes
+                    {
+                        return begin(reading, of: user, limit: limit, then: then)
+                    }
+                    then(
+                        result.map { views in
+                            ConversationChanges(
+                                conversations: views, removed: news.removed,
+                                total: reading.entries.count, token: reading.token,
+                                complete: true, unread: reading.unread, heads: reading.heads)
+                        })
+                }
+            } catch {
+                then(.failure(error))
+            }
+        }
+    }
+
+    /// The list as to somebody who knows nothing of it.
+    private func begin(
+        _ reading: ListReading, of user: String, limit: Int,
+        then: @escaping Listed<ConversationChanges>
+    ) {
+        list(of: user, limit: limit, cursor: nil) { result in
+            then(
+                result.map { list in
+                    ConversationChanges(
+                        conversations: list.conversations, removed: [], total: list.total,
+                        token: reading.token, complete: false, unread: reading.unread,
+                        heads: reading.heads)
+                })
+        }
+    }
+
+    /// Conversations as a reply shows them; those that the user has left meanwhile are left out.
+    private func show(
+        _ entries: [ListEntry], of user: String, then: @escaping Listed<[ConversationView]>
+    ) {
+        guard !entries.isEmpty else { return then(.success([])) }
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("q", string: "views")
+        json.member("user", string: user)
+        json.member("conversations", strings: entries.map(\.id))
+        json.endObject()
+        pool.read(json.bytes) { result in
+            then(
+                result.flatMap { answer in
+                    guard let views = Self.views(answer["views"]) else {
+                        return .failure(.unreadable)
+                    }
+                    let shown = Dictionary(
+                        views.map { ($0.record.id.id, $0) }, uniquingKeysWith: { $1 })
+                    return .success(entries.compactMap { shown[$0.id.id] })
+                })
+        }
+    }
+
+    /// Where all conversations of a list stand.
+    func readList(
+        of user: String, knowing token: ListPlaceToken?, then: @escaping Listed<ListReading>
+    ) {
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("q", string: "standing")
+        json.member("user", string: user)
+        json.key("place")
+        if let place = token?.place { json.int(place) } else { json.null() }
+        json.member("mark", string: token?.mark)
+        json.endObject()
+        pool.read(json.bytes) { result in
+            then(
+                result.flatMap { answer in
+                    var entries: [ListEntry] = []
+                    for row in answer["entries"]?.array ?? [] {
+                        guard let entry = ListEntry(postgres: row) else {
+                            return .failure(.unreadable)
+                        }
+                        entries.append(entry)
+                    }
+                    guard let place = answer["place"]?.place,
+                        let mark = answer["mark"]?.string.flatMap({ Hexadecimal.bytes($0) })
+                    else { return .failure(.unreadable) }
+                    return .success(
+                        ListReading(
+                            entries: entries, place: (place, mark),
+                            isKnown: answer["known"]?.bool ?? false,
+                            gone: (answer["gone"]?.array ?? []).compactMap(\.string)))
+                })
+        }
+    }
+}
+
+extension ListCursorOfRedis {
+    fileprivate init?(postgres value: RawJSON) {
+        guard let parts = value.array, parts.count == 2, let activity = parts[0].int,
+            let id = parts[1].string
+        else { return nil }
+        self.init(activity: Int64(activity), id: id)
+    }
+}
+
+extension ListEntry {
+    fileprivate init?(postgres value: RawJSON) {
+        guard let parts = value.array, parts.count == 5, let id = parts[0].string,
+            let activity = parts[1].int, let head = Head(postgres: parts[2]),
+            let seq = parts[3].place, let unread = parts[4].place
+        else { return nil }
+        self.init(
+            activity: Int64(activity), id: id, head: head,
+            reader: ReaderState(lastReadSeq: seq, unreadCount: unread))
+    }
+}

@@ -1,0 +1,341 @@
+import Chat
+import JSON
+import Ports
+import Postgres
+import Rules
+import Synchronization
+import Wire
+
+/// Postgres as the upstream: the logs lie in the team's own database, where applications write to
+/// them in their own transactions, and any number of gateways share it. What a log is there is
+/// written at `Schema`; what may be written is decided either in the function that writes or here,
+/// upon what a function has read, and then the writing one looks whether that still stands.
+/// Numbering is dense; a notification rings, and then what changed is read. What the server lost
+/// the marks of the log tell. Any thread may call it.
+package final class PostgresUpstream: Upstream {
+    /// The word of the configuration.
+    package static let kind = "postgres"
+    package var kind: String { Self.kind }
+
+    /// How often a decision is made anew because somebody else was faster.
+    static let tryLimit = 32
+
+    let options: PostgresOptions
+    let pool: PostgresPool
+    private let standing = PostgresStanding()
+    private let troubles = Troubles()
+    private let locks: PostgresLocks
+    private let feed: PostgresFeed
+    private let signals: PostgresSignals
+    private let watch: PostgresWatch
+    private let listener: PostgresListener
+    private let workers: [PostgresWorker]
+    private let trimming: PostgresTrimming
+    private let outlet = Outlet()
+    private let notice: @Sendable (UpstreamNotice) -> Void
+    private let identifiers = Mutex(IdentifierSource())
+    private let present: PresentLimits
+    private let damagedLogs: DamagedLogs
+
+    /// - Parameters:
+    ///   - limits: what the values of the logs may take.
+    ///   - notice: called with lines for the log, on threads of the upstream's own.
+    package init(
+        _ options: PostgresOptions, limits: LogLimits = LogLimits(),
+        notice: @escaping @Sendable (UpstreamNotice) -> Void = { _ in }
+    ) {
+        self.options = options
+        self.notice = notice
+        let present = PresentLimits(limits)
+        self.present = present
+        let (pool, standing, troubles) = (PostgresPool(options), standing, troubles)
+        self.pool = pool
+        let damagedLogs = DamagedLogs("Postgres") { _, _ in
+            "restore its rows, or delete the conversation, which then begins anew"
+        }
+        self.damagedLogs = damagedLogs
+        let locks = PostgresLocks(pool, limit: options.lockTimeout)
+        self.locks = locks
+        let deliver: @Sendable ([UpstreamOutput]) -> Void = { [outlet] in outlet.deliver($0) }
+        let state = StateReport(deliver: deliver)
+        let feed = PostgresFeed(
+            options, pool, standing, deliver: deliver,
+            damaged: { conversation, part in
+                guard let text = damagedLogs.add(conversation, part) else { return }
+                notice(UpstreamNotice(.error, text))
+            })
+        self.feed = feed
+        let look = Wakeable()
+        let signals = PostgresSignals(
+            pool, standing, deliver: deliver, tell: { feed.tell($0) }, changed: { look.wake() })
+        self.signals = signals
+        let report: @Sendable () -> Void = {
+            state.report { standing.isOnline && signals.isCurrent }
+        }
+        let listener = PostgresListener(
+            options, standing, troubles, feed, signals, limits: { present.value },
+            notice: notice, report: report)
+        self.listener = listener
+        look.set { [weak listener] in listener?.look() }
+        let watch = PostgresWatch(options, standing, notice: notice) { listener.look() }
+        self.watch = watch
+        workers = pool.wakeups.indices.map { number in
+            PostgresWorker(
+                number, options, pool, standing, troubles, locks, notice: notice,
+                changed: { isStranger in
+                    if isStranger { watch.hurry() }
+                    listener.look()
+                })
+        }
+        trimming = PostgresTrimming(options, pool)
+    }
+
+    package func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {
+        outlet.open(deliver)
+        for worker in workers { worker.start() }
+        listener.start()
+        watch.start()
+        trimming.start()
+    }
+
+    package func stop() {
+        trimming.stop()
+        pool.stop()
+        for worker in workers { worker.wait() }
+        pool.close()
+        listener.stop()
+        watch.stop()
+        outlet.close()
+    }
+
+    package func adopt(_ limits: LogLimits) {
+        present.value = limits
+        listener.adopt()
+    }
+
+    /// What the values of the logs may take.
+    var limits: LogLimits { present.value }
+
+    /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
+    package var trouble: String? {
+        if let locked = locks.trouble { return locked }
+        let queue = standing.queue
+        if queue >= 0.5 {
+            return "the notification queue of the server is \(Int(queue * 100)) % full (a session"
+                + " that listens in a long transaction keeps it: end that one; when it is full no"
+                + " write is taken)"
+        }
+        return troubles.first ?? damagedLogs.trouble
+    }
+
+    package var faults: UpstreamFaults {
+        var faults = troubles.faults
+        faults.trouble = trouble
+        faults.notificationQueue = standing.queue
+        return faults
+    }
+
+    // MARK: the feed
+
+    package func subscribe(_ conversation: String) { feed.subscribe(conversation.id) }
+
+    package func unsubscribe(_ conversation: String) { feed.unsubscribe(conversation.id) }
+
+    package func subscribeList(of user: String) { feed.subscribeList(user.id) }
+
+    package func unsubscribeList(of user: String) { feed.unsubscribeList(user.id) }
+
+    package func publish(_ event: FeedEvent) {
+        // All else is told by the transaction that writes it.
+        guard case .typing(let conversation, let user, let state, let at) = event else { return }
+        signals.typing(conversation, user, state, at: at)
+    }
+
+    package var reachesOthers: Bool { true }
+
+    package func disconnect(_ user: String, mayComeBack: Bool, token: UInt64) {
+        signals.disconnect(user, mayComeBack: mayComeBack) { [outlet] isTold in
+            // Whatever was in the way: it may be tried again, and does no harm if it was told.
+            let fate: Result<Outcome, RequestError> =
+                isTold ? .success(.done) : .failure(.othersNotTold)
+            outlet.deliver([.performed(token: token, fate)])
+        }
+    }
+
+    /// The read marker moved.
+    func hasRead(_ conversation: String, _ user: String, _ seq: Int) {
+        signals.read(conversation, user, seq)
+    }
+
+    // MARK: writes
+
+    /// An operation on its way.
+    struct Call: Sendable {
+        let caller: Caller
+        let token: UInt64
+
+        /// The user who asks, nil for the server API.
+        var user: String? { if case .user(let user) = caller { user } else { nil } }
+    }
+
+    package func submit(_ calls: [UpstreamCall]) {
+        for call in calls {
+            switch call {
+            case .perform(let operation, let caller, let token):
+                perform(operation, by: caller, token: token)
+            case .ask(let query, let token): ask(query, token: token)
+            }
+        }
+    }
+
+    private func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
+        let call = Call(caller: caller, token: token)
+        switch operation {
+        case .send(let id, let messages): send(messages, to: id, call)
+        case .edit(let id, let message, let edit): self.edit(message, edit, of: id, call)
+        case .delete(let id, let message, let ifRev):
+            delete(message, ifRev: ifRev, of: id, call)
+        case .create(let id, let fields, let isDistinct):
+            create(id, fields, isDistinct: isDistinct, call)
+        case .findDistinct(let fields, let refusal): findDistinct(fields, call, otherwise: refusal)
+        case .put(let id, let fields): put(id, fields, call)
+        case .deleteConversation(let id): deleteConversation(id, call)
+        case .leave(let id): leave(id, call)
+        case .markRead(let id, let seq): markRead(seq, of: id, call)
+        case .update, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
+            changeRecord(operation, call)
+        }
+    }
+
+    func finish(_ call: Call, _ result: Result<Outcome, RequestError>) {
+        outlet.deliver([.performed(token: call.token, result)])
+    }
+
+    /// Answers a write behind what the feed tells of it.
+    /// - Parameter head: of the log right behind the write.
+    func finish(
+        _ call: Call, _ result: Result<Outcome, RequestError>, in conversation: String,
+        behind head: RawJSON?
+    ) {
+        guard case .success = result, let head = head.flatMap({ Head(postgres: $0) }) else {
+            return finish(call, result)
+        }
+        feed.whenTold(conversation.id, upTo: head) { [self] in finish(call, result) }
+    }
+
+    func newID() -> String { identifiers.withLock { $0.next(at: Embedded.systemTime()) } }
+
+    // MARK: questions
+
+    /// A question on its way: in which generation it was asked.
+    struct Question: Sendable {
+        let token: UInt64
+        let generation: Int
+    }
+
+    /// A question begins, before anything of it is sent.
+    func question(_ token: UInt64) -> Question {
+        Question(token: token, generation: standing.generation)
+    }
+
+    /// - Parameter heads: of the conversations that are followed from there on.
+    func answer(
+        _ question: Question, _ result: Result<HistoryAnswer, RequestError>,
+        heads: [String: Head] = [:]
+    ) {
+        // What was asked in one generation and answered in another was read in no certain one.
+        let isProven = question.generation == standing.generation
+        let generation = isProven ? question.generation : 0
+        for (id, head) in heads { feed.learn(head, of: id.id, generation: generation) }
+        outlet.deliver([.answered(token: question.token, generation: generation, result)])
+    }
+
+    package func disown(_ head: Head, conversation: String, token: UInt64) {
+        let question = question(token)
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("op", string: "disown")
+        json.member("c", string: conversation)
+        json.member("epoch", string: head.epoch)
+        json.member("rev", int: head.rev)
+        json.member("mark", string: head.mark)
+        json.member("newEpoch", string: newEpoch())
+        json.endObject()
+        pool.write(json.bytes, of: conversation) { [self] result in
+            let now = checked(result, conversation).flatMap { answer in
+                answer["head"].flatMap { Head(postgres: $0) }.map { ($0, answer) }
+                    .map(Result.success) ?? .failure(.unreadable)
+            }
+            if case .success(let (_, answer)) = now,
+                let reason = answer["reason"]?.string.flatMap(NewEpochReason.init)
+            {
+                gave(conversation, reason)
+            }
+            let heads = (try? now.get()).map { [conversation: $0.0] } ?? [:]
+            self.answer(question, now.map { .heads([conversation: $0.0]) }, heads: heads)
+        }
+    }
+
+    /// A log has a new epoch from us.
+    private func gave(_ conversation: String, _ reason: NewEpochReason) {
+        troubles.gave(reason)
+        let text = "gave the log of conversation \(conversation) a new epoch: \(reason.rawValue)"
+        notice(UpstreamNotice(.error, text))
+    }
+
+    // MARK: answers
+
+    /// What an answer comes to, for all that is the same whatever was asked.
+    func checked(
+        _ result: Result<PostgresAnswer, RequestError>, _ conversation: String
+    ) -> Result<PostgresAnswer, RequestError> {
+        guard case .success(let answer) = result else { return result }
+        switch answer.word {
+        case "absent": return .failure(.noConversation)
+        case "locked": return .failure(.conversationLocked)
+        case "damaged":
+            return .failure(damage(answer["part"]?.string ?? "log", of: conversation))
+        case "unstorable":
+            let field = answer["field"]?.string ?? "value"
+            return .failure(
+                .badRequest(
+                    "\(field): Postgres can't keep it (accepted: no U+0000, no half of a surrogate"
+                        + " pair, numbers within the range of numeric)"))
+        case "error":
+            let state = answer["state"]?.string ?? "-"
+            say("write to conversation \(conversation) in Postgres: refused (\(state))")
+            return .failure(.unreadable)
+        default:
+            if damagedLogs.remove(conversation) {
+                let text = "the log of conversation \(conversation) is whole again"
+                notice(UpstreamNotice(.info, text))
+                outlet.deliver([.damaged(conversation: conversation, part: nil)])
+            }
+            return result
+        }
+    }
+
+    /// A part of a log contradicts the rest.
+    func damage(_ part: String, of conversation: String) -> RequestError {
+        if let text = damagedLogs.add(conversation, part) { notice(UpstreamNotice(.error, text)) }
+        outlet.deliver([.damaged(conversation: conversation, part: part)])
+        return .damaged(part)
+    }
+
+    /// Says it to the log, but not the same again.
+    private func say(_ text: String) {
+        if troubles.note("log", text) { notice(UpstreamNotice(.error, text)) }
+    }
+}
+
+/// Something that is woken and is made later than who wakes it.
+private final class Wakeable: Sendable {
+    private struct Action { let wake: @Sendable () -> Void }
+    private let action = Mutex<Action?>(nil)
+
+    func set(_ wake: @escaping @Sendable () -> Void) {
+        action.withLock { $0 = Action(wake: wake) }
+    }
+
+    func wake() { action.withLock { $0 }?.wake() }
+}

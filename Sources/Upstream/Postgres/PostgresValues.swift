@@ -1,0 +1,110 @@
+import Chat
+import JSON
+import Ports
+import Wire
+
+/// Values as our functions in the database answer with them: JSON objects, in which what an
+/// application gave stands as the text that it gave.
+extension Head {
+    init?(postgres value: RawJSON) {
+        guard let object = value.object, let epoch = object["epoch"]?.string,
+            let seq = object["seq"]?.place, let rev = object["rev"]?.place,
+            let mark = object["mark"]?.string, let floor = object["floor"]?.place
+        else { return nil }
+        self.init(epoch: epoch, seq: seq, rev: rev, mark: mark, floor: floor)
+    }
+}
+
+extension RawJSON {
+    /// A number of a log: none is negative, or beyond what JavaScript counts.
+    var place: Int? { int.flatMap { (0..<1 << 53).contains($0) ? $0 : nil } }
+
+    /// The value, if it is one.
+    fileprivate var given: RawJSON? { isNull ? nil : self }
+
+    fileprivate var timestamp: Timestamp? { int.map { Timestamp(milliseconds: Int64($0)) } }
+}
+
+/// A message as the database has it, with its numbers.
+struct PostgresMessage {
+    var seq: Int
+    var slot: RedisSlot
+
+    init?(_ value: RawJSON) {
+        guard let object = value.object, let seq = object["seq"]?.place,
+            let rev = object["rev"]?.place, let created = object["createdAt"]?.timestamp,
+            let id = object["id"]?.string, let author = object["author"]?.string
+        else { return nil }
+        self.seq = seq
+        let isDeleted = object["deleted"]?.bool ?? false
+        let isTrimmed = object["trimmed"]?.bool ?? false
+        var content = MessageContent()
+        if !isDeleted, !isTrimmed {
+            guard let stored = object["content"]?.given,
+                let read = RedisSlot.content(stored.bytes)
+            else { return nil }
+            content = read
+        }
+        slot = RedisSlot(
+            rev: rev, createdAt: created, editedAt: object["editedAt"]?.timestamp,
+            isDeleted: isDeleted, isTrimmed: isTrimmed, id: id, author: author, content: content)
+    }
+
+    func encoded(in conversation: String) -> EncodedMessage {
+        slot.encoded(conversation: conversation, seq: seq)
+    }
+}
+
+extension EncodedMessage {
+    init?(postgres value: RawJSON, of conversation: String) {
+        guard let message = PostgresMessage(value) else { return nil }
+        self = message.encoded(in: conversation)
+    }
+}
+
+extension RedisMember {
+    init?(postgres value: RawJSON, at place: Int) {
+        guard let object = value.object, let user = object["user"]?.string else { return nil }
+        let unknown = object["unknown"]?.object?.members ?? []
+        let metadata = object["metadata"]?.given
+        guard metadata.map(Nesting.isKept) ?? true, Nesting.isKept(by: unknown) else { return nil }
+        self.init(
+            user: user, isAdmin: object["admin"]?.bool ?? false, place: place,
+            createdAt: object["createdAt"]?.timestamp ?? Timestamp(milliseconds: 0),
+            updatedAt: object["updatedAt"]?.timestamp ?? Timestamp(milliseconds: 0),
+            name: object["name"]?.string, metadata: metadata, unknown: unknown)
+    }
+}
+
+extension RedisView {
+    init?(postgres value: RawJSON, of id: String) {
+        guard let object = value.object, let head = object["head"].flatMap({ Head(postgres: $0) }),
+            let rev = object["rev"]?.place, let created = object["createdAt"]?.timestamp,
+            let updated = object["updatedAt"]?.timestamp,
+            let metadata = RawJSON(
+                stored: object["metadata"]?.given?.bytes ?? RawJSON.emptyObject.bytes),
+            let unknown = [JSONMember](
+                stored: object["unknown"]?.given?.bytes ?? RawJSON.emptyObject.bytes)
+        else { return nil }
+        var members: [RedisMember] = []
+        for (place, value) in (object["members"]?.array ?? []).enumerated() {
+            guard let member = RedisMember(postgres: value, at: place) else { return nil }
+            members.append(member)
+        }
+        var last: EncodedMessage?
+        if let value = object["last"]?.given {
+            guard let message = EncodedMessage(postgres: value, of: id) else { return nil }
+            last = message
+        }
+        let reading = object["reader"]?.given?.object
+        self.init(
+            id: id, head: head, recordRev: rev, title: object["title"]?.string,
+            metadata: metadata, unknown: unknown, createdAt: created, updatedAt: updated,
+            members: members, last: last,
+            reader: reading.map {
+                ReaderState(
+                    lastReadSeq: $0["read"]?.place ?? 0, unreadCount: $0["unread"]?.place ?? 0)
+            },
+            people: object["people"]?.string, createdBy: object["createdBy"]?.string)
+    }
+}

@@ -1,0 +1,95 @@
+import Dispatch
+import Postgres
+import Synchronization
+
+/// Looks, on a thread of its own, whether another server has taken over while the old one goes on
+/// answering: every `sync.verify_interval` the URL is resolved anew, and each server that it names
+/// is asked who it is. Another timeline there ends the feed.
+final class PostgresWatch: Sendable {
+    private struct State {
+        var isEnded = false
+        var isHurried = false
+    }
+
+    private let options: PostgresOptions
+    private let standing: PostgresStanding
+    private let notice: @Sendable (UpstreamNotice) -> Void
+    private let look: @Sendable () -> Void
+    private let queue = DispatchQueue(label: "gapless.postgres.watch")
+    private let wakeup = Wakeup()
+    private let state = Mutex(State())
+
+    /// - Parameter look: called when the feed is to end.
+    init(
+        _ options: PostgresOptions, _ standing: PostgresStanding,
+        notice: @escaping @Sendable (UpstreamNotice) -> Void, look: @escaping @Sendable () -> Void
+    ) {
+        self.options = options
+        self.standing = standing
+        self.notice = notice
+        self.look = look
+    }
+
+    func start() { queue.async { self.run() } }
+
+    func stop() {
+        state.withLock { $0.isEnded = true }
+        wakeup.wake()
+        queue.sync {}
+    }
+
+    /// A connection has led to another server than the feed's: looks now.
+    func hurry() {
+        state.withLock { $0.isHurried = true }
+        wakeup.wake()
+    }
+
+    private var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    private func run() {
+        while !isEnded {
+            let due = ContinuousClock.now + options.verifyInterval
+            while !isEnded, ContinuousClock.now < due {
+                if state.withLock({ state in
+                    defer { state.isHurried = false }
+                    return state.isHurried
+                }) {
+                    break
+                }
+                _ = Wakeup.poll(nil, writing: false, wakeup, until: due)
+            }
+            if !isEnded { verify() }
+        }
+    }
+
+    private func verify() {
+        guard let feed = standing.feed else { return }
+        let hosts = (try? options.address()).flatMap { try? PostgresHosts($0).all } ?? []
+        // One name may stand for several servers: libpq takes the first that will do.
+        let asked: [PostgresHosts.Host?] = hosts.count > 1 ? hosts.map { $0 } : [nil]
+        for host in asked {
+            guard let session = try? PostgresSession(options, at: host, isCancelled: { isEnded })
+            else { continue }
+            if session.identity == feed {
+                standing.queue = session.queue
+                continue
+            }
+            // What is older than the feed's server has been replaced by it.
+            let isNewer =
+                session.identity.system != feed.system && hosts.count <= 1
+                || session.identity.system == feed.system
+                    && (session.identity.timeline, session.identity.started)
+                        > (feed.timeline, feed.started)
+            guard isNewer, standing.feed == feed else { continue }
+            standing.condemn(
+                PostgresError(
+                    .stranger, doing: "listen to", on: "Postgres",
+                    seen: "\(session.connection.server) has taken over"
+                        + " (timeline \(session.identity.timeline))",
+                    detail: "the feed's server is on timeline \(feed.timeline)"),
+                for: host)
+            look()
+            return
+        }
+    }
+}

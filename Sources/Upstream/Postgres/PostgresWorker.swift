@@ -1,0 +1,276 @@
+import Dispatch
+import JSON
+import Postgres
+import Synchronization
+import Wire
+
+/// One connection that questions and writes go through, and its thread, which connects, and
+/// connects again. A connection is used only while it is at the server that the feed comes from.
+// Safety: what `let` holds is Sendable or touched on `queue` alone, which is serial and so the
+// worker's own thread.
+final class PostgresWorker: @unchecked Sendable {
+    private let number: Int
+    private let options: PostgresOptions
+    private let pool: PostgresPool
+    private let standing: PostgresStanding
+    private let troubles: Troubles
+    private let notice: @Sendable (UpstreamNotice) -> Void
+    /// Called when the connection comes up or goes down, and when it is at another server than the
+    /// feed.
+    private let changed: @Sendable (_ isStranger: Bool) -> Void
+    private let locks: PostgresLocks
+    private let queue: DispatchQueue
+    private let reads: String
+    private let writes: String
+    private let signals: String
+    private let trim: String
+
+    init(
+        _ number: Int, _ options: PostgresOptions, _ pool: PostgresPool,
+        _ standing: PostgresStanding, _ troubles: Troubles, _ locks: PostgresLocks,
+        notice: @escaping @Sendable (UpstreamNotice) -> Void,
+        changed: @escaping @Sendable (Bool) -> Void
+    ) {
+        self.number = number
+        self.options = options
+        self.pool = pool
+        self.standing = standing
+        self.troubles = troubles
+        self.locks = locks
+        self.notice = notice
+        self.changed = changed
+        queue = DispatchQueue(label: "gapless.postgres.\(number)", qos: .userInitiated)
+        let schema = Schema.quoted(options.schema)
+        reads =
+            "select \(schema).gateway_read(q) from json_array_elements($1::json)"
+            + " with ordinality as t(q, n) order by n"
+        writes = "select * from \(schema).gateway_write($1::json, $2::boolean)"
+        signals = "select * from \(schema).gateway_signal($1::json)"
+        trim =
+            "select \(schema).gateway_trim(100, \(options.retain), \(options.retainIds),"
+            + " \(options.retainMarks), 1000)"
+    }
+
+    func start() { queue.async { self.run() } }
+
+    /// Returns when the thread has left.
+    func wait() { queue.sync {} }
+
+    // MARK: on the thread
+
+    private var wakeup: Wakeup { pool.wakeups[number] }
+
+    private func run() {
+        var backoff = Backoff(
+            base: options.backoffBase, limit: min(options.backoffMax, Backoff.longest))
+        while !pool.isFinished {
+            do throws(PostgresError) {
+                let session = try PostgresSession(options, at: standing.pinned) {
+                    pool.expire(.now)
+                    return pool.isFinished
+                }
+                try serve(session) { backoff.succeeded() }
+            } catch {
+                lost(error)
+            }
+            let until = ContinuousClock.now + backoff.failed()
+            while !pool.isFinished, ContinuousClock.now < until {
+                // What waits when we stop has its deadline, but nobody waits for a server to come.
+                let grace = pool.isStopped ? options.deadline : .zero
+                pool.expire(.now + grace)
+                let glance = ContinuousClock.now + .milliseconds(100)
+                _ = Wakeup.poll(nil, writing: false, wakeup, until: min(until, glance))
+            }
+        }
+        standing.worker(number, is: nil)
+        _ = troubles.note("connection \(number)", nil)
+    }
+
+    private func lost(_ error: PostgresError) {
+        standing.worker(number, is: nil)
+        changed(error.code == .stranger)
+        if troubles.note("connection \(number)", error.description) {
+            notice(UpstreamNotice(.error, error.description))
+        }
+    }
+
+    /// Works until the connection breaks, or is not at the right server any more.
+    /// - Throws: `PostgresError`, with what broke it.
+    private func serve(
+        _ session: PostgresSession, opened: () -> Void
+    ) throws(PostgresError) {
+        let connection = session.connection
+        var nextProbe = ContinuousClock.now + options.deadline / 2
+        var isKnown = false
+        while !pool.isFinished {
+            guard standing.admits(session.identity) else {
+                throw PostgresError(
+                    .stranger, doing: "use", on: connection.server,
+                    seen: "another server, or another start of it, than the feed comes from",
+                    detail: "connecting again")
+            }
+            if !isKnown {
+                isKnown = true
+                standing.worker(number, is: session.identity)
+                if troubles.note("connection \(number)", nil) {
+                    notice(UpstreamNotice(.info, "connected to \(connection.server)"))
+                }
+                opened()
+                changed(false)
+            }
+            if let task = pool.take(number) {
+                try perform(task, session)
+                nextProbe = .now + options.deadline / 2
+                continue
+            }
+            pool.expire(.now)
+            if ContinuousClock.now >= nextProbe {
+                _ = try connection.exchange(
+                    [.init("select 1")], until: .now + options.deadline)
+                nextProbe = .now + options.deadline / 2
+            }
+            let ready = Wakeup.poll(
+                connection.descriptor, writing: false, wakeup,
+                until: min(nextProbe, .now + .milliseconds(250)))
+            if ready.isReadable { _ = try connection.receive() }
+        }
+    }
+
+    // MARK: tasks
+
+    private func perform(
+        _ task: PostgresPool.Task, _ session: PostgresSession
+    ) throws(PostgresError) {
+        let result: Result<[PostgresResult], PostgresConnection.Refused>
+        do throws(PostgresError) {
+            result = try exchange(task, session)
+        } catch {
+            let fate: RequestError = task.isRead ? .originUnavailable : .fateUnknown
+            pool.finish(task, task.jobs.map { _ in .failure(fate) })
+            throw error
+        }
+        switch result {
+        case .failure(let refused): try self.refused(task, refused.refusal, session)
+        case .success(let results):
+            // Of what goes with settings, the answers are those of the statement that answers.
+            let rows = results.max { $0.rows.count < $1.rows.count }?.rows ?? []
+            guard rows.count == task.jobs.count else {
+                pool.finish(task, task.jobs.map { _ in .failure(.unreadable) })
+                return
+            }
+            if case .writes = task { troubles.takesWrites() }
+            if case .alone(let job) = task { locks.passed(job.conversation) }
+            pool.finish(
+                task,
+                rows.map { row in
+                    PostgresAnswer(row.first ?? nil).map { .success($0) } ?? .failure(.unreadable)
+                })
+        }
+    }
+
+    /// Sends the task, and waits for the end of its transaction.
+    private func exchange(
+        _ task: PostgresPool.Task, _ session: PostgresSession
+    ) throws(PostgresError) -> Result<[PostgresResult], PostgresConnection.Refused> {
+        let connection = session.connection
+        try connection.send(statements(task))
+        var limit = options.deadline
+        if !task.isRead { limit += options.lockTimeout }
+        let began = ContinuousClock.now
+        var hasAsked = false
+        while true {
+            let isWriting = try connection.flush()
+            guard ContinuousClock.now < began + limit else {
+                throw PostgresError(
+                    .deadline, doing: "ask", on: connection.server, seen: "no answer in time",
+                    detail: "\(limit)")
+            }
+            let glance = ContinuousClock.now + .milliseconds(100)
+            let ready = Wakeup.poll(
+                connection.descriptor, writing: isWriting, nil,
+                until: min(began + limit, glance))
+            if ready.isReadable, let ended = try connection.receive().first { return ended }
+            if case .alone(let job) = task, !hasAsked,
+                ContinuousClock.now >= began + options.lockTimeout / 4
+            {
+                hasAsked = true
+                locks.ask(job.conversation, heldFrom: session.process)
+            }
+            pool.expire(.now)
+        }
+    }
+
+    private func statements(_ task: PostgresPool.Task) -> [PostgresConnection.Statement] {
+        var list: [UInt8] = [UInt8(ascii: "[")]
+        for (place, job) in task.jobs.enumerated() {
+            if place > 0 { list.append(UInt8(ascii: ",")) }
+            list += job.argument
+        }
+        list.append(UInt8(ascii: "]"))
+        switch task {
+        case .reads: return [.init(reads, [list])]
+        case .writes: return [.init(writes, [list, Array("false".utf8)])]
+        case .alone: return [.init(writes, [list, Array("true".utf8)])]
+        case .trim: return [.init(trim)]
+        case .signals(let jobs):
+            let signal = PostgresConnection.Statement(signals, [list])
+            if jobs.first?.isDurable ?? true { return [signal] }
+            return [
+                .init("begin"), .init("set local synchronous_commit = off"), signal,
+                .init("commit"),
+            ]
+        }
+    }
+
+    /// The server refused all of it; nothing of it was done, but where a commit was under way.
+    /// - Throws: `PostgresError`, if the connection is of no more use.
+    private func refused(
+        _ task: PostgresPool.Task, _ refusal: PostgresResult.Refusal, _ session: PostgresSession
+    ) throws(PostgresError) {
+        let seen = refusal.text ?? "refused"
+        func end(_ error: RequestError) {
+            pool.finish(task, task.jobs.map { _ in .failure(error) })
+        }
+        switch refusal.state.prefix(2) {
+        case "55" where refusal.state == "55P03":
+            if case .alone(let job) = task { locks.blocked(job.conversation) }
+            return end(.conversationLocked)
+        case "57" where refusal.state.hasPrefix("57P"), "08":
+            // The server ends the connection; it may have committed before.
+            end(task.isRead ? .originUnavailable : .fateUnknown)
+            throw PostgresError(
+                .broken, doing: "ask", on: session.connection.server, seen: seen,
+                detail: refusal.state)
+        case "40" where task.jobs.count > 1, "22", "23", "P0", "XX":
+            if task.jobs.count > 1 { return pool.again(task) }
+            say(seen, refusal.state, session)
+            return end(.unreadable)
+        default:
+            say(seen, refusal.state, session)
+            if !task.isRead { troubles.refused(RefusedWrite(sqlState: refusal.state)) }
+            return end(.refusedForNow)
+        }
+    }
+
+    private func say(_ seen: String, _ state: String, _ session: PostgresSession) {
+        let text = "ask \(session.connection.server): \(seen) (\(state))"
+        if troubles.note("writes", text) { notice(UpstreamNotice(.error, text)) }
+    }
+}
+
+extension RequestError {
+    fileprivate static let refusedForNow = RequestError(
+        .originUnavailable, "the origin refuses it for now", retry: .later)
+}
+
+extension RefusedWrite {
+    /// The server's own code, as far as there is a word for it.
+    fileprivate init(sqlState state: String) {
+        switch state {
+        case "42501", "28000": self = .noperm
+        case "25006": self = .readonly
+        case "53100", "53200", "54000": self = .oom
+        default: self = .other
+        }
+    }
+}
