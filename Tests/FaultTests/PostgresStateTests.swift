@@ -1,0 +1,120 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+extension Faults {
+    /// What an operator is told when something is wrong with Postgres, or between it and us.
+    @Suite struct PostgresState {
+        private let server: PostgresProcess
+
+        init() throws { server = try PostgresProcess() }
+
+        private func gateway(_ url: String, starts: Bool = true) throws -> GatewayProcess {
+            try GatewayProcess(
+                settings: [
+                    "upstream.kind": "postgres", "upstream.postgres.url": url,
+                    "upstream.postgres.lock_timeout": "500ms", "page.enabled": "false",
+                    "sync.verify_interval": "1s",
+                ], starts: starts)
+        }
+
+        /// A transaction of an application that stays open keeps writers of its conversation out,
+        /// nobody else, and health names it.
+        @Test func anOpenTransactionIsNamedAndBlocksOneConversation() throws {
+            let url = try server.database()
+            let gateway = try gateway(url)
+            let api = gateway.api()
+            for id in ["held", "free"] { try api.put(id, ["participants": ["alice"]]) }
+            let holder = Process()
+            holder.executableURL = URL(filePath: "/usr/lib/postgresql/15/bin/psql")
+            holder.arguments = ["--no-psqlrc", "--quiet", url]
+            let input = Pipe()
+            holder.standardInput = input
+            holder.standardOutput = FileHandle.nullDevice
+            try holder.run()
+            defer { holder.terminate() }
+            let text = """
+                begin; select gapless.post_message('held', 'shop', '{"body": "order"}'); \
+                select pg_sleep(20); commit;\n
+                """
+            try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+            let isHeld = try Deadline.standard.poll {
+                try server.query(
+                    "select count(*) from pg_stat_activity where query like '%pg_sleep(20)%'"
+                        + " and state = 'active' and pid <> pg_backend_pid()", in: url) == "1"
+            }
+            #expect(isHeld)
+            let process = try server.query(
+                "select pid from pg_stat_activity where query like '%pg_sleep(20)%'"
+                    + " and state = 'active' and pid <> pg_backend_pid()", in: url)
+            do {
+                try api.post(["author": "alice", "body": "waits"], to: "held")
+                Issue.record("was written below an open transaction")
+            } catch let error as ServerAPI.Refused {
+                #expect(error.code == "origin_unavailable")
+            }
+            try api.post(["author": "alice", "body": "goes"], to: "free")
+            let trouble = try gateway.health().json["upstream"][0]["trouble"].string ?? ""
+            #expect(trouble.contains("conversation held"), "\(trouble)")
+            #expect(trouble.contains("process \(process)"), "\(trouble)")
+        }
+
+        /// Whoever deletes rows by hand has a log that is not whole: it is never passed on as one.
+        @Test func aRowThatSomebodyDeletedIsSaidSo() throws {
+            let url = try server.database()
+            let gateway = try gateway(url)
+            let api = gateway.api()
+            try api.put("c1", ["participants": ["alice"]])
+            for number in 1...5 {
+                try api.post(["author": "alice", "body": .string("\(number)")], to: "c1")
+            }
+            try server.query(
+                "delete from gapless.messages where conversation = 'c1' and seq = 3", in: url)
+            // Another gateway has an empty cache, and must ask.
+            let other = try self.gateway(url)
+            let client = try other.client("alice")
+            do {
+                let page = try client.result(
+                    of: try client.send("fetchMessages", ["conversation": "c1", "cached": false]))
+                Issue.record("a page with a hole was passed on: \(page)")
+            } catch let error as ChatTestClient.RequestFailed {
+                #expect(error.code == "origin_unavailable")
+            }
+        }
+
+        /// Through a pooler in transaction mode notifications are lost, and nobody would know.
+        @Test func aPoolerInTransactionModeIsRefused() throws {
+            let url = try server.database()
+            let database = url.split(separator: "/").last.map(String.init) ?? ""
+            let port = try Port.free()
+            let file = server.directory + "/pgbouncer.ini"
+            let text = """
+                [databases]
+                \(database) = host=127.0.0.1 port=\(server.port) user=postgres
+                [pgbouncer]
+                listen_addr = 127.0.0.1
+                listen_port = \(port)
+                auth_type = any
+                pool_mode = transaction
+                unix_socket_dir =
+                ignore_startup_parameters = extra_float_digits
+                """
+            try Data(text.utf8).write(to: URL(filePath: file))
+            chmod(file, 0o644)
+            let pooler = try ChildProcess(
+                "/usr/bin/setpriv",
+                [
+                    "--reuid=postgres", "--regid=postgres", "--clear-groups",
+                    "/usr/sbin/pgbouncer", file,
+                ], log: server.directory + "/pgbouncer.log")
+            defer { pooler.kill() }
+            let gateway = try gateway(
+                "postgres://postgres@127.0.0.1:\(port)/\(database)", starts: false)
+            try gateway.start(waits: false)
+            let isNamed = Deadline.after(.seconds(30)).poll { gateway.log.contains("pooler") }
+            #expect(isNamed, "\(gateway.log.suffix(1500))")
+            #expect(try gateway.health("/health/ready").status == 503)
+        }
+    }
+}
