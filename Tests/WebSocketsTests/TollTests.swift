@@ -81,8 +81,11 @@ import Testing
         limits.httpConnections = 2
         let server = try TestServer(limits: limits)
         let waiting = try (0..<2).map { _ in try RawClient(port: server.port) }
-        for client in waiting { try client.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n") }
-        #expect(server.eventually { $0.echo.waiting.count == 2 })
+        // One after the other: the first that waits is answered below.
+        for (at, client) in waiting.enumerated() {
+            try client.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n")
+            #expect(server.eventually { $0.echo.waiting.count == at + 1 })
+        }
         let third = try RawClient(port: server.port)
         try third.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
         let refusal = try third.receiveResponse()
