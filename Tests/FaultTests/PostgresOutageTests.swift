@@ -102,6 +102,12 @@ extension Faults {
             for (gateway, earlier) in zip(world.gateways, before) {
                 try row.noteFetches(gateway, since: earlier)
             }
+            // The feed and one connection are enough to be back; the others follow within their
+            // backoff of two seconds, and health names them until then.
+            let isWell = try world.live(.seconds(10)) {
+                try world.gateways.allSatisfy { try $0.health().json["status"] == "ok" }
+            }
+            #expect(isWell, "\(place): a connection is not back")
             try judge(world, place, &row)
         }
 
