@@ -205,9 +205,10 @@ extension PostgresUpstream {
 
     // MARK: views and lists
 
-    /// A conversation with what the reader, who takes part in it, has read.
+    /// A conversation with what the reader, who takes part in it, has read. Members are rows here,
+    /// which a `put` does not mend.
     func view(
-        _ id: String, with reader: String?,
+        _ id: String, with reader: String?, mends _: Bool = false,
         then: @escaping @Sendable (Result<RedisView, RequestError>) -> Void
     ) {
         read("view", id) { json in

@@ -12,7 +12,7 @@ import Wire
 /// upon what a function has read, and then the writing one looks whether that still stands.
 /// Numbering is dense; a notification rings, and then what changed is read. What the server lost
 /// the marks of the log tell. Any thread may call it.
-package final class PostgresUpstream: Upstream {
+package final class PostgresUpstream: SharedOrigin {
     /// The word of the configuration.
     package static let kind = "postgres"
     package var kind: String { Self.kind }
@@ -31,7 +31,7 @@ package final class PostgresUpstream: Upstream {
     private let listener: PostgresListener
     private let workers: [PostgresWorker]
     private let trimming: PostgresTrimming
-    private let outlet = Outlet()
+    let outlet = Outlet()
     private let notice: @Sendable (UpstreamNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits
@@ -169,47 +169,7 @@ package final class PostgresUpstream: Upstream {
 
     // MARK: writes
 
-    /// An operation on its way.
-    struct Call: Sendable {
-        let caller: Caller
-        let token: UInt64
-
-        /// The user who asks, nil for the server API.
-        var user: String? { if case .user(let user) = caller { user } else { nil } }
-    }
-
-    package func submit(_ calls: [UpstreamCall]) {
-        for call in calls {
-            switch call {
-            case .perform(let operation, let caller, let token):
-                perform(operation, by: caller, token: token)
-            case .ask(let query, let token): ask(query, token: token)
-            }
-        }
-    }
-
-    private func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
-        let call = Call(caller: caller, token: token)
-        switch operation {
-        case .send(let id, let messages): send(messages, to: id, call)
-        case .edit(let id, let message, let edit): self.edit(message, edit, of: id, call)
-        case .delete(let id, let message, let ifRev):
-            delete(message, ifRev: ifRev, of: id, call)
-        case .create(let id, let fields, let isDistinct):
-            create(id, fields, isDistinct: isDistinct, call)
-        case .findDistinct(let fields, let refusal): findDistinct(fields, call, otherwise: refusal)
-        case .put(let id, let fields): put(id, fields, call)
-        case .deleteConversation(let id): deleteConversation(id, call)
-        case .leave(let id): leave(id, call)
-        case .markRead(let id, let seq): markRead(seq, of: id, call)
-        case .update, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
-            changeRecord(operation, call)
-        }
-    }
-
-    func finish(_ call: Call, _ result: Result<Outcome, RequestError>) {
-        outlet.deliver([.performed(token: call.token, result)])
-    }
+    package func submit(_ calls: [UpstreamCall]) { take(calls) }
 
     /// Answers a write behind what the feed tells of it.
     /// - Parameter head: of the log right behind the write.

@@ -94,19 +94,6 @@ extension Redis {
         }
     }
 
-    /// Who takes part in a new conversation.
-    private func membership(
-        of fields: ConversationFields
-    ) throws(RequestError) -> MembershipChange {
-        let change = RecordChange(
-            join: (fields.participants ?? []).map { NewParticipant(user: $0) },
-            promote: fields.admins ?? [])
-        var members = MembershipChange(change, users: [], admins: [])
-        guard members.strangers.isEmpty else { throw .strangersCannotRule }
-        try members.hold(to: limits)
-        return members
-    }
-
     // MARK: distinct ones
 
     /// A distinct conversation that somebody wants to exist.

@@ -11,7 +11,7 @@ import Wire
 /// looks whether that still stands. Numbering is dense; the feed loses nothing while its link
 /// lives, and a dead link is noticed within `RedisOptions.deadline`. An acknowledged write can be
 /// lost when Redis itself loses it, which the marks of the log tell. Any thread may call it.
-package final class Redis: Upstream {
+package final class Redis: SharedOrigin {
     /// The word of the configuration.
     package static let kind = "redis"
     package var kind: String { Self.kind }
@@ -25,7 +25,7 @@ package final class Redis: Upstream {
     let servers: any RedisServers
     private let watch: DisconnectWatch
     private let troubles: Troubles
-    private let outlet = Outlet()
+    let outlet = Outlet()
     private let notice: @Sendable (RedisNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits
@@ -133,49 +133,7 @@ package final class Redis: Upstream {
 
     // MARK: writes
 
-    /// An operation on its way.
-    struct Call: Sendable {
-        let caller: Caller
-        let token: UInt64
-
-        /// The user who asks, nil for the server API.
-        var user: String? {
-            if case .user(let user) = caller { user } else { nil }
-        }
-    }
-
-    package func submit(_ calls: [UpstreamCall]) {
-        for call in calls {
-            switch call {
-            case .perform(let operation, let caller, let token):
-                perform(operation, by: caller, token: token)
-            case .ask(let query, let token): ask(query, token: token)
-            }
-        }
-    }
-
-    private func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
-        let call = Call(caller: caller, token: token)
-        switch operation {
-        case .send(let id, let messages): send(messages, to: id, call)
-        case .edit(let id, let message, let edit): self.edit(message, edit, of: id, call)
-        case .delete(let id, let message, let ifRev):
-            delete(message, ifRev: ifRev, of: id, call)
-        case .create(let id, let fields, let isDistinct):
-            create(id, fields, isDistinct: isDistinct, call)
-        case .findDistinct(let fields, let refusal): findDistinct(fields, call, otherwise: refusal)
-        case .put(let id, let fields): put(id, fields, call)
-        case .deleteConversation(let id): deleteConversation(id, call)
-        case .leave(let id): leave(id, call)
-        case .markRead(let id, let seq): markRead(seq, of: id, call)
-        case .update, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
-            changeRecord(operation, call)
-        }
-    }
-
-    func finish(_ call: Call, _ result: Result<Outcome, RequestError>) {
-        outlet.deliver([.performed(token: call.token, result)])
-    }
+    package func submit(_ calls: [UpstreamCall]) { take(calls) }
 
     /// A question on its way: what it is about, and in which generation it was asked.
     struct Question: Sendable {

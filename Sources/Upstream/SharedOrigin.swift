@@ -1,0 +1,103 @@
+import Chat
+import Ports
+import Rules
+import Wire
+
+/// An operation on its way.
+struct OriginCall: Sendable {
+    let caller: Caller
+    let token: UInt64
+
+    /// The user who asks, nil for the server API.
+    var user: String? { if case .user(let user) = caller { user } else { nil } }
+}
+
+/// An origin on a server that several gateways share. What a write of a record means is decided
+/// here, upon a view of the conversation; the server decides whether that view still holds.
+protocol SharedOrigin: Upstream {
+    typealias Call = OriginCall
+
+    /// How often a write is decided anew because others wrote meanwhile.
+    static var tryLimit: Int { get }
+    var outlet: Outlet { get }
+    var limits: LogLimits { get }
+
+    func ask(_ query: HistoryQuery, token: UInt64)
+    func send(_ messages: [NewMessage], to conversation: String, _ call: Call)
+    func edit(_ id: String, _ edit: MessageEdit, of conversation: String, _ call: Call)
+    func delete(_ id: String, ifRev: Int?, of conversation: String, _ call: Call)
+    func markRead(_ seq: Int, of conversation: String, _ call: Call)
+    func create(_ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call)
+    func findDistinct(
+        _ fields: ConversationFields, _ call: Call, otherwise refusal: RequestError)
+    func deleteConversation(_ id: String, _ call: Call, tries: Int)
+
+    /// Creates what a `put` did not find.
+    func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call)
+
+    /// Fails with this error, or with `not_found` for who does not take part.
+    func refuse(_ conversation: String, _ call: Call, _ error: RequestError)
+
+    /// A conversation with what the reader, who takes part in it, has read.
+    /// - Parameter mends: whether one whose members are lost is shown as one without any.
+    func view(
+        _ id: String, with reader: String?, mends: Bool,
+        then: @escaping @Sendable (Result<RedisView, RequestError>) -> Void)
+
+    /// Writes what was decided; fails with `stale` if it does not stand any more.
+    func write(
+        _ decided: RecordDecision, of id: String, _ call: Call,
+        then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void)
+}
+
+extension SharedOrigin {
+    func take(_ calls: [UpstreamCall]) {
+        for call in calls {
+            switch call {
+            case .perform(let operation, let caller, let token):
+                perform(operation, Call(caller: caller, token: token))
+            case .ask(let query, let token): ask(query, token: token)
+            }
+        }
+    }
+
+    private func perform(_ operation: Operation, _ call: Call) {
+        switch operation {
+        case .send(let id, let messages): send(messages, to: id, call)
+        case .edit(let id, let message, let edit): self.edit(message, edit, of: id, call)
+        case .delete(let id, let message, let ifRev):
+            delete(message, ifRev: ifRev, of: id, call)
+        case .create(let id, let fields, let isDistinct):
+            create(id, fields, isDistinct: isDistinct, call)
+        case .findDistinct(let fields, let refusal): findDistinct(fields, call, otherwise: refusal)
+        case .put(let id, let fields): put(id, fields, call)
+        case .deleteConversation(let id): deleteConversation(id, call, tries: 0)
+        case .leave(let id): leave(id, call)
+        case .markRead(let id, let seq): markRead(seq, of: id, call)
+        case .update(let id, let fields):
+            let change = RecordChange(
+                title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
+                ifRev: fields.ifRev)
+            administer(id, call, change)
+        case .addParticipants(let id, let users): administer(id, call, RecordChange(join: users))
+        case .removeParticipants(let id, let users): remove(users, from: id, call)
+        case .addAdmins(let id, let users): administer(id, call, RecordChange(promote: users))
+        case .removeAdmins(let id, let users): administer(id, call, RecordChange(demote: users))
+        }
+    }
+
+    func finish(_ call: Call, _ result: Result<Outcome, RequestError>) {
+        outlet.deliver([.performed(token: call.token, result)])
+    }
+
+    /// Who takes part in a new conversation.
+    func membership(of fields: ConversationFields) throws(RequestError) -> MembershipChange {
+        let change = RecordChange(
+            join: (fields.participants ?? []).map { NewParticipant(user: $0) },
+            promote: fields.admins ?? [])
+        var members = MembershipChange(change, users: [], admins: [])
+        guard members.strangers.isEmpty else { throw .strangersCannotRule }
+        try members.hold(to: limits)
+        return members
+    }
+}
