@@ -18,13 +18,16 @@
  * @property {'gap'} kind
  * @property {string} key
  * @property {Gap} gap
- * @property {number} shownCount  messages in it that are shown all the same and may be outdated
+ * @property {number} shownCount  0, or of a gap in which every place is shown all the same and may
+ *   be outdated: how many
  *
  * @typedef {MessageItem | DraftItem | GapItem} Item
  */
 
 /**
- * The list that a person sees: messages and gaps by place, then what is still being sent.
+ * The list that a person sees: messages and gaps by place, then what is still being sent. Between
+ * two messages that are not neighbours in the log there always is a gap: one in which messages are
+ * shown all the same is there once for each hole between them.
  *
  * @param {object} of
  * @param {readonly {message: Message, isHeld: boolean}[]} of.values  oldest first
@@ -36,20 +39,14 @@
 export function listItems({ values, gaps, drafts, user }) {
   /** @type {Item[]} */
   const items = [];
+  const holes = gapItems(gaps, values);
   let next = 0;
-  /** @type {GapItem | null} */
-  let latest = null;
   const addGapsUpTo = (/** @type {number} */ seq) => {
-    for (; next < gaps.length && gaps[next].after < seq; next += 1) {
-      // Filling mostly goes on from the newer end, so the older one names the gap.
-      latest = { kind: 'gap', key: `gap ${gaps[next].after}`, gap: gaps[next], shownCount: 0 };
-      items.push(latest);
-    }
+    for (; next < holes.length && holes[next].gap.after < seq; next += 1) items.push(holes[next]);
   };
   const keys = new Set();
   for (const { message, isHeld } of values) {
     addGapsUpTo(message.seq);
-    if (!isHeld && latest !== null && message.seq < latest.gap.before) latest.shownCount += 1;
     const key = messageKey(message.author, message.id);
     keys.add(key);
     items.push({ kind: 'message', key, message, isHeld });
@@ -60,6 +57,38 @@ export function listItems({ values, gaps, drafts, user }) {
     if (!keys.has(key)) items.push({ kind: 'draft', key, draft });
   }
   return items;
+}
+
+/**
+ * The gaps, each in parts between the messages that are shown in it. One in which every place is
+ * shown stays whole, and says how many may be outdated.
+ *
+ * @param {Gap[]} gaps  oldest first
+ * @param {readonly {message: Message}[]} values  oldest first
+ * @returns {GapItem[]}
+ */
+function gapItems(gaps, values) {
+  // Filling mostly goes on from the newer end, so the older one names the gap.
+  const item = (/** @type {Gap} */ gap, shownCount = 0) => (
+    { kind: /** @type {const} */ ('gap'), key: `gap ${gap.after}`, gap, shownCount }
+  );
+  let at = 0;
+  return gaps.flatMap((gap) => {
+    while (at < values.length && values[at].message.seq <= gap.after) at += 1;
+    const ends = [gap.after];
+    for (; at < values.length && values[at].message.seq < gap.before; at += 1) {
+      ends.push(values[at].message.seq);
+    }
+    const shown = ends.length - 1;
+    if (shown === 0) return [item(gap)];
+    const holes = [...ends.slice(1), gap.before].flatMap((before, index) => {
+      const missing = before - ends[index] - 1;
+      if (missing === 0) return [];
+      const count = gap.missing === null ? null : missing;
+      return [item({ ...gap, after: ends[index], before, missing: count })];
+    });
+    return holes.length > 0 ? holes : [item(gap, shown)];
+  });
 }
 
 /**
@@ -87,7 +116,10 @@ export function settledItems(items, known) {
  */
 function saysTheSame(one, other) {
   const known = /** @type {Record<string, unknown>} */ (one);
-  return Object.entries(other).every(([name, value]) => known[name] === value);
+  return Object.entries(other).every(([name, value]) => (
+    // A part of a gap is made anew with each list.
+    known[name] === value || (name === 'gap' && JSON.stringify(known.gap) === JSON.stringify(value))
+  ));
 }
 
 /**

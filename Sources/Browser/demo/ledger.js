@@ -36,8 +36,10 @@ export function ledgerOf({ have, items, isAtPresent, log }) {
   const declared = new Uint8Array(held.length);
   let oldest = seq + 1;
   for (const item of items) {
-    if (item.kind === 'message' && item.isHeld) {
-      held[item.message.seq - floor] += 1;
+    if (item.kind === 'message') {
+      // What is shown and not held is drawn as doubtful.
+      if (item.isHeld) held[item.message.seq - floor] += 1;
+      else declared[item.message.seq - floor] = 1;
       oldest = Math.min(oldest, item.message.seq);
     } else if (item.kind === 'gap') {
       const { after, before } = /** @type {Gap} */ (item.gap);

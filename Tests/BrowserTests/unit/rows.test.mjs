@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listRows } from '../../../Sources/Browser/components/rows.js';
 import { isEmoji, splitCode, splitText } from '../../../Sources/Browser/components/text.js';
-import { listItems } from '../../../Sources/Browser/items.js';
+import { listItems, settledItems } from '../../../Sources/Browser/items.js';
 
 const at = (minute, day = 20) => `2026-11-${day}T10:${String(minute).padStart(2, '0')}:00.000Z`;
 const value = (seq, author, createdAt, isHeld = true) => (
@@ -45,15 +45,28 @@ test('days, gaps and the line above what is unread end a block', () => {
   assert.deepEqual(outline(rows), ['day', 1, '+2', 'gap', 6, 'unread', 7, 'day', 8]);
 });
 
-test('a gap stands before the first message above its lower end, and counts what is shown', () => {
-  const values = [
-    value(1, 'bob', at(0)), value(4, 'bob', at(1), false), value(6, 'bob', at(2)),
-    value(9, 'bob', at(2), false),
-  ];
-  const items = listItems({ values, gaps: [gap(1, 6), gap(6, 9)], drafts: [], user: 'alice' });
-  assert.deepEqual(items.map(({ kind }) => kind),
-    ['message', 'gap', 'message', 'message', 'gap', 'message']);
-  assert.deepEqual(items.filter(({ kind }) => kind === 'gap').map((item) => item.shownCount), [1, 0]);
+test('between messages that are not neighbours stands a gap, whatever is shown in it', () => {
+  const held = [1, 6, 12].map((seq) => value(seq, 'bob', at(0)));
+  const shown = [3, 4, 7, 8, 14].map((seq) => value(seq, 'bob', at(0), false));
+  const values = [...held, ...shown].sort((a, b) => a.message.seq - b.message.seq);
+  const gaps = [gap(1, 6), gap(6, 9), { ...gap(8, 12), missing: null }, gap(12, 14)];
+  const items = listItems({ values, gaps, drafts: [], user: 'alice' });
+  assert.deepEqual(items.map((item) => (item.kind === 'message' ? item.message.seq
+    : [item.gap.after, item.gap.before, item.gap.missing, item.shownCount])), [
+    1, [1, 3, 1, 0], 3, 4, [4, 6, 1, 0], 6, [6, 9, 2, 2], 7, 8, [8, 12, null, 0], 12,
+    [12, 14, 1, 0], 14,
+  ]);
+});
+
+test('a part of a gap that says the same is the same item', () => {
+  const list = () => listItems({
+    values: [value(1, 'bob', at(0)), value(4, 'bob', at(1), false)], gaps: [gap(1, 9)], drafts: [],
+    user: 'alice',
+  });
+  const known = list().map((item) => (item.kind === 'gap' ? item : { ...item }));
+  const settled = settledItems(list(), known).filter(({ kind }) => kind === 'gap');
+  assert.deepEqual(settled.map((item) => item === known.find(({ key }) => key === item.key)),
+    [true, true]);
 });
 
 test('a draft is not listed beside the message that it became', () => {
