@@ -110,6 +110,40 @@ export function soon(action) {
   };
 }
 
+/**
+ * Makes a function that runs `action` once, as soon as a frame was painted, however often it is
+ * called until then. A page that is hidden paints none.
+ *
+ * @param {() => void} action
+ * @returns {() => void}
+ */
+export function afterPaint(action) {
+  let isDue = false;
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    isDue = false;
+    action();
+  };
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    // What runs before a frame is before its paint; the task of a message comes behind it.
+    requestAnimationFrame(() => port2.postMessage(null));
+  };
+}
+
+let ids = 0;
+
+/**
+ * An id that no other element of the document has: of a view there may be several on one page.
+ *
+ * @param {string} name
+ */
+export function uniqueId(name) {
+  ids += 1;
+  return `${name}-${ids}`;
+}
+
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**

@@ -1,7 +1,7 @@
 import { ScrollView } from '../scroll-view.js';
 import { Announcer } from './announcer.js';
 import { beginningElement, beginningSignature } from './beginning.js';
-import { adopt, element, setAttribute, setText, soon } from './dom.js';
+import { adopt, afterPaint, element, setAttribute, setText, soon } from './dom.js';
 import { Folding } from './folding.js';
 import { markFound, messageKey } from './message-keys.js';
 import { rowElement } from './message-row.js';
@@ -52,6 +52,7 @@ export class MessageList {
   #newest = 0;
   #seenNewest = 0;
   #scheduleUpdate = soon(() => this.#update());
+  #tellRead = afterPaint(() => this.#moveMarker());
   /** @type {(() => void)[]} */
   #stops = [];
 
@@ -98,7 +99,7 @@ export class MessageList {
       ...actions,
     };
     this.scroller = element('div', {
-      class: 'scroller', role: 'feed', 'aria-label': 'Messages', tabindex: 0,
+      class: 'scroller', role: 'region', 'aria-label': 'Messages', tabindex: 0,
       onkeydown: (/** @type {KeyboardEvent} */ event) => messageKey(event, {
         scroller: this.scroller, at: (seq) => conversation.at(seq), ...this.#context,
         onEnd: () => this.#goToEnd(),
@@ -188,6 +189,7 @@ export class MessageList {
       dayOf, user: this.#context.user, unreadAfter: this.#unreadAfter,
       seenBy: seenBy(conversation.people, items.at(-1), this.#context),
     });
+    setAttribute(this.scroller, 'role', items.length > 0 ? 'feed' : 'region');
     setAttribute(this.scroller, 'aria-busy', conversation.older === 'busy' || undefined);
     const wasAtEnd = this.#view.isAtEnd;
     const beginning = beginningRow(beginningSignature(conversation, items, this.#health.reason));
@@ -359,9 +361,8 @@ export class MessageList {
     const { visible, lastWhole, items } = this.#view;
     const conversation = this.#conversation;
     const last = this.#view.indexOf(lastWhole?.id ?? '');
-    const { have, phase } = conversation;
-    if (visible === null || last === undefined || !have) return;
-    const { floor } = have.head;
+    if (visible === null || last === undefined || !conversation.have) return;
+    const { floor } = conversation.have.head;
     const read = Math.max(this.#read, floor - 1);
     const runs = shownRuns(items, visible.first, last, {
       isFromStart: !conversation.hasOlder,
@@ -369,9 +370,15 @@ export class MessageList {
       beginsHere: this.#read === 0 && conversation.gaps.length === 0,
     });
     this.#reading.see(runs, { floor, read });
-    if (phase !== 'live' || conversation.lastReadSeq === null) return;
-    const seq = this.#reading.upTo(read);
-    if (seq > conversation.lastReadSeq) conversation.markRead(seq);
+    this.#tellRead();
+  }
+
+  /** What was on the screen is read; who left before it was painted has not seen it. */
+  #moveMarker() {
+    const { have, phase, lastReadSeq } = this.#conversation;
+    if (!this.scroller.isConnected || phase !== 'live' || !have) return;
+    const seq = this.#reading.upTo(Math.max(this.#read, have.head.floor - 1));
+    if (seq > (lastReadSeq ?? Infinity)) this.#conversation.markRead(seq);
   }
 
   /**
