@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
+import axe
 from browser import SCREENSHOTS, UNREACHABLE, chromium
 from gateway import PATIENCE as START
 from gateway import PROGRAM, REPOSITORY, Gateway, free_port
@@ -156,6 +157,7 @@ class DemoTests(unittest.TestCase):
         self.begin(DEMO_UPSTREAM="embedded")
         self.assertTrue(self.page.locator("[data-button=origin]").is_disabled())
         self.wait("() => demonstration.naive().lines > 0")
+        self.assertEqual([], axe.findings(self.page))
         self.press_kill()
         self.settle()
         self.press("restore")

@@ -68,7 +68,7 @@ export class ConversationListView {
     this.elements = [
       element('header', { class: 'sidebar-head' },
         element('img', { class: 'mark', src: 'icon.svg', alt: '' }),
-        element('h1', {}, 'Gapless'),
+        element('p', { class: 'brand', 'aria-hidden': true }, 'Gapless'),
         element('button', {
           type: 'button', class: 'round', title: 'New conversation',
           'aria-label': 'New conversation', onclick: onCreate,

@@ -69,13 +69,14 @@ export class ConversationView {
     });
     this.truthButton = element('button', {
       type: 'button', class: 'round', 'aria-label': 'What this page holds',
-      title: 'What this page holds', 'aria-expanded': 'false', 'aria-controls': 'truth',
-      onclick: () => this.#toggleTruth(),
+      title: 'What this page holds', 'aria-expanded': 'false',
+      'aria-controls': this.truth.element.id, onclick: () => this.#toggleTruth(),
     }, icon(STRETCHES));
     this.find = new FindPanel({ conversation, onShow: (seq) => this.messages.reveal(seq) });
     this.findButton = element('button', {
       type: 'button', class: 'round', 'aria-label': 'Search', title: 'Search',
-      'aria-expanded': 'false', 'aria-controls': 'find', onclick: () => this.#toggleFind(),
+      'aria-expanded': 'false', 'aria-controls': this.find.element.id,
+      onclick: () => this.#toggleFind(),
     }, icon(GLASS));
     this.title = element('h2', {});
     this.subtitle = element('button', {

@@ -1,4 +1,4 @@
-import { element, setText } from './dom.js';
+import { element, setText, uniqueId } from './dom.js';
 import { heldCount } from './stretches.js';
 
 /** @import { Conversation } from '../conversation.js' */
@@ -27,7 +27,7 @@ export class FindPanel {
     this.status = element('p', { role: 'status' });
     /** What to put on the page. */
     this.element = element('form', {
-      class: 'find', id: 'find', role: 'search', hidden: true,
+      class: 'find', id: uniqueId('find'), role: 'search', hidden: true,
       onsubmit: (/** @type {Event} */ event) => {
         event.preventDefault();
         this.#findNext();

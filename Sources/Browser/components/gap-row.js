@@ -30,7 +30,7 @@ export function gapElement(item, times, context) {
   const isLong = canLoad && (gap.missing ?? 0) >= MANY && gap.after > 0;
   const rest = [timesText(times), hasFailed ? `Loading failed: ${state}.` : nextText(gap.cause)];
   return element('div', {
-    class: 'row gap', role: 'group', 'aria-label': 'Missing messages', 'data-cause': gap.cause,
+    class: 'row gap', role: 'article', 'aria-label': 'Missing messages', 'data-cause': gap.cause,
   }, element('p', {}, element('strong', {}, gapText(item)), ' ', rest.filter(Boolean).join(' ')),
   canLoad && button(isBusy ? 'Loading…' : hasFailed ? 'Try again' : 'Load',
     () => context.onFill(gap)),

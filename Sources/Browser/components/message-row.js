@@ -108,7 +108,7 @@ export function rowElement(row, context) {
  * @param {Record<string, *>} [attributes]
  */
 function dividerElement(text, attributes = {}) {
-  return element('div', { class: 'row divider', role: 'separator', ...attributes },
+  return element('div', { class: 'row divider', ...attributes },
     element('span', {}, text));
 }
 
@@ -290,7 +290,7 @@ function linkButton(text, onclick) {
  */
 function foldElement(item, context) {
   return element('div', {
-    class: 'row fold', role: 'group', 'aria-label': 'Deleted messages',
+    class: 'row fold', role: 'article', 'aria-label': 'Deleted messages',
   }, foldText(item, context), ' · ', element('button', {
     type: 'button', class: 'link', 'aria-expanded': 'false',
     onclick: () => context.onReveal(item.messages[0].id),

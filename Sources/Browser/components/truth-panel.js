@@ -1,5 +1,5 @@
 import { isFillable } from '../gaps.js';
-import { element, setText, soon } from './dom.js';
+import { element, setText, soon, uniqueId } from './dom.js';
 import { clockTime } from './moments.js';
 import { heldCount, placeAt, stretches } from './stretches.js';
 
@@ -53,7 +53,7 @@ export class TruthPanel {
     this.gaps = element('ul', { class: 'gaps', 'aria-label': 'Gaps' });
     /** What to put on the page. */
     this.element = element('aside', {
-      class: 'truth', id: 'truth', 'aria-label': 'What this page holds', hidden: true,
+      class: 'truth', id: uniqueId('truth'), 'aria-label': 'What this page holds', hidden: true,
     }, this.summary, this.bar, this.ends,
     element('dl', {}, element('dt', {}, 'Held'), this.held), this.gaps, details);
     this.#stops = [conversation, connection].map(({ changed }) => changed.listen(this.#schedule));
