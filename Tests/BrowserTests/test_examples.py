@@ -1,6 +1,8 @@
 """The examples of deploy/examples, as somebody who took the package would run them."""
 
+import re
 import shutil
+import subprocess
 import unittest
 import urllib.parse
 
@@ -50,6 +52,17 @@ class ExampleTests(ExampleTestCase):
         for name in ("react-chat.jsx", "plain-chat.html"):
             lines = (REPOSITORY / "deploy/examples" / name).read_text().splitlines()
             self.assertLess(len(lines), LONGEST, name)
+
+    def test_the_command_that_the_example_names_bundles_it(self):
+        source = (REPOSITORY / "deploy/examples/react-chat.jsx").read_text()
+        command = re.search(r"^// (esbuild .*)$", source, re.M)[1]
+        page = (REPOSITORY / "deploy/reference/clients.md").read_text()
+        self.assertIn(f"\nnpx {command}\n", page)
+        # Debian's React lies elsewhere, behind links.
+        output = command.replace("--outfile=react-chat.js", "--outfile=as-said.js")
+        subprocess.run([*output.split(), "--preserve-symlinks", "--log-level=warning"],
+                       cwd=self.folder, check=True)
+        self.assertIn("WebSocket", (self.folder / "as-said.js").read_text())
 
     def check_a_chat(self, page):
         """The same is seen of both: a live list, gaps, drafts, all of it over an outage."""

@@ -2,14 +2,19 @@
 
 import functools
 import http.server
+import os
 import pathlib
 import re
+import signal
+import subprocess
 import tempfile
 import threading
+import time
 import unittest
+import urllib.request
 
 from browser import UNREACHABLE, BrowserTestCase, chromium
-from gateway import REPOSITORY
+from gateway import PATIENCE, PROGRAM, REPOSITORY, free_port
 from playwright.sync_api import expect
 
 LONGEST = 15
@@ -82,6 +87,52 @@ class QuickStartTests(BrowserTestCase):
         hole = next(at for at, text in enumerate(texts) if "messages are missing" in text)
         after, before = (int(texts[at].split()[-1]) for at in (hole - 1, hole + 1))
         self.assertEqual(f"{before - after - 1} messages are missing", texts[hole])
+
+
+class CommandTests(unittest.TestCase):
+    """The commands above the snippet, typed into a shell in an empty folder."""
+
+    def test_they_lead_to_a_live_list(self):
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        text = (REPOSITORY / "README.md").read_text()
+        commands, page = re.search(
+            r"In an empty folder.*?```\n(.*?)```.*?```html\n(.*?)```", text, re.S).groups()
+        public, internal, site = (str(free_port()) for _ in range(3))
+        ours = {
+            "gapless serve": f"{PROGRAM} serve --set listen.public=127.0.0.1:{public}"
+                             f" --set listen.internal=127.0.0.1:{internal}",
+            "localhost:8000": f"localhost:{public}", "8080": site, "../gapless": str(REPOSITORY),
+        }
+        for said, meant in ours.items():
+            self.assertIn(said, commands)
+            commands = commands.replace(said, meant)
+        (folder / "index.html").write_text(page.replace("127.0.0.1:8000", f"127.0.0.1:{public}"))
+        with (folder / "log").open("wb") as log:
+            shell = subprocess.Popen(["sh", "-euc", commands], cwd=folder, stdout=log, stderr=log,
+                                     start_new_session=True)
+        self.addCleanup(shell.wait)
+        self.addCleanup(os.killpg, shell.pid, signal.SIGKILL)
+        self.wait_for(site, folder / "log")
+        context = chromium().new_context()
+        self.addCleanup(context.close)
+        opened = context.new_page()
+        opened.goto(f"http://127.0.0.1:{site}")
+        key = (folder / "keys").read_text().strip()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{public}/v1/conversations/ops/messages",
+            b'{"author": "bob", "body": "disk is full"}', {"X-API-Key": key})
+        urllib.request.urlopen(request).close()
+        expect(opened.locator("li")).to_have_text(["bob: disk is full"], timeout=30_000)
+
+    def wait_for(self, port, log):
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/gapless/gapless.js").close()
+                return
+            except OSError:
+                self.assertLess(time.monotonic(), deadline, log.read_text())
+                time.sleep(0.05)
 
 
 if __name__ == "__main__":

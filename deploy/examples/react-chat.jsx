@@ -1,6 +1,7 @@
 // A chat with React: the list of conversations, one of them live, with its gaps, what is being
 // sent, who types, and how the connection stands. `?user=alice&url=ws://127.0.0.1:8000/v1/ws` says
-// who and where. It is bundled as every React app is: esbuild --bundle react-chat.jsx
+// who and where. It is bundled as every React app is, for react-chat.html beside it:
+// esbuild react-chat.jsx --bundle --format=esm --jsx=automatic --outfile=react-chat.js
 import { StrictMode, memo, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ChatClient, MessageStore } from '@gapless/client';
