@@ -50,16 +50,16 @@ extension Reader {
     /// Where all conversations of the list stand.
     func heads(ofList user: String) throws -> ListedHeads {
         var heads: [ID: Head] = [:]
-        var readers: [ReaderState] = []
+        var readers: [ID: ReaderState] = [:]
         // To SQLite a negative limit is none.
         for place in try rows.conversations.listed(user, behind: nil, limit: -1) {
             guard let log = try rows.conversations.log(number: place.cid),
                 let reader = try rows.reader(log, user)
             else { continue }
             heads[log.id.id] = log.head
-            readers.append(reader)
+            readers[log.id.id] = reader
         }
-        return ListedHeads(heads: heads, unread: UnreadTotal(readers))
+        return ListedHeads(heads: heads, readers: readers)
     }
 
     /// The token, if it is of this list and nothing that was removed since has been forgotten.

@@ -51,10 +51,14 @@ package final class Reader {
                 return .view(try rows.view(try log(id), for: user))
             case .ids(let id, let places):
                 return .ids(try ids(try log(id), places))
-            case .conversations(let user, let limit, let cursor):
-                return .conversations(try list(of: user, limit: limit, cursor: cursor))
-            case .conversationsSince(let user, let token, let limit):
-                return .conversationsSince(try list(of: user, since: token, limit: limit))
+            case .conversations(let user, let limit, let cursor, let unread):
+                var list = try list(of: user, limit: limit, cursor: cursor)
+                if unread { list.unread = try rows.unread(of: user) }
+                return .conversations(list)
+            case .conversationsSince(let user, let token, let limit, let unread):
+                var changes = try list(of: user, since: token, limit: limit)
+                if unread { changes.unread = try rows.unread(of: user) }
+                return .conversationsSince(changes)
             case .participants(let id, let request):
                 return .participants(try participants(try log(id), request))
             case .place(let id, let message):

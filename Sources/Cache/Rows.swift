@@ -51,6 +51,21 @@ package final class Rows {
             lastReadSeq: member.lastRead, unreadCount: max(0, log.head.seq - start) - deleted)
     }
 
+    /// What a user has not read, as `reader` counts it, over all conversations of the list.
+    /// - Complexity: O(conversations of the user).
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func unread(of user: String) throws(CacheError) -> UnreadTotal {
+        var total = UnreadTotal(messages: 0, conversations: 0)
+        // To SQLite a negative limit is none.
+        for place in try conversations.listed(user, behind: nil, limit: -1) {
+            guard let log = try conversations.log(number: place.cid),
+                let reader = try reader(log, user)
+            else { continue }
+            total.add(reader)
+        }
+        return total
+    }
+
     /// The conversation as a reply shows it, with the own fields of `user` if that one takes part.
     /// - Throws: `CacheError`, if the file can't be read.
     package func view(_ log: LogRow, for user: String?) throws(CacheError) -> ConversationView {

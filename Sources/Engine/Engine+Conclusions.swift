@@ -18,16 +18,37 @@ extension Engine {
                 $0.endObject()
             }
         case .conversations(let list):
-            reply(call, rows: list.conversations.count) { $0.conversations(list) }
+            conclude(call, list)
         case .conversationsSince(let changes):
             let rows = changes.conversations.count + changes.removed.count
-            reply(call, rows: rows) { $0.conversations(changes) }
+            let unread = unread(changes.unread, call)
+            reply(call, rows: rows + rowsCounted(unread, changes.total)) {
+                $0.conversations(changes, unread)
+            }
         case .participants(let list):
             guard case .fetchParticipants(_, let range) = call.request else { return }
             reply(call, rows: list.participants.count) { $0.participants(list, range) }
         case .ids, .loaded, .page, .catchUp, .place, .confirmation:
             fail(call, .misled)
         }
+    }
+
+    /// A part of a list.
+    func conclude(_ call: Call, _ list: ConversationList) {
+        let unread = unread(list.unread, call)
+        reply(call, rows: list.conversations.count + rowsCounted(unread, list.total)) {
+            $0.conversations(list, unread)
+        }
+    }
+
+    /// What the answer says of what is unread: nothing, but to those who asked for it.
+    private func unread(_ total: UnreadTotal?, _ call: Call) -> UnreadTotal? {
+        sessions[call.session]?.asksUnread == true ? total : nil
+    }
+
+    /// To count what is unread looks at each conversation, which is less than to read it.
+    private func rowsCounted(_ unread: UnreadTotal?, _ total: Int) -> Int {
+        unread == nil ? 0 : total / 10
     }
 
     func concludeBoundaries(_ call: Call, _ ids: [Int: String], askedAt head: Head) {

@@ -261,7 +261,7 @@ extension Engine {
             conclude(call, .conversationsSince(changes))
         case (.success(.conversations(let list)), _):
             showed(list.conversations, call)
-            reply(call, rows: list.conversations.count) { $0.conversations(list) }
+            conclude(call, list)
         case (.success(.conversation(let view)), _):
             if view.reader != nil { showed([view], call) }
             conclude(call, .view(view))

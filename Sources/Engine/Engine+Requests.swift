@@ -30,7 +30,9 @@ extension Engine {
                 call.beginsList = !session.watchesConversations
                 watchList(session, user)
                 if mirrors { return askOrigin(call, user) }
-                ask(.conversationsSince(user: user, token: since, limit: limit), call)
+                ask(
+                    .conversationsSince(
+                        user: user, token: since, limit: limit, unread: session.asksUnread), call)
             }
         case .unsubscribeConversations:
             inOrder(session, call, Self.ownList) {
@@ -40,7 +42,8 @@ extension Engine {
             }
         case .fetchConversations(let limit, let cursor):
             if mirrors { return askOrigin(call, user) }
-            ask(.conversations(user: user, limit: limit, cursor: cursor), call)
+            let unread = session.asksUnread
+            ask(.conversations(user: user, limit: limit, cursor: cursor, unread: unread), call)
         case .fetchConversation(let conversation):
             if mirrors { return askOrigin(call, user) }
             guard admit(call, conversation) != nil else { return }

@@ -75,17 +75,19 @@ extension JSONWriter {
     }
 
     /// The result of `fetchConversations`.
-    package mutating func conversations(_ list: ConversationList) {
+    /// - Parameter unread: what the user has not read, for those who asked for it.
+    package mutating func conversations(_ list: ConversationList, _ unread: UnreadTotal? = nil) {
         beginObject()
         key("conversations")
         views(list.conversations)
         if let next = list.next { member("next", string: next) }
         member("total", int: list.total)
+        if let unread { member("unreadTotal", unread) }
         endObject()
     }
 
     /// The result of `subscribeConversations`.
-    mutating func conversations(_ changes: ConversationChanges) {
+    mutating func conversations(_ changes: ConversationChanges, _ unread: UnreadTotal?) {
         beginObject()
         key("conversations")
         views(changes.conversations)
@@ -96,6 +98,15 @@ extension JSONWriter {
         member("total", int: changes.total)
         member("token", string: changes.token)
         member("complete", bool: changes.complete)
+        if let unread { member("unreadTotal", unread) }
+        endObject()
+    }
+
+    private mutating func member(_ name: String, _ unread: UnreadTotal) {
+        key(name)
+        beginObject()
+        member("messages", int: unread.messages)
+        member("conversations", int: unread.conversations)
         endObject()
     }
 

@@ -17,10 +17,11 @@ package enum Query: Sendable, Hashable {
     case view(conversation: String, user: String)
     /// The ids of the messages at these places; places that hold none are left out.
     case ids(conversation: String, places: [Int])
-    /// A user's conversations, latest activity first; `cursor` is an earlier answer's `next`.
-    case conversations(user: String, limit: Int, cursor: String?)
+    /// A user's conversations, latest activity first; `cursor` is an earlier answer's `next`. With
+    /// `unread` what the user has not read is counted too, over the whole list.
+    case conversations(user: String, limit: Int, cursor: String?, unread: Bool = false)
     /// What changed in a user's list since `token`.
-    case conversationsSince(user: String, token: String?, limit: Int)
+    case conversationsSince(user: String, token: String?, limit: Int, unread: Bool = false)
     case participants(conversation: String, ParticipantsRequest)
     /// Where the message with this id is.
     case place(conversation: String, id: String)
@@ -30,11 +31,13 @@ package enum Query: Sendable, Hashable {
 
 extension Query {
     /// Whether the answer takes long: each run of a holder is looked up, and has two ends. With as
-    /// many as this it takes about what a page does, and with a thousand some milliseconds.
+    /// many as this it takes about what a page does, and with a thousand some milliseconds. So it
+    /// is with what is unread: each conversation of the user is looked up.
     package var isLong: Bool {
         switch self {
         case .catchUp(_, let have, _, _): have.runs.runs.count > 50
         case .ids(_, let places): places.count > 100
+        case .conversations(_, _, _, let unread), .conversationsSince(_, _, _, let unread): unread
         default: false
         }
     }
@@ -251,11 +254,12 @@ package struct ConversationChanges: Sendable, Hashable {
 /// Where the conversations of a user's list stand.
 package struct ListedHeads: Sendable, Hashable {
     package var heads: [ID: Head]
-    package var unread: UnreadTotal
+    /// How the user reads them, at the same moment.
+    package var readers: [ID: ReaderState]
 
-    package init(heads: [ID: Head], unread: UnreadTotal) {
+    package init(heads: [ID: Head], readers: [ID: ReaderState]) {
         self.heads = heads
-        self.unread = unread
+        self.readers = readers
     }
 }
 

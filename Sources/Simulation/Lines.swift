@@ -20,8 +20,9 @@ extension Query {
         case .catchUp(let id, _, _, _): "catch-up of \(id)"
         case .view(let id, _): "view of \(id)"
         case .ids(let id, _): "ids of \(id)"
-        case .conversations(let user, _, _): "list of \(user)"
-        case .conversationsSince(let user, let token, _): "list of \(user) since \(token ?? "ever")"
+        case .conversations(let user, _, _, _): "list of \(user)"
+        case .conversationsSince(let user, let token, _, _):
+            "list of \(user) since \(token ?? "ever")"
         case .participants(let id, _): "participants of \(id)"
         case .place(let id, _): "place in \(id)"
         case .confirm(let id, _): "confirmation of \(id)"

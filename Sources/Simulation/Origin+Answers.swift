@@ -42,9 +42,9 @@ extension Origin {
         case .ids(let id, let places):
             let (log, rev) = try moment(id, commit)
             return .ids(log.ids(places, asOf: rev))
-        case .conversations(let user, let limit, let cursor):
+        case .conversations(let user, let limit, let cursor, _):
             return .conversations(try list(of: user, limit: limit, cursor: cursor, commit))
-        case .conversationsSince(let user, let token, let limit):
+        case .conversationsSince(let user, let token, let limit, _):
             return .conversationsSince(changes(of: user, since: token, limit: limit, commit))
         case .participants(let id, let request):
             let (log, rev) = try moment(id, commit)
@@ -91,7 +91,7 @@ extension Origin {
         let end = start + listed.count
         return ConversationList(
             conversations: Array(listed), next: end < all.count ? String(end) : nil,
-            total: all.count)
+            total: all.count, unread: UnreadTotal(all.compactMap(\.reader)))
     }
 
     func changes(
@@ -102,7 +102,8 @@ extension Origin {
         guard let since = token.flatMap({ Int($0) }), since <= commit else {
             return ConversationChanges(
                 conversations: Array(all.prefix(limit)), removed: [], total: all.count,
-                token: String(commit), complete: false)
+                token: String(commit), complete: false,
+                unread: UnreadTotal(all.compactMap(\.reader)))
         }
         let before = list(of: user, atCommit: since)
         let present = Set(all.map(\.record.id))
@@ -113,7 +114,8 @@ extension Origin {
         }
         return ConversationChanges(
             conversations: all.filter { !before.contains($0) }, removed: removed,
-            total: all.count, token: String(commit), complete: true)
+            total: all.count, token: String(commit), complete: true,
+            unread: UnreadTotal(all.compactMap(\.reader)))
     }
 }
 

@@ -55,7 +55,9 @@ extension Origin {
         return ListedHeads(
             heads: Dictionary(
                 views.map { ($0.record.id.id, $0.head) }, uniquingKeysWith: { $1 }),
-            unread: UnreadTotal(views.compactMap(\.reader)))
+            readers: Dictionary(
+                views.compactMap { view in view.reader.map { (view.record.id.id, $0) } },
+                uniquingKeysWith: { $1 }))
     }
 
     private func present(_ id: String) throws(RequestError) -> ModelLog {

@@ -96,10 +96,14 @@ package struct UnreadTotal: Sendable, Hashable {
 
     package init(_ readers: some Sequence<ReaderState>) {
         self.init(messages: 0, conversations: 0)
-        for reader in readers where reader.unreadCount > 0 {
-            messages += reader.unreadCount
-            conversations += 1
-        }
+        for reader in readers { add(reader) }
+    }
+
+    /// Adds what is unread of one conversation.
+    package mutating func add(_ reader: ReaderState) {
+        guard reader.unreadCount > 0 else { return }
+        messages += reader.unreadCount
+        conversations += 1
     }
 }
 

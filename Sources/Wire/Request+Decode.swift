@@ -16,7 +16,8 @@ extension Request {
         case .connect:
             return .connect(
                 token: try params.string("token"), user: try params.id("user"),
-                client: try params.label("client"))
+                client: try params.label("client"),
+                unread: try params.flag("unread") ?? false)
         case .refresh:
             return .refresh(token: try params.requiredString("token"))
         case .subscribeConversations:

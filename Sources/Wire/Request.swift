@@ -117,7 +117,8 @@ public enum TypingState: String, Sendable, Hashable, CaseIterable { case begin, 
 
 /// One method call of a client, its params checked: `protocol.md` 3.
 package enum Request: Sendable, Hashable {
-    case connect(token: String?, user: String?, client: String?)
+    /// `unread`: the connection is told what its user has not read.
+    case connect(token: String?, user: String?, client: String?, unread: Bool = false)
     case refresh(token: String)
     case subscribeMessages(conversation: String, have: Have?, limit: Int)
     case unsubscribeMessages(conversation: String)

@@ -91,6 +91,10 @@ extension Shape {
         ["conversations": .array(.shape(conversation)), "total": .integer(from: 0)],
         optional: ["next": .string])
 
+    static let unreadTotal = Shape([
+        "messages": .integer(from: 0), "conversations": .integer(from: 0),
+    ])
+
     static let conversationChanges = Shape(
         [
             "conversations": .array(.shape(conversation)), "removed": .array(.id),

@@ -32,7 +32,7 @@ enum Transcript {
             "changes \(changes.removed.sorted()) of \(changes.total)"
         case .success(.listed(let list)):
             "listed \(list.heads.map { "\(name($0.text)) \(line($1))" }.sorted())"
-                + " unread \(list.unread)"
+                + " read \(list.readers.map { "\(name($0.text)) \(line($1))" }.sorted())"
         case .success(.message(let message)): line(message)
         case .success(.page(let page)):
             "page \(page.messages.map(line)) \(page.hasMoreBefore) \(page.hasMoreAfter)"

@@ -46,11 +46,16 @@ package final class ChatTestClient {
     }
 
     /// Says `connect`.
+    /// - Parameter unread: asks to be told what the user has not read.
     @discardableResult
-    package func connect(user: String, token: String? = nil) throws -> JSONValue {
+    package func connect(
+        user: String, token: String? = nil, unread: Bool = false
+    ) throws -> JSONValue {
         self.user = user
-        return try request(
-            "connect", token.map { ["token": .string($0)] } ?? ["user": .string(user)])
+        var params: JSONValue =
+            token.map { ["token": .string($0)] } ?? ["user": .string(user)]
+        if unread { params["unread"] = true }
+        return try request("connect", params)
     }
 
     /// Comes back on a new socket and says `connect` again; what the holders hold stays.

@@ -82,6 +82,7 @@ import Wire
         Row("connect", #"{"user":"xyzzy-secret\u0085"}"#, "user"),
         Row("connect", #"{"user":"\#(String(repeating: "é", count: 128))"}"#, "user"),
         Row("connect", #"{"client":true}"#, "client"),
+        Row("connect", #"{"unread":1}"#, "unread"),
         Row("connect", #"{"client":"\#(String(repeating: "x", count: 256))"}"#, "client"),
         Row("refresh", "{}", "token"),
         Row("refresh", #"{"token":null}"#, "token"),

@@ -18,6 +18,9 @@ import Wire
         #expect(
             try request("connect", #"{"token":"t","user":"alice","client":"page/1"}"#)
                 == .connect(token: "t", user: "alice", client: "page/1"))
+        #expect(
+            try request("connect", #"{"unread":true}"#)
+                == .connect(token: nil, user: nil, client: nil, unread: true))
         #expect(try request("refresh", #"{"token":"t"}"#) == .refresh(token: "t"))
     }
 

@@ -66,8 +66,8 @@ extension Engine {
         sessions.noteThrottle(session)
         let call = Call(
             session: session.id, id: frame.id, request: request, takesCached: frame.takesCached)
-        if case .connect(let token, let user, _) = request {
-            return connect(session, call, token: token, user: user)
+        if case .connect(let token, let user, _, let unread) = request {
+            return connect(session, call, token: token, user: user, asksUnread: unread)
         }
         guard session.user != nil else { return close(session, .protocolViolation) }
         if request.showsConversations { session.listReads += 1 }
@@ -95,7 +95,9 @@ extension Engine {
         push(session, ServerFrame.error(id: id, error))
     }
 
-    private func connect(_ session: Session, _ call: Call, token: String?, user: String?) {
+    private func connect(
+        _ session: Session, _ call: Call, token: String?, user: String?, asksUnread: Bool
+    ) {
         guard session.user == nil else {
             return fail(call, .badRequest("method: this connection is connected already"))
         }
@@ -107,6 +109,7 @@ extension Engine {
                 return close(session, .connectionLimit)
             }
             session.deadline = identity.deadline
+            session.asksUnread = asksUnread
             journal?.connected(session, at: now)
             reply(call) { welcome(session, identity.user, &$0) }
             schedule(session)

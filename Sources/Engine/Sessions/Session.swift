@@ -32,6 +32,8 @@ package final class Session {
     var deadline: Timestamp?
     /// Messages of these conversations are pushed. A client has few: a list beats a table.
     var subscriptions: [Subscription] = []
+    /// Whether it is told how much its user has not read.
+    var asksUnread = false
     /// Whether the changes of its list of conversations are pushed.
     var watchesConversations = false
     /// Requests under way whose answers show conversations.

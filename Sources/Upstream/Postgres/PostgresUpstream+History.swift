@@ -31,7 +31,7 @@ extension PostgresUpstream {
         case .listed(let user):
             readList(of: user, knowing: nil) {
                 answer(
-                    $0.map { .listed(ListedHeads(heads: $0.heads, unread: $0.unread)) }, [:])
+                    $0.map { .listed(ListedHeads(heads: $0.heads, readers: $0.readers)) }, [:])
             }
         case .message(let id, let message):
             read("message", id, { $0.member("id", string: message) }) { result in

@@ -78,7 +78,7 @@ extension Redis {
         then: @escaping @Sendable (Result<ListedHeads, RequestError>) -> Void
     ) {
         readList(of: user, knowing: nil) { result in
-            then(result.map { ListedHeads(heads: $0.heads, unread: $0.unread) })
+            then(result.map { ListedHeads(heads: $0.heads, readers: $0.readers) })
         }
     }
 
@@ -366,5 +366,10 @@ extension Redis {
 extension ListReading {
     var heads: [ID: Head] {
         Dictionary(entries.map { ($0.id.id, $0.head) }, uniquingKeysWith: { $1 })
+    }
+
+    /// How the user reads them.
+    var readers: [ID: ReaderState] {
+        Dictionary(entries.map { ($0.id.id, $0.reader) }, uniquingKeysWith: { $1 })
     }
 }
