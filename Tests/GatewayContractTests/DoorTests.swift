@@ -3,18 +3,8 @@ import Testing
 
 /// What strangers may cost: nothing that others would notice.
 @Suite struct DoorTests {
-    @Suite(.gateway(["limits.http_connections": "2"]), .serialized)
+    @Suite(.gateway(), .serialized)
     struct Strangers {
-        /// A request head that says that a body of this many bytes follows.
-        private func head(
-            _ path: String, bytes: Int, key: String? = nil, more: String = ""
-        ) -> [UInt8] {
-            let key = key.map { "Authorization: Bearer \($0)\r\n" } ?? ""
-            return Array(
-                ("POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(key)\(more)"
-                    + "Content-Length: \(bytes)\r\n\r\n").utf8)
-        }
-
         /// What the gateway says before the body has come, and whether it closes.
         private func answer(_ head: [UInt8]) throws -> (text: String, isClosed: Bool) {
             let socket = try TCPSocket(port: LiveGateway.get().port)
@@ -31,14 +21,14 @@ import Testing
                 ("/v1/ws", nil), ("/", nil), ("/v1/none", nil),
             ] as [(String, String?)])
         func aBodyWithoutAValidKeyIsNotWaitedFor(path: String, key: String?) throws {
-            let (text, isClosed) = try answer(head(path, bytes: 4_000_000, key: key))
+            let (text, isClosed) = try answer(requestHead(path, bytes: 4_000_000, key: key))
             #expect(text.hasPrefix("HTTP/1.1 401 "), "\(text.prefix(100))")
             #expect(text.contains(#""code":"unauthorized""#) && isClosed)
         }
 
         @Test func nobodyIsToldToSendABodyThatIsNotRead() throws {
             let (text, _) = try answer(
-                head("/v1/heads", bytes: 10, more: "Expect: 100-continue\r\n"))
+                requestHead("/v1/heads", bytes: 10, more: "Expect: 100-continue\r\n"))
             #expect(text.hasPrefix("HTTP/1.1 401 "))
         }
 
@@ -48,32 +38,9 @@ import Testing
         ])
         func aBodyAboveWhatItsRouteTakesIsTooLarge(path: String, bytes: Int) throws {
             let (text, isClosed) = try answer(
-                head(path, bytes: bytes, key: GatewayProcess.apiKey))
+                requestHead(path, bytes: bytes, key: GatewayProcess.apiKey))
             #expect(text.hasPrefix("HTTP/1.1 413 "), "\(text.prefix(100))")
             #expect(text.contains(#""code":"too_large""#) && isClosed)
-        }
-
-        @Test func oneRequestTooManyIs503AndWebSocketsAndHealthGoOn() throws {
-            let gateway = try LiveGateway.get()
-            let held = try (0..<2).map { _ in
-                let socket = try TCPSocket(port: gateway.port)
-                try socket.write(head("/v1/heads", bytes: 100, key: GatewayProcess.apiKey))
-                return socket
-            }
-            let refused = Deadline.standard.poll {
-                (try? gateway.http().send("GET", "/v1/gaps"))?.status == 503
-            }
-            #expect(refused)
-            let third = try gateway.http().send("GET", "/v1/gaps")
-            #expect(third.status == 503 && third.json["error"]["code"] == "rate_limited")
-            #expect(third.headers["connection"] == "close")
-            #expect(try gateway.client("alice").code("unsubscribeConversations") == "ok")
-            #expect(try gateway.operations().send("GET", "/health/ready").status == 200)
-            for socket in held { socket.reset() }
-            let isFree = Deadline.standard.poll {
-                (try? gateway.http().send("GET", "/v1/gaps"))?.status == 401
-            }
-            #expect(isFree)
         }
 
         @Test func whoHasSaidAllThatItHasToSayIsStillAnswered() throws {
@@ -83,7 +50,7 @@ import Testing
                 let body = #"{"author":"alice","body":"b\#(number)"}"#
                 let socket = try TCPSocket(port: gateway.port)
                 try socket.write(
-                    head(
+                    requestHead(
                         "/v1/conversations/\(id)/messages", bytes: body.utf8.count,
                         key: GatewayProcess.apiKey) + Array(body.utf8))
                 socket.finishWriting()
@@ -108,4 +75,48 @@ import Testing
             #expect((1..<1000).contains(pongs))
         }
     }
+
+    @Suite(.gateway(["limits.http_connections": "2"]))
+    struct RequestsAtOnce {
+        /// A request of which the gateway has the head and waits for the body. One that comes while
+        /// an earlier one is still being closed is refused, and tried again.
+        private func held(by gateway: LiveGateway) throws -> TCPSocket {
+            let head = requestHead(
+                "/v1/heads", bytes: 100, key: GatewayProcess.apiKey,
+                more: "Expect: 100-continue\r\n")
+            for _ in 0..<1000 {
+                let socket = try TCPSocket(port: gateway.port)
+                try socket.write(head)
+                guard socket.waitToRead(.standard) else { break }
+                let answer = socket.readAvailable()
+                if answer.starts(with: Array("HTTP/1.1 100 ".utf8)) { return socket }
+            }
+            throw TestFailure("the gateway lets no request wait for its body")
+        }
+
+        @Test func oneRequestTooManyIs503AndWebSocketsAndHealthGoOn() throws {
+            let gateway = try LiveGateway.get()
+            let waiting = try (0..<2).map { _ in try held(by: gateway) }
+            let third = try gateway.http().send("GET", "/v1/gaps")
+            #expect(third.status == 503 && third.json["error"]["code"] == "rate_limited")
+            #expect(third.headers["connection"] == "close")
+            #expect(try gateway.client("alice").code("unsubscribeConversations") == "ok")
+            #expect(try gateway.operations().send("GET", "/health/ready").status == 200)
+            for socket in waiting { socket.reset() }
+            let isFree = Deadline.standard.poll {
+                (try? gateway.http().send("GET", "/v1/gaps"))?.status == 401
+            }
+            #expect(isFree)
+        }
+    }
+}
+
+/// A request head that says that a body of this many bytes follows.
+private func requestHead(
+    _ path: String, bytes: Int, key: String? = nil, more: String = ""
+) -> [UInt8] {
+    let key = key.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+    return Array(
+        ("POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(key)\(more)"
+            + "Content-Length: \(bytes)\r\n\r\n").utf8)
 }
