@@ -14,7 +14,8 @@ LINTED := Package.swift Sources Tests
 	fuzz check-deploy client-package clean dependencies
 
 help:
-	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it'
+	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it;'
+	@echo '               ORIGIN=postgres, redis or embedded says what keeps the log'
 	@echo 'make check     lint, the house rules and the pure targets: a minute, after a build'
 	@echo 'make test      lint, build, all tests; ends with the numbers passed and failed'
 	@echo 'make simulate  seeded worlds without end, until one breaks a promise; Ctrl-C stops it,'
@@ -37,7 +38,8 @@ help:
 	@echo 'make clean     remove what was built'
 
 run: release
-	@deploy/demo .build/release/gapless
+	@[ '$(ORIGIN)' != postgres ] || deploy/install-dependencies postgres
+	@DEMO_UPSTREAM='$(or $(ORIGIN),$(DEMO_UPSTREAM))' deploy/demo .build/release/gapless
 
 # What can be known without a socket, for whoever is changing something.
 check: lint build

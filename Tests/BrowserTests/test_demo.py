@@ -43,7 +43,7 @@ class DemoTests(unittest.TestCase):
     def begin(self, **environment):
         """Starts the demonstration, and opens its page."""
         self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="gapless-demo-"))
-        names = ("ADDRESS", "INTERNAL", "SECOND", "SECOND_INTERNAL", "SUPERVISOR", "REDIS")
+        names = ("ADDRESS", "INTERNAL", "SECOND", "SECOND_INTERNAL", "SUPERVISOR", "REDIS", "POSTGRES")
         self.ports = {f"DEMO_{name}": f"127.0.0.1:{free_port()}" for name in names}
         self.process = subprocess.Popen(
             [REPOSITORY / "deploy/demo", PROGRAM], text=True, stdout=subprocess.PIPE,
@@ -117,6 +117,20 @@ class DemoTests(unittest.TestCase):
         self.press("kill")
         self.wait(f"() => ![null, {before}].includes(demonstration.state.gateways[0].pid)")
 
+    def press_origin(self):
+        self.press("origin")
+        self.wait("() => demonstration.state.origin.state === 'dead'")
+        self.wait("() => demonstration.alice.conversation.isOpen")
+        self.picture("origin")
+        self.press("origin")
+        self.wait("() => demonstration.state.origin.state === 'running'")
+        self.wait("() => !demonstration.alice.conversation.isOpen")
+
+    def press_restore(self):
+        self.press("restore")
+        self.wait("() => demonstration.naive().ghosts > 0")
+        self.settle()
+
     def test_each_button_with_two_gateways_on_one_redis(self):
         self.begin(DEMO_UPSTREAM="redis")
         self.wait("() => demonstration.naive().lines > 0")
@@ -139,18 +153,16 @@ class DemoTests(unittest.TestCase):
         self.press_kill()
         self.wait("() => demonstration.alice.conversation.phase === 'live'")
 
-        self.press("origin")
-        self.wait("() => demonstration.state.origin.state === 'dead'")
-        self.wait("() => demonstration.alice.conversation.isOpen")
-        self.picture("origin")
-        self.press("origin")
-        self.wait("() => demonstration.state.origin.state === 'running'")
-        self.wait("() => !demonstration.alice.conversation.isOpen")
-
-        self.press("restore")
-        self.wait("() => demonstration.naive().ghosts > 0")
-        self.settle()
+        self.press_origin()
+        self.press_restore()
         self.picture("restored")
+        self.assert_true()
+
+    def test_two_gateways_share_a_postgres(self):
+        self.begin(DEMO_UPSTREAM="postgres")
+        self.wait("() => demonstration.naive().lines > 0")
+        self.press_origin()
+        self.press_restore()
         self.assert_true()
 
     def test_without_redis_there_is_one_gateway_and_its_file(self):

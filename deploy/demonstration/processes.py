@@ -1,4 +1,4 @@
-"""The programs of the demonstration: gateways and Redis, each started again when it died."""
+"""The programs of the demonstration, gateways and an origin, each started again when it died."""
 
 import asyncio
 import os
@@ -19,12 +19,17 @@ REDIS_PROGRAMS = ("redis-server", "redis-check-rdb", "redis-check-aof")
 class Program:
     """One program, which is kept running until `stop`, unless it is `hold`ed."""
 
-    def __init__(self, name, arguments, is_ready, note, executable=None, output=None):
-        """`is_ready` is an asynchronous question, `note` takes each line of news for people."""
+    #: What asks it to end at once.
+    ending = signal.SIGTERM
+
+    def __init__(self, name, arguments, is_ready, note, executable=None, output=None, user=None):
+        """`is_ready` is an asynchronous question, `note` takes each line of news for people, `user`
+        is who it runs as (`None` is whoever runs this)."""
         self.name = name
         self.arguments = [str(argument) for argument in arguments]
         self.executable = executable
         self.output = output
+        self.user = user
         self.is_ready = is_ready
         self.note = note
         self.process = None
@@ -50,7 +55,7 @@ class Program:
         """Stops it, and keeps it stopped until `release`."""
         self.away_until = None
         self.state = "stopping"
-        self._send(signal.SIGTERM)
+        self._send(self.ending)
         await self.process.wait()
         self.state = "dead"
 
@@ -64,7 +69,7 @@ class Program:
             self.watcher.cancel()
         if self.process is None or self.process.returncode is not None:
             return
-        self._send(signal.SIGTERM)
+        self._send(self.ending)
         try:
             await asyncio.wait_for(self.process.wait(), PATIENCE)
         except asyncio.TimeoutError:
@@ -76,7 +81,7 @@ class Program:
         # signal beside the one from here and cut its drain short.
         self.process = await asyncio.create_subprocess_exec(
             *self.arguments, executable=self.executable, stdout=self.output, stderr=self.output,
-            start_new_session=True)
+            user=self.user, start_new_session=True)
         deadline = time.monotonic() + PATIENCE
         while not await self.is_ready():
             if self.process.returncode is not None or time.monotonic() > deadline:
@@ -141,8 +146,14 @@ class Redis(Program):
             output = os.dup(log.fileno())
         super().__init__("Redis", arguments, self._answers, note, redis_program(), output)
 
-    def back_up(self):
+    def settings(self):
+        """What a gateway is told of it."""
+        return {"upstream.kind": "redis", "upstream.redis.url": f"redis://{self.host}:{self.port}/0"}
+
+    async def back_up(self):
         """Copies its files as they are now."""
+        # They are written within a second.
+        await asyncio.sleep(1.2)
         shutil.rmtree(self.copy, ignore_errors=True)
         shutil.copytree(self.folder / "appendonlydir", self.copy)
 

@@ -7,10 +7,12 @@ import os
 import pathlib
 import secrets
 import signal
+import sys
 import time
 
 from .control import Control
 from .links import Link
+from .postgres import Postgres
 from .processes import Gateway, Redis, ask, redis_program
 from .talk import Talk, lines_of
 
@@ -42,9 +44,12 @@ class Settings:
         self.second_internal = environment.get("DEMO_SECOND_INTERNAL", "127.0.0.1:9001")
         self.supervisor = environment.get("DEMO_SUPERVISOR", "127.0.0.1:8002")
         self.redis = environment.get("DEMO_REDIS", "127.0.0.1:6390")
+        self.postgres = environment.get("DEMO_POSTGRES", "127.0.0.1:5490")
         self.folder = (REPOSITORY / environment.get("DEMO_DIRECTORY", ".build/run")).resolve()
         self.upstream = environment.get("DEMO_UPSTREAM") or (
             "redis" if redis_program() else "embedded")
+        if self.upstream not in ("embedded", "redis", "postgres"):
+            sys.exit(f"demo: the origin is {self.upstream}; embedded, redis and postgres are known")
 
 
 class Supervisor:
@@ -59,12 +64,16 @@ class Supervisor:
             self.keys.write_text(secrets.token_hex(24) + "\n")
         self.key = self.keys.read_text().split()[0]
         self.news = []
-        self.redis = None
+        #: What two gateways share; without one the origin is in the one gateway.
+        self.origin = None
         if settings.upstream == "redis":
-            self.redis = Redis(settings.redis, settings.folder / "redis", self.note)
+            self.origin = Redis(settings.redis, settings.folder / "redis", self.note)
+        elif settings.upstream == "postgres":
+            self.origin = Postgres(
+                settings.postgres, settings.folder / "postgres", settings.program, self.note)
         self.gateways = [self._gateway("gateway a", settings.address, settings.internal, "a", {
             "demo.enabled": "true", "demo.supervisor": settings.supervisor})]
-        if self.redis:
+        if self.origin:
             self.gateways.append(self._gateway(
                 "gateway b", settings.second, settings.second_internal, "b", {}))
         self.links = {
@@ -84,12 +93,10 @@ class Supervisor:
             # So that a page which is too slow is told so after kilobytes.
             "limits.outbox_soft": "4KiB", **more,
         }
-        if self.redis:
-            settings |= {
-                "upstream.kind": "redis",
-                "upstream.redis.url": f"redis://{self.settings.redis}/0",
-                "cache.path": self.settings.folder / f"cache-{letter}.db",
-            }
+        if self.origin:
+            settings |= self.origin.settings()
+            settings["cache.path"] = (
+                self.settings.folder / f"cache-{self.settings.upstream}-{letter}.db")
         else:
             settings["cache.path"] = self.settings.folder / "gapless.db"
         return Gateway(name, self.settings.program, address, internal, settings, self.note)
@@ -103,7 +110,7 @@ class Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stopped.set)
         try:
-            for program in filter(None, [self.redis, *self.gateways]):
+            for program in filter(None, [self.origin, *self.gateways]):
                 if not await program.start():
                     return 1
             await self._begin()
@@ -120,8 +127,8 @@ class Supervisor:
                 task.cancel()
             await asyncio.gather(*self.tasks, return_exceptions=True)
             await asyncio.gather(*(gateway.stop() for gateway in self.gateways))
-            if self.redis:
-                await self.redis.stop()
+            if self.origin:
+                await self.origin.stop()
 
     async def _begin(self):
         # The ones that arrive live begin anew.
@@ -137,12 +144,7 @@ class Supervisor:
             "title": "#ubuntu", "participants": ["alice", "bob", *self.talk.authors]})
         await self._replay("ubuntu-2009-05-08.irc", "ubuntu-history", 0)
         await self.talk.say(BEGINNING)
-        # Redis writes its file within a second.
-        await asyncio.sleep(1.2 if self.redis else 0)
-        if self.redis:
-            self.redis.back_up()
-        else:
-            await self.gateways[0].back_up()
+        await (self.origin or self.gateways[0]).back_up()
         self.backup_at = BEGINNING
         self.note(f"a backup is made, with {BEGINNING} messages: it stands for yesterday's")
 
@@ -222,18 +224,18 @@ class Supervisor:
         self.note("kill -9 of gateway a")
 
     async def _origin(self):
-        if not self.redis:
+        if not self.origin:
             return
-        if self.redis.away_until is None:
-            self.redis.release()
+        if self.origin.away_until is None:
+            self.origin.release()
         else:
-            await self.redis.hold()
-            self.note("Redis is stopped; gateways answer from what they hold")
+            await self.origin.hold()
+            self.note(f"{self.origin.name} is stopped; gateways answer from what they hold")
 
     async def _restore(self):
         self.note(f"yesterday's backup is put back: what came after message {self.backup_at} is"
                   " gone from the log")
-        await (self.redis or self.gateways[0]).restore()
+        await (self.origin or self.gateways[0]).restore()
 
     # How things stand.
 
@@ -247,13 +249,13 @@ class Supervisor:
         """All that the page draws, beside what its two clients know themselves."""
         link = self.links["alice"]
         return {
-            "upstream": self.settings.upstream, "conversation": CONVERSATION,
+            "upstream": self.origin.name if self.origin else None, "conversation": CONVERSATION,
             "pressed": {
                 "cut": link.is_cut, "slow": link.is_slow,
-                "origin": self.redis is not None and self.redis.away_until is None,
+                "origin": self.origin is not None and self.origin.away_until is None,
             },
-            "possible": {"origin": self.redis is not None},
-            "origin": {"state": self.redis.state if self.redis else self.gateways[0].state,
+            "possible": {"origin": self.origin is not None},
+            "origin": {"state": self.origin.state if self.origin else self.gateways[0].state,
                        "head": self.head},
             "gateways": [
                 {"name": gateway.name, "state": gateway.state,

@@ -22,7 +22,7 @@ import { Person } from './person.js';
  * @property {number} [sheds]
  *
  * @typedef {object} State  as the supervisor tells it
- * @property {'redis' | 'embedded'} upstream
+ * @property {string | null} upstream  what two gateways share; null where one keeps the log itself
  * @property {string} conversation
  * @property {Record<string, boolean>} pressed
  * @property {Record<string, boolean>} possible
@@ -111,7 +111,7 @@ class Middle {
       setAttribute(button, 'aria-pressed', name in pressed ? pressed[name] === true : null);
       button.disabled = possible[name] === false;
       button.title = button.disabled
-        ? 'Without Redis on this machine the origin is the gateway’s own file' : '';
+        ? 'The origin is the gateway’s own file: it can’t be stopped alone' : '';
     }
   }
 
@@ -132,14 +132,14 @@ class Middle {
  * @returns {{nodes: Node[], edges: Edge[]}}
  */
 function drawing({ upstream, pressed, origin, gateways }, alice, bob) {
-  const isRedis = upstream === 'redis';
+  const isShared = upstream !== null;
   /** @type {Node[]} */
   const nodes = [
     person('alice', alice, [66, 255]), person('bob', bob, [354, 255]),
     ...gateways.map((gateway, at) => gatewayNode(gateway,
-      isRedis ? [at === 0 ? 90 : 330, 145] : [210, 145])),
+      isShared ? [at === 0 ? 90 : 330, 145] : [210, 145])),
     {
-      id: 'origin', name: isRedis ? 'origin: Redis' : 'origin: its file', at: [210, 40],
+      id: 'origin', name: isShared ? `origin: ${upstream}` : 'origin: its file', at: [210, 40],
       tone: origin.state === 'running' ? 'good' : 'bad',
       lines: [origin.head === null ? '' : `${number.format(origin.head.seq)} messages`,
         origin.state === 'running' ? 'runs' : 'stopped'],
@@ -153,7 +153,7 @@ function drawing({ upstream, pressed, origin, gateways }, alice, bob) {
     ...gateways.map(({ name, state, feed }) => ({
       id: `${name}-origin`, from: name, to: 'origin',
       state: /** @type {Edge['state']} */ (
-        state === 'running' && (feed === 'online' || !isRedis) ? 'flows' : 'broken'),
+        state === 'running' && (feed === 'online' || !isShared) ? 'flows' : 'broken'),
     })),
   ];
   return { nodes, edges };
