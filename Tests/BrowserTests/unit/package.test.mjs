@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
-  mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync,
+  copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
 const script = fileURLToPath(new URL('../../../deploy/client-package', import.meta.url));
+const surface = fileURLToPath(new URL('whole-surface.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'client-package-'));
 const app = join(folder, 'app');
 
@@ -175,6 +177,7 @@ const wrong = {
   'a method that is not there': 'new History(client, { id: "c1" }).scrollToTop();',
   'a field that is not there': 'client.fetchMessages("c1").then(([first]) => first.text);',
   'an order that is none': 'client.fetchMessages("c1", null, 50, "newest");',
+  'an ending that may be none': 'new Conversation(client.connection, "c1").ending.length;',
   'a provider without a client': `
     import { ChatProvider } from '@gapless/client/react';
     ChatProvider({});
@@ -184,6 +187,18 @@ const wrong = {
     export const bodies = () => useConversation('ops').items.map((item) => item.message.body);
   `,
 };
+
+test('the program that uses all of it names each export', async () => {
+  const index = new URL('../../../Sources/Browser/gapless.js', import.meta.url);
+  const exported = Object.keys(await import(index));
+  const named = readFileSync(index, 'utf8').matchAll(/@typedef \{import\('[^']*'\)\.(\w+)\}/gu);
+  const types = [...named].map(([, name]) => name);
+  const words = readFileSync(surface, 'utf8').split(/\W+/u);
+  assert.ok(exported.length > 35 && types.length > 10);
+  for (const name of [...exported, ...types]) {
+    assert.ok(words.filter((word) => word === name).length >= 2, `${name} is used`);
+  }
+});
 
 /** What tsc says against files, a line each. */
 function faultsIn(files, ...more) {
@@ -208,7 +223,8 @@ test('tsc takes programs that use it all, and refuses those that are wrong', () 
     ))
   ));
   // Of React's own types some of Debian's are missing: they are not looked at.
-  const faults = [...faultsIn(['right.ts', ...plain]),
+  copyFileSync(surface, join(app, 'whole-surface.ts'));
+  const faults = [...faultsIn(['right.ts', 'whole-surface.ts', ...plain]),
     ...faultsIn(['react-app.ts', ...withReact], '--skipLibCheck')];
   const elsewhere = faults.filter((line) => !line.startsWith('wrong'));
   assert.deepEqual(elsewhere, [], 'the right programs, and the types themselves');
