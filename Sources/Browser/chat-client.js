@@ -61,6 +61,8 @@ export class ChatClient {
    * @param {string} [options.client]  the name under which the gateway knows this program
    * @param {string | null} [options.user]  who we are, where that is known: the tabs of one browser
    *   that say the same share one connection
+   * @param {boolean} [options.unread]  `connection.unread` is what we have not read; of tabs that
+   *   share a connection, all should say the same
    * @param {boolean} [options.isShared]  false: this tab has a connection of its own all the same
    * @param {MessageStore | null} [options.store]  keeps what was held over reloads
    * @param {*} [options.environment]  for tests, see `Connection`

@@ -5,7 +5,7 @@ import { refusalOf } from './refusal.js';
 import { RequestError } from './request-error.js';
 import { Signal } from './signal.js';
 
-/** @import { EventFrame, UpstreamState } from './types.js' */
+/** @import { EventFrame, Unread, UpstreamState } from './types.js' */
 /** @import { Taking } from './pending.js' */
 
 /**
@@ -25,6 +25,7 @@ import { Signal } from './signal.js';
  * @property {string} [reason]  why it is not live, for a person to read
  * @property {number} [code]  the close code
  * @property {number} [retryAt]  milliseconds since 1970
+ * @property {Unread} [unread]  where it was asked for and is known
  */
 
 /** From the first try to the answer of `connect`. */
@@ -63,6 +64,7 @@ export class Connection {
   #url;
   #ask;
   #client;
+  #unread;
   #environment;
   #backoff;
   #pending = new Pending();
@@ -86,14 +88,18 @@ export class Connection {
    * @param {string} options.url  `ws:` or `wss:`
    * @param {Ask} options.credentials
    * @param {string} [options.client]  the name under which the gateway knows this program
+   * @param {boolean} [options.unread]  asks to be told what the user has not read: see `unread`
    * @param {string | null} [options.user]  who we are, where that is known before the gateway says
    * @param {{WebSocket: typeof WebSocket, now: () => number, setTimeout: typeof setTimeout,
    *   clearTimeout: typeof clearTimeout, random: () => number}} [options.environment]  for tests
    */
-  constructor({ url, credentials, client = 'gapless.js', user = null, environment }) {
+  constructor({
+    url, credentials, client = 'gapless.js', unread = false, user = null, environment,
+  }) {
     this.#url = url;
     this.#ask = credentials;
     this.#client = client;
+    this.#unread = unread || undefined;
     this.#user = user;
     this.#environment = environment ?? {
       WebSocket: globalThis.WebSocket,
@@ -119,6 +125,10 @@ export class Connection {
 
   /** Who the gateway says that we are; before the first session, who was expected, or `null`. */
   get user() { return this.#user; }
+
+  /** What the user has not read, over all conversations; `null` until it is known. `changed` tells
+   * when it is another. @returns {Unread | null} */
+  get unread() { return this.#state.unread ?? null; }
 
   /** Connects, and stays connected until `close`. */
   open() {
@@ -226,7 +236,7 @@ export class Connection {
     const attempt = this.#attempt;
     const { expiresAt, ...identity } = /** @type {*} */ (credentials);
     try {
-      await this.#send('connect', { ...identity, client: this.#client }, {
+      await this.#send('connect', { ...identity, client: this.#client, unread: this.#unread }, {
         final: (result) => this.#begin(result, expiresAt),
       });
     } catch (error) {
@@ -273,11 +283,17 @@ export class Connection {
       return;
     }
     if (frame.event === undefined) {
+      const { unreadTotal, open = false } = frame.result ?? {};
+      if (unreadTotal) this.#setState({ ...this.#state, unread: { ...unreadTotal, open } });
       this.#pending.settle(frame);
     } else if (frame.event !== 'ping') {
       if (frame.event === 'goaway') this.#leaveIn(frame.reconnectIn);
       if (frame.event === 'upstream') this.#upstream = { state: frame.state, since: frame.since };
       this.events.emit(frame);
+      if (frame.event === 'unread') {
+        const { messages, conversations, open = false } = frame;
+        this.#setState({ ...this.#state, unread: { messages, conversations, open } });
+      }
       if (frame.event === 'upstream') this.changed.emit();
     }
   }
@@ -361,7 +377,9 @@ export class Connection {
 
   /** @param {ConnectionState} state */
   #setState(state) {
-    this.#state = state;
+    // What was known last is shown on, as what may be behind.
+    const unread = state.unread ?? (this.#state.unread && { ...this.#state.unread, open: true });
+    this.#state = unread ? { ...state, unread } : state;
     this.changed.emit();
   }
 

@@ -113,6 +113,9 @@ export class SharedConnection {
   /** Where the gateway stands with the chat's origin, `null` before the first session. */
   get upstream() { return this.#upstream; }
 
+  /** What the user has not read, see `Connection`. */
+  get unread() { return this.#state.unread ?? null; }
+
   /** Who we are. */
   get user() { return this.#user; }
 
@@ -352,7 +355,7 @@ export class SharedConnection {
     if (state.phase !== 'live') {
       this.#lose(state);
     } else if (this.isLive && session === this.#leaderSession) {
-      this.changed.emit();
+      this.#setState(state);
     } else {
       if (this.isLive) this.#lose({ phase: 'connecting' });
       this.#leaderSession = session;

@@ -89,6 +89,11 @@
  * @property {'online' | 'syncing' | 'offline'} state
  * @property {string} since  RFC 3339
  *
+ * @typedef {object} Unread  what the user has not read, over all conversations
+ * @property {number} messages
+ * @property {number} conversations  in how many they are
+ * @property {boolean} open  whether there may be changes that are not counted
+ *
  * @typedef {{name: string, at: number, count: number}} Heard  the last that was heard of a
  *   conversation: an event's name or the method that was answered, when (milliseconds since 1970),
  *   and the count of messages in it

@@ -61,6 +61,7 @@ package final class Reader {
                 return .conversationsSince(changes)
             case .participants(let id, let request):
                 return .participants(try participants(try log(id), request))
+            case .listed(let user): return .listed(try heads(ofList: user))
             case .place(let id, let message):
                 return .place(try rows.messages.place(try log(id).cid, id: message))
             case .confirm(let id, let head):

@@ -39,6 +39,8 @@ extension Engine {
             placed(call, id, field, result)
         case .proof(let subject, let claim):
             confirmed(subject, claim, result)
+        case .unread(let user, let reading):
+            readUnread(user, reading, result)
         case .write, .store, .fetch, nil:
             break
         }

@@ -28,7 +28,7 @@ extension Engine {
         case .participants(let list):
             guard case .fetchParticipants(_, let range) = call.request else { return }
             reply(call, rows: list.participants.count) { $0.participants(list, range) }
-        case .ids, .loaded, .page, .catchUp, .place, .confirmation:
+        case .ids, .loaded, .page, .catchUp, .place, .confirmation, .listed:
             fail(call, .misled)
         }
     }
@@ -43,7 +43,11 @@ extension Engine {
 
     /// What the answer says of what is unread: nothing, but to those who asked for it.
     private func unread(_ total: UnreadTotal?, _ call: Call) -> UnreadTotal? {
-        sessions[call.session]?.asksUnread == true ? total : nil
+        guard let session = sessions[call.session], session.asksUnread, let total else {
+            return nil
+        }
+        toldUnread(total, session)
+        return total
     }
 
     /// To count what is unread looks at each conversation, which is less than to read it.

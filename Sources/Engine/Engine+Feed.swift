@@ -86,13 +86,15 @@ extension Engine {
     ) {
         guard let stream = streams[conversation.id] else {
             // In nobody's sight but perhaps in somebody's list.
-            if !listWatchers.isEmpty, !mirrors {
+            if !listWatchers.isEmpty || !unreadCounts.isEmpty, !mirrors {
                 let stream = self.stream(conversation)
                 stream.isToBeAnnounced = true
+                noteChange(event.message, rev: head.rev, stream)
                 if event.isBeginning { stream.isNewToLists = true }
             }
             return
         }
+        if !mirrors { noteChange(event.message, rev: head.rev, stream) }
         guard let state = stream.state else {
             stream.early.append(event)
             stream.isToBeAnnounced = true
@@ -123,6 +125,7 @@ extension Engine {
     func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
         updateLast(message, stream)
         list(stream)
+        if mirrors { noteChange(message, rev: message.rev, stream) }
         stream.pace.noteArrival()
         if via != .live { journal?.came(.fetched, stream.id, type, message, at: now) }
         guard !stream.subscribers.isEmpty else { return }
@@ -180,6 +183,7 @@ extension Engine {
     private func tell(_ record: Record, removed: [String], isNew: Bool, _ stream: Stream) {
         stream.state?.record = record
         stream.state?.members = Set(record.participants.map(\.id))
+        if mirrors { noteChange(nil, rev: record.rev, stream) }
         for user in removed {
             for session in sessions.of(user.id)
             where session.subscription(to: stream) != nil {
@@ -254,6 +258,7 @@ extension Engine {
     }
 
     private func read(_ conversation: String, _ user: String, _ seq: Int) {
+        markUnread(conversation.id, user.id, upTo: seq)
         let stream = streams[conversation.id]
         let own = sessions.of(user.id).filter { session in
             session.watchesConversations
@@ -272,7 +277,7 @@ extension Engine {
 
     /// The conversation's entry in its participants' lists has changed.
     func list(_ stream: Stream) {
-        guard !listWatchers.isEmpty, !stream.isListed else { return }
+        guard !listWatchers.isEmpty || !unreadCounts.isEmpty, !stream.isListed else { return }
         stream.isListed = true
         pacing.touch(stream)
     }
@@ -297,6 +302,7 @@ extension Engine {
 
     /// Those who watch are told by name that there may be more than they know.
     func tellOpen(_ stream: Stream) {
+        if !unreadCounts.isEmpty { touchUnread(stream) }
         guard let state = stream.state, !stream.subscribers.isEmpty, !stream.haveAllHeardOpen else {
             return
         }
@@ -337,10 +343,12 @@ extension Engine {
             stream.isToBeAnnounced = true
             return
         }
+        countUnread(stream, state)
         if stream.needsLast {
-            // It is announced when that is known.
             stream.isListed = false
-            return askLast(stream)
+            // It is announced when that is known.
+            if !listWatchers.isEmpty { askLast(stream) }
+            return
         }
         stream.isListed = false
         let type: DeltaType = stream.isNewToLists ? .inserted : .updated
@@ -374,6 +382,7 @@ extension Engine {
     }
 
     func unlist(_ conversation: String, _ users: [String]) {
+        dropUnread(conversation.id, of: users)
         guard !listWatchers.isEmpty, !users.isEmpty else { return }
         let event = Broadcast(
             ServerFrame.conversationRemoved(conversation), .conversations(head: nil),

@@ -42,14 +42,20 @@ extension Engine {
         guard !session.watchesConversations else { return }
         session.watchesConversations = true
         guard mirrors else { return }
-        if listings[user.id] == nil {
-            // It is read when the feed is known to tell of it.
-            listings[user.id] = Listing(user: user)
-            act(.subscribeList(user: user))
-        } else {
+        if listings[user.id] != nil {
             // Not to this one.
             listings[user.id]?.left = []
             readList(user.id)
+        }
+        followList(of: user)
+    }
+
+    /// Has what comes into the user's list, and leaves it, told. A list that is new is read when
+    /// the feed is known to tell of it.
+    func followList(of user: String) {
+        if listings[user.id] == nil {
+            listings[user.id] = Listing(user: user)
+            act(.subscribeList(user: user))
         }
         listings[user.id]?.watchers += 1
     }
@@ -65,12 +71,17 @@ extension Engine {
         session.shown = [:]
         guard session.watchesConversations else { return }
         session.watchesConversations = false
-        guard let user = session.user, var listing = listings[user.id] else { return }
+        if let user = session.user?.id, mirrors { unfollowList(of: user) }
+    }
+
+    /// One less needs the user's list.
+    func unfollowList(of user: ID) {
+        guard var listing = listings[user] else { return }
         listing.watchers -= 1
-        listings[user.id] = listing
+        listings[user] = listing
         guard listing.watchers == 0 else { return }
-        listings[user.id] = nil
-        act(.unsubscribeList(user: user))
+        listings[user] = nil
+        act(.unsubscribeList(user: listing.user))
         for conversation in listing.conversations { streams[conversation]?.listed -= 1 }
     }
 
@@ -87,7 +98,7 @@ extension Engine {
         for user in due.sorted(by: { $0.text < $1.text }) { readList(user) }
     }
 
-    private func readList(_ user: ID) {
+    func readList(_ user: ID) {
         guard let listing = listings[user] else { return }
         guard !listing.isBeingRead else {
             listings[user]?.isStale = true
@@ -97,6 +108,7 @@ extension Engine {
         listings[user]?.isBeingRead = true
         listings[user]?.retryAt = nil
         listings[user]?.reading = listReadings
+        unreadCounts[user]?.began(listReadings, at: now)
         ask(.list(user: user, reading: listReadings), .listed(user: listing.user), 1)
     }
 
@@ -108,6 +120,7 @@ extension Engine {
         listings[user]?.isBeingRead = false
         guard case .success(.listed(let list)) = result else {
             listings[user]?.retryAt = now.adding(sync?.backoffMax ?? 0)
+            unreadCounts[user]?.failed(reading)
             return
         }
         let found = Set(list.heads.keys)
@@ -117,6 +130,7 @@ extension Engine {
         for conversation in sorted(listing.conversations.subtracting(found)) {
             leave(conversation, from: user)
         }
+        readUnread(user, reading, list)
         if listings[user]?.isStale == true {
             listings[user]?.isStale = false
             readList(user)
@@ -144,6 +158,7 @@ extension Engine {
     }
 
     private func leave(_ conversation: ID, from user: ID) {
+        dropUnread(conversation, of: [user.text])
         guard listings[user]?.conversations.remove(conversation) != nil else { return }
         streams[conversation]?.listed -= 1
         if listings[user]?.left.remove(conversation) == nil {

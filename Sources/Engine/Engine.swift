@@ -56,6 +56,8 @@ package final class Engine {
         case place(Call, id: String, field: String)
         /// Whether the cache saw what a holder says.
         case proof(FetchQueue.Subject, HeadProof)
+        /// What a user has not read.
+        case unread(ID, reading: Int)
         case fetch(FetchQueue.Question)
     }
 
@@ -96,6 +98,14 @@ package final class Engine {
     var listings: [ID: Listing] = [:]
     /// How often a list was read.
     var listReadings = 0
+
+    // For those who are told what is unread.
+
+    /// By user.
+    var unreadCounts: [ID: UnreadCount] = [:]
+    /// Those to be looked at in this turn, and those a little later.
+    var unreadTouched: [ID] = []
+    var unreadDue: [ID] = []
 
     private(set) var nextToken: UInt64 = 0
     private var actions: [Action] = []
@@ -145,6 +155,7 @@ package final class Engine {
             announce(stream)
             releasePromises(stream)
         }
+        settleTouchedUnread()
         if mirrors {
             if status.takeIsToBeTold() { tellUpstream() }
             saveWrites()
@@ -201,6 +212,7 @@ package final class Engine {
             subscription.stream.remove(session)
         }
         unwatchList(session)
+        endUnread(session)
         session.held.removeAll()
         session.postponed.removeAll()
         session.heldListEvents.removeAll()

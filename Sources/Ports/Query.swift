@@ -23,6 +23,8 @@ package enum Query: Sendable, Hashable {
     /// What changed in a user's list since `token`.
     case conversationsSince(user: String, token: String?, limit: Int, unread: Bool = false)
     case participants(conversation: String, ParticipantsRequest)
+    /// Where all conversations of a user's list stand, and how the user reads them.
+    case listed(user: String)
     /// Where the message with this id is.
     case place(conversation: String, id: String)
     /// Whether the log has this mark at this rev, as far as the store saw it itself.
@@ -38,6 +40,7 @@ extension Query {
         case .catchUp(_, let have, _, _): have.runs.runs.count > 50
         case .ids(_, let places): places.count > 100
         case .conversations(_, _, _, let unread), .conversationsSince(_, _, _, let unread): unread
+        case .listed: true
         default: false
         }
     }
@@ -53,6 +56,7 @@ package enum Answer: Sendable {
     case conversations(ConversationList)
     case conversationsSince(ConversationChanges)
     case participants(ParticipantList)
+    case listed(ListedHeads)
     /// nil if it is not there.
     case place(Int?)
     /// nil if the store can't tell.

@@ -24,6 +24,7 @@ extension Query {
         case .conversationsSince(let user, let token, _, _):
             "list of \(user) since \(token ?? "ever")"
         case .participants(let id, _): "participants of \(id)"
+        case .listed(let user): "heads of the list of \(user)"
         case .place(let id, _): "place in \(id)"
         case .confirm(let id, _): "confirmation of \(id)"
         }

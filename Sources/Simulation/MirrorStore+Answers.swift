@@ -31,7 +31,7 @@ extension MirrorStore {
             return .place(try entry(id).rows.values.first { $0.message.id == message }?.message.seq)
         case .confirm(let id, let head):
             return .confirmation(try entry(id).confirmation(of: head))
-        case .view, .conversations, .conversationsSince, .participants:
+        case .view, .conversations, .conversationsSince, .participants, .listed:
             preconditionFailure("a question that only a log is asked")
         }
     }

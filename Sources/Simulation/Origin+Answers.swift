@@ -49,6 +49,8 @@ extension Origin {
         case .participants(let id, let request):
             let (log, rev) = try moment(id, commit)
             return .participants(log.participants(request, asOf: rev))
+        case .listed(let user):
+            return .listed(heads(ofList: user, atCommit: commit))
         case .place, .confirm:
             preconditionFailure("a question that only a cache of another origin is asked")
         }

@@ -50,8 +50,8 @@ extension Origin {
         }
     }
 
-    private func heads(ofList user: String) -> ListedHeads {
-        let views = list(of: user)
+    func heads(ofList user: String, atCommit commit: Int? = nil) -> ListedHeads {
+        let views = list(of: user, atCommit: commit)
         return ListedHeads(
             heads: Dictionary(
                 views.map { ($0.record.id.id, $0.head) }, uniquingKeysWith: { $1 }),

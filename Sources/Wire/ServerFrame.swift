@@ -140,6 +140,16 @@ package enum ServerFrame {
         }
     }
 
+    /// How much the user has not read.
+    /// - Parameter open: there may be changes that are not counted.
+    package static func unread(_ total: UnreadTotal, open isOpen: Bool) -> [UInt8] {
+        event("unread") {
+            $0.member("messages", int: total.messages)
+            $0.member("conversations", int: total.conversations)
+            $0.open(isOpen)
+        }
+    }
+
     /// Somebody types, or has stopped.
     package static func typing(
         conversation: String, user: String, state: TypingState, at: Timestamp

@@ -95,6 +95,9 @@ extension Shape {
         "messages": .integer(from: 0), "conversations": .integer(from: 0),
     ])
 
+    static let unread = unreadTotal.with(
+        ["event": .exactly("unread")], optional: ["open": .exactly(true)])
+
     static let conversationChanges = Shape(
         [
             "conversations": .array(.shape(conversation)), "removed": .array(.id),

@@ -58,6 +58,66 @@ extension DefaultGateway {
             #expect(changes["unreadTotal"] == ["messages": 7, "conversations": 5])
         }
 
+        /// Without a subscription to the list, or to anything.
+        @Test func anEventTellsTheTotalWhenItChanges() throws {
+            let gateway = try LiveGateway.get()
+            let user = LiveGateway.name("user")
+            let first = try gateway.conversation(of: ["other", user], messages: 2)
+            let client = try client(user)
+            func hears(_ messages: Int, _ conversations: Int) throws {
+                let event = try client.nextEvent("unread") {
+                    $0["messages"].int == messages && $0["conversations"].int == conversations
+                        && $0["open"] == .null
+                }
+                #expect(Shape.unread.faults(event) == [])
+            }
+            try hears(2, 1)
+            let api = gateway.api()
+            try api.post(["author": "other", "body": "b"], to: first)
+            try hears(3, 1)
+            let second = try gateway.conversation(of: ["other", user], messages: 4)
+            try hears(7, 2)
+            try api.call("DELETE", "/v1/conversations/\(second)/messages/m3")
+            try hears(6, 2)
+            // Another device of the same user.
+            let device = try gateway.client(user)
+            try device.request("markRead", ["conversation": .string(second), "seq": 2])
+            try hears(4, 2)
+            try device.request(
+                "sendMessage", ["conversation": .string(first), "body": "mine"])
+            try hears(1, 1)
+            try api.post(["author": "other", "body": "b"], to: first)
+            try hears(2, 2)
+            try api.remove(user, from: second)
+            try hears(1, 1)
+            try api.deleteConversation(first)
+            try hears(0, 0)
+            try device.settle()
+            #expect(device.events("unread").isEmpty)
+        }
+
+        @Test func eventsComeAtMostOnceASecond() throws {
+            let gateway = try LiveGateway.get()
+            let user = LiveGateway.name("user")
+            let conversation = try gateway.conversation(of: ["other", user])
+            let client = try client(user)
+            let list = try client.request("subscribeConversations")
+            #expect(list["unreadTotal"] == ["messages": 0, "conversations": 0])
+            let clock = ContinuousClock()
+            let start = clock.now
+            for _ in 0..<60 {
+                try gateway.api().post(["author": "other", "body": "b"], to: conversation)
+            }
+            var count = 0
+            while true {
+                let event = try client.nextEvent("unread")
+                count += 1
+                if event["messages"].int == 60, event["open"] == .null { break }
+            }
+            let seconds = Int((clock.now - start).components.seconds)
+            #expect(count <= seconds + 2)
+        }
+
         @Test func whoDoesNotAskIsNotTold() throws {
             let gateway = try LiveGateway.get()
             let user = LiveGateway.name("user")

@@ -19,6 +19,7 @@ package final class Broadcast {
         /// `head`: the newest change that it tells of, nil of a conversation that is gone.
         case conversations(head: Head?)
         case upstream
+        case unread
         case ping
     }
 
@@ -30,7 +31,7 @@ package final class Broadcast {
     package let deltas: Int
     /// Whether it is about a list of conversations: asked for each receiver.
     let isAboutList: Bool
-    /// The conversation that the event is about, empty for `upstream` and `ping`.
+    /// The conversation that the event is about, empty for `upstream`, `unread` and `ping`.
     package let conversation: ID
 
     /// The books of the conversation.

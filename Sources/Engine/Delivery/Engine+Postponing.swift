@@ -28,7 +28,8 @@ extension Engine {
     /// Whether the question may be answered at another moment than the others, while the feed goes
     /// on. One whose answer was overtaken may not: in a busy conversation the next would be too.
     package func mayTakeLong(_ token: UInt64) -> Bool {
-        pending[token]?.answered.map { !$0.isOvertaken } ?? false
+        if case .unread = pending[token] { return true }
+        return pending[token]?.answered.map { !$0.isOvertaken } ?? false
     }
 
     /// Whether there is something to do in the next turn that came in before: requests that were

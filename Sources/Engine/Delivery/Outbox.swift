@@ -172,8 +172,8 @@ extension Outbox {
         return coalesced
     }
 
-    /// Drops typing, and all but the latest of each `read`, `conversations`, `upstream` and `ping`
-    /// between two barriers.
+    /// Drops typing, and all but the latest of each `read`, `conversations`, `upstream`,
+    /// `unread` and `ping` between two barriers.
     private mutating func keepLatest() {
         var seen: Set<ID> = []
         var kept: [Item] = []
@@ -205,6 +205,7 @@ extension Outbox {
             seen.insert("r\(user.utf8.count):\(user)\(event.conversation.text)".id).inserted
         case .conversations: seen.insert("c\(event.conversation.text)".id).inserted
         case .upstream: seen.insert("u".id).inserted
+        case .unread: seen.insert("n".id).inserted
         case .ping: seen.insert("p".id).inserted
         }
     }

@@ -112,6 +112,7 @@ extension Engine {
             session.asksUnread = asksUnread
             journal?.connected(session, at: now)
             reply(call) { welcome(session, identity.user, &$0) }
+            beginUnread(session)
             schedule(session)
         }
         session.bearer = nil
@@ -204,6 +205,7 @@ extension Engine {
         sessions.advance(to: now)
         advanceDrain()
         if mirrors { tickReplicas() }
+        settleDueUnread()
         evictIdleStreams()
     }
 

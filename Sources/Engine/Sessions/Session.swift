@@ -34,6 +34,8 @@ package final class Session {
     var subscriptions: [Subscription] = []
     /// Whether it is told how much its user has not read.
     var asksUnread = false
+    /// What it was told of that last.
+    var toldUnread: UnreadTold?
     /// Whether the changes of its list of conversations are pushed.
     var watchesConversations = false
     /// Requests under way whose answers show conversations.

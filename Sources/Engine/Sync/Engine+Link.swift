@@ -30,6 +30,7 @@ extension Engine {
     package func subscribed(_ conversation: String, generation: Int, at now: Timestamp) {
         self.now = now
         guard let stream = streams[conversation.id], stream.replica != nil else { return }
+        stream.followedSince = listReadings
         let wasLive = stream.replica?.isLive ?? false
         stream.replica?.acknowledged(generation: generation, isKnown: stream.state != nil)
         if wasLive { tellOpen(stream) }
@@ -51,6 +52,7 @@ extension Engine {
             watch(stream)
             wake(stream)
         }
+        doubtUnread()
         tellUpstream()
     }
 
