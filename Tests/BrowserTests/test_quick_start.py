@@ -17,7 +17,7 @@ from browser import UNREACHABLE, BrowserTestCase, chromium
 from gateway import PATIENCE, PROGRAM, REPOSITORY, free_port
 from playwright.sync_api import expect
 
-LONGEST = 15
+LONGEST, LONGEST_README = 15, 120
 
 
 class SilentHandler(http.server.SimpleHTTPRequestHandler):
@@ -37,7 +37,8 @@ class QuickStartTests(BrowserTestCase):
         cls.site = f"http://127.0.0.1:{site.server_port}"
         cls.settings = {"listen__allowed_origins": cls.site}
         super().setUpClass()
-        block = re.search(r"```html\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.S)[1]
+        cls.readme = (REPOSITORY / "README.md").read_text()
+        block = re.search(r"```html\n(.*?)```", cls.readme, re.S)[1]
         cls.lines = block.splitlines()
         page = pathlib.Path(folder, "index.html")
         page.write_text(block.replace("127.0.0.1:8000", cls.gateway.address))
@@ -45,6 +46,7 @@ class QuickStartTests(BrowserTestCase):
 
     def test_it_is_short(self):
         self.assertLessEqual(len(self.lines), LONGEST)
+        self.assertLessEqual(len(self.readme.splitlines()), LONGEST_README)
 
     def test_it_is_a_live_list_that_survives_an_outage(self):
         self.gateway.converse("ops", "alice", "bob")

@@ -124,6 +124,20 @@ class Files(unittest.TestCase):
             self.assertTrue(all(port.startswith("127.0.0.1:") for port in ports))
         self.succeeds("haproxy", "-c", "-f", DEPLOY / "compose/haproxy.cfg")
 
+    def test_the_readme_starts_the_containers_and_names_their_page(self):
+        readme = (REPOSITORY / "README.md").read_text()
+        file, port = re.search(
+            r"docker compose --file (\S+) up --build +# http://127\.0\.0\.1:(\d+)/\?user=alice",
+            readme).groups()
+        self.assertEqual(REPOSITORY / file, DEPLOY / "compose/compose.yaml")
+        compose, = documents(REPOSITORY / file)
+        published, = compose["services"]["proxy"]["ports"]
+        self.assertEqual(published, f"127.0.0.1:{port}:{port}")
+        self.assertIn(f"bind :{port}\n", (DEPLOY / "compose/haproxy.cfg").read_text())
+        # What it says to do to one of them names one that is there.
+        for name in re.findall(r"kill --signal SIGTERM (\S+)", (REPOSITORY / file).read_text()):
+            self.assertIn(name, compose["services"])
+
     # Kubernetes
 
     def manifests(self):
