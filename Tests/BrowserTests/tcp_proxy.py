@@ -10,12 +10,14 @@ PIECE = 4 << 10
 
 
 class TCPProxy:
-    """Carries connections to `target`, a `host:port`, with two threads for each, until `close`."""
+    """Carries connections to `target`, a `host:port`, with two threads for each, until `close`.
 
-    def __init__(self, target):
-        host, port = target.split(":")
-        self._target = (host, int(port))
-        self._listener = socket.create_server(("127.0.0.1", 0))
+    `port` is where it listens; without it the system chooses one."""
+
+    def __init__(self, target, port=0):
+        host, target_port = target.split(":")
+        self._target = (host, int(target_port))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self._reads = threading.Event()
         self._reads.set()
         self._always = threading.Event()

@@ -42,6 +42,28 @@ class UnsentTests(BrowserTestCase):
         expect(alice.entry(self.room).first).to_contain_text("Written before I left")
         self.assertEqual(["Written before I left"], self.gateway.said(self.room))
 
+    def test_what_was_written_offline_survives_a_visit_to_many_others(self):
+        # More than the page keeps open.
+        others = [f"{self.room} {number}" for number in range(13)]
+        for other in others:
+            self.gateway.converse(other, "alice", title=f"Other {other.split()[-1]}.")
+        alice, = self.open_room("alice")
+        alice.expect_live()
+        for number in range(13):
+            expect(alice.entry(f"Other {number}.")).to_be_visible()
+        alice.lose_network()
+        alice.say("Written before I left")
+        expect(alice.messages).to_have_attribute("data-state", "sending")
+        for number in range(13):
+            alice.entry(f"Other {number}.").click()
+            expect(alice.title).to_have_text(f"Other {number}.")
+        alice.regain_network()
+        alice.expect_live()
+        expect(alice.entry(self.room)).to_contain_text("Written before I left")
+        self.assertEqual(["Written before I left"], self.gateway.said(self.room))
+        alice.entry(self.room).click()
+        alice.expect_messages(["Written before I left"])
+
     def test_what_was_written_survives_a_reload_and_is_asked_about(self):
         alice, = self.open_room("alice")
         alice.expect_live()
