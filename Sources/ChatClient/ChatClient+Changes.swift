@@ -50,10 +50,14 @@ extension ChatClient {
 
     private func queue(_ message: String, _ kind: Change.Kind, _ conversation: String) -> String {
         let change = Change(id: MessageID.make(), message: message, kind: kind)
+        queue(change, in: conversation)
+        return change.id
+    }
+
+    func queue(_ change: Change, in conversation: String) {
         runner.post { runner in
             runner.restore(conversation)
             runner.perform { session, _ in session.change(change, in: conversation) }
         }
-        return change.id
     }
 }

@@ -4,13 +4,20 @@ import Wire
 
 /// Who writes to the conversation of one object for views.
 public struct ConversationWriter: Sendable {
-    /// A face that a test stands behind has none, and writes nothing.
-    let client: ChatClient?
-    let conversation: String
+    let feed: ConversationFeed
 
-    @MainActor init(_ feed: ConversationFeed) {
-        client = feed.link as? ChatClient
-        conversation = feed.conversation
+    /// Makes a change of what the view shows: what came since and is not shown yet was not seen.
+    @MainActor
+    fileprivate func change(_ message: String, _ kind: Change.Kind) -> String {
+        var change = Change(id: MessageID.make(), message: message, kind: kind)
+        let window = feed.window
+        if let index = window.timeline.index(of: message), let head = window.head {
+            change.ifRev = window.timeline[index].rev
+            change.epoch = change.ifRev.map { _ in head.epoch }
+            change.generation = window.generation
+        }
+        feed.link.queue(change, in: feed.conversation)
+        return change.id
     }
 }
 
@@ -27,55 +34,57 @@ extension ConversationFace {
     /// - Returns: The id under which it is sent.
     @discardableResult
     public func send(_ body: String?, metadata: RawJSON? = nil) -> String {
-        let conversation = writer.conversation
-        return writer.client?.send(conversation: conversation, body: body, metadata: metadata) ?? ""
+        let feed = writer.feed
+        return feed.link.send(conversation: feed.conversation, body: body, metadata: metadata)
     }
 
     /// Tries a draft again that failed.
-    public func retry(_ draft: String) { writer.client?.retry(draft, in: writer.conversation) }
+    public func retry(_ draft: String) {
+        writer.feed.link.retry(draft, in: writer.feed.conversation)
+    }
 
-    /// Edits a message, now or as soon as there is a session: see `ChatClient.queueEdit`.
+    /// Edits a message, now or as soon as there is a session: see `ChatClient.queueEdit`. It is in
+    /// conflict if the message is another one than the object shows.
     /// - Returns: The id of the change.
     @discardableResult
     public func edit(_ message: String, body: String?, metadata: RawJSON? = nil) -> String {
-        let conversation = writer.conversation
-        return writer.client?.queueEdit(
-            message, in: conversation, body: body, metadata: metadata) ?? ""
+        writer.change(message, .edit(body: body, metadata: metadata))
     }
 
-    /// Deletes a message, now or as soon as there is a session: see `ChatClient.queueDelete`.
+    /// Deletes a message, now or as soon as there is a session: see `ChatClient.queueDelete`. It is
+    /// in conflict if the message is another one than the object shows.
     /// - Returns: The id of the change.
     @discardableResult
-    public func delete(_ message: String) -> String {
-        writer.client?.queueDelete(message, in: writer.conversation) ?? ""
-    }
+    public func delete(_ message: String) -> String { writer.change(message, .delete) }
 
     /// Says that everything up to a place was read, now or as soon as there is a session.
     public func markRead(upTo seq: Int) {
-        writer.client?.queueRead(upTo: seq, in: writer.conversation)
+        writer.feed.link.queueRead(upTo: seq, in: writer.feed.conversation)
     }
 
     /// Gives a draft up. One that is under way may still arrive.
-    public func discard(_ draft: String) { writer.client?.discard(draft, in: writer.conversation) }
+    public func discard(_ draft: String) {
+        writer.feed.link.discard(draft, in: writer.feed.conversation)
+    }
 }
 
 extension ManagedMessageList: ConversationFace {
     /// The edits and deletions that are not confirmed, failed, or are in conflict, oldest first.
     public var edits: [Change] { feed.window.changes }
     /// Who writes to the conversation.
-    public var writer: ConversationWriter { ConversationWriter(feed) }
+    public var writer: ConversationWriter { ConversationWriter(feed: feed) }
 }
 
 extension History: ConversationFace {
     /// The edits and deletions that are not confirmed, failed, or are in conflict, oldest first.
     public var edits: [Change] { feed.window.changes }
     /// Who writes to the conversation.
-    public var writer: ConversationWriter { ConversationWriter(feed) }
+    public var writer: ConversationWriter { ConversationWriter(feed: feed) }
 }
 
 extension ChatDataSource: ConversationFace {
     /// The edits and deletions that are not confirmed, failed, or are in conflict, oldest first.
     public var edits: [Change] { feed.window.changes }
     /// Who writes to the conversation.
-    public var writer: ConversationWriter { ConversationWriter(feed) }
+    public var writer: ConversationWriter { ConversationWriter(feed: feed) }
 }

@@ -1,4 +1,5 @@
 import ClientCore
+import JSON
 import Wire
 
 /// What the objects for views need of a client: a conversation's updates, pages, and to send. The
@@ -11,6 +12,17 @@ protocol FeedLink: AnyObject {
     ) -> any Following
     /// Asks for a page of a conversation that is followed; it comes as an update with this number.
     func fetch(_ conversation: String, _ page: PageRequest, token: Int)
+    /// Sends a message, now or later.
+    /// - Returns: The id under which it is sent.
+    func send(conversation: String, body: String?, metadata: RawJSON?) -> String
+    /// Tries a draft again that failed.
+    func retry(_ draft: String, in conversation: String)
+    /// Gives a draft up.
+    func discard(_ draft: String, in conversation: String)
+    /// Makes an edit or a deletion, now or later.
+    func queue(_ change: Change, in conversation: String)
+    /// Says up to where the user has read, now or later.
+    func queueRead(upTo seq: Int, in conversation: String)
 }
 
 /// One object that follows a conversation.

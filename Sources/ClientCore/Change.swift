@@ -34,6 +34,9 @@ public struct Change: Sendable, Hashable, Identifiable {
     public var ifRev: Int?
     /// The log in which that is its number.
     public var epoch: String?
+    /// What the client held was of this generation when the value was read: a log that lost its end
+    /// keeps its epoch.
+    package var generation = 0
     /// How far it got.
     public internal(set) var state = State.sending
 
@@ -49,6 +52,8 @@ public struct Change: Sendable, Hashable, Identifiable {
 /// One is under way at a time. A lost connection is no failure: the change goes again, with the
 /// `rev` that it is of, so that one that was made already is no conflict with itself.
 struct ChangeQueue: Sendable {
+    private static let remembered = 16
+
     private(set) var changes: [Change] = []
     /// Up to where the user has read, if the gateway does not know it yet.
     private(set) var read: Int?
@@ -57,6 +62,8 @@ struct ChangeQueue: Sendable {
     /// The log that the conversation is known to have in this session, where nobody follows it.
     var checked: String?
     private var isChecking = false
+    /// What was changed last, from which value to which: what a view shows comes later.
+    private var made: [(message: String, generation: Int, from: Int, to: Int)] = []
     private var failures = 0
     private var backoff = Backoff()
 
@@ -76,6 +83,13 @@ struct ChangeQueue: Sendable {
 
     mutating func add(_ change: Change) {
         guard !changes.contains(where: { $0.id == change.id }) else { return }
+        var change = change
+        // What was written of a value that one's own change replaced was written of that change.
+        for made in made where made.message.isSameID(change.message) {
+            if (made.generation, made.from) == (change.generation, change.ifRev) {
+                change.ifRev = made.to
+            }
+        }
         changes.append(change)
     }
 
@@ -104,6 +118,10 @@ struct ChangeQueue: Sendable {
         failures = 0
         backoff.reset()
         guard let done, let rev else { return }
+        if let from = done.ifRev, from != rev {
+            made.append((done.message, done.generation, from, rev))
+            if made.count > Self.remembered { made.removeFirst() }
+        }
         for index in changes.indices where changes[index].message.isSameID(done.message) {
             if changes[index].ifRev == done.ifRev { changes[index].ifRev = rev }
         }
@@ -124,12 +142,15 @@ struct ChangeQueue: Sendable {
     }
 
     /// The log is another one: what was written of the one before is told, and not guessed.
+    /// - Parameter generation: of what is held, where the conversation is followed.
     /// - Returns: whether there was any.
-    mutating func logChanged(to epoch: String?) -> Bool {
+    mutating func logChanged(to epoch: String?, generation: Int? = nil) -> Bool {
         var any = false
         let error = RequestError(.conflict, "ifRev: the conversation began anew meanwhile")
         for index in changes.indices where changes[index].state == .sending {
-            guard let known = changes[index].epoch, known != epoch else { continue }
+            guard let known = changes[index].epoch else { continue }
+            let isSame = generation.map { $0 == changes[index].generation } ?? true
+            if known == epoch, isSame { continue }
             changes[index].state = .conflict(error)
             any = true
         }

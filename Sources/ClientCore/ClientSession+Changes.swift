@@ -14,17 +14,23 @@ extension ClientSession {
         conversations[conversation.id]?.queue.read
     }
 
-    /// Makes a change, or keeps it until it can be made.
+    /// Makes a change, or keeps it until it can be made. One that does not say which value it is of
+    /// is of the newest that is held.
     package mutating func change(_ change: Change, in conversation: String) {
         let id = conversation.id
         var state = conversations[id] ?? ConversationState(id: conversation)
         var change = change
-        if let known = state.holder.message(change.message), let head = state.holder.head {
+        if change.ifRev == nil, let known = state.holder.message(change.message),
+            let head = state.holder.head
+        {
             change.ifRev = known.rev
             change.epoch = head.epoch
+            change.generation = state.holder.generation
         }
         state.queue.add(change)
         conversations[id] = state
+        // What a view showed may be of another log than what is held by now.
+        if state.phase == .live { changesMeet(id) }
         changesChanged(id)
         changeNext(id)
     }
@@ -141,8 +147,10 @@ extension ClientSession {
 
     /// What was written of another log is in conflict.
     mutating func changesMeet(_ id: ID) {
-        let epoch = conversations[id]?.holder.head?.epoch
-        if conversations[id]?.queue.logChanged(to: epoch) == true { changesChanged(id) }
+        guard let holder = conversations[id]?.holder else { return }
+        let isOther = conversations[id]?.queue.logChanged(
+            to: holder.head?.epoch, generation: holder.generation)
+        if isOther == true { changesChanged(id) }
     }
 
     private mutating func changesChanged(_ id: ID) {

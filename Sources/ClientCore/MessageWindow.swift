@@ -40,7 +40,7 @@ public struct MessageWindow: Sendable {
     /// The pages that were asked for.
     private var asked: [Int: (kind: Timeline.Page.Kind, generation: Int)] = [:]
     /// The generation of what the client holds.
-    private var generation = 0
+    package private(set) var generation = 0
     /// What the gateway heals by pushing, and so nobody gets by asking.
     private var healing = Coverage()
     /// What is gone from the origin.

@@ -7,7 +7,7 @@ import Testing
 /// conversation, and a gateway that answers late or refuses.
 ///
 /// `TEST_SCALE` makes the run so many times as long, `TEST_SEED` begins elsewhere. What fails is
-/// made smaller before it is told.
+/// made smaller before it is told, unless `TEST_SHRINK` is 0.
 @MainActor @Suite struct FacePropertyTests {
     private static let scale = number("TEST_SCALE") ?? 1
     private static let first = UInt64(truncatingIfNeeded: number("TEST_SEED") ?? 1)
@@ -66,6 +66,7 @@ import Testing
             try world.run(deeds)
             return world.judged
         } catch {
+            if number("TEST_SHRINK") == 0 { throw TestFailure("seed \(seed): \(error)") }
             let (less, why) = smaller(deeds, seed, "\(error)")
             throw TestFailure("seed \(seed): \(why) after \(less)")
         }

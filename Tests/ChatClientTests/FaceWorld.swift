@@ -14,11 +14,12 @@ enum Deed: Sendable, CustomStringConvertible {
     case serve(Int), deliver(Int), tell(Int)
     case open(Int), close(Int), top(Int), bottom(Int), scroll(Int, Int), jump(Int, Int)
     case shrink(Int, Int)
+    case send(Int), rewrite(Int, Int), read(Int, Int), again, forsake, rewind(Int), restart
 
     init(_ random: inout SplitMix64) {
         func up(to bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
         let face = up(to: 4)
-        switch up(to: 100) {
+        switch up(to: 126) {
         case ..<14:
             self = .write(up(to: 10) == 0 ? up(to: up(to: 4) == 0 ? 5_000 : 400) : up(to: 30))
         case ..<19: self = .edit(up(to: 1_000))
@@ -41,7 +42,14 @@ enum Deed: Sendable, CustomStringConvertible {
         case ..<90: self = .bottom(face)
         case ..<96: self = .scroll(face, up(to: 1_000))
         case ..<98: self = .jump(face, up(to: 1_300))
-        default: self = .shrink(face, up(to: 1_000))
+        case ..<100: self = .shrink(face, up(to: 1_000))
+        case ..<110: self = .send(face)
+        case ..<117: self = .rewrite(face, up(to: 1_000))
+        case ..<119: self = .read(face, up(to: 1_000))
+        case ..<121: self = .again
+        case ..<122: self = .forsake
+        case ..<124: self = .rewind(up(to: 1_000))
+        default: self = .restart
         }
     }
 
@@ -69,6 +77,13 @@ enum Deed: Sendable, CustomStringConvertible {
         case .scroll(let a, let b): ".scroll(\(a), \(b))"
         case .jump(let a, let b): ".jump(\(a), \(b))"
         case .shrink(let a, let b): ".shrink(\(a), \(b))"
+        case .send(let n): ".send(\(n))"
+        case .rewrite(let a, let b): ".rewrite(\(a), \(b))"
+        case .read(let a, let b): ".read(\(a), \(b))"
+        case .again: ".again"
+        case .forsake: ".forsake"
+        case .rewind(let n): ".rewind(\(n))"
+        case .restart: ".restart"
         }
     }
 }
@@ -101,6 +116,10 @@ final class FaceWorld: FeedLink {
     private(set) var session: ClientCore.ClientSession
     private(set) var faces: [any JudgedFace] = []
     private(set) var judged = 0
+    var written = WrittenByUser()
+    private let limit: Int
+    private let seen: Int
+    private let options: ClientCore.ClientSession.Options
     private var listeners: [Listener] = []
     private var isUp = true
     private var now = Instant(monotonic: 0, clock: Timestamp(milliseconds: 1_700_000_000_000))
@@ -109,18 +128,41 @@ final class FaceWorld: FeedLink {
 
     init(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        let limit = [7, 25, 100].randomElement(using: &random) ?? 25
+        limit = [7, 25, 100].randomElement(using: &random) ?? 25
         var options = ClientCore.ClientSession.Options { 0.5 }
         options.page = [20, 100].randomElement(using: &random) ?? 100
         options.retained = [150, 2_000].randomElement(using: &random) ?? 2_000
+        self.options = options
         session = ClientCore.ClientSession(options)
         gateway.write(Int.random(in: 0...300, using: &random))
-        let seen = Int.random(in: 0...max(1, gateway.log.seq), using: &random)
+        seen = Int.random(in: 0...max(1, gateway.log.seq), using: &random)
+        begin()
+    }
+
+    /// The app begins, with nothing on its screen.
+    private func begin() {
         faces = [
             JudgedList(self, limit: limit), JudgedHistory(self, limit: limit, seen: seen),
             JudgedSource(self, limit: limit), JudgedList(self, limit: limit, syncs: false),
         ]
         perform { $0.open($1) }
+    }
+
+    /// The app is killed, and begins again with what its store has.
+    private func restart() throws {
+        gateway.disconnect()
+        let holder = session.holder(of: "c").flatMap { holder in
+            holder.have.map {
+                Holder($0, values: Array(holder.held.values), record: holder.record)
+            }
+        }
+        let drafts = session.drafts(of: "c").compactMap { Draft(json: $0.json) }
+        let changes = session.changes(of: "c").compactMap { Change(json: $0.json) }
+        let read = session.unsentRead(of: "c")
+        listeners = []
+        session = ClientCore.ClientSession(options)
+        session.restore("c", holder, drafts, changes, read: read)
+        begin()
     }
 
     // MARK: The client
@@ -131,6 +173,8 @@ final class FaceWorld: FeedLink {
         let listener = Listener(self, take)
         listeners.append(listener)
         if let snapshot = session.snapshot(of: "c") { listener.waiting.append(.began(snapshot)) }
+        listener.waiting.append(.drafts(session.drafts(of: "c")))
+        listener.waiting.append(.changes(session.changes(of: "c")))
         if session.isLive("c") { listener.waiting.append(.live(true)) }
         perform { session, _ in session.subscribe(to: "c") }
         return listener
@@ -138,6 +182,37 @@ final class FaceWorld: FeedLink {
 
     func fetch(_ conversation: String, _ page: PageRequest, token: Int) {
         perform { session, _ in session.fetch("c", page, token: token) }
+    }
+
+    func send(conversation: String, body: String?, metadata: RawJSON?) -> String {
+        let id = "own-\(written.messages.count)"
+        let draft = Draft(id: id, body: body, metadata: metadata, createdAt: now.clock)
+        perform { session, _ in session.send(draft, to: "c") }
+        return id
+    }
+
+    func retry(_ draft: String, in conversation: String) {
+        perform { session, _ in session.retry(draft, of: "c") }
+    }
+
+    func discard(_ draft: String, in conversation: String) {
+        perform { session, _ in session.discard(draft, of: "c") }
+    }
+
+    func queue(_ change: Change, in conversation: String) {
+        perform { session, _ in session.change(change, in: "c") }
+    }
+
+    func queueRead(upTo seq: Int, in conversation: String) {
+        perform { session, _ in session.markRead("c", upTo: seq) }
+    }
+
+    func retryChange(_ change: String) {
+        perform { session, _ in session.retryChange(change, of: "c") }
+    }
+
+    func discardChange(_ change: String) {
+        perform { session, _ in session.discardChange(change, of: "c") }
     }
 
     private func end(_ listener: Listener) {
@@ -151,7 +226,7 @@ final class FaceWorld: FeedLink {
         perform { session, _ in session.watch(places, of: "c") }
     }
 
-    private func perform(_ body: (inout ClientCore.ClientSession, Instant) -> Void) {
+    func perform(_ body: (inout ClientCore.ClientSession, Instant) -> Void) {
         body(&session, now)
         guard !isPerforming else { return }
         isPerforming = true
@@ -179,7 +254,7 @@ final class FaceWorld: FeedLink {
     func run(_ deeds: [Deed]) throws {
         for deed in deeds {
             try carryOut(deed)
-            for face in faces { try face.judge(gateway.log) }
+            for face in faces { try face.judge(gateway.log, written) }
         }
         try rest()
     }
@@ -211,6 +286,9 @@ final class FaceWorld: FeedLink {
         case .scroll(let at, let part): faces[at].scroll(part)
         case .jump(let at, let part): faces[at].jump(gateway.log, part)
         case .shrink(let at, let part): faces[at].shrink(part)
+        case .rewind(let part): gateway.rewind(to: gateway.log.rev * part / 1_000)
+        case .restart: try restart()
+        case .send, .rewrite, .read, .again, .forsake: write(deed)
         }
     }
 
@@ -249,7 +327,7 @@ final class FaceWorld: FeedLink {
             judged += 1
             // While all comes to rest, most updates are looked at together.
             if !isSettling || judged.isMultiple(of: 16) {
-                for face in faces { try face.judge(gateway.log) }
+                for face in faces { try face.judge(gateway.log, written) }
             }
         }
         return any
@@ -264,7 +342,7 @@ final class FaceWorld: FeedLink {
             let isDelivered = try deliver()
             let isTold = try tell()
             if !isServed, !isDelivered, !isTold {
-                if session.isLive("c") || listeners.isEmpty { return }
+                if session.isLive("c"), !isWriting { return }
                 pass(1_000)
             }
         }
@@ -280,6 +358,7 @@ final class FaceWorld: FeedLink {
         try settle()
         gateway.heal()
         try settle()
+        try judgeWritten()
         if faces.contains(where: { $0.feed.window.head?.floor != gateway.log.floor }) {
             // Nobody is told of a trim before the next event.
             gateway.write(1)
@@ -301,7 +380,7 @@ final class FaceWorld: FeedLink {
                 }
                 try settle()
             }
-            try face.judgeRest(gateway.log, "face \(at)")
+            try face.judgeRest(gateway.log, written, "face \(at)")
             if gateway.fetches - before > bound {
                 throw TestFailure("face \(at): \(gateway.fetches - before) requests")
             }

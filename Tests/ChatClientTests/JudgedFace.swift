@@ -8,6 +8,7 @@ import TestSupport
 @MainActor
 protocol JudgedFace: AnyObject {
     var feed: ConversationFeed { get }
+    var face: any ConversationFace { get }
     var rows: [Message] { get }
     var gaps: [Timeline.Gap] { get }
     var hasMore: Timeline.HasMore { get }
@@ -20,17 +21,20 @@ protocol JudgedFace: AnyObject {
     func jump(_ log: ModelLog, _ part: Int)
     func shrink(_ part: Int)
     /// What this kind alone promises.
-    func judgeItself() throws
+    func judgeItself(_ log: ModelLog) throws
 }
 
 extension JudgedFace {
     func scroll(_ part: Int) {}
     func jump(_ log: ModelLog, _ part: Int) {}
     func shrink(_ part: Int) {}
-    func judgeItself() throws {}
+    func judgeItself(_ log: ModelLog) throws {}
 
-    /// After any update: no silent hole, and no value that never was.
-    func judge(_ log: ModelLog) throws {
+    /// After any update: no silent hole, no row twice, and no value that never was.
+    func judge(_ log: ModelLog, _ written: WrittenByUser) throws {
+        guard Set(self.rows.map(\.id)).count == self.rows.count else {
+            throw TestFailure("a row is there twice")
+        }
         let rows = rows.filter { $0.seq != nil }
         let missing = Coverage(gaps.compactMap(\.places))
         for (older, newer) in zip(rows, rows.dropFirst()) {
@@ -47,17 +51,15 @@ extension JudgedFace {
             guard let seq = message.seq, let rev = message.rev else {
                 throw TestFailure("a message without a place is held")
             }
-            let text = message.id.split(separator: "-").first.map { "\($0) \(seq) \(rev)" }
-            guard message.isDeleted || message.body == text else {
-                throw TestFailure("\(seq) has a value that never was")
-            }
+            guard message.isDeleted || written.isOfUser(message) || message.isOfLog(seq, rev)
+            else { throw TestFailure("\(seq) has a value that never was") }
         }
-        try judgeItself()
+        try judgeItself(log)
     }
 
     /// When all is quiet: from the oldest row on, what the log has.
-    func judgeRest(_ log: ModelLog, _ name: String) throws {
-        try judge(log)
+    func judgeRest(_ log: ModelLog, _ written: WrittenByUser, _ name: String) throws {
+        try judge(log, written)
         guard !hasMore.after, gaps.isEmpty else {
             throw TestFailure("\(name) is not whole: \(gaps.map(\.places))")
         }
@@ -70,7 +72,8 @@ extension JudgedFace {
         }
         for (at, row) in rows.enumerated() {
             guard row.id == log.id(low + at), let entry = log.entry(low + at),
-                row.rev == entry.rev, row.isDeleted == entry.isDeleted, timeline.isHeld(at: at)
+                row.rev == entry.rev, row.isDeleted == entry.isDeleted, timeline.isHeld(at: at),
+                row.isDeleted || row.body == entry.body
             else { throw TestFailure("\(name) has an old value of \(low + at)") }
         }
         guard hasMore.before == (low > log.floor) else {
@@ -84,8 +87,9 @@ final class JudgedList: JudgedFace, ManagedMessageListDelegate {
     let limit: Int
     private var table: Set<String> = []
     private var fault: String?
-    /// What the reader looks at, until they scroll on.
-    private var place: String?
+    /// What the reader looks at, until they scroll on: its id, its place, and the life of the log.
+    private var place: (id: String, seq: Int, life: Int)?
+    private var life = 1
 
     init(_ link: any FeedLink, limit: Int, syncs: Bool = true) {
         self.limit = limit
@@ -96,6 +100,7 @@ final class JudgedList: JudgedFace, ManagedMessageListDelegate {
     }
 
     var feed: ConversationFeed { list.feed }
+    var face: any ConversationFace { list }
     var rows: [Message] { (0..<list.messageCount()).map(list.messageAt) }
     var gaps: [Timeline.Gap] { list.gaps }
     var hasMore: Timeline.HasMore { list.hasMore }
@@ -118,7 +123,8 @@ final class JudgedList: JudgedFace, ManagedMessageListDelegate {
     }
 
     private func look(_ first: Int, _ last: Int) {
-        place = list.messageAt(first).id
+        let message = list.messageAt(first)
+        place = message.seq.map { (message.id, $0, life) }
         list.scrollViewDidScroll(firstVisible: first, lastVisible: last)
     }
 
@@ -137,18 +143,17 @@ final class JudgedList: JudgedFace, ManagedMessageListDelegate {
         }
     }
 
-    func judgeItself() throws {
+    func judgeItself(_ log: ModelLog) throws {
+        life = log.life
         if let fault { throw TestFailure(fault) }
         guard table == Set(rows.map(\.id)) else {
             throw TestFailure("the deltas do not lead to the rows")
         }
-        guard let place, feed.window.timeline.index(of: place) == nil else { return }
+        guard let place, feed.window.timeline.index(of: place.id) == nil else { return }
         // Only what the log dropped, or a log that began anew, takes the reader's place away.
-        let (epoch, seq) = (place.split(separator: "-").first, place.split(separator: "-").last)
-        let isSameLog = feed.window.head.map { $0.epoch == "e\(epoch ?? "")" } ?? false
-        let isDropped = seq.flatMap { Int($0) } ?? 0 < feed.window.head?.floor ?? 1
-        if isSameLog, !isDropped, feed.window.timeline.isLoaded {
-            throw TestFailure("the reader's place \(place) is gone")
+        let isDropped = place.seq < feed.window.head?.floor ?? 1
+        if place.life == life, !isDropped, feed.window.timeline.isLoaded {
+            throw TestFailure("the reader's place \(place.id) is gone")
         }
         self.place = nil
     }
@@ -166,6 +171,7 @@ final class JudgedHistory: JudgedFace {
     }
 
     var feed: ConversationFeed { history.feed }
+    var face: any ConversationFace { history }
     var rows: [Message] { history.messages }
     var gaps: [Timeline.Gap] { history.gaps }
     var hasMore: Timeline.HasMore { history.hasMore }
@@ -181,7 +187,7 @@ final class JudgedHistory: JudgedFace {
         history.move(to: log.id(seq))
     }
 
-    func judgeItself() throws {
+    func judgeItself(_ log: ModelLog) throws {
         if history.loading.center, feed.window.isLive, feed.underWay[.initial] == nil,
             feed.window.timeline.isLoaded
         {
@@ -201,6 +207,7 @@ final class JudgedSource: JudgedFace {
     }
 
     var feed: ConversationFeed { source.feed }
+    var face: any ConversationFace { source }
     var rows: [Message] { source.chatItems.compactMap { ($0 as? MessageItem)?.message } }
     var gaps: [Timeline.Gap] { source.gaps }
     var hasMore: Timeline.HasMore {

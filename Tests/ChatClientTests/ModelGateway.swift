@@ -4,81 +4,18 @@ import Wire
 
 @testable import ClientCore
 
-/// A log as a gateway has it, in as few lines as it takes: every place from `floor` to `seq` has a
-/// message, whose text says which value it is.
-struct ModelLog {
-    struct Entry: Equatable {
-        var rev: Int
-        var isDeleted = false
-    }
-
-    private(set) var epoch = 1
-    private(set) var rev = 0
-    private(set) var floor = 1
-    private(set) var entries: [Entry] = []
-
-    var seq: Int { entries.count }
-    var head: String {
-        "{\"epoch\":\"e\(epoch)\",\"seq\":\(seq),\"rev\":\(rev),\"mark\":\"\(mark(rev))\","
-            + "\"floor\":\(floor)}"
-    }
-
-    func mark(_ rev: Int) -> String { "m\(epoch).\(rev)" }
-    func id(_ seq: Int) -> String { "\(epoch)-\(seq)" }
-    func text(_ seq: Int, _ rev: Int) -> String { "\(epoch) \(seq) \(rev)" }
-    func entry(_ seq: Int) -> Entry? {
-        seq >= floor && seq <= self.seq ? entries[seq - 1] : nil
-    }
-
-    mutating func write() {
-        rev += 1
-        entries.append(Entry(rev: rev))
-    }
-
-    /// - Returns: the place that changed; nil if there is none.
-    mutating func change(_ seq: Int, delete: Bool) -> Int? {
-        guard let entry = entry(seq), !entry.isDeleted else { return nil }
-        rev += 1
-        entries[seq - 1] = Entry(rev: rev, isDeleted: delete)
-        return seq
-    }
-
-    mutating func trim(to floor: Int) { self.floor = max(self.floor, min(floor, seq + 1)) }
-
-    mutating func recreate() {
-        self = ModelLog(epoch: epoch + 1)
-    }
-
-    init(epoch: Int = 1) { self.epoch = epoch }
-
-    func message(_ seq: Int) -> String {
-        let entry = entries[seq - 1]
-        let content =
-            entry.isDeleted ? "\"deleted\":true" : "\"body\":\"\(text(seq, entry.rev))\""
-        return "{\"id\":\"\(id(seq))\",\"conversation\":\"c\",\"seq\":\(seq),\"rev\":\(entry.rev),"
-            + "\"author\":\"bob\",\"createdAt\":\"2026-11-20T10:00:00.000Z\",\(content)}"
-    }
-
-    func deltas(_ places: [Int], via: String) -> String {
-        let list = places.map { seq in
-            let entry = entries[seq - 1]
-            let type = entry.isDeleted ? "deleted" : via == "live" ? "updated" : "inserted"
-            return "{\"type\":\"\(type)\",\"via\":\"\(via)\",\"message\":\(message(seq))}"
-        }
-        return "[\(list.joined(separator: ","))]"
-    }
-}
-
 /// The gateway's end of one connection, as the contract has it: what is asked waits until it is
 /// served, and what is answered until it is delivered.
 struct ModelGateway {
     var log = ModelLog()
     /// Places that the gateway lacks and will push.
     private(set) var lacking = Coverage()
-    private(set) var requests: [JSONObject] = []
+    private(set) var requests: [(text: JSONObject, life: Int)] = []
     private(set) var frames: [[UInt8]] = []
-    /// How many of the next requests for messages are refused.
+    /// How many of the next requests for messages, or to write, are refused.
     var refusals = 0
+    /// What was carried out of what the client wrote.
+    private(set) var written = WrittenByGateway()
     private(set) var fetches = 0
     private var isSubscribed = false
 
@@ -88,7 +25,10 @@ struct ModelGateway {
         isSubscribed = false
     }
 
-    mutating func receive(_ text: [UInt8]) throws { requests.append(try JSONObject(text)) }
+    mutating func receive(_ text: [UInt8]) throws {
+        requests.append((try JSONObject(text), log.life))
+    }
+
     mutating func takeFrame() -> [UInt8]? { frames.isEmpty ? nil : frames.removeFirst() }
 
     // MARK: Changes
@@ -100,8 +40,8 @@ struct ModelGateway {
         }
     }
 
-    mutating func change(_ seq: Int, delete: Bool) {
-        guard let seq = log.change(seq, delete: delete) else { return }
+    mutating func change(_ seq: Int, delete: Bool, body: String? = nil) {
+        guard let seq = log.change(seq, delete: delete, body: body) else { return }
         tell([seq], covers: Coverage(seq, seq), from: log.rev - 1, via: "live")
     }
 
@@ -110,8 +50,12 @@ struct ModelGateway {
         if log.floor > 1 { lacking = lacking.subtracting(Coverage(0, log.floor - 1)) }
     }
 
-    mutating func recreate() {
-        log.recreate()
+    mutating func recreate() { begin { $0.recreate() } }
+    mutating func rewind(to rev: Int) { begin { $0.rewind(to: rev) } }
+
+    /// The log is another one from here on.
+    private mutating func begin(_ change: (inout ModelLog) -> Void) {
+        change(&log)
         lacking = []
         if isSubscribed {
             push("{\"event\":\"reset\",\"conversation\":\"c\",\"head\":\(log.head)}")
@@ -159,11 +103,12 @@ struct ModelGateway {
     /// - Returns: whether there was one.
     mutating func serve() -> Bool {
         guard !requests.isEmpty else { return false }
-        let request = requests.removeFirst()
+        let (request, life) = requests.removeFirst()
         let id = request["id"]?.int ?? 0
         let params = request["params"]?.object ?? JSONObject(members: [])
         var result = "{}"
         var error: String?
+        var isAhead = false
         switch request["method"]?.string {
         case "connect":
             result =
@@ -181,10 +126,73 @@ struct ModelGateway {
             } else {
                 error = "{\"code\":\"not_found\",\"message\":\"no\",\"retry\":\"never\"}"
             }
+        case "sendMessage", "editMessage", "deleteMessage", "markRead":
+            if refusals > 0 {
+                refusals -= 1
+                error = "{\"code\":\"origin_unavailable\",\"message\":\"no\",\"retry\":\"later\"}"
+            } else {
+                let events = frames.count
+                (result, error) = take(request["method"]?.string ?? "", params, life)
+                // The answer may come before the event, or after it.
+                isAhead = log.rev.isMultiple(of: 2) && frames.count > events
+            }
         default: break
+        }
+        if isAhead {
+            let event = frames.removeLast()
+            push("{\"id\":\(id),\"result\":\(result)}")
+            frames.append(event)
+            return true
         }
         push("{\"id\":\(id),\(error.map { "\"error\":\($0)" } ?? "\"result\":\(result)")}")
         return true
+    }
+
+    /// Carries out what the client writes.
+    private mutating func take(
+        _ method: String, _ params: JSONObject, _ life: Int
+    ) -> (result: String, error: String?) {
+        func refused(_ code: String) -> (String, String?) {
+            ("", "{\"code\":\"\(code)\",\"message\":\"no\",\"retry\":\"never\"}")
+        }
+        let id = params["id"]?.string ?? ""
+        let body = params["body"]?.string ?? ""
+        switch method {
+        case "markRead":
+            let seq = params["seq"]?.int ?? 0
+            guard seq <= log.seq else { return refused("bad_request") }
+            written.read = max(written.read, seq)
+            return ("{\"lastReadSeq\":\(seq),\"unreadCount\":0}", nil)
+        case "sendMessage":
+            if log.place(of: id) == nil {
+                log.write((id, body))
+                written.arrived(id, body, log)
+                tell([log.seq], covers: Coverage(log.seq, log.seq), from: log.rev - 1, via: "live")
+            }
+        default:
+            guard let seq = log.place(of: id), let entry = log.entry(seq) else {
+                return refused("not_found")
+            }
+            let isDelete = method == "deleteMessage"
+            let isDone = isDelete ? entry.isDeleted : !entry.isDeleted && entry.body == body
+            let ifRev = params["ifRev"]?.int
+            if isDone { break }
+            if entry.isDeleted || ifRev != nil && ifRev != entry.rev { return refused("conflict") }
+            change(seq, delete: isDelete, body: body)
+            let edit = WrittenByGateway.Edit(
+                id: id, of: entry.rev, life: entry.life, isKnown: ifRev != nil, made: log.rev,
+                madeIn: log.life, isLate: life != log.life)
+            written.edited(edit, isDelete ? nil : body)
+        }
+        let seq = log.place(of: id) ?? 0
+        let message = seq < log.floor ? trimmed(id) : log.message(seq)
+        return ("{\"message\":\(message)}", nil)
+    }
+
+    /// What is told of a message that was sent and is gone.
+    private func trimmed(_ id: String) -> String {
+        "{\"id\":\"\(id)\",\"conversation\":\"c\",\"author\":\"alice\",\"trimmed\":true,"
+            + "\"createdAt\":\"2026-11-20T10:00:00.000Z\"}"
     }
 
     private mutating func subscribe(_ params: JSONObject) -> String {

@@ -1,0 +1,168 @@
+import Chat
+import TestSupport
+
+@testable import ChatClient
+@testable import ClientCore
+
+/// What the user of a world of faces wrote, to be found again at its end.
+struct WrittenByUser {
+    /// An edit or a deletion, and of which value that was shown.
+    struct Edit {
+        var change: String
+        var id: String
+        var of: Int
+        /// The life of the log in which that value was written.
+        var life: Int
+        /// Nil for a deletion.
+        var body: String?
+    }
+
+    var messages: [(id: String, body: String)] = []
+    var edits: [Edit] = []
+    /// Up to where each marker was set, and in which life of the log.
+    var reads: [(seq: Int, life: Int)] = []
+    /// What failed once may come behind what was written later.
+    var failed: Set<String> = []
+    /// What the user gave up.
+    var discarded: Set<String> = []
+    /// The message of each text.
+    var texts: [String: String] = [:]
+
+    func isOfUser(_ message: Message) -> Bool { message.body.flatMap { texts[$0] } == message.id }
+}
+
+extension Message {
+    /// Whether the text is the one that bob's values have.
+    func isOfLog(_ seq: Int, _ rev: Int) -> Bool {
+        let words = (body ?? "").split(separator: " ")
+        let epoch = words.first?.split(separator: ".").first
+        return words.dropFirst() == ["\(seq)", "\(rev)"]
+            && epoch == id.split(separator: ".").first
+    }
+}
+
+extension FaceWorld {
+    /// Whether the client has something to tell the gateway yet.
+    var isWriting: Bool {
+        session.drafts(of: "c").contains { $0.state == .sending }
+            || session.changes(of: "c").contains { $0.state == .sending }
+            || session.unsentRead(of: "c") != nil
+    }
+
+    func write(_ deed: Deed) {
+        switch deed {
+        case .send(let at):
+            let body = "own \(written.messages.count)"
+            let id = "own-\(written.messages.count)"
+            written.texts[body] = id
+            _ = faces[at].face.send(body)
+            written.messages.append((id, body))
+        case .rewrite(let at, let part): rewrite(faces[at], part)
+        case .read(let at, let part):
+            let rows = faces[at].rows.compactMap(\.seq)
+            guard !rows.isEmpty else { return }
+            let seq = rows[(rows.count - 1) * part / 1_000]
+            written.reads.append((seq, gateway.log.life))
+            faces[at].face.markRead(upTo: seq)
+        case .again:
+            noteFailures()
+            for draft in session.drafts(of: "c") where draft.state != .sending {
+                faces[0].face.retry(draft.id)
+            }
+            for change in session.changes(of: "c") {
+                if case .failed = change.state { retryChange(change.id) }
+            }
+        case .forsake:
+            noteFailures()
+            for draft in session.drafts(of: "c") where draft.state != .sending {
+                written.discarded.insert(draft.id)
+                faces[0].face.discard(draft.id)
+            }
+            for change in session.changes(of: "c") where change.state != .sending {
+                written.discarded.insert(change.id)
+                discardChange(change.id)
+            }
+        default: break
+        }
+    }
+
+    private func noteFailures() {
+        for draft in session.drafts(of: "c") where draft.state != .sending {
+            written.failed.insert(draft.id)
+        }
+    }
+
+    /// Edits or deletes what an object shows, as whoever looks at it would.
+    private func rewrite(_ face: any JudgedFace, _ part: Int) {
+        let rows = face.rows.filter { $0.seq != nil && !$0.isDeleted }
+        guard !rows.isEmpty else { return }
+        let message = rows[(rows.count - 1) * part / 1_000]
+        guard let rev = message.rev, let text = message.body else { return }
+        let life = gateway.written.texts[text] ?? text.lifeOfLog
+        let body = part % 10 < 7 ? "edit \(written.edits.count)" : nil
+        if let body { written.texts[body] = message.id }
+        let change =
+            body.map { face.face.edit(message.id, body: $0) } ?? face.face.delete(message.id)
+        written.edits.append(
+            WrittenByUser.Edit(
+                change: change, id: message.id, of: rev, life: life ?? 0, body: body))
+    }
+
+    /// When all is quiet: what was written arrived once and in its order or is told as failed, and
+    /// nothing was overwritten unseen.
+    func judgeWritten() throws {
+        noteFailures()
+        let drafts = Set(session.drafts(of: "c").map(\.id))
+        var last = 0
+        for (id, body) in written.messages {
+            let arrivals = gateway.written.messages.filter { $0.id == id }
+            guard arrivals.allSatisfy({ $0.body == body }) else {
+                throw TestFailure("\(id) arrived with another text")
+            }
+            if drafts.contains(id) || written.discarded.contains(id) { continue }
+            guard let arrival = arrivals.last else { throw TestFailure("\(id) is lost") }
+            guard let seq = gateway.log.place(of: id), arrival.life == gateway.log.life else {
+                continue
+            }
+            guard !written.failed.contains(id) else { continue }
+            guard seq > last else { throw TestFailure("\(id) overtook another") }
+            last = seq
+        }
+        try judgeEdits()
+        let reads = written.reads.filter { $0.life == gateway.log.life }.map(\.seq)
+        guard session.unsentRead(of: "c") == nil, gateway.written.read >= reads.max() ?? 0 else {
+            throw TestFailure("the read marker is at \(gateway.written.read) of \(reads)")
+        }
+    }
+
+    private func judgeEdits() throws {
+        let waiting = Set(session.changes(of: "c").map(\.id))
+        for edit in written.edits {
+            let isTold = waiting.contains(edit.change) || written.discarded.contains(edit.change)
+            let isMade =
+                edit.body.map { gateway.written.texts[$0] != nil }
+                ?? gateway.log.wasDeleted(edit.id)
+            guard isTold || isMade else {
+                throw TestFailure("the change \(edit) is neither made nor told")
+            }
+        }
+        for made in gateway.written.edits where !made.isLate {
+            let isOwn = gateway.written.edits.contains {
+                $0.id == made.id && $0.made == made.of && $0.madeIn == made.life
+            }
+            let isSeen = written.edits.contains {
+                $0.id == made.id && $0.of == made.of && $0.life == made.life
+            }
+            guard made.isKnown, isSeen || isOwn else {
+                throw TestFailure("nobody saw what \(made) replaced")
+            }
+        }
+    }
+}
+
+extension String {
+    /// The life of the log in which bob wrote this text.
+    fileprivate var lifeOfLog: Int? {
+        split(separator: " ").first?.split(separator: ".").last.flatMap { Int($0) }
+    }
+}
