@@ -56,8 +56,16 @@ public struct ParticipantsResponse: Sendable {
 extension ChatClient {
     /// Subscribes to the list of the user's conversations, now and whenever a session begins, for
     /// as long as somebody holds what this returns.
-    public func subscribeConversations() -> Updates<ConversationsUpdate> {
-        listen({ $0.listenToList($1) }, { $0.endListeningToList($1) })
+    /// - Parameter isWhole: The list is read to its end, however long it is. If not, the newest 300
+    ///   are read; then `hasMore` says whether there are more, and `loadMoreConversations` goes on.
+    public func subscribeConversations(isWhole: Bool = true) -> Updates<ConversationsUpdate> {
+        listen({ $0.listenToList($1, isWhole: isWhole) }, { $0.endListeningToList($1) })
+    }
+
+    /// Reads the next 100 of a list that was not subscribed to as a whole; they come as an update
+    /// `all`. It does nothing while a page is being read, without a session, or at the end.
+    public func loadMoreConversations() {
+        runner.post { $0.perform { session, _ in session.loadMoreOfList() } }
     }
 
     /// Subscribes to the list, and has a handler called with its changes, one call after the other.
@@ -77,7 +85,7 @@ extension ChatClient {
                 switch update {
                 case .all(let list): await handler([], list)
                 case .changed(let deltas, let list): await handler(deltas, list)
-                case .open, .failed: break
+                case .open, .hasMore, .failed: break
                 }
             }
         }

@@ -181,11 +181,14 @@ final class ClientStore {
     /// The stored list; nil if none was stored.
     func list() -> ConversationList? {
         guard let connection,
-            let token = ((try? connection.text("SELECT token FROM state")) ?? nil), !token.isEmpty,
+            let token = try? connection.text("SELECT token FROM state"),
             let rows = try? connection.prepare("SELECT json FROM list"),
             let texts = try? rows.all({ $0.blob(0) })
         else { return nil }
-        return ConversationList(token: token, texts.compactMap { try? Conversation($0) })
+        // Without a token only a part of it was walked.
+        let list = texts.compactMap { try? Conversation($0) }
+        return token.isEmpty && list.isEmpty
+            ? nil : ConversationList(token: token.isEmpty ? nil : token, list)
     }
 
     // MARK: Writing
@@ -303,7 +306,9 @@ final class ClientStore {
                 $0.bind(2, conversation.json)
             }
         }
-        try run("UPDATE state SET token = ?", connection) { $0.bind(1, list.token) }
+        // With a token the next start asks only for what changed, not for what is left to walk.
+        let token = list.hasMore ? "" : list.token
+        try run("UPDATE state SET token = ?", connection) { $0.bind(1, token) }
     }
 
     func run(

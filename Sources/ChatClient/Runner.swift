@@ -193,12 +193,13 @@ final class Runner: @unchecked Sendable {
         perform { session, _ in session.watch(all, of: conversation) }
     }
 
-    func listenToList(_ queue: UpdateQueue<ConversationsUpdate>) -> Int {
+    func listenToList(_ queue: UpdateQueue<ConversationsUpdate>, isWhole: Bool) -> Int {
         let number = takeNumber()
         listeners.add(queue, number)
         if session.list.isLoaded { queue.push(.all(session.list.conversations)) }
         if session.list.isOpen { queue.push(.open(true)) }
-        perform { session, now in session.watchList(now) }
+        if session.list.hasMore { queue.push(.hasMore(true)) }
+        perform { session, now in session.watchList(now, isWhole: isWhole) }
         return number
     }
 

@@ -163,6 +163,8 @@ extension ClientSession {
     /// The session is over: nothing is live, and what was under way is not any more.
     mutating func interruptAll() {
         clear(.watch)
+        clear(.walk)
+        list.walk?.isUnderWay = false
         clear(.recount)
         for id in conversations.keys.sorted(by: { $0.text < $1.text }) {
             clear(.subscribe(id))

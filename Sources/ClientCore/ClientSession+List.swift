@@ -9,14 +9,17 @@ extension ClientSession {
 
     /// Takes over what a store has kept.
     package mutating func restore(_ list: ConversationList) {
-        let isWanted = self.list.isWanted
+        let (isWanted, isWhole) = (self.list.isWanted, self.list.isWhole)
         self.list = list
         self.list.isWanted = isWanted
+        self.list.isWhole = isWhole
     }
 
     /// Subscribes to the list, now and whenever a session begins.
-    package mutating func watchList(_ now: Instant) {
-        guard !list.isWanted else { return }
+    /// - Parameter isWhole: It is walked to its end, however long it is.
+    package mutating func watchList(_ now: Instant, isWhole: Bool = true) {
+        list.isWhole = list.isWhole || isWhole
+        guard !list.isWanted else { return walkOn() }
         list.isWanted = true
         if state.isLive { subscribeList(now) }
     }
@@ -25,7 +28,9 @@ extension ClientSession {
     package mutating func unwatchList() {
         guard list.isWanted else { return }
         list.isWanted = false
+        list.isWhole = false
         clear(.watch)
+        clear(.walk)
         if state.isLive { send("unsubscribeConversations", RequestParams(), .nothing) }
     }
 
@@ -59,33 +64,53 @@ extension ClientSession {
             list.isOpen = answer["open"]?.bool ?? false
             list.backoff.reset()
             if !isComplete {
-                if conversations.count >= total { list.endWalk() } else { walk(from: nil) }
+                if conversations.count >= total { list.endWalk() }
             }
             listChanged()
             act(.tellList(.open(list.isOpen)))
+            act(.tellList(.hasMore(list.hasMore)))
+            walkOn()
         }
     }
 
-    private mutating func walk(from cursor: String?) {
+    /// Reads on in a list that is longer than what is known of it.
+    package mutating func loadMoreOfList() {
+        clear(.walk)
+        guard state.isLive, list.isWanted, let walk = list.walk, !walk.isUnderWay else { return }
+        list.walk?.isUnderWay = true
         var params = RequestParams()
-        params.set("cursor", cursor)
+        params.set("cursor", walk.cursor)
         params.set("limit", ConversationList.page)
         params.set("cached", false)
         send("fetchConversations", params, .walk)
     }
 
-    mutating func walked(_ result: Result<JSONObject, RequestError>) throws(FrameError) {
-        // What could not be walked stays as it was known, and the next session walks again.
-        guard case .success(let answer) = result else { return list.token = nil }
+    private mutating func walkOn() {
+        if list.walksOn { loadMoreOfList() }
+    }
+
+    mutating func walked(
+        _ result: Result<JSONObject, RequestError>, _ now: Instant
+    ) throws(FrameError) {
+        list.walk?.isUnderWay = false
+        let answer: JSONObject
+        switch result {
+        case .success(let value): answer = value
+        case .failure(let error) where error.retry == .never:
+            // What could not be walked stays as it was known, and the next session walks again.
+            return list.token = nil
+        case .failure(let error):
+            let wait = error.after.map(Int64.init) ?? list.backoff.next(options.random())
+            return set(.walk, at: now.monotonic + wait)
+        }
+        list.backoff.reset()
         for conversation in try answer.records("conversations", Conversation.init) {
             list.put(conversation)
         }
-        if let next = answer["next"]?.string {
-            if list.records.count < ConversationList.walkLimit { walk(from: next) }
-        } else {
-            list.endWalk()
-        }
+        if let next = answer["next"]?.string { list.walk?.cursor = next } else { list.endWalk() }
         listChanged()
+        act(.tellList(.hasMore(list.hasMore)))
+        walkOn()
     }
 
     mutating func takeList(_ deltas: [ConversationDelta], _ now: Instant) {

@@ -53,7 +53,7 @@ package struct ClientSession: Sendable {
 
     /// What waits for a moment.
     enum Alarm: Hashable {
-        case step, silence, refresh, slot, watch, recount
+        case step, silence, refresh, slot, watch, walk, recount
         case subscribe(ID)
         case outbox(ID)
         case changes(ID)
@@ -118,6 +118,7 @@ package struct ClientSession: Sendable {
             switch alarm {
             case .step, .silence, .refresh, .slot: linkAlarm(alarm, now)
             case .watch: subscribeList(now)
+            case .walk: loadMoreOfList()
             case .recount: recount()
             case .subscribe(let id): subscribe(id)
             case .outbox(let id): sendNext(id)
@@ -206,7 +207,7 @@ package struct ClientSession: Sendable {
         case .read(let id, let seq): try readTold(id, seq, result)
         case .epoch(let id): try epochTold(id, result)
         case .watch: try listSubscribed(result, now)
-        case .walk: try walked(result)
+        case .walk: try walked(result, now)
         case .recount(let id): try recounted(id, result)
         case .nothing: break
         }

@@ -10,6 +10,9 @@ public enum ConversationsUpdate: Sendable {
     case changed([ConversationDelta], [Conversation])
     /// Whether the gateway has doubts of its own about the list.
     case open(Bool)
+    /// Whether there are more conversations behind those in the list: `loadMoreConversations` reads
+    /// on.
+    case hasMore(Bool)
     /// The list can't be had now.
     case failed(ClientError)
 }
@@ -20,11 +23,27 @@ public enum ConversationsUpdate: Sendable {
 package struct ConversationList: Sendable {
     /// How many conversations one answer holds.
     static let page = 100
-    /// So many are walked without being asked.
-    static let walkLimit = 1_000
+    /// So many are walked without being asked, unless somebody wants the whole list.
+    static let walkLimit = 300
+
+    /// How a list is walked that one answer does not hold.
+    struct Walk: Sendable {
+        /// Where it goes on; nil at the beginning.
+        var cursor: String?
+        /// A page is asked for.
+        var isUnderWay = false
+    }
 
     /// Somebody watches it.
     var isWanted = false
+    /// Somebody wants all of it, however long it is.
+    var isWhole = false
+    /// Nil when the list was walked to its end.
+    var walk: Walk?
+    /// Whether there are more conversations behind those that are known.
+    package var hasMore: Bool { walk != nil }
+    /// Whether the next page is asked for by itself.
+    var walksOn: Bool { isWhole || !unmet.isEmpty || records.count < Self.walkLimit }
     /// Whether an answer came, so that an empty list is an empty list.
     package internal(set) var isLoaded = false
     /// Whether the gateway has doubts of its own about the list.
@@ -44,7 +63,7 @@ package struct ConversationList: Sendable {
     package init(token: String?, _ conversations: [Conversation]) {
         self.token = token
         for conversation in conversations { records[conversation.id.id] = conversation }
-        isLoaded = token != nil
+        isLoaded = token != nil || !conversations.isEmpty
     }
 
     /// The list, latest activity first.
@@ -65,11 +84,15 @@ package struct ConversationList: Sendable {
 
     /// An answer that is the top of the list only: what it does not name is unknown until a walk
     /// met it or ended.
-    mutating func beginWalk() { unmet = Set(records.keys) }
+    mutating func beginWalk() {
+        unmet = Set(records.keys)
+        walk = Walk()
+    }
 
     mutating func endWalk() {
         for id in unmet { records[id] = nil }
         unmet = []
+        walk = nil
     }
 
     mutating func markRead(_ conversation: String, upTo seq: Int, unread: Int?) {
