@@ -95,7 +95,7 @@ import Testing
 
     @Test(arguments: [
         [], ["drought"], ["storm", "--rate", "5"], ["storm", "--clients", "0"],
-        ["storm", "--clients", "many"], ["avalanche"],
+        ["storm", "--clients", "many"], ["avalanche"], ["client"], ["storm", "--client", "node"],
     ])
     func whatIsMisusedEndsWith2(_ words: [String]) throws {
         let gateway = try GatewayProcess(starts: false)

@@ -13,6 +13,8 @@ extension Command {
             Option(name: "api-key-file", value: "FILE", help: "holds a key of the server API"),
             Option(name: "gateway", value: "COMMAND", help: "start it so, for the drill"),
             Option(
+                name: "client", value: "COMMAND", help: "who is judged by the scenario client"),
+            Option(
                 name: "gateway-log", value: "FILE", help: "what it then says (gapless-bench.log)"),
             Option(name: "json", value: nil, help: "JSON, the table on standard error"),
         ] + scaleNames.map { Option(name: $0, value: "N", help: "") }
@@ -57,6 +59,14 @@ extension Command {
             The command of --gateway is split at white space. It must start a gateway that listens
             where --url and --internal say and takes the key; the drill ends it.
 
+            The command of --client starts a client that somebody else wrote. It reads lines of
+            JSON: {"open": {"url", "user", "conversation"}} first, then {"send": TEXT}, and
+            {"online": true} where a device would say that the network is back. After each change
+            it writes {"rows": […]}, all that it shows, oldest first: {"seq", "body"} for a
+            message (body null: deleted), {"gap": [after, before]} for places that it lacks; what
+            is not sent yet is left out. By itself it loads what is missing. Between it and the
+            gateway the drill cuts, stalls and refuses.
+
             scenarios:
             \(scenarios)\(scales)
             """
@@ -76,13 +86,14 @@ extension Command {
     }
 
     private static func site(_ arguments: Arguments) throws(CommandError) -> Site {
-        let words = (arguments["gateway"] ?? "").split(whereSeparator: \.isWhitespace)
-            .map(String.init)
+        let words = { (name: String) in
+            (arguments[name] ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
+        }
         do {
             return Site(
                 try endpoint(arguments, "url", "http://127.0.0.1:8000"),
                 internal: try endpoint(arguments, "internal", "http://127.0.0.1:9000"),
-                key: try apiKey(arguments), command: words,
+                key: try apiKey(arguments), command: words("gateway"), client: words("client"),
                 log: arguments["gateway-log"] ?? "gapless-bench.log")
         } catch let error as CommandError {
             throw error

@@ -28,10 +28,12 @@ package struct Drill: Sendable {
     package let scale: [Scale]
     /// Whether it ends the gateway, and so must have started it.
     var restarts = false
+    /// Whether it judges a client that somebody else wrote, which must be named.
+    var judges = false
     let run: @Sendable (Site, Plan, inout DrillReport) throws(BenchError) -> Void
 
     package static let all: [Drill] = [
-        jitter, avalanche, drain, slow, storm, fanout, flood,
+        jitter, avalanche, drain, slow, storm, fanout, flood, client,
     ]
 
     /// Holds the drill.
@@ -56,6 +58,12 @@ package struct Drill: Sendable {
         }
         if restarts, !site.isOwned {
             throw .usage("\(name) ends the gateway: --gateway must say how to start it")
+        }
+        if judges == site.client.isEmpty {
+            throw .usage(
+                judges
+                    ? "\(name) needs --client, the command that starts the client under test"
+                    : "\(name) takes no --client")
         }
         Interruption.prepare()
         Machine.raiseDescriptorLimit()

@@ -7,7 +7,9 @@ package final class Site {
     let operations: Operations
     private let key: String
     private let command: [String]
-    private let log: String
+    /// The words that start a client that somebody else wrote, for the drill that judges one.
+    let client: [String]
+    let log: String
     private var process: pid_t?
     /// The one that drains, until its end was seen.
     private var predecessor: pid_t?
@@ -15,15 +17,17 @@ package final class Site {
     /// - Parameters:
     ///   - key: of the server API.
     ///   - command: the words that start the gateway; none if it runs already.
-    ///   - log: where what it says goes.
+    ///   - client: the words that start a client which is to be judged; none if there is none.
+    ///   - log: where what they say goes.
     package init(
         _ endpoint: Endpoint, internal operations: Endpoint, key: String, command: [String],
-        log: String
+        client: [String] = [], log: String
     ) {
         self.endpoint = endpoint
         self.operations = Operations(operations)
         self.key = key
         self.command = command
+        self.client = client
         self.log = log
     }
 

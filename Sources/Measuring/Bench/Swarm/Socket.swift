@@ -64,6 +64,37 @@ final class Socket {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
+    private init(taking descriptor: Int32) {
+        self.descriptor = descriptor
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        stopBlocking()
+        set(Int(SOL_SOCKET), SO_LINGER, linger(l_onoff: 1, l_linger: 0))
+    }
+
+    /// Listens on a port of this machine that was free.
+    /// - Throws: `BenchError.failure`
+    static func listening() throws(BenchError) -> (Socket, port: Int) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw .failure("making a socket: errno \(errno)") }
+        let listener = Socket(taking: descriptor)
+        let isBound = with(Endpoint.loopback(0).host, port: 0) { bind(descriptor, $0, $1) } == 0
+        var address = loopback(port: 0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let outcome = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                isBound && listen(descriptor, 128) == 0 ? getsockname(descriptor, $0, &length) : -1
+            }
+        }
+        guard outcome == 0 else { throw .failure("listening: errno \(errno)") }
+        return (listener, Int(UInt16(bigEndian: address.sin_port)))
+    }
+
+    /// Who connected; nil if nobody did since.
+    func accepted() -> Socket? {
+        let peer = accept(descriptor, nil, nil)
+        return peer >= 0 ? Socket(taking: peer) : nil
+    }
+
     private static let closeOnExec = Int32(SOCK_CLOEXEC.rawValue)
 
     func stopBlocking() { _ = fcntl(descriptor, F_SETFL, O_NONBLOCK) }

@@ -7,10 +7,13 @@ enum Child {
     ///
     /// - Parameters:
     ///   - log: where what it says is appended.
+    ///   - input: what it reads from, nothing if it is left out.
+    ///   - output: what it writes to, the log if it is left out; errors go to the log.
     ///   - variables: `NAME=VALUE` each, for it alone: tests start several at a time.
     /// - Throws: `BenchError.failure` where it can't be started.
     static func spawn(
-        _ words: [String], log: String, adding variables: [String] = []
+        _ words: [String], log: String, input: Int32? = nil, output: Int32? = nil,
+        adding variables: [String] = []
     ) throws(BenchError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -18,6 +21,8 @@ enum Child {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        if let input { posix_spawn_file_actions_adddup2(&actions, input, 0) }
+        if let output { posix_spawn_file_actions_adddup2(&actions, output, 1) }
         // A thread of a pool may have blocked the signals that are to end the program.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

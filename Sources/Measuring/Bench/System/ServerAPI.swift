@@ -72,8 +72,9 @@ struct ServerAPI {
         return head
     }
 
+    /// - Throws: `BenchError.failure`, where it is refused or not answered.
     @discardableResult
-    private func call(
+    func call(
         _ method: String, _ path: String, _ body: [UInt8] = []
     ) throws(BenchError) -> [UInt8] {
         let response = try http.send(method, path, body)
