@@ -213,6 +213,22 @@ import Wire
         #expect(room.edits.map { $0["ifRev"]?.int } == [5])
     }
 
+    /// What changed between the two subscriptions, nobody told of that page.
+    @Test func aPageOfAnEarlierSubscriptionProvesNothing() throws {
+        var room = try live()
+        room.session.fetch("c", PageRequest(after: .seq(1), limit: 5), token: 7)
+        try room.turn()
+        room.session.unsubscribe(from: "c")
+        try room.turn()
+        try room.subscribe()
+        try room.answer(
+            "fetchMessages",
+            "\"result\":{\"messages\":[],\"covers\":[[2,3]],\"gaps\":[],\"asOf\":5,"
+                + "\"head\":{\"epoch\":\"e\",\"seq\":3,\"rev\":5,\"mark\":\"x\",\"floor\":1},"
+                + "\"hasMore\":{\"before\":true,\"after\":false}}")
+        #expect(room.session.holder(of: "c")?.runs == [[1, 1]])
+    }
+
     @Test func onlyTheFurthestReadMarkerIsTold() throws {
         var room = try live()
         try room.lose()

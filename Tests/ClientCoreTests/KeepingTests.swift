@@ -54,6 +54,30 @@ import Wire
         #expect(holder.gaps.map(\.places) == [Coverage.Run(6, 7)])
     }
 
+    /// A window that shows all of what a holder has, and a holder that lets go of some of it.
+    @Test func whoeverListensAgainHasAGapWhereTheClientLetGo() {
+        var holder = holder(1...20)
+        var window = MessageWindow(conversation: "c", reader: "alice")
+        _ = window.take(.began(ConversationUpdate.Snapshot(holder)))
+        #expect(window.timeline.coverage == [[1, 20]])
+        holder.drop([[5, 9]])
+        _ = window.take(.began(ConversationUpdate.Snapshot(holder)))
+        #expect(window.timeline.coverage == [[1, 4], [10, 20]])
+        #expect(window.gaps.map(\.places) == [Coverage.Run(5, 9)])
+    }
+
+    @Test func aPageWhoseAnchorIsGoneIsARunOfItsOwn() {
+        let holder = holder(91...100)
+        var window = MessageWindow(conversation: "c", reader: "alice")
+        _ = window.take(.began(ConversationUpdate.Snapshot(holder)))
+        window.ask(.before(.seq(50)), as: 7)
+        var page = MessagesFrame(asOf: 101, head: Head(epoch: "e", seq: 100, rev: 101, mark: "x"))
+        page.covers = [[40, 49]]
+        page.messages = (40...49).map(message)
+        _ = window.take(.page(7, .success(page)))
+        #expect(window.timeline.coverage == [[40, 49], [91, 100]])
+    }
+
     @Test func aThousandRunsAreResumedWith() throws {
         var holder = holder(1...3001)
         for seq in stride(from: 2, through: 3000, by: 2) { holder.drop([[seq, seq]]) }
