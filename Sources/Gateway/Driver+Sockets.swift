@@ -8,7 +8,7 @@ import Wire
 extension Driver: ServerDelegate {
     /// What is said at the door may have changed: by a reload, or because the gateway drains.
     func hangDoor() {
-        door = Door(configuration, credentials)
+        door = Door(configuration, credentials, log)
         door.reopensAt = engine.drainedIn.map { ContinuousClock.now + .milliseconds($0) }
         sides?.show(door)
     }

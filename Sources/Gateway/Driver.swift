@@ -79,7 +79,7 @@ final class Driver {
         self.upstream = upstream
         self.mirror = mirror
         self.credentials = credentials
-        door = Door(configuration, credentials)
+        door = Door(configuration, credentials, log)
         internalRule = InternalRule(configuration.listen, credentials)
         page = configuration.page.enabled ? PageFiles.installed() : nil
         started = clock.now()

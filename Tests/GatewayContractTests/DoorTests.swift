@@ -76,6 +76,19 @@ import Testing
         }
     }
 
+    /// A browser shows its user a connection that failed, and no reason.
+    @Test func aPageThatMayNotConnectIsNamedInTheLog() throws {
+        let gateway = try GatewayProcess()
+        #expect(throws: WebSocketConnection.UpgradeRefused.self) {
+            _ = try WebSocketConnection(
+                port: gateway.port, headers: ["Origin": "https://app.example.org"])
+        }
+        let isSaid = Deadline.standard.poll {
+            gateway.log.contains("level=warning event=\"WebSocket refused\"")
+        }
+        #expect(isSaid && gateway.log.contains("origin=https://app.example.org"))
+    }
+
     @Suite(.gateway(["limits.http_connections": "2"]))
     struct RequestsAtOnce {
         /// A request of which the gateway has the head and waits for the body. One that comes while

@@ -10,10 +10,12 @@ struct Door: Sendable {
     private let origins: OriginRule
     private let apiKeys: APIKeys?
     private let messageLimit: Int
+    private let log: Log
     /// While the gateway drains: when whoever comes now may come again.
     var reopensAt: ContinuousClock.Instant?
 
-    init(_ configuration: Configuration, _ credentials: Credentials) {
+    init(_ configuration: Configuration, _ credentials: Credentials, _ log: Log) {
+        self.log = log
         origins = OriginRule(configuration)
         apiKeys = credentials.apiKeys
         messageLimit = configuration.limits.message
@@ -40,8 +42,19 @@ struct Door: Sendable {
             return .refuse(response)
         }
         guard let problem = origins.problem(request.headers) else { return .accept }
+        // The page is told nothing: a browser shows it a connection that failed, without a reason.
+        log.warning(
+            "WebSocket refused",
+            [
+                "reason": problem, "origin": Self.shown(request.headers["origin"]),
+                "host": Self.shown(request.headers["host"]), "address": request.remoteAddress,
+                "remedy": "list the page's origin in listen.allowed_origins, if it is yours",
+            ])
         return .refuse(.error(RequestError(.forbidden, problem)))
     }
+
+    /// What a stranger put into a header, as much of it as a line of the log takes.
+    private static func shown(_ value: String?) -> String { String((value ?? "").prefix(100)) }
 
     /// Whether the request has a key of the server API.
     func mayUseAPI(_ headers: HTTPHeaders) -> Bool {
