@@ -133,7 +133,8 @@ struct ChangeQueue: Sendable {
         let id = underWay
         underWay = nil
         failures += 1
-        if error.code != .conflict, error.retry != .never, failures < Outbox.tries {
+        let mayRetry = error.code != .conflict && error.retry != .never
+        if mayRetry, failures < Outbox.tries || error.code == .originUnavailable {
             return error.after.map(Int64.init) ?? backoff.next(random)
         }
         failures = 0

@@ -102,7 +102,8 @@ struct Outbox: Sendable {
         let id = underWay
         underWay = nil
         failures += 1
-        if error.retry != .never, failures < Self.tries {
+        // An origin that is away comes back, and is waited for: what was written goes out then.
+        if error.retry != .never, failures < Self.tries || error.code == .originUnavailable {
             return error.after.map(Int64.init) ?? backoff.next(random)
         }
         failures = 0
