@@ -2,11 +2,16 @@ import Glibc
 import TestSupport
 
 /// The ways in which a master ends and another server takes its place. Each of them loses what the
-/// old one acknowledged at last, since Redis copies it afterwards.
+/// old one acknowledged at last, since that is copied afterwards, or was not copied.
 enum Failover: String, CaseIterable, Sendable {
     case killed = "Sentinel: master killed"
     case cutOff = "Sentinel: master cut off but alive"
     case nodeKilled = "Cluster: master killed"
+    case primaryKilled = "Postgres: standby promoted, primary killed"
+    case primaryGoesOn = "Postgres: standby promoted, primary goes on answering"
+
+    /// The old master goes on answering those who ask it.
+    var isBeside: Bool { self == .cutOff || self == .primaryGoesOn }
 
     /// - Throws: `TestFailure` where the servers don't come up.
     func servers() throws -> any FailingServers {
@@ -14,11 +19,42 @@ enum Failover: String, CaseIterable, Sendable {
         case .killed: try SentinelFailover(kills: true)
         case .cutOff: try SentinelFailover(kills: false)
         case .nodeKilled: try ClusterFailover()
+        case .primaryKilled: try PostgresFailover(kills: true)
+        case .primaryGoesOn: try PostgresFailover(kills: false)
         }
     }
 }
 
-/// Redis servers that are an origin together, of which one will fail.
+/// What a server has, read past the gateways.
+struct LogServer {
+    /// Settings of a gateway that lead to it alone.
+    let settings: [String: String]
+    /// The marks of a conversation's log, one for each change. A copy has a prefix of them.
+    let marks: (_ conversation: String) throws -> [ArraySlice<UInt8>]
+
+    init(_ redis: RedisProcess) {
+        settings = ["upstream.redis.url": redis.url]
+        marks = { conversation in
+            let bytes = try redis.ask("GET", "gapless:{\(conversation)}:marks").bytes ?? []
+            return stride(from: 0, to: bytes.count, by: 8).map {
+                bytes[$0..<min($0 + 8, bytes.count)]
+            }
+        }
+    }
+
+    /// - Parameter url: of the database.
+    init(_ server: PostgresProcess, _ url: String) {
+        settings = ["upstream.kind": "postgres", "upstream.postgres.url": url]
+        marks = { conversation in
+            let text = try server.query(
+                "select mark from gapless.changes where conversation = '\(conversation)'"
+                    + " order by rev", in: url)
+            return text.split(separator: "\n").map { Array($0.utf8)[...] }
+        }
+    }
+}
+
+/// Servers that are an origin together, of which one will fail.
 protocol FailingServers: AnyObject {
     /// Settings of a gateway that lead to them.
     var settings: [String: String] { get }
@@ -30,30 +66,22 @@ protocol FailingServers: AnyObject {
     /// The end of the master, or of who counts it as one.
     func fail() throws
     /// The server that has taken its place, nil while there is none.
-    func successor() throws -> RedisProcess?
+    func successor() throws -> LogServer?
     /// A server that has what the old master had at its end.
-    func leftover() throws -> RedisProcess
+    func leftover() throws -> LogServer
     /// From here on nobody else takes the place, however slow the machine is.
     func hold() throws
     /// The old master comes back to the others.
     func heal() throws
-    /// The old master, as long as it takes itself for one or is not there.
-    var old: RedisProcess { get }
+    /// Whether the old master has come back as a replica.
+    func isHealed() -> Bool
 }
 
-extension FailingServers {
-    /// Whether the old master has come back as a replica.
-    func isHealed() -> Bool {
-        let info = try? old.info("replication")
+extension RedisProcess {
+    /// Whether it follows another one, and has all that this has.
+    fileprivate var isReplica: Bool {
+        let info = try? info("replication")
         return info?["role"] == "slave" && info?["master_link_status"] == "up"
-    }
-
-    /// The marks of a log: eight bytes for each change. A replica has a prefix of them.
-    ///
-    /// - Throws: `TestFailure` where the server does not answer.
-    func marks(of conversation: String, at server: RedisProcess) throws -> [ArraySlice<UInt8>] {
-        let bytes = try server.ask("GET", "gapless:{\(conversation)}:marks").bytes ?? []
-        return stride(from: 0, to: bytes.count, by: 8).map { bytes[$0..<min($0 + 8, bytes.count)] }
     }
 }
 
@@ -68,7 +96,6 @@ final class SentinelFailover: FailingServers {
 
     let groups = [["c0", "c1", "c2", "c3"]]
     let quiet = "quiet"
-    var old: RedisProcess { servers.master }
 
     init(kills: Bool) throws {
         self.kills = kills
@@ -111,14 +138,16 @@ final class SentinelFailover: FailingServers {
         if kills { servers.master.kill() }
     }
 
-    func successor() throws -> RedisProcess? {
+    func successor() throws -> LogServer? {
         guard let promoted = try servers.promoted() else { return nil }
-        return try promoted.info("replication")["role"] == "master" ? promoted : nil
+        return try promoted.info("replication")["role"] == "master" ? LogServer(promoted) : nil
     }
 
-    func leftover() throws -> RedisProcess {
-        kills ? try RedisProcess(leftBy: servers.master) : servers.master
+    func leftover() throws -> LogServer {
+        LogServer(kills ? try RedisProcess(leftBy: servers.master) : servers.master)
     }
+
+    func isHealed() -> Bool { servers.master.isReplica }
 
     func heal() throws {
         if kills { try servers.master.restart() }
@@ -132,7 +161,6 @@ final class ClusterFailover: FailingServers {
 
     let groups: [[String]]
     let quiet: String
-    var old: RedisProcess { servers.masters[0] }
 
     init() throws {
         let servers = try RedisClusterServers(keeping: .written)
@@ -172,12 +200,16 @@ final class ClusterFailover: FailingServers {
         try setPatience("2000")
     }
 
-    func successor() throws -> RedisProcess? {
+    func successor() throws -> LogServer? {
         let replica = servers.replicas[0]
-        return try replica.info("replication")["role"] == "master" ? replica : nil
+        return try replica.info("replication")["role"] == "master" ? LogServer(replica) : nil
     }
 
-    func leftover() throws -> RedisProcess { try RedisProcess(leftBy: servers.masters[0]) }
+    func leftover() throws -> LogServer {
+        LogServer(try RedisProcess(leftBy: servers.masters[0]))
+    }
+
+    func isHealed() -> Bool { servers.masters[0].isReplica }
 
     func heal() throws { try servers.masters[0].restart() }
 }

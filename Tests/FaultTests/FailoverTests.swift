@@ -79,7 +79,7 @@ extension Faults {
             since began: ContinuousClock.Instant, _ place: Comment
         ) throws -> Duration {
             var began = began
-            if failover == .cutOff {
+            if failover.isBeside {
                 let isNamed = try world.live(.seconds(30)) { try servers.successor() != nil }
                 #expect(isNamed, "\(place): nobody took the place")
                 // Each gateway hears of it by itself, perhaps before us.
@@ -90,7 +90,7 @@ extension Faults {
             let probers = [world.nearProber, world.farProber]
             // Whoever is led away from a master that still answers is with the next one within
             // milliseconds: clients are told of that, but a look every 15 ms may miss it.
-            let isBrief = failover == .cutOff
+            let isBrief = failover.isBeside
             let isNoticed = try world.live(limit) {
                 world.watchers.allSatisfy { $0.alarm(after: since) != nil }
                     && (isBrief || probers.allSatisfy { $0.refusal(after: since) != nil })
@@ -154,12 +154,12 @@ extension Faults {
         private func left(_ servers: any FailingServers) throws -> [String: LostEnds.Left] {
             let leftover = try servers.leftover()
             let gateway = try GatewayProcess(
-                settings: Faults.settings.merging(["upstream.redis.url": leftover.url]) { $1 })
+                settings: Faults.settings.merging(leftover.settings) { $1 })
             let api = gateway.api()
             let ids = servers.groups[0] + [servers.quiet]
             return Dictionary(
                 uniqueKeysWithValues: try ids.map { id in
-                    let marks = try servers.marks(of: id, at: leftover)
+                    let marks = try leftover.marks(id)
                     return (id, LostEnds.Left(truth: try api.learnChanges(of: id), marks: marks))
                 })
         }
@@ -184,9 +184,7 @@ extension Faults {
                 throw TestFailure("nobody has taken the place of the master")
             }
             let marks = try Dictionary(
-                uniqueKeysWithValues: left.keys.map {
-                    ($0, try servers.marks(of: $0, at: successor))
-                })
+                uniqueKeysWithValues: left.keys.map { ($0, try successor.marks($0)) })
             let ends = try LostEnds(kept: kept, left: left, marks: marks, world.ledger)
             for (id, truth) in ends.truths {
                 #expect(truth.log?.unknownChanges == [], "\(place): \(id)")

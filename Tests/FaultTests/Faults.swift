@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Real gateways on a real Redis, and everything that can happen between them. The suites run one
+/// Real gateways on a real Redis or Postgres, and everything that can happen between them. The suites run one
 /// after the other, since each of them takes what two cores give.
 ///
 /// `TEST_SCALE` makes a run longer: at 20, as `make faults` has it, each outage comes 20 times, a
@@ -20,6 +20,8 @@ import Testing
 
     /// The outages of this run.
     static var outages: [Outage] { named(Outage.allCases) }
+
+    static var postgresOutages: [PostgresOutage] { named(PostgresOutage.allCases) }
 
     /// The failovers of this run.
     static var failovers: [Failover] { named(Failover.allCases) }

@@ -3,124 +3,98 @@ import TestSupport
 import Testing
 
 /// The ways in which gateways and their Postgres can lose each other.
-enum PostgresOutage: String, CaseIterable, Sendable {
+enum PostgresOutage: String, CaseIterable, Sendable, LosslessOutage {
     case killed = "Postgres killed"
     case terminated = "pg_terminate_backend of all"
     case cut = "link to Postgres cut"
     case refused = "link to Postgres refused"
     case stalled = "link to Postgres stalled"
     case stopped = "Postgres stopped"
+    /// The primary is killed while the standby lacks what it has not acknowledged yet.
+    case promoted = "synchronous standby promoted"
+
+    var title: String { rawValue }
 
     var isMomentary: Bool { self == .terminated || self == .cut }
 
-    /// It is the way of one gateway that fails, not the server of both.
     var isOfTheLink: Bool { self == .cut || self == .refused || self == .stalled }
 
-    func begin(_ server: PostgresProcess, _ proxy: TCPProxy) throws {
+    /// The feed and one connection are enough to be back; the others follow within their backoff
+    /// of two seconds.
+    var lastConnection: Duration { .seconds(10) }
+
+    func origin() throws -> LinkedPostgres { try LinkedPostgres(hasStandby: self == .promoted) }
+
+    func prepare(_ origin: LinkedPostgres) -> Duration {
+        guard let pair = origin.pair else { return .zero }
+        pair.way.set(.stalled)
+        return .milliseconds(300)
+    }
+
+    func begin(_ origin: LinkedPostgres) throws {
         switch self {
-        case .killed: server.sendToAll(SIGKILL)
+        case .killed, .promoted: origin.server.kill()
         case .terminated:
-            try server.query(
+            try origin.server.query(
                 """
                 select count(pg_terminate_backend(pid)) from pg_stat_activity
                 where application_name = 'gapless'
                 """)
-        case .cut: proxy.cut()
-        case .refused: proxy.set(.refusing)
-        case .stalled: proxy.set(.stalled)
-        case .stopped: server.sendToAll(SIGSTOP)
+        case .cut: origin.proxy.cut()
+        case .refused: origin.proxy.set(.refusing)
+        case .stalled: origin.proxy.set(.stalled)
+        case .stopped: origin.server.sendToAll(SIGSTOP)
         }
     }
 
-    func end(_ server: PostgresProcess, _ proxy: TCPProxy) throws {
+    func end(_ origin: LinkedPostgres) throws {
         switch self {
-        case .killed: try server.restart()
-        case .refused, .stalled: proxy.set(.open)
-        case .stopped: server.sendToAll(SIGCONT)
+        case .killed: try origin.server.restart()
+        case .refused, .stalled: origin.proxy.set(.open)
+        case .stopped: origin.server.sendToAll(SIGCONT)
+        case .promoted: try origin.pair?.promote()
         case .terminated, .cut: break
         }
     }
 }
 
+/// One Postgres, with a synchronous standby or without, and the way to it of one gateway that can
+/// fail.
+final class LinkedPostgres: OutageOrigin {
+    let server: PostgresProcess
+    let proxy: TCPProxy
+    let pair: PostgresPair?
+    private let url: String
+
+    init(hasStandby: Bool) throws {
+        pair = hasStandby ? try PostgresPair(isSynchronous: true) : nil
+        server = try pair?.primary ?? PostgresProcess()
+        url = try pair?.url ?? server.database()
+        proxy = try TCPProxy(to: server.port)
+    }
+
+    deinit {
+        server.sendToAll(SIGCONT)
+        proxy.close()
+    }
+
+    var linkedSettings: [String: String] {
+        settings(url.replacing(":\(server.port)/", with: ":\(proxy.port)/"))
+    }
+
+    var directSettings: [String: String] { settings(url) }
+
+    private func settings(_ url: String) -> [String: String] {
+        ["upstream.kind": "postgres", "upstream.postgres.url": url]
+    }
+}
+
 extension Faults {
-    /// Two gateways on one Postgres under a stream of lines, edits and deletes: everybody is whole
-    /// or told at every moment, and nothing comes twice.
+    /// Each way in which the link to Postgres can die, and a standby that has all takes over.
     @Suite struct PostgresOutages {
-        @Test(arguments: PostgresOutage.allCases)
+        @Test(arguments: Faults.postgresOutages)
         func everybodyIsWholeOrToldThrough(_ outage: PostgresOutage) throws {
-            var row = Figures()
-            for run in 0..<Faults.scale {
-                try pass(outage, seed: Faults.seed(UInt64(700 + run)), &row)
-            }
-            row.report(outage.rawValue)
-        }
-
-        private func pass(_ outage: PostgresOutage, seed: UInt64, _ row: inout Figures) throws {
-            let server = try PostgresProcess()
-            let proxy = try TCPProxy(to: server.port)
-            defer {
-                server.sendToAll(SIGCONT)
-                proxy.close()
-            }
-            let url = try server.database()
-            let linked = url.replacing(":\(server.port)/", with: ":\(proxy.port)/")
-            func settings(_ url: String) -> [String: String] {
-                ["upstream.kind": "postgres", "upstream.postgres.url": url]
-            }
-            let world = try World(
-                World.Plan(near: settings(linked), far: settings(url)), seed: seed)
-            let place: Comment = "\(outage.rawValue), seed \(seed)"
-            _ = try world.live(.milliseconds(800)) { false }
-            let isBegun = try world.live(.seconds(20), until: world.present())
-            #expect(isBegun, "\(place): not whole before it began")
-            try world.whisper()
-            let before = try world.gateways.map { try $0.fetches() }
-
-            let began = ContinuousClock.now
-            try outage.begin(server, proxy)
-            if outage.isOfTheLink { try world.whisper() }
-            let hit = outage.isOfTheLink ? [world.near] : world.gateways
-            let ports = hit.map(\.port)
-            let watchers = world.watchers.filter { ports.contains($0.client.port) }
-            let limit = Faults.deadline + Faults.margin
-            let isNoticed = try world.live(limit) {
-                watchers.allSatisfy { $0.alarm(after: began) != nil }
-            }
-            #expect(isNoticed, "\(place): not noticed in \(limit.text) s")
-            let noticed = watchers.compactMap { $0.alarm(after: began) }.max() ?? .now
-            row.detection = max(row.detection, noticed - began)
-            if !outage.isMomentary {
-                try world.moveSome()
-                _ = try world.live(world.pause())
-            }
-            try outage.end(server, proxy)
-            let ended = ContinuousClock.now
-            if outage.isMomentary { try world.moveSome() }
-            let isBack = try world.live(.seconds(30), until: world.present())
-            #expect(isBack, "\(place): not back")
-            row.recovery = max(row.recovery, ContinuousClock.now - ended)
-            for (gateway, earlier) in zip(world.gateways, before) {
-                try row.noteFetches(gateway, since: earlier)
-            }
-            // The feed and one connection are enough to be back; the others follow within their
-            // backoff of two seconds, and health names them until then.
-            let isWell = try world.live(.seconds(10)) {
-                try world.gateways.allSatisfy { try $0.health().json["status"] == "ok" }
-            }
-            #expect(isWell, "\(place): a connection is not back")
-            try judge(world, place, &row)
-        }
-
-        private func judge(_ world: World, _ place: Comment, _ row: inout Figures) throws {
-            let truths = try world.settle()
-            for (id, truth) in truths {
-                #expect(truth.log?.unknownChanges == [], "\(place): \(id)")
-            }
-            var faults = world.watchers.flatMap { $0.judge(truths) }
-            faults += world.retired.flatMap { $0.judgeOnTheWay(truths) }
-            faults += try world.judgeLists() + world.judgeGateways()
-            #expect(faults.isEmpty, "\(place): \(faults.prefix(10).joined(separator: "\n"))")
-            try row.noteEnd(world, truths, faults)
+            try OutageRun.all(outage, seed: 700)
         }
     }
 }

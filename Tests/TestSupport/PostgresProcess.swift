@@ -73,6 +73,29 @@ package final class PostgresProcess: @unchecked Sendable {
         try start()
     }
 
+    /// A server of its own that has what a killed one left in its files.
+    /// - Throws: `TestFailure` where it does not come up.
+    package convenience init(leftBy other: PostgresProcess) throws {
+        try self.init(other.settings) {
+            try $0.runOther("/bin/cp", ["--archive", other.data, $0.data])
+        }
+    }
+
+    /// Fills the directory of the cluster with a copy of a server that runs; what was there goes.
+    /// - Parameters:
+    ///   - port: where that one listens, on the loopback.
+    ///   - follows: whether it is to follow that one when it is started.
+    /// - Throws: `TestFailure` with what `pg_basebackup` says.
+    package func copy(from port: Int, follows: Bool) throws {
+        try? FileManager.default.removeItem(atPath: data)
+        try run(
+            "pg_basebackup",
+            [
+                "--pgdata", data, "--checkpoint", "fast", "--no-sync", "--wal-method", "fetch",
+                "--dbname", "host=127.0.0.1 port=\(port) user=postgres",
+            ] + (follows ? ["--write-recovery-conf"] : []))
+    }
+
     deinit {
         stop(SIGQUIT)
         try? FileManager.default.removeItem(atPath: directory)
@@ -130,7 +153,7 @@ package final class PostgresProcess: @unchecked Sendable {
             "-D", data, "-k", directory, "-c", "listen_addresses=127.0.0.1", "-c", "port=\(port)",
         ]
         for setting in settings { words += ["-c", setting] }
-        let (program, leading) = Self.command("postgres")
+        let (program, leading) = Self.command(Self.programs + "/postgres")
         let child = try ChildProcess(program, leading + words, log: log)
         self.child = child
         let isReady = Deadline.standard.poll {
@@ -145,8 +168,7 @@ package final class PostgresProcess: @unchecked Sendable {
     private var log: String { directory + "/log" }
 
     /// What runs one of Postgres's programs as somebody who may.
-    private static func command(_ name: String) -> (program: String, arguments: [String]) {
-        let path = programs + "/" + name
+    private static func command(_ path: String) -> (program: String, arguments: [String]) {
         guard isRoot else { return (path, []) }
         let user = ["--reuid", "postgres", "--regid", "postgres", "--clear-groups"]
         return ("/usr/bin/setpriv", user + ["--", path])
@@ -157,13 +179,18 @@ package final class PostgresProcess: @unchecked Sendable {
     /// - Throws: `TestFailure` with what it said, unless it ended with 0.
     @discardableResult
     package func run(_ name: String, _ arguments: [String]) throws -> String {
-        let output = directory + "/\(name)-\(UUID().uuidString.prefix(8))"
-        let (program, leading) = Self.command(name)
+        try runOther(Self.programs + "/" + name, arguments)
+    }
+
+    @discardableResult
+    private func runOther(_ path: String, _ arguments: [String]) throws -> String {
+        let output = directory + "/run-\(UUID().uuidString.prefix(8))"
+        let (program, leading) = Self.command(path)
         let child = try ChildProcess(program, leading + arguments, log: output)
         let isDone = Deadline.after(.seconds(60)).poll { child.exitStatus != nil }
         let said = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
         try? FileManager.default.removeItem(atPath: output)
-        guard isDone, child.exitStatus == 0 else { throw TestFailure("\(name): \(said)") }
+        guard isDone, child.exitStatus == 0 else { throw TestFailure("\(path): \(said)") }
         return said.split(separator: "\n").joined(separator: "\n")
     }
 
