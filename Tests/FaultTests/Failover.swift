@@ -10,8 +10,12 @@ enum Failover: String, CaseIterable, Sendable {
     case primaryKilled = "Postgres: standby promoted, primary killed"
     case primaryGoesOn = "Postgres: standby promoted, primary goes on answering"
 
+    case backupRestored = "Postgres: an earlier backup restored"
+    case dumpRestored = "Postgres: an earlier dump restored"
+    case copyTaken = "Postgres: led to an earlier copy, the first goes on answering"
+
     /// The old master goes on answering those who ask it.
-    var isBeside: Bool { self == .cutOff || self == .primaryGoesOn }
+    var isBeside: Bool { self == .cutOff || self == .primaryGoesOn || self == .copyTaken }
 
     /// - Throws: `TestFailure` where the servers don't come up.
     func servers() throws -> any FailingServers {
@@ -21,6 +25,9 @@ enum Failover: String, CaseIterable, Sendable {
         case .nodeKilled: try ClusterFailover()
         case .primaryKilled: try PostgresFailover(kills: true)
         case .primaryGoesOn: try PostgresFailover(kills: false)
+        case .backupRestored: try PostgresReturn(.backup)
+        case .dumpRestored: try PostgresReturn(.dump)
+        case .copyTaken: try PostgresReturn(.copy)
         }
     }
 }

@@ -22,6 +22,8 @@ protocol LosslessOutage: Sendable {
     /// - Returns: For how long everybody lives on until it begins.
     func prepare(_ origin: Origin) throws -> Duration
     func begin(_ origin: Origin) throws
+    /// Whether it can be ended: what takes a time of its own is waited for.
+    func isOver(_ origin: Origin) throws -> Bool
     func end(_ origin: Origin) throws
 }
 
@@ -30,6 +32,7 @@ extension LosslessOutage {
     var showsInReadiness: Bool { !isMomentary }
     var lastConnection: Duration { .zero }
     func prepare(_ origin: Origin) -> Duration { .zero }
+    func isOver(_ origin: Origin) -> Bool { true }
 }
 
 /// An origin, and the way to it of one gateway that can fail.
@@ -81,6 +84,8 @@ struct OutageRun<Kind: LosslessOutage> {
             try world.moveSome()
             _ = try world.live(world.pause())
         }
+        let isOver = try world.live(.seconds(120)) { try outage.isOver(origin) }
+        #expect(isOver, "\(place): does not end")
         try outage.end(origin)
         let ended = ContinuousClock.now
         if outage.isMomentary { try world.moveSome() }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import TestSupport
 import Testing
@@ -12,10 +13,20 @@ enum PostgresOutage: String, CaseIterable, Sendable, LosslessOutage {
     case stopped = "Postgres stopped"
     /// The primary is killed while the standby lacks what it has not acknowledged yet.
     case promoted = "synchronous standby promoted"
+    case held = "a transaction held open"
+    case deadlocked = "deadlocks of an application"
+    case conflicting = "serialisation conflicts of an application"
 
     var title: String { rawValue }
 
     var isMomentary: Bool { self == .terminated || self == .cut }
+
+    /// An application is what is in the way, and only of who writes.
+    var isOfApplications: Bool {
+        self == .held || self == .deadlocked || self == .conflicting
+    }
+
+    var breaksFeeds: Bool { !isOfApplications }
 
     var isOfTheLink: Bool { self == .cut || self == .refused || self == .stalled }
 
@@ -44,8 +55,22 @@ enum PostgresOutage: String, CaseIterable, Sendable, LosslessOutage {
         case .refused: origin.proxy.set(.refusing)
         case .stalled: origin.proxy.set(.stalled)
         case .stopped: origin.server.sendToAll(SIGSTOP)
+        case .held:
+            try origin.runApplications([ApplicationScript.holding(seconds: Faults.isLong ? 60 : 3)])
+        case .deadlocked:
+            try origin.runApplications([
+                ApplicationScript.writing(to: "c0", "c1"),
+                ApplicationScript.writing(to: "c1", "c0"),
+            ])
+        case .conflicting:
+            try origin.runApplications([
+                ApplicationScript.reading("c0", "serializable"),
+                ApplicationScript.reading("c0", "repeatable read"),
+            ])
         }
     }
+
+    func isOver(_ origin: LinkedPostgres) -> Bool { origin.areApplicationsDone }
 
     func end(_ origin: LinkedPostgres) throws {
         switch self {
@@ -53,8 +78,40 @@ enum PostgresOutage: String, CaseIterable, Sendable, LosslessOutage {
         case .refused, .stalled: origin.proxy.set(.open)
         case .stopped: origin.server.sendToAll(SIGCONT)
         case .promoted: try origin.pair?.promote()
-        case .terminated, .cut: break
+        case .deadlocked: try origin.expect("deadlock detected")
+        case .conflicting: try origin.expect("could not serialize access")
+        case .terminated, .cut, .held: break
         }
+    }
+}
+
+/// Transactions of an application, as it would type them.
+enum ApplicationScript {
+    /// One that stays open with a conversation locked.
+    static func holding(seconds: Int) -> String {
+        "begin; \(post("c0")) select pg_sleep(\(seconds)); commit;"
+    }
+
+    /// Each writes to two conversations, in this order.
+    static func writing(to first: String, _ second: String) -> String {
+        "set deadlock_timeout = '20ms';"
+            + times("begin; \(post(first)) select pg_sleep(0.05); \(post(second)) commit;")
+    }
+
+    /// Each reads what others write to meanwhile, and then writes there too.
+    static func reading(_ conversation: String, _ level: String) -> String {
+        times(
+            "begin isolation level \(level);"
+                + " select count(*) from gapless.messages('\(conversation)', '{}');"
+                + " select pg_sleep(0.1); \(post(conversation)) commit;")
+    }
+
+    private static func post(_ conversation: String) -> String {
+        "select gapless.post_message('\(conversation)', 'shop', '{\"body\": \"order\"}');"
+    }
+
+    private static func times(_ text: String) -> String {
+        Array(repeating: text, count: 20).joined(separator: "\n")
     }
 }
 
@@ -65,6 +122,7 @@ final class LinkedPostgres: OutageOrigin {
     let proxy: TCPProxy
     let pair: PostgresPair?
     private let url: String
+    private var applications: [ChildProcess] = []
 
     init(hasStandby: Bool) throws {
         pair = hasStandby ? try PostgresPair(isSynchronous: true) : nil
@@ -74,6 +132,7 @@ final class LinkedPostgres: OutageOrigin {
     }
 
     deinit {
+        for application in applications { application.kill() }
         server.sendToAll(SIGCONT)
         proxy.close()
     }
@@ -83,6 +142,31 @@ final class LinkedPostgres: OutageOrigin {
     }
 
     var directSettings: [String: String] { settings(url) }
+
+    /// Runs each beside the others.
+    func runApplications(_ scripts: [String]) throws {
+        for (place, script) in scripts.enumerated() {
+            let file = "\(server.directory)/script-\(place)"
+            try Data(script.utf8).write(to: URL(filePath: file + ".sql"))
+            applications.append(
+                try ChildProcess(
+                    PostgresProcess.programs + "/psql",
+                    ["--no-psqlrc", "--quiet", "--file", file + ".sql", url], log: file + ".log"))
+        }
+    }
+
+    var areApplicationsDone: Bool { applications.allSatisfy { $0.exitStatus != nil } }
+
+    /// What they have met; otherwise the run would show nothing.
+    func expect(_ text: String) throws {
+        let said = applications.indices.map { place in
+            let file = "\(server.directory)/script-\(place).log"
+            return (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+        }
+        guard said.contains(where: { $0.contains(text) }) else {
+            throw TestFailure("no application met: \(text)")
+        }
+    }
 
     private func settings(_ url: String) -> [String: String] {
         ["upstream.kind": "postgres", "upstream.postgres.url": url]

@@ -19,7 +19,14 @@ package final class PostgresPair {
         database = String(url.split(separator: "/").last ?? "")
         let way = try TCPProxy(to: primary.port)
         self.way = way
-        standby = try PostgresProcess(Self.settings) { try $0.copy(from: way.port, follows: true) }
+        standby = try PostgresProcess(Self.settings) { standby in
+            // The files come straight, and what follows by the way; the later line counts.
+            try standby.copy(from: primary.port, follows: true)
+            let settings = standby.data + "/postgresql.auto.conf"
+            let text = try String(contentsOfFile: settings, encoding: .utf8)
+            let line = "primary_conninfo = 'host=127.0.0.1 port=\(way.port) user=postgres'\n"
+            try Data((text + line).utf8).write(to: URL(filePath: settings))
+        }
         try Self.expect(Self.isStreaming(primary), "the standby does not follow")
         guard isSynchronous else { return }
         try primary.query("alter system set synchronous_standby_names = '*'")

@@ -13,6 +13,7 @@ package final class PostgresProcess: @unchecked Sendable {
     package let port: Int
     package let directory: String
     private let settings: [String]
+    private let launcher: [String]
     private var child: ChildProcess?
     /// Whether the database with the schema is there, from which the others are copied.
     private let template = Mutex(false)
@@ -42,10 +43,12 @@ package final class PostgresProcess: @unchecked Sendable {
     package static func sharedDatabase() throws -> String { try shared().database() }
 
     /// A server with an empty cluster.
-    /// - Parameter settings: `name=value` each.
+    /// - Parameters:
+    ///   - settings: `name=value` each.
+    ///   - launcher: what the server is started by, as the disk's that it is to be on.
     /// - Throws: `TestFailure` where it does not come up.
-    package convenience init(_ settings: [String] = []) throws {
-        try self.init(settings) { server in
+    package convenience init(_ settings: [String] = [], launcher: [String] = []) throws {
+        try self.init(settings, launcher: launcher) { server in
             try server.run(
                 "initdb",
                 [
@@ -58,7 +61,10 @@ package final class PostgresProcess: @unchecked Sendable {
     /// A server over a directory that something else fills: a copy, or a standby.
     /// - Parameter fill: makes the directory `data`, which is not there yet.
     /// - Throws: `TestFailure` where it does not come up.
-    package init(_ settings: [String], fill: (PostgresProcess) throws -> Void) throws {
+    package init(
+        _ settings: [String], launcher: [String] = [], fill: (PostgresProcess) throws -> Void
+    ) throws {
+        self.launcher = launcher
         let root = FileManager.default.temporaryDirectory.path
         directory = root + "/pg-\(UUID().uuidString.prefix(8))"
         port = try Port.free()
@@ -94,6 +100,13 @@ package final class PostgresProcess: @unchecked Sendable {
                 "--pgdata", data, "--checkpoint", "fast", "--no-sync", "--wal-method", "fetch",
                 "--dbname", "host=127.0.0.1 port=\(port) user=postgres",
             ] + (follows ? ["--write-recovery-conf"] : []))
+    }
+
+    /// Puts the files of another one, which has ended, in the place of its own; it has ended too.
+    /// - Throws: `TestFailure`
+    package func replaceFiles(by other: PostgresProcess) throws {
+        try FileManager.default.removeItem(atPath: data)
+        try runOther("/bin/cp", ["--archive", other.data, data])
     }
 
     deinit {
@@ -154,7 +167,9 @@ package final class PostgresProcess: @unchecked Sendable {
         ]
         for setting in settings { words += ["-c", setting] }
         let (program, leading) = Self.command(Self.programs + "/postgres")
-        let child = try ChildProcess(program, leading + words, log: log)
+        let all = launcher + [program] + leading + words
+        // Looks a command up where the shell would.
+        let child = try ChildProcess("/usr/bin/env", all, log: log)
         self.child = child
         let isReady = Deadline.standard.poll {
             child.exitStatus != nil

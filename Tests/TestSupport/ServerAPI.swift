@@ -54,7 +54,8 @@ package final class ServerAPI {
     package static func insist<Answer>(
         onRefusal: () -> Void = {}, _ call: () throws -> Answer
     ) throws -> Answer {
-        let deadline = Deadline.after(.seconds(60))
+        // Longer than what an application may hold in the way.
+        let deadline = Deadline.after(.seconds(90))
         while true {
             do {
                 return try call()

@@ -30,6 +30,8 @@ final class PostgresListener: @unchecked Sendable {
     private let ended = Atomic(false)
     /// What the functions of applications go by is another than the database was told.
     private let isSettingDue = Atomic(true)
+    /// When the database is to be told again, since it refused.
+    private var settingAgainAt: ContinuousClock.Instant?
     private let limits: @Sendable () -> LogLimits
 
     init(
@@ -129,6 +131,7 @@ final class PostgresListener: @unchecked Sendable {
         while !isEnded {
             report()
             if let verdict = standing.verdict { throw verdict }
+            if let again = settingAgainAt, again <= .now { adopt() }
             if isSettingDue.exchange(false, ordering: .relaxed) { try set(session) }
             let now = ContinuousClock.now
             if sentAt == nil, now >= provenAt + options.deadline / (2 * Self.probes) {
@@ -161,6 +164,7 @@ final class PostgresListener: @unchecked Sendable {
 
     /// Tells the database what its functions for applications are to hold values to.
     private func set(_ session: PostgresSession) throws(PostgresError) {
+        settingAgainAt = nil
         let limits = limits()
         var json = JSONWriter()
         json.beginObject()
@@ -172,8 +176,18 @@ final class PostgresListener: @unchecked Sendable {
         json.member("retain_ids", int: Int(options.retainIds))
         json.endObject()
         let statement = "select \(Schema.quoted(options.schema)).gateway_settings($1::json)"
-        _ = try session.connection.exchange(
-            [.init(statement, [json.bytes])], until: .now + options.deadline)
+        do throws(PostgresError) {
+            _ = try session.connection.exchange(
+                [.init(statement, [json.bytes])], until: .now + options.deadline)
+            _ = troubles.note("settings", nil)
+        } catch {
+            // The feed is none the worse for it: applications are held to the limits of before.
+            guard error.code == .refused else { throw error }
+            settingAgainAt = .now + options.verifyInterval
+            if troubles.note("settings", error.description) {
+                notice(UpstreamNotice(.error, error.description))
+            }
+        }
     }
 
     private func take(_ notifications: [PostgresNotification], _ session: PostgresSession) {

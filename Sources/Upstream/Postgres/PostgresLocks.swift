@@ -56,10 +56,12 @@ final class PostgresLocks: Sendable {
         }
     }
 
-    /// A write has got through.
-    func passed(_ conversation: ID?) {
-        guard let conversation else { return }
-        entries.withLock { $0[conversation] = nil }
+    /// Writes have got through.
+    func passed(_ conversations: [ID]) {
+        entries.withLock { entries in
+            guard !entries.isEmpty else { return }
+            for conversation in conversations { entries[conversation] = nil }
+        }
     }
 
     /// The conversation that is blocked, and by whom; nil if none is.

@@ -52,6 +52,24 @@ final class PostgresPool: Sendable {
 
         var isRead: Bool { if case .reads = self { true } else { false } }
 
+        /// Whether it changes logs.
+        var isWrite: Bool {
+            switch self {
+            case .writes, .alone: true
+            case .reads, .signals, .trim: false
+            }
+        }
+
+        /// What health calls its troubles by.
+        var kind: String {
+            switch self {
+            case .reads: "reads"
+            case .writes, .alone: "writes"
+            case .signals: "signals"
+            case .trim: "trimming"
+            }
+        }
+
         var jobs: [Job] {
             switch self {
             case .reads(let jobs), .writes(let jobs), .signals(let jobs): jobs

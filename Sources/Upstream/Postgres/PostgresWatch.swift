@@ -4,7 +4,7 @@ import Synchronization
 
 /// Looks, on a thread of its own, whether another server has taken over while the old one goes on
 /// answering: every `sync.verify_interval` the URL is resolved anew, and each server that it names
-/// is asked who it is. Another timeline there ends the feed.
+/// is asked who it is. Another one there ends the feed.
 final class PostgresWatch: Sendable {
     private struct State {
         var isEnded = false
@@ -74,19 +74,21 @@ final class PostgresWatch: Sendable {
                 standing.queue = session.queue
                 continue
             }
-            // What is older than the feed's server has been replaced by it.
-            let isNewer =
-                session.identity.system != feed.system && hosts.count <= 1
+            // Of several servers the newest counts: what is older than the feed's has been replaced
+            // by it. Where the URL names one, that is the origin, whoever it is: what was restored,
+            // or is gone back to, may be older.
+            let counts =
+                hosts.count <= 1
                 || session.identity.system == feed.system
                     && (session.identity.timeline, session.identity.started)
                         > (feed.timeline, feed.started)
-            guard isNewer, standing.feed == feed else { continue }
+            guard counts, standing.feed == feed else { continue }
             standing.condemn(
                 PostgresError(
                     .stranger, doing: "listen to", on: "Postgres",
                     seen: "\(session.connection.server) has taken over"
                         + " (timeline \(session.identity.timeline))",
-                    detail: "the feed's server is on timeline \(feed.timeline)"),
+                    detail: "the feed's server is another one, on timeline \(feed.timeline)"),
                 for: host)
             look()
             return

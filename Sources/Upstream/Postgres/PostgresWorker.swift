@@ -158,14 +158,22 @@ final class PostgresWorker: @unchecked Sendable {
                 pool.finish(task, task.jobs.map { _ in .failure(.unreadable) })
                 return
             }
-            if case .writes = task { troubles.takesWrites() }
-            if case .alone(let job) = task { locks.passed(job.conversation) }
+            let answers = rows.map { PostgresAnswer($0.first ?? nil) }
+            accepted(task, answers)
             pool.finish(
-                task,
-                rows.map { row in
-                    PostgresAnswer(row.first ?? nil).map { .success($0) } ?? .failure(.unreadable)
-                })
+                task, answers.map { $0.map { .success($0) } ?? .failure(.unreadable) })
         }
+    }
+
+    /// The server has done it: what it refused of the kind before is over.
+    private func accepted(_ task: PostgresPool.Task, _ answers: [PostgresAnswer?]) {
+        switch task {
+        case .writes, .alone: troubles.takesWrites()
+        case .reads, .signals, .trim: _ = troubles.note(task.kind, nil)
+        }
+        guard task.isWrite else { return }
+        let passed = zip(task.jobs, answers).filter { $1?.word != "locked" }
+        locks.passed(passed.compactMap(\.0.conversation))
     }
 
     /// Sends the task, and waits for the end of its transaction.
@@ -243,18 +251,20 @@ final class PostgresWorker: @unchecked Sendable {
                 detail: refusal.state)
         case "40" where task.jobs.count > 1, "22", "23", "P0", "XX":
             if task.jobs.count > 1 { return pool.again(task) }
-            say(seen, refusal.state, session)
+            say(task, seen, refusal.state, session)
             return end(.unreadable)
         default:
-            say(seen, refusal.state, session)
-            if !task.isRead { troubles.refused(RefusedWrite(sqlState: refusal.state)) }
+            say(task, seen, refusal.state, session)
+            if task.isWrite { troubles.refused(RefusedWrite(sqlState: refusal.state)) }
             return end(.refusedForNow)
         }
     }
 
-    private func say(_ seen: String, _ state: String, _ session: PostgresSession) {
+    private func say(
+        _ task: PostgresPool.Task, _ seen: String, _ state: String, _ session: PostgresSession
+    ) {
         let text = "ask \(session.connection.server): \(seen) (\(state))"
-        if troubles.note("writes", text) { notice(UpstreamNotice(.error, text)) }
+        if troubles.note(task.kind, text) { notice(UpstreamNotice(.error, text)) }
     }
 }
 
