@@ -57,6 +57,7 @@ extension Engine {
         switch result {
         case .failure(let error): fail(call, error)
         case .success(let outcome):
+            if let session = sessions[call.session] { noteTraced(call.request, session) }
             if promise(call, outcome) { return }
             reply(call, people: outcome.people) { $0.outcome(outcome, of: call.request) }
         }

@@ -229,6 +229,7 @@ extension Engine {
         guard let session = sessions[call.session] else { return }
         counters.errors[error.code, default: 0] += 1
         if !call.isJournaled { journal?.refused(call.request, error, session, at: now) }
+        noteTraced(call.request, session, error)
         ended(call, session)
         push(session, ServerFrame.error(id: call.id, error))
         release(session, call)

@@ -247,7 +247,9 @@ private struct ExplainWalk {
         guard let reader = readers[entry.session] else { return }
         switch entry.kind {
         case .connected:
-            readers[entry.session]?.note("connected", at: entry.at)
+            let trace = ("traceparent", Explanation.Fact.text(entry.text))
+            readers[entry.session]?.note(
+                "connected", at: entry.at, entry.text.isEmpty ? [] : [trace])
         case .closed:
             let code = entry.text.isEmpty ? "by the client" : entry.text
             readers[entry.session]?.isSubscribed = false

@@ -21,6 +21,8 @@ package struct Figures: Sendable {
     package var resets: [ResetReason: Int] = [:]
     /// What is yet to be said of it.
     var incidents: [Incident] = []
+    /// Calls with a trace that ended, and are yet to be said.
+    var traced: [TracedCall] = []
     /// Of those that were confirmed, the ones answered from memory.
     package var remembered = 0
     /// Questions to an origin that lives elsewhere.

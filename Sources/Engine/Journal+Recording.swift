@@ -44,9 +44,12 @@ extension Journal {
         default:
             return
         }
-        guard !trace.isEmpty else { return }
-        (entry.kind, entry.text, entry.by) = (.traced, trace, "")
-        add(entry)
+        traced(trace, token, at: now)
+    }
+
+    /// The write belongs to a trace of its caller's.
+    private func traced(_ trace: String, _ token: UInt64, at now: Timestamp) {
+        if !trace.isEmpty { add(Entry(at: now, kind: .traced, number: token, text: trace)) }
     }
 
     /// The upstream did it, or refused it.
@@ -92,6 +95,7 @@ extension Journal {
             return
         }
         add(entry)
+        traced(session.trace, number, at: now)
         answered(number, .failure(error), at: now)
     }
 
@@ -141,7 +145,7 @@ extension Journal {
     }
 
     func connected(_ session: Session, at now: Timestamp) {
-        add(entry(.connected, session, at: now))
+        add(entry(.connected, session, session.trace, at: now))
     }
 
     /// - Parameter code: nil where the client went by itself.

@@ -45,6 +45,7 @@ package final class Journal {
         /// To those who were owed `places`: `sessions`.
         case paid
         // Of a session; `by`: its user.
+        /// `text`: the `traceparent` that it came with.
         case connected
         /// `text`: the close code; empty if the client went.
         case closed

@@ -74,10 +74,12 @@ extension Driver {
             let call = try api.call(
                 method: request.method.rawValue, path: request.path, query: request.query ?? "",
                 body: request.body)
-            perform(call, responder)
+            perform(call, TracedRequest(request), responder)
         } catch {
             switch error {
-            case .error(let error): responder.respond(.error(error))
+            case .error(let error):
+                note(TracedRequest(request), error)
+                responder.respond(.error(error))
             case .method(let allowed): responder.respond(.methodNotAllowed(allowed))
             }
         }
@@ -85,14 +87,17 @@ extension Driver {
 
     func admit(_ request: RequestHead) -> Admission { door.admit(request) }
 
-    private func perform(_ call: ServerAPI.Call, _ responder: HTTPResponder) {
+    private func perform(
+        _ call: ServerAPI.Call, _ traced: TracedRequest?, _ responder: HTTPResponder
+    ) {
         switch call {
         case .ask(let query):
-            let token = wait(WaitingCall(responder: responder, kind: .answer(query)))
+            let token = wait(
+                WaitingCall(responder: responder, kind: .answer(query), traced: traced))
             calls.append(.ask(query, token: token))
         case .perform(let operation, let shape):
-            let token = wait(WaitingCall(responder: responder, kind: .write(shape)))
-            engine.noteSend(operation, token: token)
+            let token = wait(WaitingCall(responder: responder, kind: .write(shape), traced: traced))
+            engine.noteSend(operation, token: token, trace: traced?.trace ?? "")
             perform(operation, by: .server, token: token)
         case .boundaries(let conversation):
             answerBoundaries(of: conversation, responder)
@@ -103,7 +108,7 @@ extension Driver {
                 return disconnect(user, mayComeBack: mayComeBack, responder)
             }
             let kind = WaitingCall.Kind.disconnect(user: user, mayComeBack: mayComeBack)
-            let token = wait(WaitingCall(responder: responder, kind: kind))
+            let token = wait(WaitingCall(responder: responder, kind: kind, traced: traced))
             upstream.disconnect(user, mayComeBack: mayComeBack, token: token)
         }
     }

@@ -27,6 +27,7 @@ extension Driver {
                 measurements.performed(token)
                 if let call = waiting.removeValue(forKey: token) {
                     engine.noteSent(token: token, result)
+                    note(call.traced, result)
                     performed(call, result)
                 } else {
                     engine.performed(token, result, at: now)
@@ -34,6 +35,7 @@ extension Driver {
             case .answered(let token, let generation, let result):
                 measurements.answered(token, result)
                 if let call = waiting.removeValue(forKey: token) {
+                    if case .failure(let error) = result { note(call.traced, error) }
                     if case .explain(let request) = call.kind {
                         explain(request, result, call.responder)
                     } else {

@@ -310,6 +310,7 @@ final class Driver {
         lookAtClocks()
         if ticks % 600 == 0 { log.endMinute() }
         engine.tick(at: now())
+        noteTracedCalls()
         for incident in engine.takeIncidents() {
             log.warning(
                 "clients were told to forget a conversation and to load it again",

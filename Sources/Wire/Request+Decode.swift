@@ -17,7 +17,7 @@ extension Request {
             return .connect(
                 token: try params.string("token"), user: try params.id("user"),
                 client: try params.label("client"),
-                unread: try params.flag("unread") ?? false)
+                unread: try params.flag("unread") ?? false, trace: try params.traceParent())
         case .refresh:
             return .refresh(token: try params.requiredString("token"))
         case .subscribeConversations:

@@ -117,8 +117,9 @@ public enum TypingState: String, Sendable, Hashable, CaseIterable { case begin, 
 
 /// One method call of a client, its params checked: `protocol.md` 3.
 package enum Request: Sendable, Hashable {
-    /// `unread`: the connection is told what its user has not read.
-    case connect(token: String?, user: String?, client: String?, unread: Bool = false)
+    /// `unread`: the connection is told what its user has not read. `trace`: its `traceparent`.
+    case connect(
+        token: String?, user: String?, client: String?, unread: Bool = false, trace: String? = nil)
     case refresh(token: String)
     case subscribeMessages(conversation: String, have: Have?, limit: Int)
     case unsubscribeMessages(conversation: String)

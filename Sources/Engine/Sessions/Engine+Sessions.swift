@@ -45,6 +45,7 @@ extension Engine {
                 retry: .later, after: wait)
             if case .success(let request) = frame.request {
                 journal?.refused(request, error, session, at: now)
+                noteTraced(request, session, error)
             }
             return refuse(session, frame.id, error)
         }
@@ -66,7 +67,8 @@ extension Engine {
         sessions.noteThrottle(session)
         let call = Call(
             session: session.id, id: frame.id, request: request, takesCached: frame.takesCached)
-        if case .connect(let token, let user, _, let unread) = request {
+        if case .connect(let token, let user, _, let unread, let trace) = request {
+            if session.user == nil { session.trace = trace ?? "" }
             return connect(session, call, token: token, user: user, asksUnread: unread)
         }
         guard session.user != nil else { return close(session, .protocolViolation) }

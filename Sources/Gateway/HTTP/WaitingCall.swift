@@ -21,6 +21,8 @@ struct WaitingCall {
 
     let responder: HTTPResponder
     let kind: Kind
+    /// Of a request that belongs to a trace of its caller's.
+    var traced: TracedRequest?
 
     /// The write was done, or refused.
     func performed(_ result: Result<Outcome, RequestError>) {

@@ -1,0 +1,50 @@
+import Wire
+
+/// How a call ended that belongs to a trace of its caller's, for the log.
+package struct TracedCall: Sendable, Hashable {
+    package var trace: String
+    package var method: Method
+    package var conversation: String?
+    package var user: String
+    /// Nil if it was done.
+    package var error: RequestError?
+
+    /// Those that wait to be said; beyond, they are not.
+    static let limit = 1000
+}
+
+extension Engine {
+    /// What ended since the last call: requests that were refused, or failed, and writes.
+    package func takeTracedCalls() -> [TracedCall] {
+        guard !counters.traced.isEmpty else { return [] }
+        defer { counters.traced = [] }
+        return counters.traced
+    }
+
+    /// The request ended. Of a session without a trace nothing is noted.
+    func noteTraced(_ request: Request, _ session: Session, _ error: RequestError? = nil) {
+        guard !session.trace.isEmpty, counters.traced.count < TracedCall.limit else { return }
+        counters.traced.append(
+            TracedCall(
+                trace: session.trace, method: request.row.method,
+                conversation: request.writtenConversation ?? request.conversation,
+                user: session.user ?? "", error: error))
+    }
+}
+
+extension Request {
+    /// The conversation that the request would change.
+    fileprivate var writtenConversation: String? {
+        switch self {
+        case .sendMessage(let id, _), .editMessage(let id, _, _), .deleteMessage(let id, _, _),
+            .updateConversation(let id, _), .addParticipants(let id, _),
+            .removeParticipants(let id, _), .addAdmins(let id, _), .removeAdmins(let id, _),
+            .deleteConversation(let id), .leaveConversation(let id), .markRead(let id, _):
+            id
+        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages, .subscribeConversations,
+            .unsubscribeConversations, .fetchConversations, .fetchConversation, .fetchMessages,
+            .fetchParticipants, .findBoundaries, .createConversation, .typing:
+            nil
+        }
+    }
+}

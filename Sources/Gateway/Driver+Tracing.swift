@@ -1,0 +1,74 @@
+import Engine
+import Ports
+import WebSockets
+import Wire
+
+/// A request of the server API that belongs to a trace of its caller's.
+struct TracedRequest {
+    /// How much of a path is logged, in bytes.
+    private static let pathLimit = 300
+
+    let trace: String
+    let method: String
+    let path: String
+
+    /// - Returns: nil where the header is missing, or is none as W3C has it: such a one is ignored,
+    ///   so that nobody's tracing ever costs a request.
+    init?(_ request: HTTPRequest) {
+        guard let trace = request.headers["traceparent"].flatMap(TraceParent.read) else {
+            return nil
+        }
+        self.trace = trace
+        method = request.method.rawValue
+        path = String(decoding: request.path.utf8.prefix(Self.pathLimit), as: UTF8.self)
+    }
+}
+
+/// The lines of the log by which a team's own traces are joined to what the gateway did. Requests
+/// without a `traceparent` have none.
+extension Driver {
+    /// What clients asked for.
+    func noteTracedCalls() {
+        for call in engine.takeTracedCalls() {
+            note(
+                call.error, call.trace, "\(call.method.rawValue)",
+                ("conversation", call.conversation ?? ""), ("user", call.user))
+        }
+    }
+
+    /// A request of the server API was refused, or failed.
+    func note(_ request: TracedRequest?, _ error: RequestError) {
+        guard let request else { return }
+        note(error, request.trace, request.method, ("path", request.path), ("by", "server API"))
+    }
+
+    /// A write of the server API ended.
+    func note(_ request: TracedRequest?, _ result: Result<Outcome, RequestError>) {
+        guard let request else { return }
+        var error: RequestError?
+        if case .failure(let reason) = result { error = reason }
+        note(error, request.trace, request.method, ("path", request.path), ("by", "server API"))
+    }
+
+    private func note(
+        _ error: RequestError?, _ trace: String, _ method: String, _ subject: (String, String),
+        _ caller: (String, String)
+    ) {
+        guard let error else {
+            return log.debug(
+                "traced write done",
+                [
+                    "traceparent": trace, "method": method, subject.0: subject.1,
+                    caller.0: caller.1,
+                ])
+        }
+        let fields: KeyValuePairs = [
+            "traceparent": trace, "method": method, subject.0: subject.1, caller.0: caller.1,
+            "code": error.code.rawValue, "reason": error.message,
+        ]
+        switch error.code {
+        case .internal, .originUnavailable: log.warning("traced request failed", fields)
+        default: log.info("traced request refused", fields)
+        }
+    }
+}
