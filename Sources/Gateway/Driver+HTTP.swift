@@ -49,6 +49,10 @@ extension Driver {
                     ],
                     body: Metrics.text(
                         snapshot(), measurements, GapTable(engine.openGaps(), at: now()))))
+        case "/events":
+            answerEvents(responder)
+        case _ where InternalRule.isPage(request.path):
+            answerOperator(request.path, responder)
         default:
             responder.respond(.error(RequestError(.notFound, "path: not found")))
         }
@@ -147,7 +151,9 @@ extension Driver {
             return responder.respond(.json(200, supervisorJSON(demo.supervisor)))
         }
         let path = request.path == "/demo" ? "/demo/index.html" : request.path
-        guard let file = page?[path], demo.enabled || !isDemo else {
+        // The operator's page is the internal listener's.
+        let isInside = request.path.hasPrefix("/operator/")
+        guard let file = page?[path], demo.enabled || !isDemo, !isInside else {
             return responder.respond(.error(RequestError(.notFound, "path: not found")))
         }
         guard request.method == .get || request.method == .head else {

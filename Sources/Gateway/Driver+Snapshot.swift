@@ -14,9 +14,12 @@ extension Driver {
         return "\(Release.version), \(server.connectionCount) connections, \(state)"
     }
 
-    func snapshot() -> Snapshot {
+    /// - Parameters:
+    ///   - totals: what the engine holds, if that was counted already.
+    ///   - blocked: how many connections take nothing, if they were counted.
+    func snapshot(_ totals: Totals? = nil, blocked: Int? = nil) -> Snapshot {
         let now = now()
-        let figures = engine.totals()
+        let figures = totals ?? engine.totals()
         // The log counts for itself; what the driver commits it has measured.
         let writer = (upstream as? Embedded)?.figures
         let lines = log.limit.figures
@@ -31,7 +34,7 @@ extension Driver {
             subscriptions: figures.subscriptions, streams: figures.streams,
             outboxBytes: figures.outboxBytes, isDraining: engine.isDraining,
             books: figures.books, figures: engine.figures, sync: engine.syncFigures(),
-            blocked: engine.blockedSessions().count,
+            blocked: blocked ?? engine.blockedSessions().count,
             commits: writer?.commits ?? measurements.commits,
             committedWrites: writer?.rows ?? measurements.writes,
             failedCommits: writer?.rollbacks ?? measurements.failedCommits,

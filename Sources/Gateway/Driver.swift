@@ -29,6 +29,8 @@ final class Driver {
     var sides: SideLoops?
     let page: PageFiles?
     let started: Timestamp
+    /// Who looks at the operator's page.
+    var desk = OperatorDesk()
 
     /// One write of a socket.
     static let writeSize = 65_536
@@ -311,6 +313,7 @@ final class Driver {
         if ticks % 600 == 0 { log.endMinute() }
         engine.tick(at: now())
         noteTracedCalls()
+        tellOperators()
         for incident in engine.takeIncidents() {
             log.warning(
                 "clients were told to forget a conversation and to load it again",

@@ -38,13 +38,15 @@ struct PageFiles: Sendable {
     }
 
     /// The page that belongs to this program: looked for from the program's own folder upwards.
-    static func installed() -> PageFiles? {
+    /// - Parameter part: a folder of it that is a page of its own.
+    static func installed(_ part: String = "") -> PageFiles? {
         guard let program = realpath("/proc/self/exe", nil) else { return nil }
         defer { free(program) }
         var folder = String(cString: program)
         while let slash = folder.lastIndex(of: "/") {
             folder = String(folder[..<slash])
-            for place in places where access("\(folder)/\(place)/index.html", R_OK) == 0 {
+            for place in places.map({ part.isEmpty ? $0 : "\($0)/\(part)" })
+            where access("\(folder)/\(place)/index.html", R_OK) == 0 {
                 return PageFiles(directory: "\(folder)/\(place)")
             }
         }

@@ -36,4 +36,6 @@ final class RequestCount: Sendable {
     }
 
     func leave() { count.subtract(1, ordering: .relaxed) }
+
+    var current: Int { count.load(ordering: .relaxed) }
 }

@@ -12,6 +12,8 @@ final class Connection {
         case answering
         /// A response is on its way out.
         case responding
+        /// A response without an end is on its way out.
+        case streaming
         /// A WebSocket.
         case open
         /// A WebSocket whose close frame is sent, or waits to be; the peer's is awaited.
@@ -77,7 +79,7 @@ final class Connection {
         switch phase {
         case .head, .body, .answering, .responding: receiveHTTP(bytes)
         case .open, .closing: receiveFrames(bytes)
-        case .lingering, .dead: break
+        case .streaming, .lingering, .dead: break
         }
     }
 
@@ -193,7 +195,9 @@ final class Connection {
         stalledBytes = 0
         pushOutput()
         if isBlocked {
-            if phase == .responding { setDeadline(server.limits.stallTimeout) }
+            if phase == .responding || phase == .streaming {
+                setDeadline(server.limits.stallTimeout)
+            }
         } else if phase != .dead {
             pauseReading(false)
             outputDidDrain()
@@ -249,6 +253,8 @@ final class Connection {
             enter(next)
         } else if phase == .responding {
             responseDidEnd()
+        } else if phase == .streaming {
+            setDeadline(nil)
         } else if phase == .open {
             server.delegate?.writable(id)
         }

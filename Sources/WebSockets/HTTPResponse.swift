@@ -53,15 +53,17 @@ package struct HTTPResponse: Sendable, Hashable {
 
     /// Status line and headers, to the empty line.
     ///
-    /// - Parameter connection: the value of the Connection field; nil to leave it out.
-    func head(date: String, connection: String?) -> [UInt8] {
+    /// - Parameters:
+    ///   - connection: the value of the Connection field; nil to leave it out.
+    ///   - isEndless: the body comes piece by piece, and ends with the connection.
+    func head(date: String, connection: String?, isEndless: Bool = false) -> [UInt8] {
         var text = "HTTP/1.1 \(status) \(Self.reason(status))\r\nDate: \(date)\r\n"
         if let connection { text += "Connection: \(connection)\r\n" }
         // A value with a line end would let its author write headers of their own.
         for field in headers where field.isSound {
             text += "\(field.name): \(field.value)\r\n"
         }
-        if allowsBody { text += "Content-Length: \(body.count)\r\n" }
+        if allowsBody, !isEndless { text += "Content-Length: \(body.count)\r\n" }
         text += "\r\n"
         return Array(text.utf8)
     }

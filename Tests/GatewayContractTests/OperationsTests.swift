@@ -72,7 +72,10 @@ extension DefaultGateway {
 
         @Test func theInternalListenerHasNothingElse() throws {
             let http = try LiveGateway.get().operations()
-            for path in ["/", "/v1/ws", "/v1/gaps", "/health/", "/metrics/x", "/nothing"] {
+            for path in [
+                "/operator/", "/index.html", "/v1/ws", "/v1/gaps", "/health/", "/metrics/x",
+                "/nothing",
+            ] {
                 let response = try http.send("GET", path)
                 #expect(response.status == 404, "\(path)")
                 #expect(response.json["error"]["code"] == "not_found")

@@ -63,10 +63,12 @@ import Testing
 
     @Test(arguments: ["x", "00-\(String(repeating: "0", count: 32))-00f067aa0ba902b7-01", ""])
     func aHeaderThatIsNoneIsIgnored(header: String) throws {
-        let answer = try send(header, "PUT", "/v1/conversations/\(room)", ["participants": ["alice"]])
+        let answer = try send(
+            header, "PUT", "/v1/conversations/\(room)", ["participants": ["alice"]])
         #expect(answer.status == 201)
         let message: JSONValue = ["id": "m1", "author": "alice", "body": "x"]
-        #expect(try send(header, "POST", "/v1/conversations/\(room)/messages", message).status == 201)
+        #expect(
+            try send(header, "POST", "/v1/conversations/\(room)/messages", message).status == 201)
         #expect(try !steps("id=m1").isEmpty)
         #expect(try !steps("id=m1").contains { $0["what"] == "trace" })
     }

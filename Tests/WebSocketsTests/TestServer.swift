@@ -106,6 +106,8 @@ final class Echo: ServerDelegate {
     var admission = Admission.accept(bodyLimit: nil, isFree: false)
     /// Requests whose path is "/later" wait here.
     var waiting: [HTTPResponder] = []
+    /// Requests whose path is "/stream" get an answer without an end.
+    var streams: [SocketID] = []
     var largeBody: [UInt8] = []
     private var buffer = SendBuffer()
 
@@ -139,6 +141,8 @@ final class Echo: ServerDelegate {
         requests.append(request)
         switch request.path {
         case "/later": waiting.append(responder)
+        case "/stream":
+            if let socket = responder.stream(HTTPResponse(status: 200)) { streams.append(socket) }
         case "/large": responder.respond(HTTPResponse(status: 200, body: largeBody))
         case "/empty": responder.respond(HTTPResponse(status: 204))
         default:

@@ -22,4 +22,6 @@ package struct Books: Sendable, Hashable {
 /// that whatever becomes of them is entered without a search. Touched on the loop only.
 final class Ledger {
     @exclusivity(unchecked) var books = Books()
+    /// How many deltas had been accepted when the operator's page was last told.
+    var seen = 0
 }

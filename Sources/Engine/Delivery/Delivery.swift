@@ -242,6 +242,7 @@ struct Delivery {
                 journal?.shed(session, $0, $1, from: $2, waiting: waiting, at: now)
             }
             accounting.coalesced += coalesced
+            session.coalesced += coalesced
             if coalesced > 0 { shedCount += 1 }
         }
         guard session.lane.outbox.backlog > hardLimit else { return false }

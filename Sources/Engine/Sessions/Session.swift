@@ -66,6 +66,8 @@ package final class Session {
     /// The shell was told not to read it.
     var isThrottled = false
 
+    /// Deltas that it was told as a gap, because it is slow.
+    var coalesced = 0
     /// When the connection came.
     let since: Timestamp
     /// When its socket last took bytes, or a pong came.

@@ -50,7 +50,8 @@ extension Bound {
         Bound(
             "internal: `/books`, `/`, `/explain`, `/events`", size: "no body",
             rows: "the conversations in memory", memory: "its answer",
-            payer: "whoever may (Host, password)", beyond: "403, 401, 404"),
+            payer: "whoever may (Host, password)",
+            beyond: "403, 401, 404; `/events`: 8 at once, 503"),
     ]
 
     private static let slowedRequests = "401, 404, 503; 200 at once, 50 a second"

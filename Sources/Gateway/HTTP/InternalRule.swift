@@ -8,8 +8,14 @@ import Wire
 /// machine whoever reads conversations must show the password.
 struct InternalRule: Sendable {
     /// The operator's page, and what it asks for.
-    private static let guarded: Set = ["/", "/explain", "/events"]
+    private static let page: Set = [
+        "/", "/operator.css", "/operator.js", "/plots.js", "/tables.js",
+    ]
+    private static let guarded = page.union(["/explain", "/events"])
     private static let hostsMatter = guarded.union(["/books"])
+
+    /// Whether the path is a file of the operator's page.
+    static func isPage(_ path: String) -> Bool { page.contains(path) }
 
     private let hosts: Set<String>
     private let isLoopback: Bool

@@ -11,6 +11,8 @@ package struct Log: Sendable {
 
     private let format: Configuration.Log.Format
     let limit: LogLimit
+    /// What of it the operator's page shows.
+    let notices = Notices()
 
     package init(_ configuration: Configuration.Log) {
         format = configuration.format
@@ -49,8 +51,15 @@ package struct Log: Sendable {
     }
 
     private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, String>) {
+        notices.take(level, event, fields, at: Self.now())
         guard limit.admits(level, event) else { return }
         put(level, event, fields)
+    }
+
+    private static func now() -> Timestamp {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Timestamp(milliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
     }
 
     /// Says what was left out in the minute that is over. To be called every minute.
@@ -61,10 +70,7 @@ package struct Log: Sendable {
     }
 
     private func put(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, String>) {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        let time = Timestamp(
-            milliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
+        let time = Self.now()
         var line: [UInt8]
         switch format {
         case .json:

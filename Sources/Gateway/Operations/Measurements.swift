@@ -20,6 +20,8 @@ struct Measurements: Sendable {
     /// An operation of a client or a backend, from the upstream's door to its fate.
     private(set) var operation = Histogram()
 
+    /// Changes that the upstream told.
+    private(set) var changes = 0
     /// Questions to the origin that it did not answer.
     private(set) var failedFetches = 0
     /// Transactions of the cache that are in the file, what was written in them, and those that
@@ -41,7 +43,9 @@ struct Measurements: Sendable {
 
     /// Changes have come.
     mutating func arrived(_ changes: Int, since: Instant) {
-        if changes > 0 { arrivals.append((since, changes, nil)) }
+        guard changes > 0 else { return }
+        self.changes += changes
+        arrivals.append((since, changes, nil))
     }
 
     /// The engine has said what is to be done about all that came: the actions up to this number.

@@ -1,0 +1,105 @@
+import Chat
+import Wire
+
+/// What stands out among conversations and readers, for the operator's page.
+package struct Overview: Sendable {
+    package struct Conversation: Sendable {
+        package var id: String
+        package var watchers: Int
+        /// Deltas put before its watchers since the last look, and since it came into memory.
+        package var news: Int
+        package var books: Books
+    }
+
+    package struct Reader: Sendable {
+        package var session: SessionID
+        package var user: String
+        /// Bytes that wait for it.
+        package var waiting: Int
+        /// Its socket does not take all that it is given.
+        package var isBlocked: Bool
+        /// Deltas that it was told as a gap instead.
+        package var coalesced: Int
+        package var subscriptions: Int
+    }
+
+    /// Those with the most news since the last look, then the most altogether.
+    package var busiest: [Conversation] = []
+    /// Those for whom the most waits, then those who were told the most as gaps.
+    package var slowest: [Reader] = []
+    package var blocked = 0
+    package var totals: Totals
+}
+
+extension Engine {
+    /// Looks at everything that is in memory.
+    /// - Parameter limit: how many of each are named.
+    /// - Complexity: O(streams + sessions)
+    package func overview(_ limit: Int) -> Overview {
+        var busiest = Leaders<Stream>(limit)
+        for stream in streams.values {
+            let ledger = stream.ledger
+            let news = ledger.books.accepted - ledger.seen
+            ledger.seen = ledger.books.accepted
+            if ledger.books.accepted > 0 { busiest.take(stream, news, ledger.books.accepted) }
+        }
+        var totals = Totals(
+            sessions: sessions.count, subscriptions: 0, streams: streams.count, outboxBytes: 0,
+            books: delivery.accounting)
+        var slowest = Leaders<Session>(limit)
+        var blocked = 0
+        for session in sessions.values {
+            let outbox = session.lane.outbox
+            totals.subscriptions += session.subscriptions.count
+            totals.outboxBytes += outbox.backlog
+            totals.books.queued += outbox.deltas
+            if session.lane.isBlocked { blocked += 1 }
+            if session.lane.isBlocked || session.coalesced > 0 {
+                slowest.take(session, outbox.backlog, session.coalesced)
+            }
+        }
+        var overview = Overview(totals: totals)
+        overview.blocked = blocked
+        overview.busiest = busiest.entries.map {
+            Overview.Conversation(
+                id: $0.element.id, watchers: $0.element.subscribers.count, news: $0.first,
+                books: $0.element.ledger.books)
+        }
+        overview.slowest = slowest.entries.map {
+            let session = $0.element
+            return Overview.Reader(
+                session: session.id, user: session.user ?? "", waiting: $0.first,
+                isBlocked: session.lane.isBlocked, coalesced: session.coalesced,
+                subscriptions: session.subscriptions.count)
+        }
+        return overview
+    }
+
+    /// What was counted so far of deltas, those that wait left out.
+    /// - Complexity: O(1)
+    package var settledBooks: Books { delivery.accounting }
+
+    /// How many connections there are.
+    /// - Complexity: O(1)
+    package var sessionCount: Int { sessions.count }
+}
+
+/// The first few by two numbers, largest first.
+private struct Leaders<Element> {
+    private(set) var entries: [(element: Element, first: Int, second: Int)] = []
+    private let limit: Int
+
+    init(_ limit: Int) { self.limit = limit }
+
+    mutating func take(_ element: Element, _ first: Int, _ second: Int) {
+        if entries.count == limit, let last = entries.last,
+            (last.first, last.second) >= (first, second)
+        {
+            return
+        }
+        let place =
+            entries.firstIndex { ($0.first, $0.second) < (first, second) } ?? entries.count
+        entries.insert((element, first, second), at: place)
+        if entries.count > limit { entries.removeLast() }
+    }
+}

@@ -1,0 +1,246 @@
+import Chat
+import Engine
+import JSON
+import Upstream
+import Wire
+
+/// What the operator's page shows of one moment, as JSON: ids, numbers and times, never what a
+/// message says, nor a token.
+struct OperatorReport {
+    /// How near something is to its limit.
+    struct Limit {
+        let name: String
+        /// The key of the configuration, or what else sets it.
+        let key: String
+        let used: Double
+        let limit: Double
+        let remedy: String
+    }
+
+    let at: Timestamp
+    let snapshot: Snapshot
+    let overview: Overview
+    /// Seconds since the look before.
+    let span: Double
+    /// Oldest first.
+    let gaps: [OpenGap]
+    let limits: [Limit]
+    let point: LastHour.Point?
+    let notices: [Notices.Notice]
+    /// Gives a connection the name that `connect` gave it.
+    let name: (SessionID) -> String
+
+    /// How many gaps, conversations and readers are named.
+    static let named = 20
+
+    var json: [UInt8] {
+        var json = JSONWriter(capacity: 16_384)
+        json.beginObject()
+        json.member("at", string: at.description)
+        json.member("version", string: snapshot.version)
+        json.member("uptime", int: snapshot.uptime)
+        json.member("status", string: snapshot.status)
+        json.member("ready", bool: snapshot.isReady)
+        json.key("troubles")
+        json.beginArray()
+        for trouble in snapshot.troubles {
+            json.beginObject()
+            json.member("what", string: trouble.what)
+            json.member("remedy", string: trouble.remedy)
+            json.endObject()
+        }
+        json.endArray()
+        json.object("upstream", upstream)
+        json.object("clients") {
+            $0.member("connections", int: snapshot.sessions)
+            $0.member("subscriptions", int: snapshot.subscriptions)
+            $0.member("conversations", int: snapshot.streams)
+            $0.member("blocked", int: overview.blocked)
+            $0.member("waitingBytes", int: snapshot.outboxBytes)
+            $0.member("shed", int: snapshot.figures.shed)
+        }
+        json.object("gaps", gaps)
+        writeConversations(&json)
+        writeReaders(&json)
+        writeLimits(&json)
+        json.object("accounting") {
+            $0.member("accepted", int: snapshot.books.accepted)
+            $0.member("written", int: snapshot.books.written)
+            $0.member("coalesced", int: snapshot.books.coalesced)
+            $0.member("discarded", int: snapshot.books.discarded)
+            $0.member("queued", int: snapshot.books.queued)
+            $0.member("error", int: snapshot.books.error)
+        }
+        json.object("process") {
+            $0.member("residentBytes", int: snapshot.residentBytes)
+            $0.key("processorSeconds")
+            $0.double(snapshot.processorSeconds)
+            $0.member("cacheBytes", int: snapshot.cacheBytes)
+            $0.member("cachedMessages", int: snapshot.cachedMessages)
+        }
+        json.notices(notices)
+        json.endObject()
+        return json.bytes
+    }
+
+    /// The origin, and the three ways in which it is used.
+    private func upstream(_ json: inout JSONWriter) {
+        json.member("kind", string: snapshot.upstreamKind)
+        json.member("state", string: snapshot.upstreamState.rawValue)
+        json.member("since", string: snapshot.upstreamSince.description)
+        json.key("trouble")
+        if let trouble = snapshot.faults.trouble { json.string(trouble) } else { json.null() }
+        json.object("feed") {
+            $0.member("live", bool: snapshot.offlineFor == nil)
+            $0.key("offlineFor")
+            if let seconds = snapshot.offlineFor { $0.double(seconds) } else { $0.null() }
+            $0.key("lastEventAge")
+            if let seconds = snapshot.lastEventAge { $0.double(seconds) } else { $0.null() }
+            $0.member("lag", times: point?.fanout)
+        }
+        json.object("reads") {
+            $0.member("times", times: point?.fetch)
+            $0.key("failed")
+            $0.double(point?.failedFetches ?? 0)
+            $0.member("queued", int: snapshot.sync.queued)
+            $0.member("fetching", int: snapshot.sync.fetching)
+        }
+        json.object("writes") {
+            $0.member("times", times: point?.operation)
+            $0.member("refused", int: snapshot.faults.refusedWrites.values.reduce(0, +))
+        }
+    }
+
+    private func gaps(_ json: inout JSONWriter) {
+        json.member("open", int: snapshot.sync.openGaps)
+        json.member("missing", int: snapshot.sync.missing)
+        json.key("oldest")
+        json.double(snapshot.sync.oldestGapAge)
+        json.key("list")
+        json.beginArray()
+        for open in gaps.prefix(Self.named) {
+            json.beginObject()
+            json.member("conversation", string: open.conversation)
+            json.member("after", int: open.gap.after)
+            json.member("before", int: open.gap.before)
+            json.key("missing")
+            if let missing = open.gap.missing { json.int(missing) } else { json.null() }
+            json.member("cause", string: open.gap.cause.rawValue)
+            json.member("since", string: open.gap.since.description)
+            json.member("state", string: open.state.rawValue)
+            json.endObject()
+        }
+        json.endArray()
+    }
+
+    private func writeConversations(_ json: inout JSONWriter) {
+        json.key("busiest")
+        json.beginArray()
+        for conversation in overview.busiest {
+            json.beginObject()
+            json.member("conversation", string: conversation.id)
+            json.member("watchers", int: conversation.watchers)
+            json.key("rate")
+            json.double(Double(conversation.news) / max(0.1, span))
+            json.member("accepted", int: conversation.books.accepted)
+            json.member("written", int: conversation.books.written)
+            json.member("coalesced", int: conversation.books.coalesced)
+            json.endObject()
+        }
+        json.endArray()
+    }
+
+    private func writeReaders(_ json: inout JSONWriter) {
+        json.key("slowest")
+        json.beginArray()
+        for reader in overview.slowest {
+            json.beginObject()
+            json.member("session", string: name(reader.session))
+            json.member("user", string: reader.user)
+            json.member("waiting", int: reader.waiting)
+            json.member("blocked", bool: reader.isBlocked)
+            json.member("coalesced", int: reader.coalesced)
+            json.member("subscriptions", int: reader.subscriptions)
+            json.endObject()
+        }
+        json.endArray()
+    }
+
+    private func writeLimits(_ json: inout JSONWriter) {
+        json.key("limits")
+        json.beginArray()
+        for limit in limits {
+            json.beginObject()
+            json.member("name", string: limit.name)
+            json.member("key", string: limit.key)
+            json.key("used")
+            json.double(limit.used)
+            json.key("limit")
+            json.double(limit.limit)
+            json.member("remedy", string: limit.remedy)
+            json.endObject()
+        }
+        json.endArray()
+    }
+}
+
+extension Snapshot {
+    /// What keeps the gateway from being `ok`, worst first, and what to do about it.
+    var troubles: [(what: String, remedy: String)] {
+        var troubles: [(what: String, remedy: String)] = []
+        if isDraining {
+            troubles.append(
+                (
+                    "The gateway is stopping: its clients go to its successor.",
+                    "Nothing, if somebody stopped it. Otherwise the log says why it stops."
+                ))
+        }
+        if !isWritable {
+            troubles.append(
+                (
+                    "The file of cache.path can't be written.",
+                    "Look at its disk: full, read-only, or failing. The gateway tries again every "
+                        + "second, and is not ready until then."
+                ))
+        }
+        if let trouble = faults.trouble { troubles.append((trouble, "")) }
+        if upstreamState == .offline {
+            troubles.append(
+                (
+                    "The origin can't be reached. Clients keep what they hold, and are told that "
+                        + "there may be more.",
+                    "Look whether the origin runs, and at the network on the way to it. The "
+                        + "gateway tries again every second or two, and fetches what was missed."
+                ))
+        } else if upstreamState == .syncing {
+            troubles.append(
+                (
+                    "The gateway is catching up with the origin.",
+                    "Wait. If it lasts for minutes, look at the gaps below, and at the load of the "
+                        + "origin."
+                ))
+        }
+        if sync.openGaps > 0 {
+            troubles.append(
+                (
+                    "\(sync.openGaps) gaps are open: changes that this gateway lacks and fetches.",
+                    "The list below says what is done about each."
+                ))
+        }
+        if isShortOfDescriptors {
+            troubles.append(
+                (
+                    "Connections are refused: the process has no descriptors left.",
+                    "Raise LimitNOFILE (ulimit -n), or lower limits.connections."
+                ))
+        }
+        if books.error != 0 {
+            troubles.append(
+                (
+                    "The accounting does not balance, by \(books.error): a fault of the program.",
+                    "Keep /books and the log, and report it. The service goes on."
+                ))
+        }
+        return troubles
+    }
+}
