@@ -19,6 +19,7 @@ extension Driver {
     ///   - blocked: how many connections take nothing, if they were counted.
     func snapshot(_ totals: Totals? = nil, blocked: Int? = nil) -> Snapshot {
         let now = now()
+        lookAtFeed()
         let figures = totals ?? engine.totals()
         // The log counts for itself; what the driver commits it has measured.
         let writer = (upstream as? Embedded)?.figures
@@ -46,6 +47,13 @@ extension Driver {
             offlineFor: engine.unlinkedSince.map {
                 Double(now.milliseconds - $0.milliseconds) / 1000
             },
-            readyGrace: Double(configuration.health.readyGrace) / 1000)
+            isFeedLost: feed.isLost)
+    }
+
+    /// Looks whether the feed of the origin is there, for readiness.
+    func lookAtFeed() {
+        feed.look(
+            offlineSince: engine.unlinkedSince, grace: Int64(configuration.health.readyGrace),
+            at: now())
     }
 }

@@ -60,6 +60,7 @@ extension Driver {
             case .state(let state):
                 log.info("upstream state changed", ["state": state.rawValue])
                 engine.linked(state, at: now)
+                lookAtFeed()
             }
         }
         measurements.arrived(changes, since: since)

@@ -61,6 +61,8 @@ final class Driver {
     var waiting: [UInt64: WaitingCall] = [:]
     var lastEvent: Timestamp?
     var isWritable = true
+    /// Whether the feed of the origin is there, as readiness sees it.
+    var feed = FeedReadiness()
     /// Connections that there was no descriptor for.
     var shortage = Shortage()
     /// Called once, when the cache of another origin turns out to be broken.
@@ -312,6 +314,7 @@ final class Driver {
         lookAtClocks()
         if ticks % 600 == 0 { log.endMinute() }
         engine.tick(at: now())
+        lookAtFeed()
         noteTracedCalls()
         tellOperators()
         for incident in engine.takeIncidents() {

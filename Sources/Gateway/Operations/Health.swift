@@ -57,7 +57,11 @@ enum Health {
             json.beginArray()
             if snapshot.isDraining { json.string("the gateway drains") }
             if !snapshot.isWritable { json.string("the cache can't be written") }
-            if snapshot.offlineFor != nil { json.string("the feed is offline") }
+            if snapshot.offlineFor != nil {
+                json.string("the feed is offline")
+            } else if snapshot.isFeedLost {
+                json.string("the feed was offline a moment ago, and has to stay for a while")
+            }
             json.endArray()
         }
         json.endObject()

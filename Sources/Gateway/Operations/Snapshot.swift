@@ -48,14 +48,14 @@ struct Snapshot: Sendable {
     var faults = UpstreamFaults()
     /// Seconds for which the feed has been offline; nil if it is not.
     var offlineFor: Double?
-    /// Seconds that the feed may be offline before readiness fails.
-    var readyGrace: Double = 0
+    /// Whether it counts as lost: longer than `health.ready_grace`, or not back for long enough.
+    var isFeedLost = false
 }
 
 extension Snapshot {
     /// Ready means: the feed is live (or catching up), the cache is writable, nothing drains.
     var isReady: Bool {
-        !isDraining && isWritable && (offlineFor.map { $0 < readyGrace } ?? true)
+        !isDraining && isWritable && !isFeedLost
     }
 
     /// `down`: nothing can be served as promised; `degraded`: served, with something amiss.
