@@ -89,9 +89,7 @@ extension Engine {
                 // It was created after the store was read.
                 stream.early = []
                 stream.waiting = waiting
-                return act(
-                    .read(token: token(for: .load(conversation)), .load(conversation: conversation))
-                )
+                return read(.load(conversation: conversation), for: .load(conversation))
             }
             streams[conversation.id] = nil
             for call in waiting { fail(call, error) }

@@ -25,7 +25,7 @@ extension Engine {
         guard !stream.isAskingLast else { return }
         if stream.replica?.copy.isDetached == true { return askOriginForLast(stream) }
         stream.isAskingLast = true
-        act(.read(token: token(for: .refresh(stream.id)), .load(conversation: stream.id)))
+        read(.load(conversation: stream.id), for: .refresh(stream.id))
     }
 
     private func askOriginForLast(_ stream: Stream) {

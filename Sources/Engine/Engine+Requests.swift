@@ -109,12 +109,12 @@ extension Engine {
             begin(stream)
             return stream
         }
-        act(.read(token: token(for: .load(conversation)), .load(conversation: conversation)))
+        read(.load(conversation: conversation), for: .load(conversation))
         return stream
     }
 
     func ask(_ query: Query, _ call: Call) {
-        act(.read(token: token(for: .answer(call)), query))
+        read(query, for: .answer(call))
     }
 
     // MARK: - Subscribing
@@ -204,10 +204,9 @@ extension Engine {
         guard stream.replica?.copy.isDetached != true else { return fail(call, .noCache) }
         let held = boundariesAsked(have, stream, state)
         let places = held.runs.flatMap { [$0.low, $0.high] }
-        act(
-            .read(
-                token: token(for: .boundaries(call, head: state.head)),
-                .ids(conversation: conversation, places: places)))
+        read(
+            .ids(conversation: conversation, places: places),
+            for: .boundaries(call, head: state.head))
     }
 
     /// The coverage whose boundaries `findBoundaries` answers with.

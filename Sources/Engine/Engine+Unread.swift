@@ -126,9 +126,7 @@ extension Engine {
         guard !mirrors else { return readList(user) }
         listReadings += 1
         count.began(listReadings, at: now)
-        act(
-            .read(
-                token: token(for: .unread(user, reading: listReadings)), .listed(user: count.user)))
+        read(.listed(user: count.user), for: .unread(user, reading: listReadings))
     }
 
     /// Whether what the origin answers now is followed from then on.

@@ -4,38 +4,13 @@ import Ports
 import Wire
 
 /// Decides. Everything that happens to the gateway comes in as a call (a frame, a change of a log,
-/// an answer of the store, the passing of time); what is to be done comes out as `Action`s and as
+/// an answer of the store, the passing of time); what is to be done comes out as a `Turn` and as
 /// frames in the outboxes of sessions. It has no clock, thread, file or socket, so a simulation
 /// runs it as the gateway does. Owned by the loop; not thread-safe.
 ///
-/// The order of a turn: any number of calls, `endTurn`, then `takeActions` until there is none, and
-/// last the outboxes of `takeDirtySessions`, the closes of `takeCloses` and whom to read no further
-/// of `takeThrottles`.
+/// The order of a turn: any number of calls, then `endTurn`, whose effects are performed, again and
+/// again until there is none; `TurnRunner` does that.
 package final class Engine {
-    /// What the shell is asked to do.
-    package enum Action: Sendable {
-        /// Ask the store; answered by `answered`.
-        case read(token: UInt64, Query)
-        /// Have the cache keep this, in one transaction and before anything that follows; answered
-        /// by `stored`. Not to be done where `waits` says so: after another one failed.
-        case store(token: UInt64, [StoreWrite])
-        /// Ask the origin; answered by `fetched`.
-        case fetch(token: UInt64, HistoryQuery)
-        /// Ask for the feed of a conversation; answered by `subscribed`, in each generation.
-        case subscribe(String)
-        case unsubscribe(String)
-        /// Ask to be told of conversations that come into a user's list or leave it; answered by
-        /// `subscribedList`, whenever the feed begins to tell.
-        case subscribeList(user: String)
-        case unsubscribeList(user: String)
-        /// The log has lost what was taken from it at this head; answered by `fetched`.
-        case disown(token: UInt64, Head, conversation: String)
-        /// Ask the upstream for a write; answered by `performed`.
-        case perform(token: UInt64, Operation, Caller)
-        /// Tell all gateways' watchers; comes back by the feed.
-        case publish(FeedEvent)
-    }
-
     /// What a token is waited for.
     enum Pending {
         case load(String)
@@ -108,7 +83,7 @@ package final class Engine {
     var unreadDue: [ID] = []
 
     private(set) var nextToken: UInt64 = 0
-    private var actions: [Action] = []
+    private var decided = Decided()
     /// Outboxes, what is in flight, and the accounting.
     @exclusivity(unchecked) var delivery: Delivery
     /// Which conversations speak, and when.
@@ -145,7 +120,8 @@ package final class Engine {
     /// Ends the turn: what the changes of the turn have to say is encoded and queued, and readers
     /// that fell behind are shed.
     /// - Parameter instant: the same moment on a clock that never jumps, for pacing.
-    package func endTurn(at now: Timestamp, instant: Duration) {
+    /// - Returns: what is to be done. With effects it is to be ended again.
+    package func endTurn(at now: Timestamp, instant: Duration) -> Turn {
         self.now = now
         pacing.advance(to: instant)
         runTimers()
@@ -162,31 +138,39 @@ package final class Engine {
             sendFetches()
         }
         for session in delivery.shedSlowReaders(at: now) { close(session, .outboxOverflow) }
+        var turn = decided.take()
+        guard turn.isOver else { return turn }
+        turn.writes = delivery.takeReady()
+        turn.closes = sessions.takeCloses()
+        turn.throttles = sessions.takeThrottles()
+        return turn
     }
 
-    /// The actions decided since the last call, oldest first.
-    package func takeActions() -> [Action] {
-        defer { actions.removeAll(keepingCapacity: true) }
-        return actions
-    }
-
-    /// Connections to close, after their outboxes were sent.
-    package func takeCloses() -> [(SessionID, CloseCode)] { sessions.takeCloses() }
-
-    /// Sessions that ask for too much, whose sockets are not to be read from now on (true), or
-    /// again (false).
+    /// Sessions whose sockets are not to be read from now on (true), or again (false): to be looked
+    /// at between two frames of a turn; the others come with its end.
     package func takeThrottles() -> [(SessionID, Bool)] { sessions.takeThrottles() }
 
     // MARK: - For the other files of the engine
 
-    func act(_ action: Action) {
-        // Reads see all that was decided before them.
-        if mirrors, case .read = action { saveWrites() }
-        actions.append(action)
+    /// Has the upstream do it.
+    func act(_ effect: UpstreamEffect) { decided.append(.upstream(effect)) }
+
+    /// Has the cache keep it.
+    func store(_ writes: [StoreWrite], for pending: Pending) {
+        decided.append(.store(token: token(for: pending), writes))
     }
 
-    /// As it is, whatever waits to be written.
-    func append(_ action: Action) { actions.append(action) }
+    /// Asks the cache, which has all by then that was decided before.
+    func read(_ query: Query, for pending: Pending) {
+        let token = token(for: pending)
+        if mirrors { saveWrites() }
+        decided.append(Read(token: token, query: query))
+    }
+
+    /// Asks the cache, whatever waits to be written.
+    func readAtOnce(_ query: Query, for pending: Pending) {
+        decided.append(Read(token: token(for: pending), query: query))
+    }
 
     /// A number for a question to the shell.
     func token(for pending: Pending) -> UInt64 {

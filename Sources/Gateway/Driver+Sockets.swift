@@ -30,7 +30,7 @@ extension Driver: ServerDelegate {
     func hear(_ session: SessionID, _ frame: RequestFrame) {
         engine.received(session, frame, at: now())
         // Before the next of its frames is read.
-        throttle()
+        for (session, isThrottled) in engine.takeThrottles() { throttle(session, isThrottled) }
     }
 
     /// Closes the connection behind what it was sent.

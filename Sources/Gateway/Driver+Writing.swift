@@ -5,7 +5,7 @@ import WebSockets
 extension Driver {
     /// Writes what the sessions are owed, as far as their sockets take it; those of other loops are
     /// left alone.
-    func write(_ sessions: consuming [Session]) {
+    func send(_ sessions: consuming [Session]) {
         var writes = Writes()
         swap(&writes, &self.writes)
         defer { swap(&writes, &self.writes) }

@@ -39,7 +39,7 @@ private final class Service {
     /// Where the upstream's threads find the driver, which holds the upstream: emptied at the end.
     private let onLoop = LoopBox<Driver>()
     private let upstream: any Upstream
-    private let longReadings: LongReadings
+    private let slowReads: SlowReads
     private let mirror: Mirror?
     private var supervisor = Supervisor.ofProcess()
     private var hasBegun = false
@@ -70,7 +70,7 @@ private final class Service {
         // What stands around the messages of a reply takes some of its bytes.
         let bytes = Limits(configuration).replyBytes
         let reader = try Reader(store, bytes: bytes)
-        let readerOfLong = try Reader(store, bytes: bytes)
+        let slowReader = try Reader(store, bytes: bytes)
         loop = try ServiceLoop { message in log.warning("libwebsockets", ["message": message]) }
         switch configuration.upstream.kind {
         case .redis:
@@ -90,12 +90,12 @@ private final class Service {
         server = try Server(
             loop: loop, listeners: Listener.all(of: configuration),
             limits: ServerLimits(configuration.limits))
-        longReadings = LongReadings(readerOfLong) { [loop, onLoop] question, result in
-            loop.post { onLoop.value?.finished(question, result) }
+        slowReads = SlowReads(slowReader) { [loop, onLoop] read, result in
+            loop.post { onLoop.value?.finished(read, result) }
         }
         driver = Driver(
             configuration: configuration, log: log, loop: loop, server: server, store: store,
-            reader: reader, longReadings: longReadings, upstream: upstream, mirror: mirror,
+            reader: reader, slowReads: slowReads, upstream: upstream, mirror: mirror,
             credentials: credentials)
         try openLoops()
         onLoop.value = driver
@@ -164,7 +164,7 @@ private final class Service {
         loop.run()
         driver.sides?.end()
         upstream.stop()
-        longReadings.stop()
+        slowReads.stop()
         mirror?.stop()
         onLoop.value = nil
         log.info("stopped")

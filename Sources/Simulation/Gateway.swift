@@ -8,11 +8,11 @@ import Wire
 final class Gateway {
     /// A question of the store, read at one turn and answered at another.
     struct Read {
-        let token: UInt64
-        let query: Query
+        let read: CacheRead
         let readAt: Int
         let due: Int
         var result: Result<Answer, RequestError>?
+        let isSlow: Bool
     }
 
     /// A question of the origin.
@@ -42,7 +42,8 @@ final class Gateway {
 
     let place: Int
     /// nil while its process is not there.
-    var engine: Engine?
+    var engine: Engine? { didSet { turns = engine.map { TurnRunner($0) } } }
+    private(set) var turns: TurnRunner?
     var store = MirrorStore()
     var link = RemoteLink()
     var reads: [Read] = []
@@ -55,7 +56,9 @@ final class Gateway {
     var losses: [String: Loss] = [:]
     /// Deltas that the engines before this one have written.
     var written = 0
-    /// After how many actions of this turn the process ends, if it does.
+    /// How many effects the engine has asked for in this turn.
+    var effects = 0
+    /// After how many effects of this turn the process ends, if it does.
     var lastAction: Int?
     /// The turn in which something other than a look at the heads was last asked for.
     var lastDeed = 0
@@ -85,7 +88,7 @@ final class Gateway {
     /// Nothing is on its way but a look at whether the heads are where they should be.
     var isQuiet: Bool {
         reads.isEmpty && fetches.allSatisfy(\.subject.isVerification) && writes.isEmpty
-            && outcomes.isEmpty && engine?.nextRelease == nil
+            && outcomes.isEmpty && engine?.nextRelease == nil && turns?.isIdle != false
             && link.queue.isEmpty && link.isUp && link.unacknowledged.isEmpty
             && link.unacknowledgedLists.isEmpty
     }

@@ -163,7 +163,7 @@ extension StoreWrite {
     }
 }
 
-extension Engine.Action {
+extension Engine.UpstreamEffect {
     /// A look at whether the heads are where they should be.
     var isVerification: Bool {
         if case .fetch(_, .heads) = self { true } else { false }

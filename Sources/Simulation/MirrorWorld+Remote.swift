@@ -70,20 +70,26 @@ extension MirrorWorld {
 
     // MARK: - Answers
 
-    func deliverReads(_ gateway: Gateway) {
-        guard let engine = gateway.engine, !held.contains(.reads) else { return }
+    func deliverReads(_ gateway: Gateway) throws(Violation) {
+        guard let turns = gateway.turns, !held.contains(.reads) else { return }
         var due: [Gateway.Read] = []
         for at in gateway.reads.indices where gateway.reads[at].readAt <= turn || isCalm {
             if gateway.reads[at].result == nil {
-                gateway.reads[at].result = gateway.store.answer(gateway.reads[at].query)
+                gateway.reads[at].result = gateway.store.answer(gateway.reads[at].read.query)
             }
             if gateway.reads[at].due <= turn || isCalm { due.append(gateway.reads[at]) }
         }
         gateway.reads.removeAll { $0.result != nil && ($0.due <= turn || isCalm) }
         for read in due {
-            guard let result = read.result else { continue }
-            say("gateway \(gateway.place) has read \(read.token)")
-            engine.answered(read.token, result, at: now)
+            guard let result = read.result, let turn = GatewayTurn(self, gateway) else { continue }
+            say("gateway \(gateway.place) has read \(read.read.token)")
+            try turn.mayEnd { () throws(GatewayTurn.Failure) in
+                if read.isSlow {
+                    try turns.finishSlow(read.read, result, at: now, turn)
+                } else {
+                    try turns.finish(read.read, result, at: now, turn)
+                }
+            }
         }
     }
 

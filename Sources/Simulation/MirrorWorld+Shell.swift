@@ -31,91 +31,26 @@ extension MirrorWorld {
 
     // MARK: - The turn
 
+    /// Performs turns of the gateway until none is due at once.
     func endTurn(_ gateway: Gateway) throws(Violation) {
-        guard let engine = gateway.engine else { return }
-        var rounds = 0
-        repeat {
-            rounds += 1
-            try require(rounds < 1000, "the turn does not come to its end")
-            engine.endTurn(at: now, instant: now.instant)
-        } while try performActions(gateway, engine)
-        guard gateway.engine != nil else { return }
-        let sessions = engine.takeDirtySessions().map(\.id).sorted()
-        for session in sessions { flush(session, engine) }
-        pace?.wrote(sessions, of: engine, at: now)
-        for (session, code) in engine.takeCloses() {
-            guard let place = place(of: session) else { continue }
-            say("\(clients[place].name) is closed: \(code)")
-            connections[place]?.socket.closing = code
-            connections[place]?.deadline = turn + 20
-        }
-    }
-
-    private func performActions(_ gateway: Gateway, _ engine: Engine) throws(Violation) -> Bool {
-        let actions = engine.takeActions()
-        for action in actions {
-            if let last = gateway.lastAction {
-                gateway.lastAction = last - 1
-                if last <= 0 {
-                    try stop(gateway)
-                    return false
-                }
-            }
-            try perform(action, gateway, engine)
-        }
-        return !actions.isEmpty
-    }
-
-    private func perform(
-        _ action: Engine.Action, _ gateway: Gateway, _ engine: Engine
-    ) throws(Violation) {
-        if !action.isVerification { gateway.lastDeed = turn }
-        switch action {
-        case .read(let token, let query):
-            guard engine.waits(for: token) else { return }
-            say("gateway \(gateway.place) reads \(token): \(query.line)")
-            gateway.reads.append(
-                Gateway.Read(token: token, query: query, readAt: delay(), due: delay()))
-            deliverReads(gateway)
-        case .store(let token, let writes):
-            try store(token, writes, gateway, engine)
-        case .fetch(let token, let query):
-            try ask(token, .history(query), gateway)
-        case .disown(let token, let head, let conversation):
-            try ask(token, .disowning(head, conversation), gateway)
-        case .subscribe(let conversation):
-            say("gateway \(gateway.place) subscribes \(conversation)")
-            gateway.link.subscribe(conversation)
-        case .unsubscribe(let conversation):
-            say("gateway \(gateway.place) unsubscribes \(conversation)")
-            gateway.link.unsubscribe(conversation)
-        case .subscribeList(let user): gateway.link.watchList(of: user, true)
-        case .unsubscribeList(let user): gateway.link.watchList(of: user, false)
-        case .perform(let token, let operation, let caller):
-            gateway.writes.append((delay(), token, operation, caller))
-        case .publish(let event): tell(event)
+        clock.advance(to: now)
+        var turns = 0
+        var wake = Wake.now
+        while wake == .now, let runner = gateway.turns, let turn = GatewayTurn(self, gateway) {
+            turns += 1
+            try require(turns < 1000, "the engine always has more to do at once")
+            gateway.effects = 0
+            wake = .never
+            try turn.mayEnd { () throws(GatewayTurn.Failure) in wake = try runner.run(turn) }
         }
     }
 
     /// The turn in which something happens that may be late.
-    private func delay() -> Int {
+    func delay() -> Int {
         strikes(.late, 40) ? turn + random.number(0...scenario.delay) : turn
     }
 
-    private func store(
-        _ token: UInt64, _ writes: [StoreWrite], _ gateway: Gateway, _ engine: Engine
-    ) throws(Violation) {
-        guard engine.waits(for: token) else { return }
-        if strikes(.stores) {
-            say("gateway \(gateway.place) can't store \(token)")
-            return engine.stored(token, false, at: now)
-        }
-        say("gateway \(gateway.place) stores \(token): \(writes.map(\.line))")
-        try write(writes, gateway)
-        engine.stored(token, true, at: now)
-    }
-
-    private func write(_ writes: [StoreWrite], _ gateway: Gateway) throws(Violation) {
+    func write(_ writes: [StoreWrite], _ gateway: Gateway) throws(Violation) {
         let dropped = gateway.store.dropped
         do throws(Violation) {
             try gateway.store.perform(writes)
@@ -134,7 +69,7 @@ extension MirrorWorld {
             conversation, gateway.store.answer(.load(conversation: conversation)), at: now)
     }
 
-    private func ask(
+    func ask(
         _ token: UInt64, _ subject: Gateway.Fetch.Subject, _ gateway: Gateway
     ) throws(Violation) {
         say("gateway \(gateway.place) asks \(token): \(subject.line)")
@@ -158,12 +93,7 @@ extension MirrorWorld {
                 readAt: readAt, due: max(readAt, delay()), isFailing: strikes(.failures)))
     }
 
-    private func flush(_ session: SessionID, _ engine: Engine) {
-        guard let place = place(of: session) else { return }
-        connections[place]?.socket.fill(from: engine, session, 65_536)
-    }
-
-    private func place(of session: SessionID) -> Int? {
+    func place(of session: SessionID) -> Int? {
         connections.first { $0.value.session == session }?.key
     }
 
@@ -188,10 +118,10 @@ extension MirrorWorld {
     }
 
     func send(_ place: Int, _ payload: [UInt8]) {
-        guard let connection = connections[place] else { return }
+        guard connections[place] != nil else { return }
         say("\(clients[place].name) sends \(String(decoding: payload, as: UTF8.self))")
-        gateways[connection.gateway].engine?.received(
-            connection.session, RequestFrame.decode(payload, isBinary: false), at: now)
+        connections[place]?.line.frames.append(payload)
+        hear(place)
     }
 
     func disconnect(_ place: Int) throws(Violation) {

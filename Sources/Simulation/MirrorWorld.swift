@@ -39,12 +39,14 @@ package final class MirrorWorld: Inhabited {
 
     /// How long writing takes; nil where nobody rests.
     var pace: Pace?
+    var clock: ReadClock
 
     /// A client's connection: to which gateway, and how it reads.
     struct Connection {
         let gateway: Int
         let session: SessionID
         var socket: Socket
+        var line = Line()
         var pace: Int
         var deadline: Int?
     }
@@ -68,6 +70,7 @@ package final class MirrorWorld: Inhabited {
         self.seed = seed
         self.random = random
         self.scenario = scenario
+        clock = ReadClock(seed: seed)
         gateways = (0..<scenario.gateways).map { Gateway(place: $0) }
         clients = (0..<scenario.clients).map { place in
             Client(name: "client \(place)", user: scenario.users[place % scenario.users.count])
@@ -109,7 +112,7 @@ package final class MirrorWorld: Inhabited {
             for part in random.shuffled([0, 1, 2, 3]) {
                 switch part {
                 case 0: deliverFeed(gateway)
-                case 1: deliverReads(gateway)
+                case 1: try deliverReads(gateway)
                 case 2: try deliverFetches(gateway)
                 default: write(gateway)
                 }

@@ -17,11 +17,23 @@ struct Pace {
         return limits
     }
 
-    /// The sockets of the sessions were written, which took some time.
-    mutating func wrote(_ sessions: [SessionID], of engine: Engine, at now: Timestamp) {
-        guard !sessions.isEmpty else { return }
-        let time = Duration.milliseconds(random.number(0...2 * Self.longest))
-        engine.wrote(sessions.count, in: time, at: now.instant)
+    /// The sockets were written, which took some time.
+    mutating func wrote() -> Duration { .milliseconds(random.number(0...2 * Self.longest)) }
+}
+
+/// The clock that never jumps, in a world where reading the cache takes time, so that turns run out
+/// of their read budget. It draws from a source of its own, as `Pace` does.
+struct ReadClock {
+    private var random: SplitMix64
+    private(set) var instant: Duration = .zero
+
+    init(seed: UInt64) { random = SplitMix64(seed ^ 0x7265_6164) }
+
+    mutating func advance(to now: Timestamp) { instant = max(instant, now.instant) }
+
+    /// Something was read: most often that takes little, now and then more than a turn has.
+    mutating func read() {
+        instant += .microseconds(random.chance(5) ? 3_000 : random.number(10...400))
     }
 }
 

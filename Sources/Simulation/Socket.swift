@@ -64,6 +64,17 @@ package struct Socket {
     }
 }
 
+/// The other way: what a client has sent, and the gateway has not read.
+struct Line {
+    var frames: [[UInt8]] = []
+    /// The gateway does not read the socket.
+    var isThrottled = false
+
+    mutating func next() -> [UInt8]? {
+        isThrottled || frames.isEmpty ? nil : frames.removeFirst()
+    }
+}
+
 /// What a frame of the gateway is, read from its RFC 6455 header.
 package enum ReceivedFrame {
     case text([UInt8])

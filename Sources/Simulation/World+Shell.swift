@@ -9,74 +9,19 @@ import Wire
 extension World {
     // MARK: - The turn
 
-    /// Does what the engine decided, as the gateway's driver does it.
+    /// Performs turns until none is due at once.
     func endTurn() throws(Violation) {
-        var rounds = 0
+        clock.advance(to: now)
+        var turns = 0
         repeat {
-            rounds += 1
-            try require(rounds < 1000, "the turn does not come to its end")
-            engine.endTurn(at: now, instant: now.instant)
-        } while performActions()
-        let sessions = engine.takeDirtySessions().map(\.id).sorted()
-        for session in sessions { flush(session) }
-        pace?.wrote(sessions, of: engine, at: now)
-        for (session, code) in engine.takeCloses() {
-            guard let place = place(of: session) else { continue }
-            say("\(clients[place].name) is closed: \(code)")
-            connections[place]?.socket.closing = code
-            connections[place]?.deadline = turn + 20
-        }
+            turns += 1
+            try require(turns < 1000, "the engine always has more to do at once")
+            effects = 0
+        } while try self.turns.run(self) == .now
         try checkBooks()
     }
 
-    private func performActions() -> Bool {
-        let actions = engine.takeActions()
-        for action in actions {
-            switch action {
-            case .read(let token, let query):
-                read(token, query)
-            case .perform(let token, let operation, let caller):
-                let delay = !isCalm && random.chance(scenario.late) ? scenario.delay : 1
-                writes.append((turn + random.number(0...delay), token, operation, caller))
-            case .publish(let event):
-                feed.append(.event(event), commit: origin.commit)
-            case .store, .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList,
-                .disown:
-                preconditionFailure("a question for a log that lives elsewhere")
-            }
-        }
-        return !actions.isEmpty
-    }
-
-    /// Answers a read as of some moment: at least the one that the feed has reached, as long as the
-    /// question does not say that the engine looks at the moment itself.
-    private func read(_ token: UInt64, _ query: Query) {
-        guard engine.waits(for: token) else { return }
-        var commit = random.number(max(feed.position, readCommit)...origin.commit)
-        if isCalm || random.chance(50) { commit = origin.commit }
-        readCommit = commit
-        if !isCalm, let conversation = query.boundTo, random.chance(scenario.behind) {
-            // Within the same log: of two epochs nobody can tell which is the later one.
-            let earlier = random.number(max(0, feed.position - 5)...feed.position)
-            let log = origin.log(conversation, atCommit: earlier)
-            if log?.ended == nil { commit = earlier }
-        }
-        let result = origin.answer(query, atCommit: commit, told: feed.position)
-        say("read \(token): \(query.line) at commit \(commit)")
-        if !isCalm, random.chance(scenario.late) {
-            count(.late)
-            answers.append((turn + random.number(1...scenario.delay), token, result))
-        } else {
-            engine.answered(token, result, at: now)
-        }
-    }
-
-    private func flush(_ session: SessionID) {
-        guard let place = place(of: session) else { return }
-        connections[place]?.socket.fill(from: engine, session, scenario.write)
-    }
-
-    private func place(of session: SessionID) -> Int? {
+    func place(of session: SessionID) -> Int? {
         connections.first { $0.value.session == session }?.key
     }
 
@@ -92,10 +37,10 @@ extension World {
     }
 
     func send(_ place: Int, _ payload: [UInt8]) {
-        guard let connection = connections[place] else { return }
+        guard connections[place] != nil else { return }
         say("\(clients[place].name) sends \(String(decoding: payload, as: UTF8.self))")
-        engine.received(
-            connection.session, RequestFrame.decode(payload, isBinary: false), at: now)
+        connections[place]?.line.frames.append(payload)
+        hear(place)
     }
 
     func disconnect(_ place: Int) throws(Violation) {

@@ -30,7 +30,7 @@ package final class World {
 
     var nextSession: SessionID = 0
     /// Answers of the store on their way.
-    var answers: [(due: Int, token: UInt64, result: Result<Answer, RequestError>)] = []
+    var answers: [LateAnswer] = []
     /// The moment of the last read: a store never goes back.
     var readCommit = 0
     /// Writes on their way to the origin.
@@ -42,11 +42,24 @@ package final class World {
 
     /// How long writing takes; nil where nobody rests.
     var pace: Pace?
+    var clock: ReadClock
+    let turns: TurnRunner
+    /// What the engine has asked for in this turn.
+    var effects = 0
+
+    /// An answer of the store on its way.
+    struct LateAnswer {
+        let due: Int
+        let read: CacheRead
+        let result: Result<Answer, RequestError>
+        let isSlow: Bool
+    }
 
     /// A client's connection: its session, and how it reads.
     struct Connection {
         let session: SessionID
         var socket: Socket
+        var line = Line()
         /// Bytes that the client reads a turn.
         var pace: Int
         /// The turn in which the gateway gives up waiting for the end of a close.
@@ -60,10 +73,12 @@ package final class World {
         let scenario = Scenario(&random)
         self.scenario = scenario
         pace = isPaced ? Pace(seed: seed) : nil
+        clock = ReadClock(seed: seed)
         engine = Engine(
             limits: pace?.limits(scenario.limits) ?? scenario.limits,
             server: ServerIdentity(name: "gapless", version: "0"),
             authenticator: OpenDoor(), instance: "world", at: now)
+        turns = TurnRunner(engine)
         clients = (0..<scenario.clients).map { place in
             Client(name: "client \(place)", user: scenario.users[place % scenario.users.count])
         }
@@ -87,7 +102,7 @@ package final class World {
         for part in random.shuffled([0, 1, 2, 3]) {
             switch part {
             case 0: deliverFeed()
-            case 1: deliverAnswers()
+            case 1: try deliverAnswers()
             case 2: try readSockets()
             default: write()
             }
@@ -115,12 +130,16 @@ package final class World {
         outcomes.removeAll { isCalm || $0.due <= turn }
     }
 
-    private func deliverAnswers() {
+    private func deliverAnswers() throws(Violation) {
         let due = answers.filter { isCalm || $0.due <= turn }
         answers.removeAll { isCalm || $0.due <= turn }
         for answer in due {
-            say("answer to \(answer.token)")
-            engine.answered(answer.token, answer.result, at: now)
+            say("answer to \(answer.read.token)")
+            if answer.isSlow {
+                try turns.finishSlow(answer.read, answer.result, at: now, self)
+            } else {
+                try turns.finish(answer.read, answer.result, at: now, self)
+            }
         }
     }
 
@@ -171,7 +190,8 @@ package final class World {
 
     /// Whether nothing is on its way any more.
     var isQuiet: Bool {
-        feed.count == 0 && engine.nextRelease == nil && answers.isEmpty && writes.isEmpty
+        feed.count == 0 && engine.nextRelease == nil && turns.isIdle && answers.isEmpty
+            && writes.isEmpty
             && outcomes.isEmpty
             && connections.allSatisfy { $0.value.socket.isEmpty && clients[$0.key].asked.isEmpty }
     }

@@ -25,7 +25,8 @@ final class SessionWorld {
     var turn = 0
     var origin = Origin()
     var feed = Feed()
-    var engine: Engine
+    var engine: Engine { didSet { turns = Self.turns(engine) } }
+    private var turns: TurnRunner
     var people: [Inhabitant] = []
     var isCalm = false
     /// Frames that were judged.
@@ -42,6 +43,7 @@ final class SessionWorld {
         scenario.limits.outboxHard = max(scenario.limits.outboxHard, 400_000)
         self.scenario = scenario
         engine = Self.engine(scenario, now)
+        turns = Self.turns(engine)
         let users = scenario.users
         people = users.map { Inhabitant($0, seed: random.next()) }
         for id in Self.conversations { create(id) }
@@ -52,6 +54,13 @@ final class SessionWorld {
             limits: scenario.limits, server: ServerIdentity(name: "gapless", version: "0"),
             authenticator: OpenDoor(), instance: "world", at: now)
     }
+
+    /// No clock moves during a turn: it reads until nothing is left to read.
+    private static func turns(_ engine: Engine) -> TurnRunner {
+        TurnRunner(engine, budget: ReadBudget(standing: .zero))
+    }
+
+    private func runTurns() { while turns.run(self) == .now {} }
 
     var instant: Instant { Instant(monotonic: now.milliseconds, clock: now) }
 
@@ -94,9 +103,9 @@ final class SessionWorld {
             case .performed(let token, let result): engine.performed(token, result, at: now)
             }
         }
-        endTurn()
+        runTurns()
         for person in people { try read(person) }
-        endTurn()
+        runTurns()
     }
 
     // MARK: What people do
@@ -219,38 +228,11 @@ final class SessionWorld {
         }
     }
 
-    private func endTurn() {
-        var actions: [Engine.Action] = []
-        repeat {
-            engine.endTurn(at: now, instant: .milliseconds(now.milliseconds))
-            actions = engine.takeActions()
-            for action in actions { perform(action) }
-        } while !actions.isEmpty
-        for session in engine.takeDirtySessions().map(\.id).sorted() { flush(session) }
-        for (session, code) in engine.takeCloses() {
-            person(of: session)?.connection?.socket.closing = code
-        }
-    }
-
-    private func perform(_ action: Engine.Action) {
-        switch action {
-        case .read(let token, let query):
-            let answer = origin.answer(query, atCommit: origin.commit, told: feed.position)
-            engine.answered(token, answer, at: now)
-        case .perform(let token, let operation, let caller):
-            let performed = origin.perform(operation, by: caller)
-            for event in performed.events { feed.append(.event(event), commit: origin.commit) }
-            feed.append(.performed(token: token, performed.result), commit: origin.commit)
-        case .publish(let event): feed.append(.event(event), commit: origin.commit)
-        default: preconditionFailure("a question for a log that lives elsewhere")
-        }
-    }
-
-    private func person(of session: SessionID) -> Inhabitant? {
+    fileprivate func person(of session: SessionID) -> Inhabitant? {
         people.first { $0.connection?.session == session }
     }
 
-    private func flush(_ session: SessionID) {
+    fileprivate func flush(_ session: SessionID) {
         guard let person = person(of: session) else { return }
         var more = true
         while more, person.connection != nil {
@@ -299,4 +281,50 @@ final class SessionWorld {
             try person.checkArrivals(id, in: self)
         }
     }
+}
+
+extension SessionWorld: TurnEffects {
+    func moment() -> Moment { Moment(now: now, instant: .milliseconds(now.milliseconds)) }
+
+    func perform(_ effect: Engine.UpstreamEffect) {
+        switch effect {
+        case .perform(let token, let operation, let caller):
+            let performed = origin.perform(operation, by: caller)
+            for event in performed.events { feed.append(.event(event), commit: origin.commit) }
+            feed.append(.performed(token: token, performed.result), commit: origin.commit)
+        case .publish(let event): feed.append(.event(event), commit: origin.commit)
+        case .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .disown:
+            preconditionFailure("a question for a log that lives elsewhere")
+        }
+    }
+
+    func handOver() {}
+
+    func store(_ token: UInt64, _ writes: [StoreWrite]) -> Bool {
+        preconditionFailure("a write for the cache of a log that lives elsewhere")
+    }
+
+    func answer(_ read: CacheRead) -> Result<Answer, RequestError>? { look(read) }
+
+    func beginSlow(_ read: CacheRead) { turns.finishSlow(read, look(read), at: now, self) }
+
+    private func look(_ read: CacheRead) -> Result<Answer, RequestError> {
+        origin.answer(read.query, atCommit: origin.commit, told: feed.position)
+    }
+
+    func finished(_ read: CacheRead, flush sessions: [Session]) {
+        for session in sessions where !engine.isBlocked(session.id) { flush(session.id) }
+    }
+
+    func write(_ sessions: consuming [Session]) -> Duration? {
+        for session in sessions.map(\.id).sorted() { flush(session) }
+        return nil
+    }
+
+    func close(_ session: SessionID, _ code: CloseCode) {
+        person(of: session)?.connection?.socket.closing = code
+    }
+
+    /// A client of this world says little, and is heard whatever it is owed.
+    func throttle(_ session: SessionID, _ isThrottled: Bool) {}
 }

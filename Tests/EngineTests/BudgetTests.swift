@@ -145,14 +145,14 @@ import Wire
         }
         rig.turn()
         #expect(rig.take(sessions[0]).map(\.errorCode) == [nil, nil])
-        let throttled = rig.engine.takeThrottles()
+        let throttled = rig.takeThrottles()
         #expect(Set(throttled.map(\.0)) == Set(sessions) && throttled.allSatisfy(\.1))
         rig.send(other, 2, "unsubscribeConversations")
         #expect(rig.take(other).map(\.errorCode) == [nil])
         rig.now.milliseconds += 1000
         rig.engine.tick(at: rig.now)
         rig.turn()
-        let released = rig.engine.takeThrottles()
+        let released = rig.takeThrottles()
         #expect(Set(released.map(\.0)) == Set(sessions) && released.allSatisfy { !$0.1 })
     }
 

@@ -217,9 +217,8 @@ import Wire
         rig.engine.tick(at: rig.now)
         var turns = 0
         repeat {
-            rig.engine.endTurn(at: rig.now, instant: rig.instant)
+            let closed = rig.engine.endTurn(at: rig.now, instant: rig.instant).closes
             turns += 1
-            let closed = rig.engine.takeCloses()
             #expect(closed.count < 100 && closed.allSatisfy { $0.1 == .protocolViolation })
             for (session, _) in closed { rig.engine.closed(session) }
         } while rig.engine.hasMore

@@ -9,13 +9,17 @@ import Wire
 /// read is answered at once or when the test says so. Time passes when the test says so.
 final class Rig {
     let engine: Engine
+    /// No clock moves during a turn: it reads until nothing is left to read.
+    fileprivate let turns: TurnRunner
     var origin = Origin()
     var now = Timestamp(milliseconds: 1_700_000_000_000)
     /// What each session was sent, oldest first, since it was looked at last.
     private var frames: [SessionID: [JSONObject]] = [:]
     /// How many WebSocket pings each session was sent.
     private(set) var pings: [SessionID: Int] = [:]
-    private(set) var closes: [SessionID: CloseCode] = [:]
+    fileprivate(set) var closes: [SessionID: CloseCode] = [:]
+    /// Whose sockets are not to be read, or again. What a test sends is heard all the same.
+    fileprivate var throttles: [(SessionID, Bool)] = []
     /// What writing the sockets takes in a turn; nil where nobody is told.
     var writing: Duration?
     /// Sessions whose sockets take nothing.
@@ -25,10 +29,10 @@ final class Rig {
     private var travelling: [Session] = []
     /// The origin writes when it is let: `performWrites`.
     var isHoldingWrites = false
-    private var writes: [(token: UInt64, operation: Operation, caller: Caller)] = []
+    fileprivate var writes: [(token: UInt64, operation: Operation, caller: Caller)] = []
     /// The store answers when it is let: `answerReads`.
     var isHoldingReads = false
-    private var reads: [(token: UInt64, query: Query)] = []
+    fileprivate var reads: [CacheRead] = []
     private var last: SessionID = 0
     /// Bytes of the frames that each session was sent last.
     private var sizes: [SessionID: Int] = [:]
@@ -37,6 +41,7 @@ final class Rig {
         engine = Engine(
             limits: limits, server: ServerIdentity(name: "gapless", version: "0"),
             authenticator: Doorkeeper(), instance: "rig", at: now)
+        turns = TurnRunner(engine, budget: ReadBudget(standing: .zero))
     }
 
     // MARK: - Sessions
@@ -138,42 +143,15 @@ final class Rig {
         turn()
     }
 
-    func turn() {
-        repeat {
-            repeat { engine.endTurn(at: now, instant: instant) } while perform()
-            let sessions = engine.takeDirtySessions()
-            for session in sessions { flush(session) }
-            if let writing, !sessions.isEmpty {
-                engine.wrote(sessions.count, in: writing, at: instant)
-            }
-        } while engine.hasMore
-        for (session, code) in engine.takeCloses() { closes[session] = code }
+    /// Whose sockets were not to be read, or again, since it was looked at last.
+    func takeThrottles() -> [(SessionID, Bool)] {
+        defer { throttles = [] }
+        return throttles
     }
 
-    private func perform() -> Bool {
-        let actions = engine.takeActions()
-        for action in actions {
-            switch action {
-            case .read(let token, let query):
-                if !isHoldingReads, !engine.waits(for: token) { continue }
-                if isHoldingReads { reads.append((token, query)) } else { answer(token, query) }
-            case .perform(let token, let operation, let caller):
-                if isHoldingWrites {
-                    writes.append((token, operation, caller))
-                } else {
-                    perform(operation, by: caller, token)
-                }
-            case .publish(let event):
-                engine.feed(CollectionOfOne(event), at: now)
-            case .store, .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList,
-                .disown:
-                preconditionFailure("a question for a log that lives elsewhere")
-            }
-        }
-        return !actions.isEmpty
-    }
+    func turn() { while turns.run(self) == .now {} }
 
-    private func perform(_ operation: Operation, by caller: Caller, _ token: UInt64) {
+    fileprivate func perform(_ operation: Operation, by caller: Caller, _ token: UInt64) {
         let performed = origin.perform(operation, by: caller)
         engine.feed(performed.events, at: now)
         engine.performed(token, performed.result, at: now)
@@ -187,25 +165,20 @@ final class Rig {
         turn()
     }
 
-    private func answer(_ token: UInt64, _ query: Query) {
-        let moment = origin.commit
-        engine.answered(token, origin.answer(query, atCommit: moment, told: moment), at: now)
-        for session in engine.takePressedSessions() { flush(session) }
+    fileprivate func look(_ query: Query) -> Result<Answer, RequestError> {
+        origin.answer(query, atCommit: origin.commit, told: origin.commit)
     }
 
     /// Answers the reads that were held, as of now.
-    func answerReads() {
-        let due = reads
-        reads = []
-        for read in due { answer(read.token, read.query) }
-        turn()
-    }
+    func answerReads() { finishReads { look($0) } }
 
     /// Answers the reads that were held with this, whatever they asked.
-    func answerReads(with answer: Result<Answer, RequestError>) {
+    func answerReads(with answer: Result<Answer, RequestError>) { finishReads { _ in answer } }
+
+    private func finishReads(_ answer: (Query) -> Result<Answer, RequestError>) {
         let due = reads
         reads = []
-        for read in due { engine.answered(read.token, answer, at: now) }
+        for read in due { turns.finish(read, answer(read.query), at: now, self) }
         turn()
     }
 
@@ -217,16 +190,14 @@ final class Rig {
 
     /// Looks the held reads up now and answers them when the closure has run.
     func answerReads(after body: () -> Void) {
-        let answers = reads.map {
-            ($0.token, origin.answer($0.query, atCommit: origin.commit, told: origin.commit))
-        }
+        let answers = reads.map { ($0, look($0.query)) }
         reads = []
         body()
-        for (token, result) in answers { engine.answered(token, result, at: now) }
+        for (read, result) in answers { turns.finish(read, result, at: now, self) }
         turn()
     }
 
-    private func flush(_ session: Session) {
+    fileprivate func flush(_ session: Session) {
         let id = session.id
         sizes[id] = 0
         if away.contains(id) {
@@ -263,6 +234,57 @@ final class Rig {
     func rest(of session: SessionID) -> [JSONObject] {
         _ = engine.handOverRest(session) { read($0, session) }
         return take(session)
+    }
+}
+
+extension Rig: TurnEffects {
+    func moment() -> Moment { Moment(now: now, instant: instant) }
+
+    func perform(_ effect: Engine.UpstreamEffect) {
+        switch effect {
+        case .perform(let token, let operation, let caller):
+            if isHoldingWrites {
+                writes.append((token, operation, caller))
+            } else {
+                perform(operation, by: caller, token)
+            }
+        case .publish(let event):
+            engine.feed(CollectionOfOne(event), at: now)
+        case .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .disown:
+            preconditionFailure("a question for a log that lives elsewhere")
+        }
+    }
+
+    func handOver() {}
+
+    func store(_ token: UInt64, _ writes: [StoreWrite]) -> Bool {
+        preconditionFailure("a write for the cache of a log that lives elsewhere")
+    }
+
+    func answer(_ read: CacheRead) -> Result<Answer, RequestError>? {
+        guard isHoldingReads else { return look(read.query) }
+        reads.append(read)
+        return nil
+    }
+
+    func beginSlow(_ read: CacheRead) {
+        if isHoldingReads { reads.append(read) }
+        if !isHoldingReads { turns.finishSlow(read, look(read.query), at: now, self) }
+    }
+
+    func finished(_ read: CacheRead, flush sessions: [Session]) {
+        for session in sessions where !engine.isBlocked(session.id) { flush(session) }
+    }
+
+    func write(_ sessions: consuming [Session]) -> Duration? {
+        for session in sessions { flush(session) }
+        return writing
+    }
+
+    func close(_ session: SessionID, _ code: CloseCode) { closes[session] = code }
+
+    func throttle(_ session: SessionID, _ isThrottled: Bool) {
+        throttles.append((session, isThrottled))
     }
 }
 

@@ -32,7 +32,7 @@ import Wire
                     .send(conversation: "c1", [hello]), by: .user("ann"))
                 rig.engine.feed(said.events, at: rig.now)
             }
-            rig.engine.endTurn(at: rig.now, instant: rig.instant)
+            _ = rig.engine.endTurn(at: rig.now, instant: rig.instant)
             sheds.append(rig.engine.figures.shed - before)
         }
         #expect(sheds.filter { $0 > 0 } == [8, 8, 4])

@@ -13,19 +13,19 @@ import Testing
         // 400 at once, one of which was `connect`, and 1,000 that are refused.
         for id in 1..<1400 { rig.receive(session, #"{"id":\#(id),"method":"ping"}"#) }
         rig.turn()
-        #expect(rig.engine.takeThrottles().isEmpty)
+        #expect(rig.takeThrottles().isEmpty)
         for id in 1400..<1410 { rig.receive(session, #"{"id":\#(id),"method":"ping"}"#) }
         rig.turn()
         // What had been read before is answered all the same.
         #expect(rig.take(session).map(\.id) == Array(1..<1410))
-        let throttled = rig.engine.takeThrottles()
+        let throttled = rig.takeThrottles()
         #expect(throttled.map(\.0) == [session] && throttled.map(\.1) == [true])
         rig.send(other, 2, "unsubscribeConversations")
         #expect(rig.take(other).map(\.errorCode) == [nil])
         rig.now.milliseconds += 200
         rig.engine.tick(at: rig.now)
         rig.turn()
-        let released = rig.engine.takeThrottles()
+        let released = rig.takeThrottles()
         #expect(released.map(\.0) == [session] && released.map(\.1) == [false])
         rig.send(session, 1410, "unsubscribeConversations")
         #expect(rig.take(session).map(\.errorCode) == [nil])
@@ -40,18 +40,18 @@ import Testing
         let runs = (0..<1000).map { "[\(2 * $0 + 1),\(2 * $0 + 1)]" }.joined(separator: ",")
         let head = #"{"epoch":"e","seq":2000,"rev":2000,"mark":"m","floor":1}"#
         for (id, conversation) in [(7, "a"), (8, "b")] {
-            #expect(rig.engine.takeThrottles().isEmpty)
+            #expect(rig.takeThrottles().isEmpty)
             let have = #"{"head":\#(head),"asOf":2000,"runs":[\#(runs)]}"#
             let params = #"{"conversation":"\#(conversation)","have":\#(have)}"#
             rig.receive(
                 session, #"{"id":\#(id),"method":"subscribeMessages","params":\#(params)}"#)
         }
         rig.turn()
-        let throttled = rig.engine.takeThrottles()
+        let throttled = rig.takeThrottles()
         #expect(throttled.map(\.0) == [session] && throttled.map(\.1) == [true])
         rig.answerReads()
         #expect(Set(rig.take(session).map(\.id)) == [7, 8])
-        let released = rig.engine.takeThrottles()
+        let released = rig.takeThrottles()
         #expect(released.map(\.0) == [session] && released.map(\.1) == [false])
     }
 }

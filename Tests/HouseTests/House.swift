@@ -92,10 +92,10 @@ enum House {
     static let threadOwners: Set<String> = [
         "Sources/Cache/Writer.swift",
         "Sources/ChatClient/Runner.swift",
-        "Sources/Gateway/LongReadings.swift",
         "Sources/Gateway/Loops/SideLoop.swift",
         "Sources/Gateway/Loops/SideLoops.swift",
         "Sources/Gateway/Serve.swift",
+        "Sources/Gateway/SlowReads.swift",
         "Sources/Upstream/Postgres/PostgresListener.swift",
         "Sources/Upstream/Postgres/PostgresWorker.swift",
         "Sources/Upstream/Redis/CommandLink.swift",

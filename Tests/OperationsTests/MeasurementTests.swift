@@ -38,19 +38,22 @@ import Wire
         #expect(lines.suffix(3) == ["a_bucket{le=\"+Inf\"} 5", "a_sum 20.704", "a_count 5"])
     }
 
-    @Test func aChangeIsOutWhenAllThatWasDecidedAboutItIsDone() {
+    @Test func aChangeIsOutAtTheEndOfTheTurnThatBeganAfterItCame() {
         let start = ContinuousClock.now
         var measurements = Measurements()
         measurements.arrived(3, since: start)
-        measurements.decided(upTo: 10)
-        measurements.ended(start, done: 9, at: start + .milliseconds(1))
-        #expect(measurements.fanout.count == 0 && measurements.turn.count == 1)
+        measurements.began()
+        // Comes while the turn runs, and is the next one's.
         measurements.arrived(2, since: start + .milliseconds(2))
-        measurements.decided(upTo: 20)
-        measurements.ended(start, done: 10, at: start + .milliseconds(4))
+        measurements.ended(start, at: start + .milliseconds(4))
         #expect(measurements.fanout.count == 3 && measurements.fanout.sum == 0.012)
-        measurements.ended(start, done: 20, at: start + .milliseconds(4))
+        #expect(measurements.turn.count == 1)
+        measurements.began()
+        measurements.ended(start, at: start + .milliseconds(4))
         #expect(measurements.fanout.count == 5 && measurements.fanout.sum == 0.016)
+        measurements.began()
+        measurements.ended(start, at: start + .milliseconds(5))
+        #expect(measurements.fanout.count == 5 && measurements.turn.count == 3)
     }
 
     @Test func onlyAnOriginThatDoesNotAnswerHasFailed() {
@@ -66,34 +69,6 @@ import Wire
         }
         #expect(measurements.fetch.count == 2 && measurements.failedFetches == 1)
         #expect(measurements.operation.count == 0)
-    }
-
-    @Test func readingsStandBehindDeedsAndKnowTheMomentOfTheirDecision() {
-        let start = ContinuousClock.now
-        var queue = ActionQueue()
-        queue.append([Self.reading("1"), .subscribe("a"), Self.reading("2")], at: start)
-        #expect(queue.popDeed().map(Self.name) == "a" && queue.areDeedsDone)
-        #expect(queue.popReading().map(Self.name) == "1" && queue.since == start)
-        queue.append([], at: start + .seconds(1))
-        queue.append([Self.reading("3"), .subscribe("b")], at: start + .seconds(2))
-        queue.append([.subscribe("c")], at: start + .seconds(3))
-        #expect(queue.popDeed().map(Self.name) == "b" && !queue.areDeedsDone)
-        #expect(queue.popDeed().map(Self.name) == "c" && queue.popDeed() == nil)
-        #expect(queue.popReading().map(Self.name) == "2" && queue.since == start)
-        #expect(queue.popReading().map(Self.name) == "3" && queue.since == start + .seconds(2))
-        #expect(queue.popReading() == nil && queue.isEmpty)
-        #expect(queue.appended == 3 && queue.taken == 3)
-    }
-
-    private static func reading(_ conversation: String) -> Engine.Action {
-        .read(token: 1, .load(conversation: conversation))
-    }
-
-    private static func name(_ action: Engine.Action) -> String {
-        switch action {
-        case .subscribe(let name), .read(_, .load(let name)): name
-        default: ""
-        }
     }
 
     @Test func gapsAreCountedByCauseAndAge() {

@@ -4,12 +4,9 @@ import Wire
 /// Delivery as the shell and the rest of the engine see it; `Delivery` decides, and the engine
 /// closes whom it says.
 extension Engine {
-    /// The sessions that have frames to send and whose sockets take some.
-    package func takeDirtySessions() -> [Session] { delivery.takeReady() }
-
     /// Sessions with more in their outboxes than the soft limit, whose sockets have not been tried
     /// in this turn: they must be flushed.
-    package func takePressedSessions() -> [Session] { delivery.takeToFlush() }
+    package func takeSessionsToFlush() -> [Session] { delivery.takeToFlush() }
 
     /// Sessions whose sockets did not take all that they were given.
     package func blockedSessions() -> [SessionID] {

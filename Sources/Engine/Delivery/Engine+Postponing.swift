@@ -9,25 +9,29 @@ extension Engine {
     /// More waits for the session than it is to have waiting.
     func isOverfull(_ session: Session) -> Bool { delivery.isOverfull(session) }
 
-    /// Whether this question is to be answered now. Not if it serves nobody any more; if its
-    /// session has not taken what it was sent, when it is put off and asked again later; or if the
-    /// answer was in memory, when it has been given.
-    package func waits(for token: UInt64) -> Bool {
-        guard let call = pending[token]?.answered else { return pending[token] != nil }
+    /// Whether somebody waits for what was asked under this token.
+    package func isAwaited(_ token: UInt64) -> Bool { pending[token] != nil }
+
+    /// Concludes a read, if that needs no look at the cache: it serves nobody any more, and is
+    /// given up; its session has not taken what it was sent, and the request is put off; or the
+    /// answer is in memory, and is given.
+    /// - Returns: whether it has.
+    package func concludeWithoutReading(_ token: UInt64) -> Bool {
+        guard let call = pending[token]?.answered else { return !isAwaited(token) }
         if let session = sessions[call.session], !session.isClosing {
             if isOverfull(session) {
                 session.postponed.append(.call(call))
             } else if !recall(call) {
-                return true
+                return false
             }
         }
         pending[token] = nil
-        return false
+        return true
     }
 
     /// Whether the question may be answered at another moment than the others, while the feed goes
     /// on. One whose answer was overtaken may not: in a busy conversation the next would be too.
-    package func mayTakeLong(_ token: UInt64) -> Bool {
+    package func mayReadSlow(_ token: UInt64) -> Bool {
         if case .unread = pending[token] { return true }
         return pending[token]?.answered.map { !$0.isOvertaken } ?? false
     }

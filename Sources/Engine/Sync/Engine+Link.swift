@@ -133,7 +133,7 @@ extension Engine {
     func begin(_ stream: Stream) {
         stream.replica = Replica(at: now)
         act(.subscribe(stream.id))
-        act(.read(token: token(for: .load(stream.id)), .load(conversation: stream.id)))
+        read(.load(conversation: stream.id), for: .load(stream.id))
     }
 
     /// Streams that nobody has watched for a while are given up; the cache keeps what it has.

@@ -113,10 +113,9 @@ extension Engine {
 
     private func askCache(_ head: Head, _ stream: Stream) {
         let proof = HeadProof(head)
-        act(
-            .read(
-                token: token(for: .proof(FetchQueue.Subject(stream), proof)),
-                .confirm(conversation: stream.id, head)))
+        read(
+            .confirm(conversation: stream.id, head),
+            for: .proof(FetchQueue.Subject(stream), proof))
     }
 
     /// What the cache saw itself.
@@ -198,10 +197,7 @@ extension Engine {
             let bounded = PageRequest(
                 before: .seq(high + 1), after: .seq(low - 1),
                 limit: min(1000, high - low + 1), order: request.order)
-            return act(
-                .read(
-                    token: token(for: .shown(call)),
-                    .page(conversation: stream.id, bounded)))
+            return read(.page(conversation: stream.id, bounded), for: .shown(call))
         }
         guard wait(call, for: stream) else { return fail(call, unavailable(stream)) }
         fetch(missing, of: stream)
@@ -236,10 +232,9 @@ extension Engine {
         switch anchor {
         case .seq: break
         case .id(let id):
-            act(
-                .read(
-                    token: token(for: .place(call, id: id, field: field)),
-                    .place(conversation: stream.id, id: id)))
+            read(
+                .place(conversation: stream.id, id: id),
+                for: .place(call, id: id, field: field))
         case .time(let moment):
             guard !isUnavailable(stream) else { return fail(call, unavailable(stream)) }
             let request = PageRequest(before: anchor, limit: 1)

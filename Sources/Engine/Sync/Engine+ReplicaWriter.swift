@@ -38,17 +38,16 @@ extension Engine {
     func saveWrites() {
         writer.saveAll { isToBeRead($0) }
         guard let batch = writer.takeBatch() else { return }
-        append(.store(token: token(for: .store(batch.streams)), batch.writes))
+        store(batch.writes, for: .store(batch.streams))
         for stream in writer.takeReloads() { reload(stream) }
     }
 
     /// The cache has dropped what it need not keep, and is asked for what it holds now.
     func reload(_ stream: Stream) {
         guard let replica = stream.replica else { return }
-        append(
-            .read(
-                token: token(for: .reload(stream, beginning: replica.copy.beginnings)),
-                .load(conversation: stream.id)))
+        readAtOnce(
+            .load(conversation: stream.id),
+            for: .reload(stream, beginning: replica.copy.beginnings))
     }
 
     /// - Parameter beginning: how often what is held had begun anew when the cache was asked.

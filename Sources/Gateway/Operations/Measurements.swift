@@ -35,9 +35,10 @@ struct Measurements: Sendable {
     private var underWay: [UInt64: Instant] = [:]
     private static let underWayLimit = 32_768
 
-    /// Changes that were taken from the upstream and are not with every socket yet: `until` is the
-    /// number of the last action that has to be done for that, once it is known.
-    private var arrivals: [(since: Instant, changes: Int, until: Int?)] = []
+    /// Changes that were taken from the upstream and are not with every socket yet, and of how many
+    /// of these the turn began that brings them there.
+    private var arrivals: [(since: Instant, changes: Int)] = []
+    private var arrivedBefore = 0
 
     // MARK: - The turn
 
@@ -45,26 +46,21 @@ struct Measurements: Sendable {
     mutating func arrived(_ changes: Int, since: Instant) {
         guard changes > 0 else { return }
         self.changes += changes
-        arrivals.append((since, changes, nil))
+        arrivals.append((since, changes))
     }
 
-    /// The engine has said what is to be done about all that came: the actions up to this number.
-    mutating func decided(upTo action: Int) {
-        for index in arrivals.indices.reversed() {
-            guard arrivals[index].until == nil else { return }
-            arrivals[index].until = action
-        }
-    }
+    /// A turn begins. It does all that is decided about the changes that came before.
+    mutating func began() { arrivedBefore = arrivals.count }
 
-    /// The sockets are written, and the actions up to this number are done.
-    mutating func ended(_ began: Instant, done: Int, at now: Instant) {
+    /// The turn is over: its sockets are written.
+    mutating func ended(_ began: Instant, at now: Instant) {
         turn.observe(now - began)
-        guard !arrivals.isEmpty else { return }
-        arrivals.removeAll { arrival in
-            guard let until = arrival.until, until <= done else { return false }
+        guard arrivedBefore > 0 else { return }
+        for arrival in arrivals.prefix(arrivedBefore) {
             fanout.observe(now - arrival.since, times: arrival.changes)
-            return true
         }
+        arrivals.removeFirst(arrivedBefore)
+        arrivedBefore = 0
     }
 
     // MARK: - What the upstream is asked for
@@ -93,7 +89,7 @@ struct Measurements: Sendable {
     // MARK: - The store
 
     /// The cache has said what a subscriber lacks.
-    mutating func replayed(since: Instant) { replay.observe(.now - since) }
+    mutating func replayed(in time: Duration) { replay.observe(time) }
 
     /// A transaction of the cache has ended.
     mutating func committed(_ count: Int, since: Instant, isInFile: Bool) {

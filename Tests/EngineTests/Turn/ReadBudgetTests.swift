@@ -1,17 +1,16 @@
+import Engine
 import Testing
 
-@testable import Gateway
+/// When the cache is read beside what everybody is told.
+@Suite struct ReadBudgetTests {
+    private static let start = Duration.seconds(9)
 
-/// When questions are answered beside what everybody is told.
-@Suite struct ReadingPaceTests {
-    private static let start = ContinuousClock.now
-
-    private static func at(_ microseconds: Int) -> ContinuousClock.Instant {
+    private static func at(_ microseconds: Int) -> Duration {
         start + .microseconds(microseconds)
     }
 
     @Test func shortAnswersAreGivenUntilTheTurnsTimeIsOver() {
-        var pace = ReadingPace()
+        var pace = ReadBudget()
         #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.start) == true)
         for moment in [150, 300, 450] {
             #expect(
@@ -26,7 +25,7 @@ import Testing
     }
 
     @Test func aLongAnswerIsFollowedByARestTwiceAsLong() {
-        var pace = ReadingPace()
+        var pace = ReadBudget()
         #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.start) == true)
         #expect(pace.answered(from: Self.start, to: Self.at(2000), turnBegan: Self.start) == false)
         #expect(pace.restsUntil == Self.at(6000))
@@ -36,7 +35,7 @@ import Testing
     }
 
     @Test func theyStandBackForAnOperationButNotTwiceInARow() {
-        var pace = ReadingPace()
+        var pace = ReadBudget()
         #expect(pace.mayBegin(hasAskedUpstream: true, at: Self.start) == false)
         #expect(pace.mayBegin(hasAskedUpstream: true, at: Self.at(999)) == false)
         #expect(pace.mayBegin(hasAskedUpstream: true, at: Self.at(1000)) == true)

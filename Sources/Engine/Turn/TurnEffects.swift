@@ -1,0 +1,53 @@
+import Ports
+import Wire
+
+/// What a turn needs of the world around the engine: the gateway's driver does it with sockets, a
+/// file and an upstream, a simulated world with virtual ones. `TurnRunner` decides the order.
+package protocol TurnEffects {
+    /// What ends a turn halfway; a gateway has nothing that does.
+    associatedtype Failure: Error
+
+    func moment() -> Moment
+
+    /// Asks the upstream, which answers later.
+    func perform(_ effect: Engine.UpstreamEffect) throws(Failure)
+
+    /// Hands the upstream what it was asked for so far. Called before the file is written, which
+    /// the origin does not wait for, and before the sockets are.
+    func handOver() throws(Failure)
+
+    /// Has the cache keep this in one transaction.
+    /// - Returns: whether it is in the file.
+    func store(_ token: UInt64, _ writes: [StoreWrite]) throws(Failure) -> Bool
+
+    /// Reads the cache.
+    /// - Returns: the answer; nil if it comes later, by `TurnRunner.finish`.
+    func answer(_ read: CacheRead) throws(Failure) -> Result<Answer, RequestError>?
+
+    /// Begins with a read that takes long, beside the turns; the answer comes by
+    /// `TurnRunner.finishSlow`, and no other slow read begins before.
+    func beginSlow(_ read: CacheRead) throws(Failure)
+
+    /// The read has its answer, from wherever, or serves nobody any more.
+    /// - Parameter sessions: have more waiting than they are to have, and must be written before
+    ///   anything else is read: one turn can ask for more than a socket takes.
+    func finished(_ read: CacheRead, flush sessions: [Session]) throws(Failure)
+
+    /// Writes what the sessions are owed, as far as their sockets take it.
+    /// - Returns: what that took, from which busy conversations are paced; nil if none is.
+    func write(_ sessions: consuming [Session]) throws(Failure) -> Duration?
+
+    /// Closes the connection behind what it was sent.
+    func close(_ session: SessionID, _ code: CloseCode) throws(Failure)
+
+    /// Stops reading the session's socket, or goes on.
+    func throttle(_ session: SessionID, _ isThrottled: Bool) throws(Failure)
+}
+
+/// A read of the cache whose turn has come.
+package struct CacheRead: Sendable {
+    package let token: UInt64
+    package let query: Query
+    /// When it was decided, on the clock that never jumps.
+    package let since: Duration
+}

@@ -1,0 +1,85 @@
+import Cache
+import Engine
+import Ports
+import Upstream
+import WebSockets
+import Wire
+
+/// What a turn's effects are in a gateway: sockets, the cache's file, and the upstream.
+extension Driver: TurnEffects {
+    func moment() -> Moment { Moment(now: now(), instant: ContinuousClock.now - origin) }
+
+    func perform(_ effect: Engine.UpstreamEffect) {
+        switch effect {
+        case .perform(let token, let operation, let caller):
+            perform(operation, by: caller, token: token)
+        case .publish(let event):
+            upstream.publish(event)
+        case .fetch(let token, let query):
+            measurements.asked(token)
+            calls.append(.ask(query, token: token))
+        case .subscribe(let conversation):
+            upstream.subscribe(conversation)
+        case .unsubscribe(let conversation):
+            upstream.unsubscribe(conversation)
+        case .subscribeList(let user):
+            upstream.subscribeList(of: user)
+        case .unsubscribeList(let user):
+            upstream.unsubscribeList(of: user)
+        case .disown(let token, let head, let conversation):
+            log.warning(
+                "origin lost changes; clients load it again", ["conversation": conversation])
+            upstream.disown(head, conversation: conversation, token: token)
+        }
+    }
+
+    func store(_ token: UInt64, _ writes: [StoreWrite]) -> Bool {
+        guard let mirror else { return false }
+        let began = ContinuousClock.now
+        do {
+            try mirror.perform(writes, at: timeOfDay)
+            measurements.committed(writes.count, since: began, isInFile: true)
+            if !isWritable, mirror.checkpointFailure == nil { wroteCache(nil) }
+            return true
+        } catch {
+            measurements.committed(writes.count, since: began, isInFile: false)
+            log.error("write of the cache failed", ["error": "\(error)"])
+            if isWritable { wroteCache(error) }
+            note(error)
+            return false
+        }
+    }
+
+    // MARK: - Reads
+
+    func answer(_ read: CacheRead) -> Result<Answer, RequestError>? {
+        self.read { try reader.answer(read.query) }
+    }
+
+    func beginSlow(_ read: CacheRead) { slowReads.begin(read) }
+
+    func finished(_ read: CacheRead, flush sessions: [Session]) {
+        if case .catchUp = read.query {
+            measurements.replayed(in: ContinuousClock.now - origin - read.since)
+        }
+        guard !sessions.isEmpty else { return }
+        _ = sides?.write(sessions, Self.writeSize)
+        send(sessions)
+    }
+
+    // MARK: - Sockets
+
+    func write(_ sessions: consuming [Session]) -> Duration? {
+        let began = ContinuousClock.now
+        // First, so that they write at the same time.
+        let elsewhere = sides?.write(sessions, Self.writeSize) ?? .zero
+        send(consume sessions)
+        // What it costs decides how long a conversation rests, on however many cores it is.
+        return ContinuousClock.now - began + elsewhere
+    }
+
+    func throttle(_ session: SessionID, _ isThrottled: Bool) {
+        if let sides, sides.serves(session) { return sides.throttle(session, isThrottled) }
+        server.throttle(SocketID(rawValue: session), isThrottled)
+    }
+}

@@ -1,0 +1,236 @@
+import Chat
+import Engine
+import Ports
+import Simulation
+import Testing
+import Wire
+
+/// The order within a turn: effects, sockets, reads, sockets, closes.
+@Suite struct TurnRunnerTests {
+    /// A conversation, an engine that follows a log of its own, and Ann who watches.
+    private static func world() -> TurnLog {
+        let world = TurnLog()
+        world.connect(1, "ann")
+        world.write(.put(id: "c1", .init(participants: ["ann", "ben"])))
+        world.send(1, "subscribeMessages", #""conversation":"c1""#)
+        world.settle()
+        return world
+    }
+
+    @Test func socketsAreWrittenBeforeTheCacheIsRead() {
+        let world = Self.world()
+        world.say("hello")
+        world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#)
+        world.lines = []
+        #expect(world.run() == .never)
+        #expect(world.lines == ["hand over", "write 1", "read page", "hand over", "write 1"])
+    }
+
+    @Test func aWriteGoesOutBeforeReadsWhichWaitForIt() {
+        let world = Self.world()
+        world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#)
+        world.send(1, "sendMessage", #""conversation":"c1","body":"hello""#)
+        world.lines = []
+        let began = world.instant
+        #expect(world.run() == .at(began + .milliseconds(1)))
+        #expect(world.lines == ["perform", "hand over", "write 1"])
+        world.instant += .milliseconds(1)
+        #expect(world.run() == .never)
+        #expect(world.lines.contains("read page"))
+    }
+
+    @Test func readsEndWithTheBudgetAndGoOnInTheNextTurn() {
+        let world = Self.world()
+        world.readTime = .microseconds(200)
+        for _ in 0..<7 { world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#) }
+        world.lines = []
+        #expect(world.run() == .now)
+        #expect(world.lines.count { $0 == "read page" } == 3)
+        #expect(world.run() == .now)
+        #expect(world.run() == .never && world.turns.isIdle)
+        #expect(world.lines.count { $0 == "read page" } == 7)
+    }
+
+    @Test func aReadThatTookLongIsFollowedByARest() {
+        let world = Self.world()
+        world.readTime = .milliseconds(2)
+        for _ in 0..<2 { world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#) }
+        let began = world.instant
+        #expect(world.run() == .at(began + .milliseconds(6)) && !world.turns.isIdle)
+        world.lines = []
+        world.instant = began + .microseconds(5_999)
+        #expect(world.run() == .at(began + .milliseconds(6)) && !world.lines.contains("read page"))
+        world.instant = began + .milliseconds(6)
+        #expect(world.run() == .never && world.lines.contains("read page"))
+    }
+
+    @Test func oneSlowReadAtATimeAndNoneHoldsUpTheOthers() {
+        let world = Self.world()
+        for _ in 0..<120 { world.say("hello") }
+        world.settle()
+        world.connect(2, "ben")
+        let head = world.head
+        let ends = #""epoch":"\#(head.epoch)","seq":120,"rev":\#(head.rev),"mark":"\#(head.mark)""#
+        let held = #"{"head":{\#(ends)},"asOf":\#(head.rev),"runs":[\#(Self.manyRuns)]}"#
+        let have = #""conversation":"c1","have":\#(held)"#
+        for session in [1, 2] as [SessionID] {
+            world.send(session, "unsubscribeMessages", #""conversation":"c1""#)
+        }
+        world.settle()
+        for session in [1, 2] as [SessionID] { world.send(session, "subscribeMessages", have) }
+        world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#)
+        world.lines = []
+        world.settle()
+        #expect(world.lines.count { $0 == "slow catchUp" } == 1, "\(world.lines)")
+        #expect(world.lines.contains("read page") && !world.turns.isIdle)
+        world.finishSlow()
+        world.settle()
+        #expect(world.lines.count { $0 == "slow catchUp" } == 2)
+        world.finishSlow()
+        world.settle()
+        #expect(world.turns.isIdle)
+    }
+
+    @Test func whoeverIsClosedIsWrittenFirst() {
+        let world = Self.world()
+        world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#)
+        _ = world.engine.disconnect(user: "ann", mayComeBack: false)
+        world.lines = []
+        world.settle()
+        #expect(world.lines.last == "close 1", "\(world.lines)")
+        #expect(!world.lines.contains("read page"), "a read for nobody")
+    }
+
+    private static var manyRuns: String {
+        (0..<60).map { "[\(2 * $0 + 1),\(2 * $0 + 1)]" }.joined(separator: ",")
+    }
+}
+
+/// Writes down what a turn does, in its order. Time passes as a test says.
+private final class TurnLog: TurnEffects {
+    let engine: Engine
+    let turns: TurnRunner
+    var lines: [String] = []
+    var instant = Duration.seconds(100)
+    /// What a read takes.
+    var readTime = Duration.zero
+    private var origin = Origin()
+    private let now = Timestamp(milliseconds: 1_700_000_000_000)
+    private var slow: CacheRead?
+    private var nextID = 0
+
+    init() {
+        var limits = Limits()
+        limits.hotTail = 0
+        engine = Engine(
+            limits: limits, server: ServerIdentity(name: "gapless", version: "0"),
+            authenticator: Doorkeeper(), instance: "log", at: now)
+        turns = TurnRunner(engine)
+    }
+
+    var head: Head {
+        origin.log("c1")?.head ?? Head(epoch: "", seq: 0, rev: 0, mark: "", floor: 1)
+    }
+
+    func run() -> Wake { turns.run(self) }
+
+    /// Lets turns pass until nothing is due.
+    func settle() {
+        while true {
+            switch run() {
+            case .now: continue
+            case .at(let end): instant = end
+            case .never: return
+            }
+        }
+    }
+
+    func connect(_ session: SessionID, _ user: String) {
+        engine.connected(session, at: now)
+        send(session, "connect", #""user":"\#(user)""#)
+        settle()
+    }
+
+    func send(_ session: SessionID, _ method: String, _ params: String) {
+        nextID += 1
+        let text = #"{"id":\#(nextID),"method":"\#(method)","params":{\#(params)}}"#
+        engine.received(
+            session, RequestFrame.decode(Array(text.utf8), isBinary: false), at: now)
+    }
+
+    func write(_ operation: Operation) {
+        engine.feed(origin.perform(operation, by: .server).events, at: now)
+    }
+
+    func say(_ body: String) {
+        write(
+            .send(
+                conversation: "c1",
+                [NewMessage(author: "ann", content: MessageContent(body: body))]))
+    }
+
+    func finishSlow() {
+        guard let read = slow else { return }
+        slow = nil
+        turns.finishSlow(read, look(read), at: now, self)
+    }
+
+    private func look(_ read: CacheRead) -> Result<Answer, RequestError> {
+        origin.answer(read.query, atCommit: origin.commit, told: origin.commit)
+    }
+
+    private static func name(_ read: CacheRead) -> String {
+        switch read.query {
+        case .page: "page"
+        case .catchUp: "catchUp"
+        default: "other"
+        }
+    }
+
+    // MARK: - What a turn does
+
+    func moment() -> Moment { Moment(now: now, instant: instant) }
+
+    func perform(_ effect: Engine.UpstreamEffect) {
+        if case .perform(let token, let operation, let caller) = effect {
+            lines.append("perform")
+            let performed = origin.perform(operation, by: caller)
+            engine.feed(performed.events, at: now)
+            engine.performed(token, performed.result, at: now)
+        }
+    }
+
+    func handOver() { lines.append("hand over") }
+
+    func store(_ token: UInt64, _ writes: [StoreWrite]) -> Bool {
+        lines.append("store")
+        return true
+    }
+
+    func answer(_ read: CacheRead) -> Result<Answer, RequestError>? {
+        lines.append("read \(Self.name(read))")
+        instant += readTime
+        return look(read)
+    }
+
+    func beginSlow(_ read: CacheRead) {
+        lines.append("slow \(Self.name(read))")
+        slow = read
+    }
+
+    func finished(_ read: CacheRead, flush sessions: [Session]) {
+        for session in sessions { _ = engine.take(session, .max) { _ in } }
+    }
+
+    func write(_ sessions: consuming [Session]) -> Duration? {
+        lines.append("write \(sessions.map { "\($0.id)" }.joined(separator: " "))")
+        for session in sessions { _ = engine.take(session, .max) { _ in } }
+        return nil
+    }
+
+    func close(_ session: SessionID, _ code: CloseCode) { lines.append("close \(session)") }
+
+    func throttle(_ session: SessionID, _ isThrottled: Bool) {
+        lines.append("throttle \(session) \(isThrottled)")
+    }
+}
