@@ -129,6 +129,7 @@ extension MirrorWorld {
         if fetch.isFailing && !isCalm || isElsewhere || fetch.generation == 0 && !isCalm {
             return .failure(.originUnavailable)
         }
+        if held.contains(.kinds) { return fetch.subject.answerToAnother }
         switch fetch.subject {
         case .history(let query):
             return origin.answer(query, clamp: strikes(.short, 50) ? scenario.clamp : clamp)
@@ -250,5 +251,13 @@ extension MirrorWorld {
         say("gateway \(gateway.place) loses its link")
         gateway.link.die()
         if random.chance(50) { gateway.link.notice() }
+    }
+}
+
+extension Gateway.Fetch.Subject {
+    /// An answer that is none to this.
+    fileprivate var answerToAnother: Result<HistoryAnswer, RequestError> {
+        if case .history(.listed) = self { return .success(.heads([:])) }
+        return .success(.listed(ListedHeads(heads: [:], readers: [:])))
     }
 }

@@ -22,6 +22,8 @@ extension MirrorWorld {
         case answers
         /// The origin answers nothing.
         case origin
+        /// The origin answers what it is asked: held back, it answers something else.
+        case kinds
     }
 
     /// What a client holds of a conversation.

@@ -28,23 +28,32 @@ extension Engine {
         }
     }
 
+    /// A step has its answer, which is of the kind that it asked for: `FetchQueue.Question` lets
+    /// no other through.
     func concluded(_ step: Replica.Step, _ stream: Stream, _ answer: HistoryAnswer) {
-        switch (step, answer) {
-        case (.conversation, .conversation(let view)): took(view, stream)
-        case (.catchUp, .changes(let changes)): took(changes, stream)
-        case (.verifyHead, .changes):
+        switch step {
+        case .compareHead:
+            guard case .heads(let heads, _) = answer else { return }
+            probed(stream, heads.first { $0.key.isSameID(stream.id) }?.value)
+        case .conversation:
+            if case .conversation(let view) = answer { took(view, stream) }
+        case .catchUp:
+            if case .changes(let changes) = answer { took(changes, stream) }
+        case .verifyHead:
             stream.replica?.verified()
             confirm(stream)
-        case (.backfill(let since), .changes(let changes)):
+        case .backfill(let since):
+            guard case .changes(let changes) = answer else { return }
             // A reading that begins further back may have taken its place.
             if stream.replica?.copy.backfill?.upTo == since { filledBack(changes, stream) }
-        case (.latest, .page(let page)): showed(page, stream)
-        case (.forkEpoch, .heads(let heads, _)):
+        case .latest:
+            if case .page(let page) = answer { showed(page, stream) }
+        case .forkEpoch:
+            guard case .heads(let heads, _) = answer else { return }
             let head = heads.first { $0.key.isSameID(stream.id) }?.value
             let finding = stream.replica?.forked(
                 head, seen: stream.state?.head, position: stream.state?.position)
             if let finding { act(on: finding, floor: 0, stream) }
-        default: preconditionFailure("the upstream answered a question with something else")
         }
     }
 

@@ -173,13 +173,12 @@ extension Engine {
         self.now = now
         guard case .fetch(let question) = pending.removeValue(forKey: token) else { return }
         if case .step(.forkEpoch, _) = question {} else { fetches.finished() }
+        let result = question.checked(result)
         switch question {
         case .heads(let subjects):
             for subject in subjects {
                 conclude(.compareHead, subject, generation, result.about(subject.stream.id)) {
-                    guard case .heads(let heads, _) = $0 else { return }
-                    let id = subject.stream.id
-                    probed(subject.stream, heads.first { $0.key.isSameID(id) }?.value)
+                    concluded(.compareHead, subject.stream, $0)
                 }
             }
         case .step(let step, let subject):

@@ -1,0 +1,52 @@
+import Ports
+import Wire
+
+/// Which kind of answer each question asks for. What an upstream answers is read from bytes of
+/// another process: an answer to something else counts as none, and is asked for again later.
+extension FetchQueue.Question {
+    /// The result, or the failure that an answer of another kind is.
+    func checked(
+        _ result: Result<HistoryAnswer, RequestError>
+    ) -> Result<HistoryAnswer, RequestError> {
+        guard case .success(let answer) = result, !isAnswered(by: answer) else { return result }
+        return .failure(.misanswered)
+    }
+
+    private func isAnswered(by answer: HistoryAnswer) -> Bool {
+        switch self {
+        case .heads: answer.isHeads
+        case .step(let step, _): step.isAnswered(by: answer)
+        case .range, .moment: answer.isPage
+        case .proof: answer.isChanges
+        case .message: if case .message = answer { true } else { false }
+        case .last: answer.isConversation
+        case .list: if case .listed = answer { true } else { false }
+        // Its reply is checked against the request.
+        case .call: true
+        }
+    }
+}
+
+extension Replica.Step {
+    fileprivate func isAnswered(by answer: HistoryAnswer) -> Bool {
+        switch self {
+        case .compareHead, .forkEpoch: answer.isHeads
+        case .conversation: answer.isConversation
+        case .catchUp, .verifyHead, .backfill: answer.isChanges
+        case .latest: answer.isPage
+        }
+    }
+}
+
+extension HistoryAnswer {
+    fileprivate var isHeads: Bool { if case .heads = self { true } else { false } }
+    fileprivate var isConversation: Bool { if case .conversation = self { true } else { false } }
+    fileprivate var isChanges: Bool { if case .changes = self { true } else { false } }
+    fileprivate var isPage: Bool { if case .page = self { true } else { false } }
+}
+
+extension RequestError {
+    /// The origin answered, but not what it was asked.
+    static let misanswered = RequestError(
+        .originUnavailable, "the origin answered another question than it was asked", retry: .later)
+}
