@@ -52,6 +52,13 @@ import Testing
                 .serve(1), .lack(775, 37), .write(10), .write(12), .deliver(2), .write(18),
                 .serve(4), .write(22), .heal, .deliver(5), .cut,
             ]),
+        Found(
+            description: "a place in a log that has lost its end was taken for one in the present",
+            seed: 1_000_041,
+            deeds: [
+                .serve(1), .deliver(1), .open(3), .serve(3), .deliver(6), .rewind(105), .cut,
+                .tell(8), .bottom(3),
+            ]),
     ]
 
     @Test(arguments: found) func whatWasFoundStaysMended(_ found: Found) throws {

@@ -87,9 +87,10 @@ final class JudgedList: JudgedFace, ManagedMessageListDelegate {
     let limit: Int
     private var table: Set<String> = []
     private var fault: String?
-    /// What the reader looks at, until they scroll on: its id, its place, and the life of the log.
-    private var place: (id: String, seq: Int, life: Int)?
-    private var life = 1
+    /// What the reader looks at, until they scroll on: its id, its place, and the life of the log
+    /// that the list shows.
+    private var place: (id: String, seq: Int, life: String)?
+    private var life: String { feed.window.head?.mark ?? "" }
 
     init(_ link: any FeedLink, limit: Int, syncs: Bool = true) {
         self.limit = limit
@@ -144,7 +145,6 @@ final class JudgedList: JudgedFace, ManagedMessageListDelegate {
     }
 
     func judgeItself(_ log: ModelLog) throws {
-        life = log.life
         if let fault { throw TestFailure(fault) }
         guard table == Set(rows.map(\.id)) else {
             throw TestFailure("the deltas do not lead to the rows")
@@ -152,7 +152,7 @@ final class JudgedList: JudgedFace, ManagedMessageListDelegate {
         guard let place, feed.window.timeline.index(of: place.id) == nil else { return }
         // Only what the log dropped, or a log that began anew, takes the reader's place away.
         let isDropped = place.seq < feed.window.head?.floor ?? 1
-        if place.life == life, !isDropped, feed.window.timeline.isLoaded {
+        if log.isOfSameLife(place.life), !isDropped, feed.window.timeline.isLoaded {
             throw TestFailure("the reader's place \(place.id) is gone")
         }
         self.place = nil

@@ -30,6 +30,9 @@ struct ModelLog {
     }
 
     func mark(_ rev: Int) -> String { "m\(epoch).\(marks[rev])" }
+    /// Whether a mark that was the newest once is of the log as it is now: in each life of it the
+    /// first change comes at once.
+    func isOfSameLife(_ mark: String) -> Bool { mark == "m\(epoch).\(life)" }
     func id(_ seq: Int) -> String { seq > self.seq ? "none" : values[seq - 1][0].id }
     func entry(_ seq: Int) -> Entry? {
         seq >= floor && seq <= self.seq ? values[seq - 1].last : nil

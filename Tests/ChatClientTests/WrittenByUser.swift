@@ -34,10 +34,9 @@ struct WrittenByUser {
 extension Message {
     /// Whether the text is the one that bob's values have.
     func isOfLog(_ seq: Int, _ rev: Int) -> Bool {
-        let words = (body ?? "").split(separator: " ")
-        let epoch = words.first?.split(separator: ".").first
-        return words.dropFirst() == ["\(seq)", "\(rev)"]
-            && epoch == id.split(separator: ".").first
+        let body = body ?? ""
+        return body.hasSuffix(" \(seq) \(rev)")
+            && body.prefix { $0 != "." } == id.prefix { $0 != "." }
     }
 }
 
