@@ -9,28 +9,11 @@ import Wire
 /// that it was written of, and a conflict is told.
 @Suite struct ChangeTests {
     /// A session with a gateway that a test speaks for.
-    private struct Room {
+    private struct Room: SpokenFor {
         var session = ClientSession(ClientSession.Options { 0 })
         var now = Instant(monotonic: 0, clock: Timestamp(milliseconds: 0))
         var asked: [JSONObject] = []
         var epoch = "e"
-
-        /// Takes what the session does, and keeps what it asks.
-        mutating func turn() throws {
-            while true {
-                let actions = session.takeActions()
-                if actions.isEmpty { return }
-                for action in actions {
-                    switch action {
-                    case .ask(let attempt, _):
-                        session.credentials(.user("alice"), attempt: attempt, now)
-                    case .connect: session.opened(now)
-                    case .write(let text): asked.append(try JSONObject(text))
-                    default: break
-                    }
-                }
-            }
-        }
 
         /// Answers the oldest request of a method.
         mutating func answer(_ method: String, _ answer: String) throws {

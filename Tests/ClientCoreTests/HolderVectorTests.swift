@@ -65,16 +65,7 @@ import Wire
         }
     }
 
-    private func have(_ holder: Holder) -> JSONValue {
-        guard let have = holder.have else { return .null }
-        let head: JSONValue = [
-            "epoch": .string(have.head.epoch), "seq": .int(have.head.seq),
-            "rev": .int(have.head.rev), "mark": .string(have.head.mark),
-            "floor": .int(have.head.floor),
-        ]
-        let runs = have.runs.runs.map { JSONValue.array([.int($0.low), .int($0.high)]) }
-        return ["head": head, "asOf": .int(have.asOf), "runs": .array(runs)]
-    }
+    private func have(_ holder: Holder) -> JSONValue { holder.have?.json ?? .null }
 
     private func revs(_ values: [Int: Message]) -> JSONValue {
         .object(

@@ -9,27 +9,11 @@ import Wire
 /// whole list, and by windows by whoever does not.
 @Suite struct ListWindowTests {
     /// A session with a gateway that has so many conversations, and that a test speaks for.
-    private struct Room {
+    private struct Room: SpokenFor {
         var session = ClientSession(ClientSession.Options { 0 })
         var now = Instant(monotonic: 0, clock: Timestamp(milliseconds: 0))
         var asked: [JSONObject] = []
         let count: Int
-
-        mutating func turn() throws {
-            while true {
-                let actions = session.takeActions()
-                if actions.isEmpty { return }
-                for action in actions {
-                    switch action {
-                    case .ask(let attempt, _):
-                        session.credentials(.user("alice"), attempt: attempt, now)
-                    case .connect: session.opened(now)
-                    case .write(let text): asked.append(try JSONObject(text))
-                    default: break
-                    }
-                }
-            }
-        }
 
         private mutating func take(_ method: String) throws -> (id: Int, params: JSONObject) {
             let at = try #require(asked.firstIndex { $0["method"]?.string == method })

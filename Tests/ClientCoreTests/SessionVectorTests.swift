@@ -203,14 +203,5 @@ private struct PlayedSession {
         }
     }
 
-    private var have: JSONValue {
-        guard let have = session.holder(of: "c1")?.have else { return .null }
-        let head: JSONValue = [
-            "epoch": .string(have.head.epoch), "seq": .int(have.head.seq),
-            "rev": .int(have.head.rev), "mark": .string(have.head.mark),
-            "floor": .int(have.head.floor),
-        ]
-        let runs = have.runs.runs.map { JSONValue.array([.int($0.low), .int($0.high)]) }
-        return ["head": head, "asOf": .int(have.asOf), "runs": .array(runs)]
-    }
+    private var have: JSONValue { session.holder(of: "c1")?.have?.json ?? .null }
 }

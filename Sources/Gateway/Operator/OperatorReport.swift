@@ -118,18 +118,7 @@ struct OperatorReport {
         json.double(snapshot.sync.oldestGapAge)
         json.key("list")
         json.beginArray()
-        for open in gaps.prefix(Self.named) {
-            json.beginObject()
-            json.member("conversation", string: open.conversation)
-            json.member("after", int: open.gap.after)
-            json.member("before", int: open.gap.before)
-            json.key("missing")
-            if let missing = open.gap.missing { json.int(missing) } else { json.null() }
-            json.member("cause", string: open.gap.cause.rawValue)
-            json.member("since", string: open.gap.since.description)
-            json.member("state", string: open.state.rawValue)
-            json.endObject()
-        }
+        for open in gaps.prefix(Self.named) { open.write(to: &json) }
         json.endArray()
     }
 
