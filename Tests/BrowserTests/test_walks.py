@@ -117,7 +117,8 @@ class Walk:
         getattr(self, name)(tab)
 
     def scroll(self, tab):
-        tab.scroller.evaluate(
+        # It is a feed, and `tab.scroller`, only while there is something in it.
+        tab.page.locator(".scroller").evaluate(
             "(scroller, by) => { scroller.scrollTop += by; }",
             self.random.choice([-4000, -900, -300, 200, 800, 5000]))
 

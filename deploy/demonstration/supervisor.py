@@ -33,6 +33,18 @@ METRICS = {
 }
 
 
+async def end(tasks):
+    """Cancels tasks, and waits until they have ended."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        # Before Python 3.12 `wait_for` loses a cancellation that comes together with what it waits
+        # for (bpo-37658), so it is said again.
+        _, pending = await asyncio.wait(pending, timeout=1)
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 class Settings:
     """What the environment says; see `deploy/demo`."""
 
@@ -123,9 +135,7 @@ class Supervisor:
             print("\nStopping.", flush=True)
             return 0
         finally:
-            for task in self.tasks:
-                task.cancel()
-            await asyncio.gather(*self.tasks, return_exceptions=True)
+            await end(self.tasks)
             await asyncio.gather(*(gateway.stop() for gateway in self.gateways))
             if self.origin:
                 await self.origin.stop()
