@@ -15,24 +15,6 @@ import Wire
         var asked: [JSONObject] = []
         var epoch = "e"
 
-        /// Answers the oldest request of a method.
-        mutating func answer(_ method: String, _ answer: String) throws {
-            let at = try #require(asked.firstIndex { $0["method"]?.string == method })
-            let id = asked.remove(at: at)["id"]?.int ?? 0
-            session.received(Array("{\"id\":\(id),\(answer)}".utf8), now)
-            try turn()
-        }
-
-        mutating func connect() throws {
-            session.open(now)
-            session.wake(now)
-            try turn()
-            try answer(
-                "connect",
-                "\"result\":{\"user\":\"alice\",\"pingInterval\":25,"
-                    + "\"upstream\":{\"state\":\"online\"}}")
-        }
-
         mutating func subscribe() throws {
             session.subscribe(to: "c")
             try turn()

@@ -15,28 +15,6 @@ import Wire
         var asked: [JSONObject] = []
         let count: Int
 
-        private mutating func take(_ method: String) throws -> (id: Int, params: JSONObject) {
-            let at = try #require(asked.firstIndex { $0["method"]?.string == method })
-            let request = asked.remove(at: at)
-            let params = request["params"]?.object ?? JSONObject(members: [])
-            return (request["id"]?.int ?? 0, params)
-        }
-
-        mutating func answer(_ id: Int, _ answer: String) throws {
-            session.received(Array("{\"id\":\(id),\(answer)}".utf8), now)
-            try turn()
-        }
-
-        mutating func connect() throws {
-            session.open(now)
-            session.wake(now)
-            try turn()
-            try answer(
-                try take("connect").id,
-                "\"result\":{\"user\":\"alice\",\"pingInterval\":25,"
-                    + "\"upstream\":{\"state\":\"online\"}}")
-        }
-
         /// Answers the subscription: with the top of the list, or, if it names a token, with
         /// nothing that changed.
         mutating func subscribe() throws {

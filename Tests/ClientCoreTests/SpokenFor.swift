@@ -1,6 +1,7 @@
 import Chat
 import JSON
 import enum TestSupport.JSONValue
+import Testing
 import Wire
 
 @testable import ClientCore
@@ -29,6 +30,34 @@ extension SpokenFor {
                 }
             }
         }
+    }
+
+    /// Takes the oldest request of a method.
+    mutating func take(_ method: String) throws -> (id: Int, params: JSONObject) {
+        let at = try #require(asked.firstIndex { $0["method"]?.string == method })
+        let request = asked.remove(at: at)
+        let params = request["params"]?.object ?? JSONObject(members: [])
+        return (request["id"]?.int ?? 0, params)
+    }
+
+    mutating func answer(_ id: Int, _ answer: String) throws {
+        session.received(Array("{\"id\":\(id),\(answer)}".utf8), now)
+        try turn()
+    }
+
+    /// Answers the oldest request of a method.
+    mutating func answer(_ method: String, _ answer: String) throws {
+        try self.answer(try take(method).id, answer)
+    }
+
+    mutating func connect() throws {
+        session.open(now)
+        session.wake(now)
+        try turn()
+        try answer(
+            "connect",
+            "\"result\":{\"user\":\"alice\",\"pingInterval\":25,"
+                + "\"upstream\":{\"state\":\"online\"}}")
     }
 }
 
