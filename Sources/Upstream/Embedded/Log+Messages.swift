@@ -21,12 +21,7 @@ extension Log {
     }
 
     func send(_ messages: [NewMessage], in access: Access) throws -> Outcome {
-        guard !messages.isEmpty else {
-            throw RequestError.badRequest("messages: empty (accepted: at least one message)")
-        }
-        if let user = access.user, !messages.allSatisfy({ $0.author.isSameID(user) }) {
-            throw RequestError(.forbidden, "author: only oneself")
-        }
+        if let refusal = messages.refusal(ofSendingBy: access.user) { throw refusal }
         // All is decided before the first row is written: all of them or none.
         let at = max(now, access.log.activity)
         let fates = try fates(of: messages, in: access.log, at: at)

@@ -14,13 +14,8 @@ extension Log {
     func create(
         _ id: String?, _ fields: ConversationFields, isDistinct: Bool, by caller: Caller
     ) throws -> Outcome {
-        var fields = fields
-        var user: String?
-        if case .user(let caller) = caller {
-            user = caller
-            fields.participants = [caller] + (fields.participants ?? [])
-            fields.admins = [caller] + (fields.admins ?? [])
-        }
+        let user = if case .user(let user) = caller { user } else { String?.none }
+        let fields = fields.created(by: user)
         let said = try Description(fields).new(within: limits)
         let change = try membership(of: fields)
         let people = isDistinct ? Log.people(change.joining.map(\.user)) : nil

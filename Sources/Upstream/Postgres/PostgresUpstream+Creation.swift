@@ -9,11 +9,7 @@ import Wire
 /// transaction.
 extension PostgresUpstream {
     func create(_ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call) {
-        var fields = fields
-        if let caller = call.user {
-            fields.participants = [caller] + (fields.participants ?? [])
-            fields.admins = [caller] + (fields.admins ?? [])
-        }
+        let fields = fields.created(by: call.user)
         do throws(RequestError) {
             let said = try Description(fields).new(within: limits)
             let members = try membership(of: fields)

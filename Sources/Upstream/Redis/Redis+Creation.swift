@@ -32,11 +32,7 @@ extension Redis {
     private func createChecked(
         _ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call
     ) {
-        var fields = fields
-        if let caller = call.user {
-            fields.participants = [caller] + (fields.participants ?? [])
-            fields.admins = [caller] + (fields.admins ?? [])
-        }
+        let fields = fields.created(by: call.user)
         do throws(RequestError) {
             let said = try Description(fields).new(within: limits)
             let members = try membership(of: fields)

@@ -9,13 +9,8 @@ import Wire
 /// idempotency key; edited by their author; deleted to a tombstone.
 extension Redis {
     func send(_ messages: [NewMessage], to conversation: String, _ call: Call) {
-        guard !messages.isEmpty else {
-            let text = "messages: empty (accepted: at least one message)"
-            return refuse(conversation, call, .badRequest(text))
-        }
-        if let user = call.user, !messages.allSatisfy({ $0.author.isSameID(user) }) {
-            let error = RequestError(.forbidden, "author: only oneself")
-            return refuse(conversation, call, error)
+        if let refusal = messages.refusal(ofSendingBy: call.user) {
+            return refuse(conversation, call, refusal)
         }
         var arguments = [call.user ?? "", String(options.retain), String(options.retainIds)]
             .map { Array($0.utf8) }
