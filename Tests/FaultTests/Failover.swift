@@ -76,7 +76,7 @@ protocol FailingServers: AnyObject {
     func successor() throws -> LogServer?
     /// A server that has what the old master had at its end.
     func leftover() throws -> LogServer
-    /// From here on nobody else takes the place, however slow the machine is.
+    /// From here on nobody else takes the place, however slow the machine is; asked for often.
     func hold() throws
     /// The old master comes back to the others.
     func heal() throws
@@ -100,6 +100,9 @@ final class SentinelFailover: FailingServers {
     private let servers: RedisSentinels
     private let way: TCPProxy
     private let kills: Bool
+    /// Milliseconds of silence after which the sentinels take a master for dead.
+    private var patience = longPatience
+    private static let longPatience = 60_000
 
     let groups = [["c0", "c1", "c2", "c3"]]
     let quiet = "quiet"
@@ -107,22 +110,25 @@ final class SentinelFailover: FailingServers {
     init(kills: Bool) throws {
         self.kills = kills
         var ways: [TCPProxy] = []
-        servers = try RedisSentinels(Self.user, replicas: 2, keeping: .written) { master in
+        servers = try RedisSentinels(
+            Self.user, replicas: 2, keeping: .written, patience: Self.longPatience
+        ) { master in
             ways.append(try TCPProxy(to: master.port, letting: "gateway"))
             return ways[0].port
         }
         way = ways[0]
-        try hold()
     }
 
     deinit { way.close() }
 
-    func hold() throws { try setPatience("60000") }
+    func hold() throws { try setPatience(Self.longPatience) }
 
-    private func setPatience(_ milliseconds: String) throws {
+    private func setPatience(_ milliseconds: Int) throws {
+        guard patience != milliseconds else { return }
+        patience = milliseconds
         for sentinel in servers.sentinels {
             try sentinel.ask(
-                "SENTINEL", "SET", "mymaster", "down-after-milliseconds", milliseconds)
+                "SENTINEL", "SET", "mymaster", "down-after-milliseconds", "\(milliseconds)")
         }
     }
 
@@ -136,7 +142,7 @@ final class SentinelFailover: FailingServers {
     }
 
     func beginLosing() throws {
-        try setPatience("1000")
+        try setPatience(1000)
         way.set(.parted)
     }
 
@@ -165,6 +171,7 @@ final class SentinelFailover: FailingServers {
 /// Three masters with a replica each, of which the first fails.
 final class ClusterFailover: FailingServers {
     private let servers: RedisClusterServers
+    private var patience = ""
 
     let groups: [[String]]
     let quiet: String
@@ -184,6 +191,8 @@ final class ClusterFailover: FailingServers {
 
     /// Of all who are there.
     private func setPatience(_ milliseconds: String) throws {
+        guard patience != milliseconds else { return }
+        patience = milliseconds
         for node in servers.masters.dropFirst() + servers.replicas {
             try node.ask("CONFIG", "SET", "cluster-node-timeout", milliseconds)
         }

@@ -62,11 +62,15 @@ extension Faults {
             if failover == .nodeKilled { try expectUndisturbed(world, servers, place) }
             try world.moveSome()
             try comeBack(servers, world, since: began, place, &row)
+            let first = try servers.successor()
             for (gateway, earlier) in zip(world.gateways, before) {
                 try row.noteFetches(gateway, since: earlier)
             }
             let left = try left(servers)
             if heals { try heal(servers, world, place) }
+            guard try servers.successor()?.settings == first?.settings else {
+                throw TestFailure("\(place): a second failover, which loses more than is judged")
+            }
             try judge(world, servers, left, place, &row, &totals)
         }
 
@@ -80,7 +84,7 @@ extension Faults {
         ) throws -> Duration {
             var began = began
             if failover.isBeside {
-                let isNamed = try world.live(.seconds(30)) { try servers.successor() != nil }
+                let isNamed = try world.live(.seconds(30)) { try hasSuccessor(servers) }
                 #expect(isNamed, "\(place): nobody took the place")
                 // Each gateway hears of it by itself, perhaps before us.
                 began = .now
@@ -92,7 +96,8 @@ extension Faults {
             // milliseconds: clients are told of that, but a look every 15 ms may miss it.
             let isBrief = failover.isBeside
             let isNoticed = try world.live(limit) {
-                world.watchers.allSatisfy { $0.alarm(after: since) != nil }
+                _ = try hasSuccessor(servers)
+                return world.watchers.allSatisfy { $0.alarm(after: since) != nil }
                     && (isBrief || probers.allSatisfy { $0.refusal(after: since) != nil })
             }
             #expect(isNoticed, "\(place): not noticed in \(limit.text) s")
@@ -100,6 +105,14 @@ extension Faults {
                 world.watchers.compactMap { $0.alarm(after: since) }
                 + probers.compactMap { $0.refusal(after: since) }
             return max(.zero, (moments.max() ?? .now) - began)
+        }
+
+        /// Whether a server has taken the place of the master. From then on no second one does: a
+        /// machine that is slow for a second must not turn one failover into two.
+        private func hasSuccessor(_ servers: any FailingServers) throws -> Bool {
+            guard try servers.successor() != nil else { return false }
+            try servers.hold()
+            return true
         }
 
         /// What lies at the other masters goes on while nobody has taken the place of the dead one.
@@ -137,11 +150,10 @@ extension Faults {
             _ place: Comment, _ row: inout Figures
         ) throws {
             let isReady = try world.live(.seconds(60)) {
-                try servers.successor() != nil
+                try hasSuccessor(servers)
                     && [world.nearProber, world.farProber].allSatisfy { $0.status == 200 }
             }
             #expect(isReady, "\(place): not ready again")
-            try servers.hold()
             world.ledger.trust()
             let isBack = try world.live(.seconds(30), until: world.present())
             #expect(isBack, "\(place): not back: \(world.stragglers([:]))")

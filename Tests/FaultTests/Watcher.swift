@@ -65,7 +65,8 @@ final class Watcher {
         if let id = frame["id"].int {
             guard let conversation = asked.removeValue(forKey: id) else { return }
             guard frame["error"].isNull else {
-                throw TestFailure("\(client.user): subscribe: \(frame["error"])")
+                throw TestFailure(
+                    "\(client.user): subscribe to \(conversation): \(frame["error"])")
             }
             delivered[conversation] = [:]
             return

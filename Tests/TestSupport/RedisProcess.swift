@@ -63,16 +63,20 @@ package final class RedisProcess {
 
     /// A sentinel that watches what is at a port under the name `mymaster`.
     ///
-    /// - Parameter lines: more of its configuration.
+    /// - Parameters:
+    ///   - patience: milliseconds of silence after which it takes the master for dead.
+    ///   - lines: more of its configuration.
     /// - Throws: `TestFailure` where it does not come up.
-    package convenience init(watching watched: Int, quorum: Int, lines: [String] = []) throws {
+    package convenience init(
+        watching watched: Int, quorum: Int, patience: Int = 1000, lines: [String] = []
+    ) throws {
         try self.init(at: nil, of: nil) { port in
             let file = """
                 port \(port)
                 bind 127.0.0.1
                 \(lines.joined(separator: "\n"))
                 sentinel monitor mymaster 127.0.0.1 \(watched) \(quorum)
-                sentinel down-after-milliseconds mymaster 1000
+                sentinel down-after-milliseconds mymaster \(patience)
                 sentinel failover-timeout mymaster 3000
                 """
             return Start(program: "redis-sentinel", file: file)

@@ -7,11 +7,13 @@ package final class RedisSentinels {
 
     /// - Parameters:
     ///   - arguments: of the master and of the replicas.
+    ///   - patience: milliseconds of silence after which a sentinel takes a master for dead.
     ///   - way: the port by which sentinels and replicas reach the master, and so everybody.
     /// - Throws: `TestFailure` where they don't find each other.
     package init(
         _ arguments: [String] = [], replicas count: Int = 1,
-        keeping: RedisProcess.Keeping = .nothing, by way: (RedisProcess) throws -> Int = \.port
+        keeping: RedisProcess.Keeping = .nothing, patience: Int = 1000,
+        by way: (RedisProcess) throws -> Int = \.port
     ) throws {
         let master = try RedisProcess(arguments, keeping: keeping)
         self.master = master
@@ -19,7 +21,9 @@ package final class RedisSentinels {
         replicas = try (0..<count).map { _ in
             try RedisProcess(arguments + ["--replicaof", "127.0.0.1 \(port)"], keeping: keeping)
         }
-        let sentinels = try (0..<3).map { _ in try RedisProcess(watching: port, quorum: 2) }
+        let sentinels = try (0..<3).map { _ in
+            try RedisProcess(watching: port, quorum: 2, patience: patience)
+        }
         self.sentinels = sentinels
         // A failover needs sentinels that know each other and the replicas.
         let isKnown = Deadline.standard.poll {
