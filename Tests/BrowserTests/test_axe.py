@@ -1,41 +1,13 @@
 """Each state of the page has no finding of axe-core, and tells as much where the system chooses the
 colours."""
 
-import base64
 import unittest
 
 import axe
 from browser import PHONE, UNREACHABLE, BrowserTestCase, chromium
+from colors import SYSTEM, colors
 from gateway import path
 from playwright.sync_api import expect
-
-#: The colours of a picture, each with its share of it.
-COLORS = """async (png) => {
-  const picture = new Image();
-  picture.src = `data:image/png;base64,${png}`;
-  await picture.decode();
-  const { naturalWidth: width, naturalHeight: height } = picture;
-  const context = new OffscreenCanvas(width, height).getContext('2d');
-  context.drawImage(picture, 0, 0);
-  const { data } = context.getImageData(0, 0, width, height);
-  const counts = {};
-  for (let at = 0; at < data.length; at += 4) {
-    const color = `rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`;
-    counts[color] = (counts[color] ?? 0) + 4 / data.length;
-  }
-  return counts;
-}"""
-#: What the system calls the colours of text and of the ground.
-SYSTEM = """() => {
-  const probe = document.body.appendChild(document.createElement('i'));
-  probe.style.forcedColorAdjust = 'none';
-  const colors = ['CanvasText', 'Canvas'].map((name) => {
-    probe.style.color = name;
-    return getComputedStyle(probe).color;
-  });
-  probe.remove();
-  return colors;
-}"""
 
 
 class AxeTests(BrowserTestCase):
@@ -130,9 +102,7 @@ class AxeTests(BrowserTestCase):
         self.assertRegex(found, r"'light'.*color-contrast: .*h2")
 
     def colors(self, locator):
-        """The colours that an element is drawn with, each with its share."""
-        picture = base64.b64encode(locator.screenshot(animations="disabled")).decode()
-        return self.darkroom.evaluate(COLORS, picture)
+        return colors(self.darkroom, locator)
 
     def test_with_forced_colors_what_grounds_tell_is_told_by_shapes(self):
         alice = self.talk()

@@ -10,7 +10,9 @@ import subprocess
 import tempfile
 import unittest
 
-from browser import DESK, SCREENSHOTS, chromium
+import axe
+from browser import DESK, PHONE, SCREENSHOTS, chromium
+from colors import SYSTEM, colors
 from gateway import PATIENCE, Gateway, free_port
 from playwright.sync_api import expect
 
@@ -70,9 +72,9 @@ class OperatorTestCase(unittest.TestCase):
             if not any(expected in text for expected in self.expected)])
         self.assertEqual([], self.strangers)
 
-    def open(self, **more):
+    def open(self, look=DESK):
         """The page, in a profile of its own."""
-        context = chromium().new_context(locale="en-GB", timezone_id="UTC", **DESK, **more)
+        context = chromium().new_context(locale="en-GB", timezone_id="UTC", **look)
         self.addCleanup(context.close)
         page = context.new_page()
         own = f"http://{self.gateway.internal}/"
@@ -90,6 +92,11 @@ class OperatorTestCase(unittest.TestCase):
 
     def row(self, page, table, text):
         return page.locator(f"#{table} tbody tr").filter(has_text=text)
+
+    def assert_accessible(self, page, state):
+        """It hides nothing from people who do not see it, or not well."""
+        with self.subTest(state):
+            self.assertEqual([], axe.findings(page))
 
     def picture(self, page, name):
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
@@ -116,6 +123,11 @@ class HealthTests(OperatorTestCase):
         self.picture(page, "healthy")
         page.emulate_media(color_scheme="dark")
         self.picture(page, "healthy-dark")
+        self.assert_accessible(page, "healthy")
+        phone = self.open(look=PHONE)
+        expect(self.row(phone, "busiest", "ops")).to_be_visible(timeout=WAIT)
+        self.assert_accessible(phone, "on a phone")
+        self.picture(phone, "phone")
 
     def test_a_message_is_explained_by_keyboard_alone(self):
         self.gateway.converse("ops", "alice", "bob")
@@ -140,6 +152,7 @@ class HealthTests(OperatorTestCase):
         expect(answer).to_contain_text("told: ", timeout=WAIT)
         expect(answer).to_contain_text("bob")
         self.assertNotIn(SECRET, page.content())
+        self.assert_accessible(page, "an answer")
         page.get_by_label("Message's id or seq").fill("nobody sent this")
         page.keyboard.press("Enter")
         expect(answer).to_contain_text("unknown: ", timeout=WAIT)
@@ -150,6 +163,8 @@ class HealthTests(OperatorTestCase):
         self.expected = ("Failed to load resource", "net::ERR")
         self.gateway.kill()
         expect(page.locator("#silence")).to_contain_text("Nothing was heard", timeout=WAIT)
+        self.assert_accessible(page, "silence")
+        self.picture(page, "silence")
         self.gateway.start()
         expect(page.locator("#silence")).to_be_hidden(timeout=WAIT)
 
@@ -173,6 +188,7 @@ class NearALimitTests(OperatorTestCase):
         expect(row).to_contain_text("takes nothing", timeout=WAIT)
         expect(row.locator("td").last).to_have_text(re.compile("[1-9]"), timeout=WAIT)
         self.picture(page, "slow-readers")
+        self.assert_accessible(page, "slow readers")
         self.assertNotIn(SECRET, page.content())
 
     def test_a_limit_that_is_near_says_what_to_do(self):
@@ -184,6 +200,44 @@ class NearALimitTests(OperatorTestCase):
         expect(row).to_contain_text("Add a gateway", timeout=WAIT)
         expect(row.get_by_role("meter")).to_have_attribute("value", "9")
         self.picture(page, "near-a-limit")
+        self.assert_accessible(page, "near a limit")
+
+    def test_with_forced_colors_what_colors_tell_is_told_by_shapes(self):
+        self.gateway.converse("ops", *[f"user {number}" for number in range(9)])
+        for number in range(9):
+            self.read(f"user {number}")
+        page = self.open()
+        meter = self.row(page, "limits", "limits.connections").get_by_role("meter")
+        expect(meter).to_have_attribute("value", "9", timeout=WAIT)
+        # Two lines far apart, whatever this gateway had to do until now.
+        page.locator("[data-plot=written] polyline").evaluate_all(
+            """lines => lines.forEach((line, at) => {
+              new MutationObserver(() => draw(line)).observe(line, { attributes: true });
+              const points = `0,${14 + 28 * at} 360,${14 + 28 * at}`;
+              const draw = (line) => {
+                if (line.getAttribute('points') !== points) line.setAttribute('points', points);
+              };
+              draw(line);
+            })""")
+        darkroom = chromium().new_context().new_page()
+        self.addCleanup(darkroom.context.close)
+        for scheme in ("light", "dark"):
+            with self.subTest(scheme):
+                page.emulate_media(color_scheme=scheme, forced_colors="active")
+                ink, ground = page.evaluate(SYSTEM)
+                self.assertNotEqual(ink, ground)
+                self.picture(page, f"forced-colors-{scheme}")
+                drawn = colors(darkroom, page.locator("[data-plot=written] svg"))
+                self.assertGreater(drawn.get(ink, 0), 0.02, drawn)
+                # One is whole, the other is not.
+                dashes = page.locator("[data-plot=written] polyline").evaluate_all(
+                    "lines => lines.map((line) => getComputedStyle(line).strokeDasharray)")
+                self.assertEqual("none", dashes[0])
+                self.assertNotEqual("none", dashes[1])
+                # Nine of ten are used, and that is how far the bar goes.
+                used = colors(darkroom, meter)
+                self.assertGreater(used.get(ink, 0), 0.3, used)
+                self.assertGreater(used.get(ground, 0), 0.02, used)
 
 
 class OutageTests(OperatorTestCase):
@@ -223,6 +277,7 @@ class OutageTests(OperatorTestCase):
         expect(self.row(page, "links", "feed")).to_contain_text("broken for")
         expect(self.row(page, "notices", "upstream state changed").first).to_be_visible()
         self.picture(page, "outage")
+        self.assert_accessible(page, "outage")
         self.start_redis()
         expect(page.locator("#upstream")).to_contain_text("online", timeout=WAIT)
 

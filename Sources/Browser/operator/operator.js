@@ -113,13 +113,23 @@ function show(state) {
     cells: [
       clock(new Date(notice.at)),
       {
-        text: `${notice.event}${notice.count > 1 ? ` (${notice.count} times)` : ''}`
+        text: `${notice.level}: ${notice.event}`
+          + (notice.count > 1 ? ` (${notice.count} times)` : '')
           + (notice.detail ? `: ${notice.detail}` : ''),
         tone: { error: 'bad', warning: 'busy' }[notice.level],
       },
       notice.remedy ?? '',
     ],
   })));
+  letScroll();
+}
+
+/** What is wider than its place can be scrolled by the keyboard; nothing else is a stop of it. */
+function letScroll() {
+  for (const section of document.querySelectorAll('main section')) {
+    if (section.scrollWidth > section.clientWidth) section.tabIndex = 0;
+    else section.removeAttribute('tabindex');
+  }
 }
 
 function amount(limit, value) {
@@ -259,5 +269,6 @@ document.addEventListener('click', event => {
   form.elements.conversation.value = pressed.textContent;
   form.elements.message.focus();
 });
+addEventListener('resize', letScroll);
 setInterval(tellSilence, 1000);
 listen();
