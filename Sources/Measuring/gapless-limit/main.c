@@ -1,7 +1,8 @@
 /* The limit that a fan-out over loopback TCP is measured against: what comes in by one epoll batch
  * goes to each subscriber in one send(). It checks, keeps and accounts for nothing, and speaks just
  * enough WebSocket for the load generator, whose handshake is always the same. Every text frame
- * that comes in on a connection to /pub goes out to all that asked for another path. */
+ * that comes in on a connection to /pub goes out to all that asked for another path, and one that
+ * comes in on /pub/N to all whose path ends with the same number. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 16, EVENTS = 1024 };
+enum { CHUNK = 1 << 16, EVENTS = 1024, ROOMS = 1 << 16 };
 
 struct buffer {
     uint8_t *bytes;
@@ -27,17 +28,24 @@ struct buffer {
 struct client {
     int descriptor;
     int is_open, is_publisher;
-    /* Where it stands among the subscribers. */
+    size_t room;
+    /* Where it stands among the subscribers of its room. */
     size_t place;
     /* What came and is not whole, and what the kernel would not take. */
     struct buffer input, unsent;
 };
 
+struct room {
+    struct client **subscribers;
+    size_t count, space;
+    /* The frames of this batch, as each subscriber gets them. */
+    struct buffer batch;
+};
+
 static int poll_descriptor;
-static struct client **subscribers;
-static size_t subscriber_count, subscriber_room;
-/* The frames of this batch, as each subscriber gets them. */
-static struct buffer batch;
+static struct room rooms[ROOMS];
+/* Those that have a batch. */
+static size_t pending[ROOMS], pending_count;
 
 static void append(struct buffer *to, const void *bytes, size_t count) {
     if (to->count + count > to->room) {
@@ -61,8 +69,9 @@ static void watch(struct client *client, int operation, int writes) {
 
 static void end(struct client *client) {
     if (client->is_open && !client->is_publisher) {
-        subscribers[client->place] = subscribers[--subscriber_count];
-        subscribers[client->place]->place = client->place;
+        struct room *room = &rooms[client->room];
+        room->subscribers[client->place] = room->subscribers[--room->count];
+        room->subscribers[client->place]->place = client->place;
     }
     close(client->descriptor);
     free(client->input.bytes);
@@ -71,15 +80,15 @@ static void end(struct client *client) {
 }
 
 /* One send, unless earlier bytes wait; what is left over waits with them. */
-static void write_batch(struct client *client) {
+static void write_batch(struct client *client, const struct buffer *batch) {
     ssize_t count = 0;
     if (client->unsent.count == 0) {
-        count = send(client->descriptor, batch.bytes, batch.count, MSG_NOSIGNAL);
-        if (count == (ssize_t)batch.count) return;
+        count = send(client->descriptor, batch->bytes, batch->count, MSG_NOSIGNAL);
+        if (count == (ssize_t)batch->count) return;
         if (count < 0) count = 0;
         watch(client, EPOLL_CTL_MOD, 1);
     }
-    append(&client->unsent, batch.bytes + count, batch.count - (size_t)count);
+    append(&client->unsent, batch->bytes + count, batch->count - (size_t)count);
 }
 
 static void write_rest(struct client *client) {
@@ -90,8 +99,9 @@ static void write_rest(struct client *client) {
     if (client->unsent.count == 0) watch(client, EPOLL_CTL_MOD, 0);
 }
 
-/* Takes the text of a frame into the batch; returns its length, 0 where it is not whole. */
-static size_t take_frame(const uint8_t *bytes, size_t count) {
+/* Takes the text of a frame into its room's batch; returns its length, 0 where it is not whole. */
+static size_t take_frame(size_t number, const uint8_t *bytes, size_t count) {
+    struct buffer *batch = &rooms[number].batch;
     if (count < 6) return 0;
     size_t length = bytes[1] & 0x7F, head = 2;
     if (length == 126) {
@@ -108,11 +118,12 @@ static size_t take_frame(const uint8_t *bytes, size_t count) {
             out[2] = (uint8_t)(length >> 8);
             out[3] = (uint8_t)length;
         }
-        append(&batch, out, length > 125 ? 4 : 2);
-        size_t start = batch.count;
-        append(&batch, bytes + head + 4, length);
+        if (batch->count == 0) pending[pending_count++] = number;
+        append(batch, out, length > 125 ? 4 : 2);
+        size_t start = batch->count;
+        append(batch, bytes + head + 4, length);
         const uint8_t *mask = bytes + head;
-        for (size_t i = 0; i < length; i++) batch.bytes[start + i] ^= mask[i & 3];
+        for (size_t i = 0; i < length; i++) batch->bytes[start + i] ^= mask[i & 3];
     }
     return head + 4 + length;
 }
@@ -127,16 +138,21 @@ static void greet(struct client *client) {
     uint8_t *last = memmem(input->bytes, input->count, "\r\n\r\n", 4);
     if (last == NULL) return;
     client->is_open = 1;
-    client->is_publisher = memcmp(input->bytes, "GET /pub ", 9) == 0;
+    client->is_publisher =
+        memcmp(input->bytes, "GET /pub ", 9) == 0 || memcmp(input->bytes, "GET /pub/", 9) == 0;
+    size_t at = 4;
+    while (input->bytes[at] != ' ' && (input->bytes[at] < '0' || input->bytes[at] > '9')) at++;
+    client->room = strtoul((char *)input->bytes + at, NULL, 10) % ROOMS;
     drop(input, (size_t)(last + 4 - input->bytes));
     if (!client->is_publisher) {
-        if (subscriber_count == subscriber_room) {
-            subscriber_room = 2 * subscriber_room + 64;
-            subscribers = realloc(subscribers, subscriber_room * sizeof *subscribers);
-            if (subscribers == NULL) abort();
+        struct room *room = &rooms[client->room];
+        if (room->count == room->space) {
+            room->space = 2 * room->space + 16;
+            room->subscribers = realloc(room->subscribers, room->space * sizeof(struct client *));
+            if (room->subscribers == NULL) abort();
         }
-        client->place = subscriber_count;
-        subscribers[subscriber_count++] = client;
+        client->place = room->count;
+        room->subscribers[room->count++] = client;
     }
     if (send(client->descriptor, ANSWER, sizeof ANSWER - 1, MSG_NOSIGNAL) < 0) perror("send");
 }
@@ -153,7 +169,8 @@ static void read_client(struct client *client) {
     if (!client->is_open) greet(client);
     size_t taken = 0, length;
     while (client->is_open
-           && (length = take_frame(client->input.bytes + taken, client->input.count - taken)) > 0)
+           && (length = take_frame(
+                  client->room, client->input.bytes + taken, client->input.count - taken)) > 0)
         taken += length;
     drop(&client->input, taken);
 }
@@ -211,8 +228,12 @@ int main(int count, char **arguments) {
             if (events[i].events & EPOLLOUT) write_rest(client);
             if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read_client(client);
         }
-        if (batch.count == 0) continue;
-        for (size_t i = 0; i < subscriber_count; i++) write_batch(subscribers[i]);
-        batch.count = 0;
+        for (size_t i = 0; i < pending_count; i++) {
+            struct room *room = &rooms[pending[i]];
+            for (size_t j = 0; j < room->count; j++)
+                write_batch(room->subscribers[j], &room->batch);
+            room->batch.count = 0;
+        }
+        pending_count = 0;
     }
 }

@@ -13,10 +13,9 @@ struct DeltaLedger {
         var deltas: [Delta] = []
     }
 
-    /// More than subscribers can be apart while the gateway sheds nothing. A power of two.
-    private static let size = 4096
-    /// By the seq of the first delta.
-    private var entries = [Entry](repeating: Entry(), count: size)
+    /// By the seq of the first delta: a power of two, and more than subscribers can be apart while
+    /// the gateway sheds nothing.
+    private var entries: [Entry]
     /// Whether messages carry their place in a log; a peer's have none, and are numbered as the
     /// first reader gets them.
     private let isNumbered: Bool
@@ -28,12 +27,16 @@ struct DeltaLedger {
     /// What the ids of messages begin with; the number follows.
     static let prefix = "bench-"
 
-    init(isNumbered: Bool = true) { self.isNumbered = isNumbered }
+    /// - Parameter size: how many events are kept to compare with, a power of two.
+    init(isNumbered: Bool = true, size: Int = 4096) {
+        self.isNumbered = isNumbered
+        entries = [Entry](repeating: Entry(), count: size)
+    }
 
     /// The deltas in a payload; nil for anything that is no `messages` event.
     /// - Parameter seq: what the reader's next message has to be.
     mutating func deltas(in payload: Span<UInt8>, expecting seq: Int) -> [Delta]? {
-        let place = seq & (Self.size - 1)
+        let place = seq & (entries.count - 1)
         if Bytes.areEqual(payload, entries[place].bytes) { return entries[place].deltas }
         guard Bytes.find(Self.event, in: payload.extracting(first: Self.event.count)) == 0 else {
             return nil

@@ -1,7 +1,7 @@
-/// Publishers send into one conversation, subscribers read, and each delivery is checked: each
-/// subscriber gets each message once, in order. In a closed loop a message is in flight until its
-/// sender has the answer and every subscriber the event; in an open loop it is sent by the clock,
-/// and its latency counts from when it was due.
+/// Publishers send into rooms, each message into the next one, subscribers read one room each, and
+/// each delivery is checked: each subscriber gets each message of its room once, in order. In a
+/// closed loop a message is in flight until its sender has the answer and every subscriber the
+/// event; in an open loop it is sent by the clock, and its latency counts from when it was due.
 final class FanoutRun: FrameReceiver {
     /// One message on its way.
     private struct Flight {
@@ -14,11 +14,10 @@ final class FanoutRun: FrameReceiver {
     private let plan: FanoutPlan
     private let subscribers: Int
     private let publishers: Range<Int>
-    /// The bytes of a message that a peer is to hand on; nil where the server is a gateway, whose
-    /// messages are requests, with answers.
-    private let peerBytes: Int?
-    private let isNATS: Bool
-    private var ledger: DeltaLedger
+    /// What a peer is sent; nil where the server is a gateway, whose messages are requests.
+    private let wire: PeerWire?
+    /// By room.
+    private var ledgers: [DeltaLedger]
     private var flights: [Flight] = []
     /// By subscriber: the seq of the last message that it has.
     private var last: [Int]
@@ -39,20 +38,20 @@ final class FanoutRun: FrameReceiver {
     /// - Parameters:
     ///   - base: the head's seq when the clients subscribed.
     ///   - publishers: their clients, where these are not the ones behind the subscribers.
-    ///   - peerBytes: of a message, where the server is no gateway.
-    ///   - isNATS: whether its messages come in the protocol of nats-server.
+    ///   - wire: what messages look like, where the server is no gateway.
     init(
         _ swarm: Swarm, _ plan: FanoutPlan, base: Int, publishers: Range<Int>? = nil,
-        peerBytes: Int? = nil, isNATS: Bool = false
+        wire: PeerWire? = nil
     ) {
         self.swarm = swarm
         swarm.isAwake = true
         for client in swarm.clients.prefix(plan.subscribers) { client.socket?.becomeListener() }
         self.plan = plan
         self.base = base
-        self.peerBytes = peerBytes
-        self.isNATS = isNATS
-        ledger = DeltaLedger(isNumbered: peerBytes == nil)
+        self.wire = wire
+        ledgers = (0..<plan.rooms).map { _ in
+            DeltaLedger(isNumbered: wire == nil, size: plan.rooms == 1 ? 4096 : 64)
+        }
         subscribers = plan.subscribers
         self.publishers =
             publishers ?? plan.subscribers..<(plan.subscribers + plan.publishers)
@@ -73,6 +72,13 @@ final class FanoutRun: FrameReceiver {
         case .inFlight(let width):
             while Clock.now() < end {
                 while flights.count - completed < width { try send(due: Clock.now()) }
+                try swarm.turn(for: self, until: end)
+            }
+        case .bursts(let width):
+            while Clock.now() < end {
+                if completed == flights.count {
+                    for _ in 0..<width { try send(due: Clock.now()) }
+                }
                 try swarm.turn(for: self, until: end)
             }
         case .perSecond(let rate):
@@ -100,20 +106,21 @@ final class FanoutRun: FrameReceiver {
 
     private func send(due: Nanoseconds) throws(BenchError) {
         let number = flights.count
-        let answers = peerBytes == nil ? 1 : 0
-        flights.append(Flight(start: due, missing: Int32(subscribers + answers)))
-        let place = publishers.lowerBound + number % publishers.count
-        try swarm.send(payload(number), to: swarm.clients[place])
+        let room = number % plan.rooms
+        let answers = wire.map { $0.isAcknowledged ? 1 : 0 } ?? 1
+        flights.append(Flight(start: due, missing: Int32(plan.members(of: room) + answers)))
+        // A peer knows a room by the connection, unless it reads what it is sent.
+        let isByRoom = wire.map { !$0.namesRooms } ?? false
+        let place = isByRoom ? room : number
+        let client = swarm.clients[publishers.lowerBound + place % publishers.count]
+        try swarm.send(payload(number, room), to: client)
     }
 
-    private func payload(_ number: Int) -> [UInt8] {
-        guard let peerBytes else {
-            return Request.sendMessage(
-                id: number + Self.firstRequest, conversation: FanoutPlan.conversation,
-                message: "\(DeltaLedger.prefix)\(number)", body: plan.body)
-        }
-        let event = DeltaLedger.event(number, bytes: peerBytes)
-        return isNATS ? NATS.publication(event) : event
+    private func payload(_ number: Int, _ room: Int) -> [UInt8] {
+        if let wire { return wire.message(number, room: room) }
+        return Request.sendMessage(
+            id: number + Self.firstRequest, conversation: plan.conversation(room),
+            message: "\(DeltaLedger.prefix)\(number)", body: plan.body)
     }
 
     /// Behind the ids of the requests that set the clients up.
@@ -122,21 +129,34 @@ final class FanoutRun: FrameReceiver {
     // MARK: What comes
 
     func received(_ payload: Span<UInt8>, on client: Client) throws(BenchError) {
-        guard client.index < subscribers else {
+        let isPublisher = client.index >= subscribers
+        guard let wire, wire.isNATS else {
+            guard isPublisher else { return delivered(payload, to: client) }
             guard let reply = try Reply(payload) else { return }
-            answered += 1
-            return arrived(reply.id - Self.firstRequest)
+            return answered(reply.id - Self.firstRequest)
         }
-        guard isNATS else { return delivered(payload, to: client) }
         var place = 0
         while let message = NATS.next(in: payload, from: &place) {
-            delivered(payload.extracting(message), to: client)
+            if !isPublisher {
+                delivered(payload.extracting(message.payload), to: client)
+            } else if let number = message.acknowledged {
+                guard NATS.isStored(payload.extracting(message.payload)) else {
+                    throw .failure("publishing to the peer: a message is not stored")
+                }
+                answered(number)
+            }
         }
+    }
+
+    private func answered(_ message: Int) {
+        answered += 1
+        arrived(message)
     }
 
     private func delivered(_ payload: Span<UInt8>, to client: Client) {
         let expected = last[client.index] + 1
-        guard let deltas = ledger.deltas(in: payload, expecting: expected) else {
+        let room = plan.room(of: client.index)
+        guard let deltas = ledgers[room].deltas(in: payload, expecting: expected) else {
             return noteOther(payload)
         }
         bytes += payload.count
@@ -147,6 +167,9 @@ final class FanoutRun: FrameReceiver {
             }
             last[client.index] = delta.seq
             guard flights.indices.contains(delta.message) else { continue }
+            if delta.message % plan.rooms != room {
+                note("a subscriber got a message of another room")
+            }
             let start = flights[delta.message].start
             if window.contains(start) { latencies.record(swarm.now - start) }
             arrived(delta.message)
@@ -174,12 +197,13 @@ final class FanoutRun: FrameReceiver {
     /// What is missing at the end, beside what was noticed on the way.
     func finalFaults() -> [String] {
         var all = faults
-        if peerBytes == nil, answered != published {
+        if wire.map(\.isAcknowledged) ?? true, answered != published {
             all.append("\(published - answered) messages unanswered")
         }
-        let expected = published * subscribers
+        let sent = (0..<plan.rooms).map { (published + plan.rooms - 1 - $0) / plan.rooms }
+        let expected = sent.indices.reduce(0) { $0 + sent[$1] * plan.members(of: $1) }
         if deliveries != expected { all.append("\(deliveries) deliveries of \(expected)") }
-        let behind = last.count { $0 != base + published }
+        let behind = last.indices.count { last[$0] != base + sent[plan.room(of: $0)] }
         if behind > 0 { all.append("\(behind) subscribers are not at the head") }
         return all
     }

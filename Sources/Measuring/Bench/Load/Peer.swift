@@ -11,20 +11,29 @@ struct Peer: Sendable {
     let path: String
     /// Where to connect to publish; nil where every subscriber may.
     let publisherPath: String?
-    /// Whether it speaks the protocol of nats-server inside its frames.
-    let isNATS: Bool
+    let dialect: Dialect
+
+    /// What its frames hold.
+    enum Dialect: String, CaseIterable, Sendable {
+        /// A message each.
+        case frames = ""
+        /// The protocol of nats-server.
+        case nats = "nats+"
+        /// The same, and a stream of its keeps each message in a file before it is acknowledged.
+        case jetStream = "jetstream+"
+    }
 
     /// Reads `NAME=URL` or `NAME=URL,URL`, the second one for publishers.
     /// - Throws: `BenchError.usage`
     init(_ text: String) throws(BenchError) {
         let problem = BenchError.usage(
             "--peer: \(text) is not accepted (NAME=ws://HOST:PORT/PATH, with a comma and the same"
-                + " for publishers where that differs, or NAME=nats+ws://HOST:PORT)")
+                + " for publishers where that differs, NAME=nats+ws://HOST:PORT, or"
+                + " NAME=jetstream+ws://HOST:PORT)")
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         guard parts.count == 2 else { throw problem }
-        let dialect = "nats+"
-        isNATS = parts[1].hasPrefix(dialect)
-        let urls = parts[1].dropFirst(isNATS ? dialect.count : 0).split(separator: ",")
+        dialect = Dialect.allCases.last { parts[1].hasPrefix($0.rawValue) } ?? .frames
+        let urls = parts[1].dropFirst(dialect.rawValue.count).split(separator: ",")
             .map(String.init)
         guard let first = urls.first, let endpoint = Endpoint(url: first), urls.count <= 2,
             urls.allSatisfy({ Endpoint(url: $0) == endpoint })
@@ -39,6 +48,13 @@ struct Peer: Sendable {
         guard let scheme = url.firstIndex(of: ":") else { return "/" }
         let rest = url[scheme...].dropFirst(3)
         return rest.firstIndex(of: "/").map { String(rest[$0...]) } ?? "/"
+    }
+
+    /// Where the members of a room connect: `path` where there is one room alone, and otherwise its
+    /// number behind that.
+    static func path(_ path: String, room: Int, of rooms: Int) -> String {
+        guard rooms > 1 else { return path }
+        return path + (path.hasSuffix("/") ? "" : "/") + String(room)
     }
 
     /// The processes that hold the listening socket.

@@ -85,5 +85,7 @@ package struct Scenario: Sendable {
         }
     }
 
-    package static let all: [Scenario] = [fanout, idle, pages, resume, allocations, start, flat]
+    package static let all: [Scenario] = [
+        fanout, rooms, idle, pages, resume, allocations, start, flat,
+    ]
 }

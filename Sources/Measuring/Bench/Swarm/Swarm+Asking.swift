@@ -13,12 +13,22 @@ extension Swarm {
     /// - Throws: `BenchError.failure`
     @discardableResult
     func open(_ count: Int, saying: [UInt8]? = nil) throws(BenchError) -> Range<Int> {
+        try open(count) { _ in saying }
+    }
+
+    /// The same, where not all say the same.
+    /// - Parameter saying: by its place among them, what asks for the upgrade; nil for the usual.
+    /// - Returns: their places.
+    /// - Throws: `BenchError.failure`
+    func open(
+        _ count: Int, saying: (Int) -> [UInt8]?
+    ) throws(BenchError) -> Range<Int> {
         let first = clients.count
         let opening = Opening()
         let deadline = Clock.now() + Self.patience
         while opening.count < count {
             while clients.count - first < min(count, opening.count + Self.width) {
-                try add(saying: saying)
+                try add(saying: saying(clients.count - first))
             }
             try turn(for: opening, until: deadline)
             guard now < deadline else {
