@@ -103,12 +103,7 @@ final class PostgresWorker: @unchecked Sendable {
         var nextProbe = ContinuousClock.now + options.deadline / 2
         var isKnown = false
         while !pool.isFinished {
-            guard standing.admits(session.identity) else {
-                throw PostgresError(
-                    .stranger, doing: "use", on: connection.server,
-                    seen: "another server, or another start of it, than the feed comes from",
-                    detail: "connecting again")
-            }
+            try admit(session)
             if !isKnown {
                 isKnown = true
                 standing.worker(number, is: session.identity)
@@ -119,6 +114,14 @@ final class PostgresWorker: @unchecked Sendable {
                 changed(false)
             }
             if let task = pool.take(number) {
+                // A feed that began meanwhile may be of another server: what is asked in its name
+                // is not asked here.
+                do throws(PostgresError) {
+                    try admit(session)
+                } catch {
+                    pool.finish(task, task.jobs.map { _ in .failure(.originUnavailable) })
+                    throw error
+                }
                 try perform(task, session)
                 nextProbe = .now + options.deadline / 2
                 continue
@@ -134,6 +137,15 @@ final class PostgresWorker: @unchecked Sendable {
                 until: min(nextProbe, .now + .milliseconds(250)))
             if ready.isReadable { _ = try connection.receive() }
         }
+    }
+
+    /// - Throws: `PostgresError.stranger`, unless the connection is to the feed's server.
+    private func admit(_ session: PostgresSession) throws(PostgresError) {
+        guard !standing.admits(session.identity) else { return }
+        throw PostgresError(
+            .stranger, doing: "use", on: session.connection.server,
+            seen: "another server, or another start of it, than the feed comes from",
+            detail: "connecting again")
     }
 
     // MARK: tasks
