@@ -40,6 +40,11 @@ final class PostgresPool: Sendable {
         /// Whether its loss by a crash of the server would matter.
         var isDurable = true
         var then: Completion
+
+        /// Until when it waits for a conversation that somebody else has locked.
+        func lockEnds(_ options: PostgresOptions) -> ContinuousClock.Instant {
+            deadline - options.deadline
+        }
     }
 
     /// What a connection takes at a time.
@@ -57,6 +62,15 @@ final class PostgresPool: Sendable {
             switch self {
             case .writes, .alone: true
             case .reads, .signals, .trim: false
+            }
+        }
+
+        /// The place of the statement that answers among those that are sent for it.
+        var answersAt: Int {
+            switch self {
+            case .reads, .writes, .trim: 0
+            case .alone: 1
+            case .signals(let jobs): jobs.first?.isDurable ?? true ? 0 : 2
             }
         }
 
@@ -323,8 +337,11 @@ final class PostgresPool: Sendable {
     func expire(_ now: ContinuousClock.Instant) {
         let expired = state.withLock { state in
             var expired: [(Job, RequestError)] = []
-            func drop(_ jobs: inout Fifo<Job>, _ error: RequestError) {
-                while let job = jobs.first, job.deadline <= now {
+            func drop(
+                _ jobs: inout Fifo<Job>, _ error: RequestError,
+                by end: (Job) -> ContinuousClock.Instant = { $0.deadline }
+            ) {
+                while let job = jobs.first, end(job) <= now {
                     expired.append((job, error))
                     _ = jobs.popFirst()
                 }
@@ -333,7 +350,10 @@ final class PostgresPool: Sendable {
             drop(&state.writes, .originUnavailable)
             drop(&state.signals, .originUnavailable)
             for conversation in state.lines.keys {
-                drop(&state.lines[conversation, default: Fifo()], .conversationLocked)
+                // Whoever stands in line waits no longer than whoever waits at the server.
+                drop(&state.lines[conversation, default: Fifo()], .conversationLocked) {
+                    $0.lockEnds(options)
+                }
             }
             state.count -= expired.count
             return expired

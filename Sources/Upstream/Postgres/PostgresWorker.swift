@@ -164,8 +164,8 @@ final class PostgresWorker: @unchecked Sendable {
         switch result {
         case .failure(let refused): try self.refused(task, refused.refusal, session)
         case .success(let results):
-            // Of what goes with settings, the answers are those of the statement that answers.
-            let rows = results.max { $0.rows.count < $1.rows.count }?.rows ?? []
+            // Of what goes with settings, the answers are those of one statement.
+            let rows = results.dropFirst(task.answersAt).first?.rows ?? []
             guard rows.count == task.jobs.count else {
                 pool.finish(task, task.jobs.map { _ in .failure(.unreadable) })
                 return
@@ -230,7 +230,14 @@ final class PostgresWorker: @unchecked Sendable {
         switch task {
         case .reads: return [.init(reads, [list])]
         case .writes: return [.init(writes, [list, Array("false".utf8)])]
-        case .alone: return [.init(writes, [list, Array("true".utf8)])]
+        case .alone(let job):
+            // It has stood in line for a part of the time; 0 would be for ever.
+            let left = max(1, (job.lockEnds(options) - .now).milliseconds)
+            return [
+                .init(
+                    "select set_config('lock_timeout', $1, true)", [Array("\(left)ms".utf8)]),
+                .init(writes, [list, Array("true".utf8)]),
+            ]
         case .trim: return [.init(trim)]
         case .signals(let jobs):
             let signal = PostgresConnection.Statement(signals, [list])

@@ -1,0 +1,35 @@
+import Synchronization
+import Testing
+import Wire
+
+@testable import Upstream
+
+/// Who waits for a conversation that another transaction has locked, and for how long.
+@Suite struct PostgresPoolTests {
+    private let options = PostgresOptions(url: "")
+
+    @Test("keeps nobody in line for longer than who waits at the server")
+    func line() throws {
+        let pool = PostgresPool(options)
+        let refused = Mutex<[RequestError]>([])
+        for _ in 1...3 {
+            pool.write(Array("{}".utf8), of: "c") { result in
+                if case .failure(let error) = result { refused.withLock { $0.append(error) } }
+            }
+        }
+        let shared = try #require(pool.take(0))
+        #expect(shared.jobs.count == 3 && shared.answersAt == 0)
+        let locked = try #require(PostgresAnswer(Array(#"{"word": "locked"}"#.utf8)))
+        pool.finish(shared, shared.jobs.map { _ in .success(locked) })
+        let alone = try #require(pool.take(0))
+        #expect(alone.jobs.count == 1 && alone.answersAt == 1)
+        #expect(pool.take(1) == nil, "one waits at the server")
+        pool.expire(.now)
+        #expect(refused.withLock { $0.isEmpty })
+        pool.expire(.now + options.lockTimeout)
+        #expect(refused.withLock { $0 } == [.conversationLocked, .conversationLocked])
+        pool.finish(alone, [.failure(.conversationLocked)])
+        #expect(refused.withLock { $0.count } == 3)
+        #expect(pool.take(0) == nil)
+    }
+}
