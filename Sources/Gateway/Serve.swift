@@ -296,9 +296,11 @@ extension Redis {
 
 extension PostgresUpstream {
     /// What the configuration says.
-    /// - Throws: `PostgresError`, if the URL or its file can't be used.
+    /// - Throws: `PostgresError`, if the URL or its file can't be used, or the database has no
+    ///   schema that this program works with.
     fileprivate convenience init(_ configuration: Configuration, bytes: Int, _ log: Log) throws {
         let options = try PostgresOptions(configuration, bytes: bytes)
+        try options.checkSchema()
         self.init(options, limits: LogLimits(configuration.limits)) {
             log.say($0, of: PostgresUpstream.kind)
         }

@@ -83,6 +83,42 @@ extension Faults {
             }
         }
 
+        /// A gateway whose database has no schema for it ends at once, with the line to type. One
+        /// whose server is away starts, and names the same when it is there.
+        @Test func aGatewayWithoutItsSchemaDoesNotStart() throws {
+            let bare = server.url(try server.makeDatabase())
+            let old = try server.database()
+            try server.query("update gapless.installation set version = 0", in: old)
+            let new = try server.database()
+            try server.query(
+                """
+                create or replace function gapless.gateway_hello() returns json language sql as
+                $$ select json_build_object('version', 99, 'minimum', 99, 'recovery', false) $$
+                """, in: new)
+            for (url, line) in [
+                (bare, "type: gapless postgres install --url URL"),
+                (old, "type: gapless postgres upgrade --url URL"),
+                (new, "type: gapless version, and install a newer one"),
+            ] {
+                let gateway = try gateway(url, starts: false)
+                try gateway.start(waits: false)
+                #expect(try gateway.waitForExit() == 1, "\(line)")
+                #expect(gateway.log.contains(line), "\(gateway.log)")
+            }
+            let late = try gateway(bare, starts: false)
+            server.kill()
+            try late.start(waits: false)
+            #expect(
+                Deadline.standard.poll { (try? late.health("/health/ready").status) == 503 })
+            try server.restart()
+            let isNamed = Deadline.standard.poll {
+                let health = try? late.health().json
+                return health?["upstream"][0]["trouble"].string?
+                    .contains("gapless postgres install") == true
+            }
+            #expect(isNamed, "\(late.log.suffix(1500))")
+        }
+
         /// Through a pooler in transaction mode notifications are lost, and nobody would know.
         @Test func aPoolerInTransactionModeIsRefused() throws {
             let url = try server.database()

@@ -50,7 +50,10 @@ struct PostgresSession {
         }
         guard let text = results.last?.rows.first?.first ?? nil,
             let hello = try? JSONObject(text)
-        else { throw Self.noSchema(connection, options, seen: "no answer of gateway_hello") }
+        else {
+            throw Self.otherSchema(
+                connection, seen: "no answer of gateway_hello", "gapless postgres check --url URL")
+        }
         guard hello["recovery"]?.bool != true else {
             throw PostgresError(
                 .standby, doing: "use", on: connection.server, seen: "a standby",
@@ -59,12 +62,19 @@ struct PostgresSession {
         let version = hello["version"]?.int ?? 0
         let minimum = hello["minimum"]?.int ?? version
         guard version == Self.version || version == Self.version + 1, minimum <= Self.version else {
-            throw Self.noSchema(
-                connection, options, seen: "version \(version) of schema \(options.schema)")
+            throw Self.otherSchema(
+                connection, seen: "schema \(options.schema) is of version \(version)",
+                version < Self.version
+                    ? "gapless postgres upgrade --url URL, as its owner"
+                    : "gapless version, and install a newer one")
         }
         guard let system = hello["system"]?.string, let started = hello["started"]?.int,
             let channel = hello["channel"]?.string, let signals = hello["signals"]?.string
-        else { throw Self.noSchema(connection, options, seen: "gateway_hello without a name") }
+        else {
+            throw Self.otherSchema(
+                connection, seen: "gateway_hello without a name",
+                "gapless postgres check --url URL")
+        }
         identity = PostgresIdentity(
             system: system, timeline: hello["timeline"]?.int ?? 0, started: started)
         self.channel = channel
@@ -81,20 +91,39 @@ struct PostgresSession {
         if error.code == .refused, names.contains(where: error.description.contains) {
             return .pooler(connection.server)
         }
-        // Undefined function or schema, or no right to use them.
-        let states = ["42883", "3F000", "42501"]
-        guard error.code == .refused, states.contains(where: error.description.contains) else {
-            return error
+        guard error.code == .refused else { return error }
+        // Undefined function or schema.
+        if ["42883", "3F000"].contains(where: error.description.contains) {
+            return otherSchema(
+                connection, seen: "there is no schema \(options.schema)",
+                "gapless postgres install --url URL, as the database's owner")
         }
-        return noSchema(connection, options, seen: error.description)
+        guard error.description.contains("42501") else { return error }
+        return PostgresError(
+            .refused, doing: "use", on: connection.server, seen: error.description,
+            detail: "needed: the rights of a gateway on schema \(options.schema); type: gapless"
+                + " postgres check --url URL")
     }
 
-    private static func noSchema(
-        _ connection: PostgresConnection, _ options: PostgresOptions, seen: String
+    /// - Parameter line: what an administrator types.
+    private static func otherSchema(
+        _ connection: PostgresConnection, seen: String, _ line: String
     ) -> PostgresError {
         PostgresError(
             .schema, doing: "use", on: connection.server, seen: seen,
-            detail: "needed: version \(version) or \(version + 1) of schema \(options.schema) and"
-                + " the right to use it; type: gapless postgres check")
+            detail: "needed: version \(version) or \(version + 1); type: \(line)")
+    }
+}
+
+extension PostgresOptions {
+    /// Looks once whether the database has a schema that this program works with. A server that is
+    /// away says nothing about that: a gateway starts without its origin.
+    /// - Throws: `PostgresError.schema`, which names the line to type.
+    package func checkSchema() throws(PostgresError) {
+        do throws(PostgresError) {
+            _ = try PostgresSession(self)
+        } catch {
+            if error.code == .schema { throw error }
+        }
     }
 }
