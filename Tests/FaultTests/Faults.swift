@@ -55,6 +55,8 @@ import Testing
         "log.level": "info", "sync.backoff_max": "400ms", "limits.requests_per_second": "0",
         "limits.connections_per_user": "0", "limits.bytes_per_second": "0B",
         "page.enabled": "false", "upstream.kind": "redis",
+        // Who copies or promotes a server meanwhile answers no ping.
+        "limits.pong_timeout": "10m",
     ]
 }
 

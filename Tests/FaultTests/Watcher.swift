@@ -56,6 +56,13 @@ final class Watcher {
 
     var state: String { told.last?.state ?? "" }
 
+    /// How it stands with its gateway, for who reads why a run failed.
+    var standing: String {
+        let connection = client.connection
+        guard connection.hasEnded else { return state + (isSubscribed ? "" : ", not answered") }
+        return "closed by the gateway (\(connection.closeCode.map { "\($0)" } ?? "no code"))"
+    }
+
     /// When it was first told, after `moment`, that the upstream is not online.
     func alarm(after moment: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         told.first { $0.at >= moment && $0.state != "online" }?.at

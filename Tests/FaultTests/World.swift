@@ -236,10 +236,10 @@ final class World {
             let holders = watcher.conversations.map {
                 let holder = watcher.client.holder($0)
                 return "\($0) asOf \(holder.asOf) of \(heads[$0] ?? 0)"
-                    + (holder.isOpen ? " open" : "")
+                    + (holder.isOpen ? " open" : "") + (holder.isSubscribed ? "" : " left")
             }
             return "\(watcher.client.user) at \(watcher.client.port == near.port ? "near" : "far")"
-                + " \(watcher.state): \(holders.joined(separator: ", "))"
+                + " \(watcher.standing): \(holders.joined(separator: ", "))"
         }.joined(separator: "; ")
     }
 
