@@ -91,14 +91,14 @@ package final class PostgresProcess: @unchecked Sendable {
     /// - Parameters:
     ///   - port: where that one listens, on the loopback.
     ///   - follows: whether it is to follow that one when it is started.
-    /// - Throws: `TestFailure` with what `pg_basebackup` says.
+    /// - Throws: `TestFailure` with what `pg_basebackup` says, step by step.
     package func copy(from port: Int, follows: Bool) throws {
         try? FileManager.default.removeItem(atPath: data)
         try run(
             "pg_basebackup",
             [
                 "--pgdata", data, "--checkpoint", "fast", "--no-sync", "--wal-method", "fetch",
-                "--dbname", "host=127.0.0.1 port=\(port) user=postgres",
+                "--verbose", "--dbname", "host=127.0.0.1 port=\(port) user=postgres",
             ] + (follows ? ["--write-recovery-conf"] : []))
     }
 
