@@ -10,8 +10,8 @@ STRICT := -Xswiftc -warnings-as-errors
 RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
-.PHONY: help run check test simulate soak faults build release bench drills lint format sanitize \
-	fuzz check-deploy client-package clean dependencies
+.PHONY: help run check test simulate soak faults application build release bench drills lint \
+	format sanitize fuzz check-deploy client-package clean dependencies
 
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it;'
@@ -23,6 +23,8 @@ help:
 	@echo 'make soak      two gateways for an hour, one mishap after the other, each frame judged, what'
 	@echo '               they take plotted and flat; SECONDS=600 is shorter; in .build/reports/soak.*'
 	@echo 'make faults    each outage and failover 20 times, kills, bad disks, storms; prints a table'
+	@echo 'make application  16 connections write to a Postgres with outages for ten minutes, beside a'
+	@echo '               poller whose losses are counted; SECONDS=60 is shorter'
 	@echo 'make build     everything, for debugging'
 	@echo 'make release   the program alone, optimised: .build/release/gapless'
 	@echo 'make bench     the load generator against the program; JSON in .build/bench-*.json'
@@ -70,6 +72,15 @@ faults: release build
 	    $(SWIFT) test --skip-build $(STRICT) --filter '^FaultTests\.' >.build/reports/faults.log \
 	    2>&1; status=$$?; grep -E '^(faults: |✘|↳ [^/]|✔ Test run)' .build/reports/faults.log; \
 	    exit $$status
+
+# The same, for an application that writes in its own transactions.
+application: release build
+	@mkdir -p .build/reports
+	@APPLICATION_SECONDS=$(or $(SECONDS),600) TEST_SEED=$${TEST_SEED:-$$(date +%s)} \
+	    TESTED_PROGRAM=$(CURDIR)/.build/release/gapless \
+	    $(SWIFT) test --skip-build $(STRICT) --filter '^FaultTests\..*Applications' \
+	    >.build/reports/application.log 2>&1; status=$$?; \
+	    grep -E '^(faults: |✘|↳ [^/]|✔ Test run)' .build/reports/application.log; exit $$status
 
 simulate: dependencies
 	@SIMULATION_ENDLESS=1 SIMULATION_FIRST=$${FIRST:-$$(date +%s)} SIMULATION_SEEDS=$(SEEDS) \

@@ -145,7 +145,7 @@ let package = Package(
             ["Bench", "CacheBench", "TestSupport", "gapless", "gapless-counted", "gapless-plain"]),
         tests("GatewayTests", ["TestSupport", "gapless"]),
         tests("SoakTests", ["Bench", "TestSupport", "gapless"]),
-        tests("FaultTests", ["TestSupport", "gapless", "CSQLite"]),
+        tests("FaultTests", ["TestSupport", "Postgres", "gapless", "CSQLite"]),
         tests("WebSocketsTests", ["WebSockets"]),
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
         tests(
