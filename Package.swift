@@ -59,7 +59,8 @@ let package = Package(
 
         // MARK: the shell: what owns threads, files and sockets
         core("Crypto", ["CCrypto", "Chat", "JSON"]),
-        core("SQLite", ["CSQLite"]),
+        .target(name: "CWALFile", dependencies: ["CSQLite"]),
+        core("SQLite", ["CSQLite", "CWALFile"]),
         core("Postgres", ["CPostgres", "JSON"]),
         core("Cache", ["SQLite", "Ports", "Wire", "Chat", "JSON"]),
         core("WebSockets", ["CWebSockets"]),

@@ -1,4 +1,5 @@
 import CSQLite
+import CWALFile
 
 /// One connection to the database file, the only owner of its `sqlite3*`. It belongs to whoever
 /// made it and is used by one thread at a time, so SQLite's own mutexes are off. Statements keep
@@ -20,7 +21,8 @@ package final class Connection {
             case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             case .readOnly: SQLITE_OPEN_READONLY
             }
-        let result = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
+        let result = sqlite3_open_v2(
+            path, &opened, flags | SQLITE_OPEN_NOMUTEX, gapless_walfile_vfs())
         guard result == SQLITE_OK, let opened else {
             let code = opened.map { sqlite3_extended_errcode($0) } ?? result
             sqlite3_close_v2(opened)
@@ -93,6 +95,14 @@ package final class Connection {
         var unused: Int32 = 0
         sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &unused, 0)
         return Int(pages)
+    }
+
+    /// Calls by which this connection has written to the write-ahead log, and how many SQLite by
+    /// itself would have made for the same.
+    package var logWrites: (calls: Int, asked: Int) {
+        var (calls, asked): (Int64, Int64) = (0, 0)
+        gapless_walfile_counts(handle, &calls, &asked)
+        return (Int(calls), Int(asked))
     }
 
     /// The rowid of the last row inserted.

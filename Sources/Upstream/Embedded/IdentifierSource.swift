@@ -1,4 +1,5 @@
 import Chat
+import Glibc
 
 /// Makes ids for those who bring none: 26 characters of Crockford's base 32, 48 bits of time and 80
 /// random ones (the form of a ULID). Ids of one source rise, within a millisecond too, so that they
@@ -9,6 +10,7 @@ struct IdentifierSource {
     private var milliseconds: UInt64 = 0
     private var high: UInt16 = 0
     private var low: UInt64 = 0
+    private var random = RandomBlock()
 
     /// An id that was never given before.
     mutating func next(at moment: Timestamp) -> String {
@@ -16,10 +18,11 @@ struct IdentifierSource {
         if now > milliseconds {
             milliseconds = now
             // The upper half stays free, so that counting up within a millisecond can't overflow.
-            high = UInt16.random(in: 0...UInt16(Int16.max))
-            low = UInt64.random(in: 0...UInt64.max)
+            high = UInt16.random(in: 0...UInt16(Int16.max), using: &random)
+            low = random.next()
         } else {
-            let (sum, isCarried) = low.addingReportingOverflow(UInt64.random(in: 1...0xFFFF_FFFF))
+            let step = UInt64.random(in: 1...0xFFFF_FFFF, using: &random)
+            let (sum, isCarried) = low.addingReportingOverflow(step)
             low = sum
             if isCarried { high &+= 1 }
         }
@@ -41,5 +44,24 @@ struct IdentifierSource {
         }
         bytes.append(contentsOf: tail.reversed())
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// Random numbers of the kernel, fetched by the block: one call brings 32, and none is given twice.
+private struct RandomBlock: RandomNumberGenerator {
+    private var words = [UInt64](repeating: 0, count: 32)
+    private var left = 0
+
+    mutating func next() -> UInt64 {
+        if left == 0 { refill() }
+        left -= 1
+        return words[left]
+    }
+
+    private mutating func refill() {
+        left = words.count
+        guard getentropy(&words, words.count * MemoryLayout<UInt64>.size) != 0 else { return }
+        var one = SystemRandomNumberGenerator()
+        for place in words.indices { words[place] = one.next() }
     }
 }
