@@ -7,6 +7,8 @@ import Wire
 struct OriginCall: Sendable {
     let caller: Caller
     let token: UInt64
+    /// Called when it has been answered.
+    var ended: (@Sendable () -> Void)?
 
     /// The user who asks, nil for the server API.
     var user: String? { if case .user(let user) = caller { user } else { nil } }
@@ -88,6 +90,7 @@ extension SharedOrigin {
 
     func finish(_ call: Call, _ result: Result<Outcome, RequestError>) {
         outlet.deliver([.performed(token: call.token, result)])
+        call.ended?()
     }
 
     /// Who takes part in a new conversation.

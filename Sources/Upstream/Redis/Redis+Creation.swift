@@ -11,13 +11,25 @@ extension Redis {
             return createChecked(id, fields, isDistinct: isDistinct, call)
         }
         // The entries of a list, of which some may be stale, and not yet those of calls under way.
+        // A key's commands are answered in their order: whoever is not counted has not ended.
         let ask = RedisCommand.words([Array("ZCARD".utf8), keys.list(of: user)])
         servers.send([ask]) { result in
             let count = result.flatMap { replies in
                 self.read(replies[0], .listed, "of a user").map { _ in replies[0].int ?? 0 }
             }
             do throws(RequestError) {
-                try self.limits.check(conversationsOfCreator: try count.get())
+                let count = try count.get()
+                let limits = self.limits
+                let fate = self.creations.begin(
+                    user, count: count, limit: limits.conversationsPerUser
+                ) {
+                    self.create(id, fields, isDistinct: isDistinct, call)
+                }
+                guard case .begins = fate else {
+                    return try limits.check(conversationsOfCreator: count)
+                }
+                var call = call
+                call.ended = { self.creations.end(user) }
                 self.createChecked(id, fields, isDistinct: isDistinct, call)
             } catch {
                 guard isDistinct, error.code == .tooLarge else {

@@ -26,6 +26,7 @@ package final class Redis: SharedOrigin {
     private let watch: DisconnectWatch
     private let troubles: Troubles
     let outlet = Outlet()
+    let creations = Creations()
     private let notice: @Sendable (RedisNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits

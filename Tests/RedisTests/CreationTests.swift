@@ -1,0 +1,72 @@
+import Chat
+import Ports
+import Rules
+import TestSupport
+import Testing
+import Wire
+
+@testable import Upstream
+
+/// Conversations that one user creates at the same time, held to the number that a user may have.
+@Suite struct CreationTests {
+    private static let limit = 3
+
+    private let server: RedisProcess
+    private let subject: Subject
+
+    init() throws {
+        server = try RedisProcess()
+        var limits = LogLimits()
+        limits.conversationsPerUser = Self.limit
+        subject = Subject(Redis(try server.options(), limits: limits))
+        try subject.waitUntilOnline()
+    }
+
+    /// What becomes of each of them, all asked for before one is answered.
+    private func create(_ ids: [String?], by user: String, isDistinct: Bool = false) throws
+        -> [String]
+    {
+        let tokens = ids.map { _ in subject.outputs.token() }
+        subject.upstream.submit(
+            zip(ids, tokens).enumerated().map { number, wish in
+                let people = isDistinct ? [user, "friend\(number)"] : [user]
+                let fields = ConversationFields(participants: people)
+                let operation = Operation.create(id: wish.0, fields, distinct: isDistinct)
+                return .perform(operation, by: .user(user), token: wish.1)
+            })
+        return try tokens.map { token in
+            guard case .performed(_, let result) = try subject.outputs.wait(for: token) else {
+                throw TestFailure("another kind of answer to a write")
+            }
+            switch result {
+            case .success: return "ok"
+            case .failure(let error): return error.code.rawValue
+            }
+        }
+    }
+
+    private func count(_ user: String) throws -> Int {
+        let query = HistoryQuery.conversations(user: user, limit: 100, cursor: nil)
+        guard case .conversations(let list) = try subject.ask(query) else {
+            throw TestFailure("no list")
+        }
+        return list.total
+    }
+
+    @Test(arguments: [false, true])
+    func callsAtTheSameTimeDoNotPassTheLimitTogether(isDistinct: Bool) throws {
+        let wishes = [String?](repeating: nil, count: 40)
+        let fates = try create(wishes, by: "alice", isDistinct: isDistinct)
+        #expect(fates.filter { $0 == "ok" }.count == Self.limit)
+        #expect(fates.filter { $0 == "too_large" }.count == 40 - Self.limit)
+        #expect(try count("alice") == Self.limit)
+        #expect(try create([nil], by: "bob") == ["ok"])
+    }
+
+    @Test func oneThatFailsLeavesRoomForTheNext() throws {
+        let fates = try create((0..<10).map { _ in "one" }, by: "alice")
+        #expect(fates.sorted() == [String](repeating: "conflict", count: 9) + ["ok"])
+        #expect(try create([nil, nil], by: "alice") == ["ok", "ok"])
+        #expect(try create([nil], by: "alice") == ["too_large"])
+    }
+}
