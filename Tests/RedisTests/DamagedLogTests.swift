@@ -138,6 +138,24 @@ import Wire
         #expect(subject.upstream.faults.trouble?.contains("gapless repair") == true)
     }
 
+    @Test(arguments: Part.allCases, [Damage.retyped, .swapped])
+    func aRepairMakesAWholeLogOfWhatIsLeft(_ part: Part, _ damage: Damage) throws {
+        for id in ["c1", "c2"] { try fill(id) }
+        let before = try subject.head()
+        try self.damage(part, damage)
+        let redis = try #require(subject.upstream as? Redis)
+        guard case .repaired(let head) = try redis.repair("c1") else {
+            throw TestFailure("nothing was repaired")
+        }
+        #expect(head.seq == 30 && head.epoch != before.epoch)
+        let page = try subject.page(PageRequest(limit: 100))
+        #expect(page.messages.count == (part == .messages ? 0 : 20))
+        #expect(try subject.send("after").seq == 31)
+        guard case .whole = try redis.repair("c1") else {
+            throw TestFailure("it is not whole after a repair")
+        }
+    }
+
     private func expectGone() throws {
         #expect(throws: RequestError.noConversation) { try subject.page() }
         #expect(throws: RequestError.noConversation) { try subject.send("x") }

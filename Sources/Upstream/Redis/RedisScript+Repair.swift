@@ -1,6 +1,20 @@
 /// The script that makes a whole log of what is left of a damaged one, a bounded step at a time.
 /// Until the last step the log stays damaged, so that nobody reads or writes it.
 extension RedisScript {
+    /// A key of another type holds nothing of the log.
+    static let retyping = """
+        \(kinds)
+        local isHeadRetyped = false
+        for at, kind in ipairs(kinds) do
+          local seen = redis.call('TYPE', KEYS[at]).ok
+          if ARGV[1] == 'begin' and seen ~= 'none' and seen ~= kind then
+            redis.call('UNLINK', KEYS[at])
+            isHeadRetyped = isHeadRetyped or at == 1
+          end
+        end
+
+        """
+
     /// Arguments: the step, the new epoch, which also says whose repair it is, marks; for `part`
     /// the first and last place. Behind the keys of the log one more, for the ids as they were.
     ///
@@ -12,6 +26,9 @@ extension RedisScript {
     static let repairBody = """
         local step, epoch, marks, KEPT = ARGV[1], ARGV[2], ARGV[3], KEYS[10]
         local log = open()
+        if not log and isHeadRetyped then
+          log = {epoch = epoch, seq = 0, rev = 0, isHeadless = true}
+        end
         if not log then return {'absent'} end
         local hashes, sets = {MESSAGES, IDS, MEMBERS, READS, TRIMMED}, {CHANGES, DELETED}
 

@@ -60,7 +60,8 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         case .disconnect: "#!lua flags=allow-oom\n" + Self.disconnectBody
         case .disconnects: Self.reading + Self.disconnectsBody
         case .expiring: Self.expiringBody
-        case .repair: "#!lua\n" + Self.log + Self.judging + Self.writing + Self.repairBody
+        case .repair:
+            "#!lua\n" + Self.retyping + Self.log + Self.judging + Self.writing + Self.repairBody
         }
     }
 
@@ -88,11 +89,17 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
 
     private static let whole = log + judging + guarding
 
+    /// The types of a conversation's keys.
+    static let kinds = """
+        local kinds = {'hash', 'string', 'hash', 'zset', 'hash', 'hash', 'hash', 'zset', 'hash'}
+
+        """
+
     /// Every script of a conversation begins by looking at the types of all keys: an error of a
     /// command half-way would leave what was written before it.
     private static let log = """
+        \(kinds)
         local META, MARKS, MESSAGES, CHANGES, IDS, MEMBERS, READS, DELETED, TRIMMED = unpack(KEYS)
-        local kinds = {'hash', 'string', 'hash', 'zset', 'hash', 'hash', 'hash', 'zset', 'hash'}
         for at, kind in ipairs(kinds) do
           local seen = redis.call('TYPE', KEYS[at]).ok
           -- Without its head the log is gone, whatever the rest is.
