@@ -67,7 +67,7 @@ extension Listener {
             Listener(
                 name: "internal", address: listen.internal.host,
                 port: UInt16(listen.internal.port), serves: .http, isShared: isShared,
-                countsRequests: false),
+                countsRequests: false, needsHost: false),
         ]
     }
 }

@@ -74,7 +74,8 @@ extension Connection {
         exchange.number &+= 1
         do {
             let head = try HTTPRequestHead(
-                input[..<end], fieldLimit: server.limits.headerFields)
+                input[..<end], fieldLimit: server.limits.headerFields,
+                needsHost: listener.needsHost)
             input.removeFirst(end)
             try begin(head)
         } catch {

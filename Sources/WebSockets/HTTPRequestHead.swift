@@ -61,8 +61,11 @@ package struct HTTPRequestHead {
 
     /// Reads a head that `end(in:searched:)` has found.
     ///
+    /// - Parameter needsHost: whether one of HTTP/1.1 must have a `Host`, as the standard says.
     /// - Throws: `Refusal` for what is not a request, or may not be one here.
-    package init(_ bytes: ArraySlice<UInt8>, fieldLimit: Int) throws(Refusal) {
+    package init(
+        _ bytes: ArraySlice<UInt8>, fieldLimit: Int, needsHost: Bool = true
+    ) throws(Refusal) {
         var lines = Lines(rest: bytes)
         guard let first = try lines.next() else { throw Refusal(400, "no request line") }
         (method, path, query, isCurrent) = try Self.requestLine(first)
@@ -73,7 +76,8 @@ package struct HTTPRequestHead {
             try readField(line)
         }
         try readLength()
-        guard headers.count(of: "host") == 1 || !isCurrent && headers.count(of: "host") == 0 else {
+        let hosts = headers.count(of: "host")
+        guard hosts == 1 || hosts == 0 && !(needsHost && isCurrent) else {
             throw Refusal(400, "a request needs one Host field")
         }
         if let expectation = headers["expect"], expectation.lowercased() != "100-continue" {

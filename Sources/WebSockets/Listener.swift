@@ -24,11 +24,14 @@ package struct Listener: Sendable, Hashable {
     package var sparedDescriptors: Int
     /// Whether its requests count against `ServerLimits.httpConnections`.
     package var countsRequests: Bool
+    /// Whether a request of HTTP/1.1 without a `Host` is refused. A prober may send none.
+    package var needsHost: Bool
 
     package init(
         name: String, address: String, port: UInt16, tls: TLSFiles? = nil,
         serves: Services = [.webSockets, .http], isShared: Bool = false,
-        sparedDescriptors: Int = 0, countsRequests: Bool = true
+        sparedDescriptors: Int = 0, countsRequests: Bool = true,
+        needsHost: Bool = true
     ) {
         self.name = name
         self.address = address
@@ -38,6 +41,7 @@ package struct Listener: Sendable, Hashable {
         self.isShared = isShared
         self.sparedDescriptors = sparedDescriptors
         self.countsRequests = countsRequests
+        self.needsHost = needsHost
     }
 }
 

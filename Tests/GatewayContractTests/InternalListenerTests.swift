@@ -29,11 +29,21 @@ import Testing
             }
         }
 
-        @Test func aRequestWithoutAHostIsAnswered() throws {
+        @Test(
+            arguments: ["/books", "/explain?conversation=none&seq=1", "/health", "/metrics"],
+            ["HTTP/1.0\r\n", "HTTP/1.1\r\nConnection: close\r\n"])
+        func aRequestWithoutAHostIsAnswered(path: String, rest: String) throws {
             let bytes = try HTTPConnection.raw(
-                port: LiveGateway.get().internalPort, Array("GET /books HTTP/1.0\r\n\r\n".utf8),
+                port: LiveGateway.get().internalPort, Array("GET \(path) \(rest)\r\n".utf8),
                 deadline: .standard)
             #expect(bytes.starts(with: Array("HTTP/1.1 200 ".utf8)))
+        }
+
+        @Test func aRequestWithTwoHostsIsRefused() throws {
+            let text = "GET /books HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n"
+            let bytes = try HTTPConnection.raw(
+                port: LiveGateway.get().internalPort, Array(text.utf8), deadline: .standard)
+            #expect(bytes.starts(with: Array("HTTP/1.1 400 ".utf8)))
         }
 
         @Test(arguments: ["/", "/explain", "/events", "/operator.js"])
