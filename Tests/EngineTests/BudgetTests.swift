@@ -91,6 +91,23 @@ import Wire
         }
     }
 
+    @Test func whatIsAskedForInOneBreathIsPaidInFull() {
+        let rig = rig(participants: 50_000)
+        let session = rig.connect("ann")
+        for id in 2..<22 {
+            rig.receive(
+                session,
+                #"{"id":\#(id),"method":"fetchConversation","params":{"conversation":"c1"}}"#)
+        }
+        rig.turn()
+        #expect(rig.take(session).filter { $0.id != nil }.allSatisfy { $0.errorCode == nil })
+        // 20 times 100, of which 400 were there.
+        rig.pass(7)
+        #expect(left(rig, session) == 0)
+        rig.pass(2)
+        #expect(left(rig, session, from: 20_000) > 0)
+    }
+
     @Test func aSmallResumeCostsOne() {
         let rig = rig(messages: 300, of: 2000)
         guard let log = rig.origin.log("c1") else { return }

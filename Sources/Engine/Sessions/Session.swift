@@ -189,7 +189,8 @@ struct TokenBucket {
     /// Goes on with another rate. Who had no limit begins with all that there is at once.
     mutating func adopt(rate: Int, burst: Int? = nil) {
         let burst = burst ?? Self.burst(rate: rate)
-        level = self.rate == 0 ? burst * 1000 : min(level, burst * 1000)
+        // A limit that was lowered does not make a long wait of what is owed.
+        level = self.rate == 0 ? burst * 1000 : max(min(level, burst * 1000), -burst * 1000)
         self.rate = rate
         self.burst = burst
     }
@@ -213,11 +214,12 @@ struct TokenBucket {
         return (needed - level + rate - 1) / rate
     }
 
-    /// Takes `cost` out whether it is there or not; no more is ever owed than there is at once.
+    /// Takes `cost` out whether it is there or not. All of it is owed: were it less, whoever asks
+    /// for much in one breath would have the rest for nothing.
     mutating func charge(_ cost: Int, at now: Timestamp) {
         guard rate > 0 else { return }
         fill(at: now)
-        level = max(level - cost * 1000, -burst * 1000)
+        level -= cost * 1000
     }
 
     /// The milliseconds until nothing is owed; nil if nothing is.
