@@ -173,7 +173,8 @@ extension DefaultGateway {
 
         @Test(
             arguments: [
-                (nil, 3502), ([:], 3502), (["reconnect": false], 3502), (["reconnect": true], 3000),
+                (nil, 3502), ([:], 3502), (["reconnect": false], 3502), (["reconnect": nil], 3502),
+                (["reconnect": true], 3000),
             ] as [(JSONValue?, UInt16)])
         func disconnectClosesThatUsersConnections(body: JSONValue?, code: UInt16) throws {
             let gateway = try LiveGateway.get()

@@ -242,7 +242,7 @@ package struct ServerAPI {
 
     private func disconnect(_ user: String, _ body: [UInt8]) throws -> Call {
         let flag = try object(body, orEmpty: true)["reconnect"]
-        if let flag, flag.bool == nil {
+        if let flag, flag.bool == nil, !flag.isNull {
             throw RequestError.badRequest("reconnect: not true or false")
         }
         return .disconnect(
