@@ -7,7 +7,7 @@ import Wire
 
 @testable import Upstream
 
-/// Conversations that one user creates at the same time, held to the number that a user may have.
+/// Conversations that users create, held to the number that a user may have.
 @Suite struct CreationTests {
     private static let limit = 3
 
@@ -61,6 +61,19 @@ import Wire
         #expect(fates.filter { $0 == "too_large" }.count == 40 - Self.limit)
         #expect(try count("alice") == Self.limit)
         #expect(try create([nil], by: "bob") == ["ok"])
+    }
+
+    /// Neither a list that is empty nor a fault of the gateway.
+    @Test func aListOfAnotherTypeIsSaidToBeDamaged() throws {
+        #expect(try create([nil], by: "alice") == ["ok"])
+        try server.ask("DEL", "gapless:user:alice")
+        try server.ask("SET", "gapless:user:alice", "x")
+        let query = HistoryQuery.conversations(user: "alice", limit: 100, cursor: nil)
+        #expect(throws: RequestError.damagedKey) { try subject.ask(query) }
+        #expect(try create([nil], by: "alice") == ["origin_unavailable"])
+        #expect(throws: RequestError.damagedKey) { try subject.conversation(of: ["alice"]) }
+        try server.ask("DEL", "gapless:user:alice")
+        #expect(try create([nil], by: "alice") == ["ok"])
     }
 
     @Test func oneThatFailsLeavesRoomForTheNext() throws {

@@ -138,7 +138,7 @@ import Wire
         try subject.conversation()
         try subject.send("written")
         try begin(refusal)
-        #expect(throws: RequestError.originUnavailable) { try subject.send("refused") }
+        #expect(throws: RequestError.writesRefused) { try subject.send("refused") }
         try notices.wait(for: "refused (\(refusal.rawValue))")
         expectTrouble("refused (\(refusal.rawValue))", of: subject)
         #expect(try subject.page().messages.count == 1)

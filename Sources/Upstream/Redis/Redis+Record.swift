@@ -107,6 +107,14 @@ extension Redis {
 }
 
 extension RequestError {
+    /// The server answers, and takes no writes.
+    static let writesRefused = RequestError(
+        .originUnavailable, "the origin takes no writes now", retry: .later)
+    /// Something else stands where a user's list should be, or who the people of a distinct
+    /// conversation are.
+    static let damagedKey = RequestError(
+        .originUnavailable, "list: what the origin has of it is damaged (another type)",
+        retry: .later)
     /// The record changed while it was decided upon.
     static let stale = RequestError(
         .originUnavailable, "the conversation changes too fast", retry: .now)

@@ -247,9 +247,12 @@ package final class Redis: SharedOrigin {
         say("run \(script.rawValue) on Redis: refused (\(code))")
         if script.isWrite { troubles.refused(RefusedWrite(rawValue: code.lowercased()) ?? .other) }
         switch code {
-        case "OOM", "MISCONF", "NOREPLICAS", "READONLY", "LOADING", "BUSY", "MASTERDOWN",
-            "CLUSTERDOWN", "TRYAGAIN", "NOPERM", "NOAUTH":
+        case "OOM", "MISCONF", "NOREPLICAS": return .writesRefused
+        case "READONLY", "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOPERM",
+            "NOAUTH":
             return .originUnavailable
+        // All other keys are looked at before they are used.
+        case "WRONGTYPE": return .damagedKey
         default:
             return .unreadable
         }
