@@ -185,6 +185,7 @@ extension Engine {
         stream.state?.members = Set(record.participants.map(\.id))
         if mirrors { noteChange(nil, rev: record.rev, stream) }
         for user in removed {
+            stream.readership.remove(user.id)
             for session in sessions.of(user.id)
             where session.subscription(to: stream) != nil {
                 journal?.left(session, stream, "removed", at: now)
@@ -260,6 +261,7 @@ extension Engine {
     private func read(_ conversation: String, _ user: String, _ seq: Int) {
         markUnread(conversation.id, user.id, upTo: seq)
         let stream = streams[conversation.id]
+        stream?.readership.mark(user.id, upTo: seq)
         let own = sessions.of(user.id).filter { session in
             session.watchesConversations
                 && !(stream.map { session.subscription(to: $0) != nil } ?? false)
@@ -277,7 +279,10 @@ extension Engine {
 
     /// The conversation's entry in its participants' lists has changed.
     func list(_ stream: Stream) {
-        guard !listWatchers.isEmpty || !unreadCounts.isEmpty, !stream.isListed else { return }
+        guard
+            !listWatchers.isEmpty || !unreadCounts.isEmpty || !stream.readership.isEmpty,
+            !stream.isListed
+        else { return }
         stream.isListed = true
         pacing.touch(stream)
     }
@@ -347,7 +352,7 @@ extension Engine {
         if stream.needsLast {
             stream.isListed = false
             // It is announced when that is known.
-            if !listWatchers.isEmpty { askLast(stream) }
+            if !listWatchers.isEmpty || !stream.readership.isEmpty { askLast(stream) }
             return
         }
         stream.isListed = false

@@ -182,7 +182,7 @@ extension Engine {
 
     /// Somebody who watches a list is shown these as parts of it. What the list is not known to
     /// have is looked after as well, until the list has been read again.
-    private func showed(
+    func showed(
         _ views: [ConversationView], _ call: Call, knowing heads: [ID: Head] = [:]
     ) {
         guard let session = sessions[call.session], session.watchesConversations,
@@ -200,7 +200,7 @@ extension Engine {
 
     /// The token that somebody is given knows that these are in the list, and no others. What is
     /// told of another one, by a stream that is behind, would never be taken back.
-    private func drop(allBut heads: [ID: Head], _ call: Call) {
+    func drop(allBut heads: [ID: Head], _ call: Call) {
         guard let user = sessions[call.session]?.user?.id, let listing = listings[user] else {
             return
         }
@@ -237,53 +237,5 @@ extension Engine {
         guard mirrors else { return true }
         guard let user = session.user else { return false }
         return listings[user.id]?.conversations.contains(stream.id.id) ?? false
-    }
-
-    // MARK: - Calls that go to the origin as they are
-
-    func askOrigin(_ call: Call, _ user: String) {
-        guard isLinked || !hasGivenTime else {
-            return answer(call, .failure(.originUnavailable))
-        }
-        switch call.request {
-        case .subscribeConversations(let since, let limit):
-            ask(.call(call), .conversationsSince(user: user, token: since, limit: limit), 0)
-        case .fetchConversations(let limit, let cursor):
-            ask(.call(call), .conversations(user: user, limit: limit, cursor: cursor), 0)
-        case .fetchConversation(let conversation):
-            ask(.call(call), .conversation(conversation, reader: user), 0)
-        case .fetchParticipants(let conversation, let range):
-            ask(.call(call), .participants(conversation: conversation, range), 0)
-        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages,
-            .unsubscribeConversations, .fetchMessages, .findBoundaries, .sendMessage, .editMessage,
-            .deleteMessage, .createConversation, .updateConversation, .deleteConversation,
-            .leaveConversation, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins,
-            .markRead, .typing:
-            answer(call, .failure(.misled))
-        }
-    }
-
-    /// The origin's answer to a call.
-    func answer(_ call: Call, _ result: Result<HistoryAnswer, RequestError>) {
-        switch (result, call.request) {
-        case (.failure(let error), _):
-            if call.beginsList, let session = sessions[call.session] { unwatchList(session) }
-            fail(call, error)
-        case (.success(.conversationsSince(let changes)), .subscribeConversations):
-            // Whoever is given what changed knows the others by the token.
-            showed(changes.conversations, call, knowing: changes.complete ? changes.heads : [:])
-            drop(allBut: changes.heads, call)
-            conclude(call, .conversationsSince(changes))
-        case (.success(.conversations(let list)), _):
-            showed(list.conversations, call)
-            conclude(call, list)
-        case (.success(.conversation(let view)), _):
-            if view.reader != nil { showed([view], call) }
-            conclude(call, .view(view))
-        case (.success(.participants(let list)), _):
-            conclude(call, .participants(list))
-        case (.success, _):
-            fail(call, .misled)
-        }
     }
 }

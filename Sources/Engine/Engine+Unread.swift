@@ -38,13 +38,15 @@ extension Engine {
 
     /// A change of the stream's log, for those who count.
     func noteChange(_ message: EncodedMessage?, rev: Int, _ stream: Stream) {
+        guard !unreadCounts.isEmpty || !stream.readership.isEmpty else { return }
+        let change = LogChange(
+            rev: rev, seq: message?.seq ?? 0, author: message?.author ?? "",
+            isDeleted: message?.isDeleted ?? false)
+        stream.readership.note(change)
         guard !unreadCounts.isEmpty else { return }
         // Whoever misses one asks the origin.
         if stream.unreadChanges.count >= 1000 { stream.unreadChanges = [] }
-        stream.unreadChanges.append(
-            UnreadCount.Change(
-                rev: rev, seq: message?.seq ?? 0, author: message?.author ?? "",
-                isDeleted: message?.isDeleted ?? false))
+        stream.unreadChanges.append(change)
     }
 
     /// The stream has moved.

@@ -37,7 +37,9 @@ final class Stream {
     /// Answers to writes that wait for their changes.
     var promises: [Promise] = []
     /// Changes that were told, for those who count what is unread, until they have been counted.
-    var unreadChanges: [UnreadCount.Change] = []
+    var unreadChanges: [LogChange] = []
+    /// How it is read, for answers while the origin is away.
+    var readership = Readership()
     /// How many readings of lists had begun when the feed began to tell of it.
     var followedSince = Int.max
     /// How many watched lists it stands in, where the feed has to be asked for each conversation.

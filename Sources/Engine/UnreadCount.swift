@@ -34,19 +34,7 @@ final class UnreadCount {
     var isTouched = false
     var isDue = false
 
-    private var entries: [ID: Entry] = [:]
-
-    private struct Entry {
-        var epoch: String
-        var rev: Int
-        var seq: Int
-        var floor: Int
-        var lastRead: Int
-        var unread: Int
-
-        /// All above this place counts, but for what was deleted.
-        var start: Int { max(lastRead, floor - 1) }
-    }
+    private var entries: [ID: ReadPlace] = [:]
 
     /// How long connections wait between two events, in milliseconds.
     static let interval: Int64 = 1000
@@ -91,9 +79,7 @@ final class UnreadCount {
         total = UnreadTotal(messages: 0, conversations: 0)
         for (id, reader) in list.readers {
             guard let head = list.heads[id] else { continue }
-            entries[id] = Entry(
-                epoch: head.epoch, rev: head.rev, seq: head.seq, floor: head.floor,
-                lastRead: reader.lastReadSeq, unread: reader.unreadCount)
+            entries[id] = ReadPlace(head, reader)
             total.add(reader)
             if isBehind(id, head) { isStale = true }
         }
@@ -110,40 +96,24 @@ final class UnreadCount {
 
     // MARK: - Following
 
-    /// A change of a log, as far as it counts here.
-    struct Change {
-        var rev: Int
-        /// 0 of the record.
-        var seq: Int
-        var author: String
-        var isDeleted: Bool
-    }
-
     /// The log has come to stand at `head`; these are changes that were told since the last time.
-    func follow(_ id: ID, _ changes: [Change], to head: Head) {
+    func follow(_ id: ID, _ changes: [LogChange], to head: Head) {
         guard isKnown else { return disturb() }
         guard var entry = entries[id] else { return doubt() }
-        let isWhole = entry.epoch == head.epoch && take(changes, &entry) && entry.rev >= head.rev
+        let isWhole =
+            entry.epoch == head.epoch && entry.take(changes, by: user) && entry.rev >= head.rev
         // What was trimmed is not unread.
-        if !isWhole || head.floor > entry.start + 1 { isStale = true }
+        if !isWhole || entry.mayCountTrimmed(below: head.floor) { isStale = true }
         keep(entry, id)
     }
 
     /// The user has read up to this place.
     /// - Parameter changes: those that were told, and may not have been followed yet.
-    func mark(_ id: ID, upTo seq: Int, after changes: [Change]) {
+    func mark(_ id: ID, upTo seq: Int, after changes: [LogChange]) {
         disturb()
         guard var entry = entries[id], seq > entry.lastRead else { return }
-        if !take(changes, &entry) { isStale = true }
-        if seq == entry.seq {
-            entry.unread = 0
-        } else if seq < entry.seq, entry.unread == entry.seq - entry.start {
-            // None of them is deleted.
-            entry.unread = entry.seq - max(seq, entry.start)
-        } else if seq > entry.seq || entry.unread > 0 {
-            isStale = true
-        }
-        entry.lastRead = max(entry.lastRead, seq)
+        let isFollowed = entry.take(changes, by: user)
+        if !entry.mark(upTo: seq) || !isFollowed { isStale = true }
         keep(entry, id)
     }
 
@@ -154,7 +124,7 @@ final class UnreadCount {
         count(entry.unread, -1)
     }
 
-    private func keep(_ entry: Entry, _ id: ID) {
+    private func keep(_ entry: ReadPlace, _ id: ID) {
         if let before = entries.updateValue(entry, forKey: id) { count(before.unread, -1) }
         count(entry.unread, 1)
     }
@@ -163,31 +133,6 @@ final class UnreadCount {
         guard unread > 0 else { return }
         total.messages += sign * unread
         total.conversations += sign
-    }
-
-    /// - Returns: false if a change does not continue what is known.
-    private func take(_ changes: [Change], _ entry: inout Entry) -> Bool {
-        for change in changes where change.rev > entry.rev {
-            guard change.rev == entry.rev + 1 else { return false }
-            entry.rev = change.rev
-            guard change.seq > 0 else { continue }
-            let isOwn = change.author.isSameID(user)
-            if change.seq == entry.seq + 1, !change.isDeleted {
-                entry.seq = change.seq
-                if isOwn {
-                    // Sending moves the marker.
-                    entry.lastRead = max(entry.lastRead, change.seq)
-                    entry.unread = 0
-                } else if change.seq > entry.start {
-                    entry.unread += 1
-                }
-            } else if change.seq > entry.seq {
-                return false
-            } else if change.isDeleted, !isOwn, change.seq > entry.start {
-                entry.unread = max(0, entry.unread - 1)
-            }
-        }
-        return true
     }
 }
 

@@ -39,6 +39,8 @@ final class Client {
     var isConnected = false
     /// What the gateway said last of the state of its upstream.
     private(set) var upstream = "online"
+    /// The last reply.
+    private(set) var reply: JSONObject?
     /// Deltas that came in events, for the books.
     private(set) var deltas = 0
 
@@ -135,6 +137,7 @@ final class Client {
             self.asked[id] = asked
             return try show(asked, frame.required("result").members("result"), oracle)
         }
+        reply = frame
         if let error = frame["error"]?.object {
             let code = error["code"]?.string ?? ""
             var expected = ["not_found", "forbidden", "conflict", "rate_limited", "too_large"]
@@ -163,13 +166,13 @@ final class Client {
             list.isWatched = false
         case .list:
             for view in try result.required("conversations").elements("conversations") {
-                try list.show(view, request: id, user, oracle)
+                try list.show(view, in: result, request: id, user, oracle)
             }
         case .view(let conversation):
             let view = try result.required("conversation")
             let shown = try view.members("conversation")["id"]?.string
             try require(shown == conversation, "another conversation than was asked for")
-            try list.show(view, request: id, user, oracle)
+            try list.show(view, in: result, request: id, user, oracle)
         case .other:
             break
         }

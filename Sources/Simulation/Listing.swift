@@ -52,7 +52,7 @@ struct Listing {
         token = result["token"]?.string
         if result["complete"]?.bool != true { entries = [:] }
         for view in try result.required("conversations").elements("conversations") {
-            try show(view, request: request, user, oracle)
+            try show(view, in: result, request: request, user, oracle)
         }
         for id in try result.required("removed").elements("removed") {
             entries[id.string ?? ""] = nil
@@ -62,11 +62,15 @@ struct Listing {
     /// A conversation in a reply. Whoever does not watch the list has none to keep, and what was
     /// asked for before the list began may be older than it.
     mutating func show(
-        _ json: RawJSON, request: Int, _ user: String, _ oracle: Oracle
+        _ json: RawJSON, in result: JSONObject, request: Int, _ user: String, _ oracle: Oracle
     ) throws(Violation) {
         let view = try json.members("conversation")
         guard let id = view["id"]?.string else { throw Violation("a conversation without an id") }
         try require(view["unreadCount"] != nil, "a reply without the caller's own fields")
+        if result["open"]?.bool == true {
+            try require(oracle.isMirrored, "open, though the origin can't be away")
+            try oracle.checkKnown(view, id, user)
+        }
         let entry = try Entry(view, id, user, oracle)
         guard isWatched, request >= first else { return }
         if let earlier = entries[id], earlier.epoch == entry.epoch, earlier.rev > entry.rev {

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import JSON
 import Ports
 import Wire
 
@@ -93,6 +94,12 @@ extension MirrorWorld {
         try pass()
     }
 
+    /// Has the origin write what a user asked for.
+    package func write(_ operation: Operation, by user: String) throws(Violation) {
+        perform(operation, by: .user(user))
+        try pass()
+    }
+
     package func say(_ count: Int = 1, to conversation: String = "c1") throws(Violation) {
         for _ in 0..<count {
             let message = NewMessage(
@@ -144,6 +151,11 @@ extension MirrorWorld {
         lose(conversation)
     }
 
+    /// The origin has told the gateway that a part of the log is damaged.
+    package func damage(_ part: String, of conversation: String = "c1", _ gateway: Int = 0) {
+        gateways[gateway].engine?.damaged(conversation, part, at: now)
+    }
+
     /// The gateway's process ends and starts again over its cache.
     package func restart(_ gateway: Int = 0) throws(Violation) {
         try stop(gateways[gateway])
@@ -178,6 +190,15 @@ extension MirrorWorld {
     ) throws(Violation) {
         send(client, clients[client].fetch(conversation, page))
         try pass()
+    }
+
+    /// - Returns: the reply.
+    package func fetchConversation(
+        _ client: Int, _ conversation: String = "c1"
+    ) throws(Violation) -> JSONObject? {
+        send(client, clients[client].fetchConversation(conversation))
+        try pass()
+        return clients[client].reply
     }
 
     /// The client takes nothing from its socket, or all of it.

@@ -132,7 +132,7 @@ struct Call {
     var isConfirmed: Bool?
     /// The cache was asked whether it has.
     var hasAskedCache = false
-    /// Of the stream, when that was found.
+    /// Of the stream, when that was found, or when the origin was asked.
     var era = 0
     /// The last place before the moment of its anchor, as far as the origin was asked.
     var place: Int?

@@ -21,6 +21,7 @@ extension Engine {
     func damaged(_ stream: Stream, _ part: String) {
         guard let replica = stream.replica, replica.backoff.damagedPart != part else { return }
         stream.replica?.backoff.damage(part)
+        stream.readership = Readership()
         if replica.isLive {
             flush(stream)
             _ = stream.replica?.doubted(at: now)

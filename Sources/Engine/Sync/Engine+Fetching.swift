@@ -204,7 +204,7 @@ extension Engine {
         case .moment(let call, let moment):
             located(call, moment, result)
         case .call(let call):
-            answer(call, result)
+            answer(call, generation, result)
         case .list(let user, let reading):
             listed(user, reading, result)
         }

@@ -35,6 +35,7 @@ extension Engine {
         stream.replica?.acknowledged(generation: generation, isKnown: stream.state != nil)
         if wasLive { tellOpen(stream) }
         stream.early = []
+        stream.readership = Readership()
         drive(stream)
     }
 
@@ -121,7 +122,8 @@ extension Engine {
         if let replica = stream.replica, replica.isLive, !replica.backoff.isWaiting,
             replica.holeSince == nil, !replica.copy.isDetached, !replica.isOwed,
             stream.waiting.isEmpty,
-            stream.promises.isEmpty, !stream.needsLast || listWatchers.isEmpty
+            stream.promises.isEmpty,
+            !stream.needsLast || listWatchers.isEmpty && stream.readership.isEmpty
         {
             watchful[stream.id.id] = nil
         }

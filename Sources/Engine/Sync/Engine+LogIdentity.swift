@@ -43,6 +43,7 @@ extension Engine {
 
     /// The log may not be the one that the stream knows.
     func doubt(_ stream: Stream) {
+        stream.readership = Readership()
         guard stream.replica?.doubted(at: now) == true else { return }
         tellOpen(stream)
         watch(stream)

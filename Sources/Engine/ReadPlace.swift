@@ -1,0 +1,83 @@
+import Chat
+import Ports
+import Wire
+
+/// A change of a log, as far as it counts for those who read it.
+struct LogChange {
+    var rev: Int
+    /// 0 of the record.
+    var seq: Int
+    var author: String
+    var isDeleted: Bool
+}
+
+/// How a user reads one conversation, as of a change of its log. A log's revs are dense, so a
+/// change that continues what is known here says what it does to the count.
+struct ReadPlace {
+    let epoch: String
+    private(set) var rev: Int
+    private(set) var seq: Int
+    private let floor: Int
+    private(set) var lastRead: Int
+    private(set) var unread: Int
+
+    /// As the origin counts it.
+    init(_ head: Head, _ reader: ReaderState) {
+        epoch = head.epoch
+        rev = head.rev
+        seq = head.seq
+        floor = head.floor
+        lastRead = reader.lastReadSeq
+        unread = reader.unreadCount
+    }
+
+    /// All above this place counts, but for what was deleted.
+    private var start: Int { max(lastRead, floor - 1) }
+
+    /// Whether the count may hold what the log, whose floor is here now, has thrown away.
+    func mayCountTrimmed(below floor: Int) -> Bool { floor > start + 1 }
+
+    /// Follows what continues it.
+    /// - Parameter changes: in the order of their revs, or as they were told.
+    /// - Returns: false if a change does not continue what is known.
+    mutating func take(_ changes: [LogChange], by user: String) -> Bool {
+        for change in changes where change.rev > rev {
+            guard change.rev == rev + 1 else { return false }
+            rev = change.rev
+            guard change.seq > 0 else { continue }
+            let isOwn = change.author.isSameID(user)
+            if change.seq == seq + 1, !change.isDeleted {
+                seq = change.seq
+                if isOwn {
+                    // Sending moves the marker.
+                    lastRead = max(lastRead, change.seq)
+                    unread = 0
+                } else if change.seq > start {
+                    unread += 1
+                }
+            } else if change.seq > seq {
+                return false
+            } else if change.isDeleted, !isOwn, change.seq > start {
+                unread = max(0, unread - 1)
+            }
+        }
+        return true
+    }
+
+    /// The user has read up to this place.
+    /// - Returns: false if what is left can't be told.
+    mutating func mark(upTo read: Int) -> Bool {
+        guard read > lastRead else { return true }
+        var isExact = true
+        if read == seq {
+            unread = 0
+        } else if read < seq, unread == seq - start {
+            // None of them is deleted.
+            unread = seq - max(read, start)
+        } else if read > seq || unread > 0 {
+            isExact = false
+        }
+        lastRead = max(lastRead, read)
+        return isExact
+    }
+}

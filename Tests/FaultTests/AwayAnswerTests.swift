@@ -1,0 +1,83 @@
+import TestSupport
+import Testing
+
+/// An origin that a test takes away, and the settings that lead to it.
+private struct Away {
+    let settings: [String: String]
+    let leave: () throws -> Void
+    let comeBack: () throws -> Void
+
+    enum Kind: String, CaseIterable { case redis, postgres }
+
+    init(_ kind: Kind) throws {
+        switch kind {
+        case .redis:
+            let server = try RedisProcess(keeping: .written)
+            settings = Faults.settings.merging(["upstream.redis.url": server.url]) { $1 }
+            leave = { server.kill() }
+            comeBack = { try server.restart() }
+        case .postgres:
+            let server = try PostgresProcess()
+            let own = [
+                "upstream.kind": "postgres", "upstream.postgres.url": try server.database(),
+            ]
+            settings = Faults.settings.merging(own) { $1 }
+            leave = { server.stop() }
+            comeBack = { try server.restart() }
+        }
+    }
+}
+
+extension Faults {
+    /// What a client that asks for lists and records is answered while the origin is away.
+    @Suite struct AwayAnswers {
+        private func hears(_ client: ChatTestClient, _ state: JSONValue) throws {
+            _ = try client.nextEvent("upstream") { $0["state"] == state }
+        }
+
+        @Test(arguments: Away.Kind.allCases)
+        fileprivate func aConversationThatWasReadWholeIsAnsweredAsOpen(_ kind: Away.Kind) throws {
+            let origin = try Away(kind)
+            let gateway = try GatewayProcess(settings: origin.settings)
+            let api = gateway.api()
+            try api.put("c1", ["participants": ["alice", "bob"], "title": "Ops"])
+            try api.put("c2", ["participants": ["alice", "bob"]])
+            let (alice, bob) = (try gateway.client("alice"), try gateway.client("bob"))
+            for client in [alice, bob] { try client.subscribe("c1") }
+            let c1: JSONValue = ["conversation": "c1"]
+            try alice.request("fetchConversation", c1)
+            for number in 1...5 {
+                try api.post(["author": "bob", "body": .string("\(number)")], to: "c1")
+            }
+            try alice.request("markRead", ["conversation": "c1", "seq": 2])
+            #expect(try alice.wait { $0.holder("c1").messages.count == 5 })
+            // Everything that is known to the origin has been told.
+            let before = try alice.request("fetchConversation", c1)["conversation"]
+            #expect(before["unreadCount"] == 3)
+            try origin.leave()
+            try hears(alice, "offline")
+            let known = try alice.request("fetchConversation", c1)
+            #expect(known["open"] == true)
+            #expect(known["conversation"] == before)
+            // Bob has not read it whole, and nobody follows the other.
+            #expect(try code(bob, c1) == "origin_unavailable")
+            #expect(try code(alice, ["conversation": "c2"]) == "origin_unavailable")
+            try origin.comeBack()
+            try hears(alice, "online")
+            let isFresh = try Deadline.standard.poll {
+                guard try code(alice, c1) == "ok" else { return false }
+                return try alice.request("fetchConversation", c1)["open"].isNull
+            }
+            #expect(isFresh)
+        }
+
+        private func code(_ client: ChatTestClient, _ params: JSONValue) throws -> String {
+            do {
+                try client.request("fetchConversation", params)
+                return "ok"
+            } catch let error as ChatTestClient.RequestFailed {
+                return error.code
+            }
+        }
+    }
+}
