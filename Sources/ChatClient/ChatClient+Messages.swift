@@ -6,9 +6,15 @@ import Wire
 extension ChatClient {
     /// Subscribes to a conversation's messages, now and whenever a session begins, for as long as
     /// somebody holds what this returns. The first element is what is held, if anything is.
-    public func subscribeMessages(conversation: String) -> Updates<ConversationUpdate> {
+    /// - Parameter limit: With how many messages it begins, and how many it gets at once of what
+    ///   it missed in an outage, from 1 to 1,000; of several subscriptions to one conversation the
+    ///   largest counts.
+    public func subscribeMessages(
+        conversation: String, limit: Int = 100
+    ) -> Updates<ConversationUpdate> {
         listen(
-            { $0.listen($1, to: conversation) }, { $0.endListening($1, to: conversation) })
+            { $0.listen($1, to: conversation, limit: PageLimit.nearest(limit)) },
+            { $0.endListening($1, to: conversation) })
     }
 
     /// Subscribes to a conversation's messages, and has a handler called with their changes, one
@@ -211,6 +217,12 @@ extension ChatClient {
         params.set("state", state.rawValue)
         try await call("typing", params) { _ in }
     }
+}
+
+/// How many messages may be asked for at once.
+enum PageLimit {
+    /// What the gateway takes that is nearest to what an app said: it refuses all else.
+    static func nearest(_ limit: Int) -> Int { min(max(limit, 1), 1_000) }
 }
 
 extension Anchor {

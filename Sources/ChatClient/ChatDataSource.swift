@@ -96,7 +96,7 @@ public final class MessageItem: ChatItemProtocol {
 @MainActor
 public final class ChatDataSource: ChatDataSourceProtocol {
     /// How many messages are loaded at once, from 1 to 1,000.
-    public var pageSize = 50
+    public var pageSize: Int
     /// Who is told.
     public weak var delegate: (any ChatDataSourceDelegateProtocol)?
 
@@ -107,14 +107,20 @@ public final class ChatDataSource: ChatDataSourceProtocol {
     private var isNextWanted = false
 
     /// A data source that begins to follow the conversation at once.
-    public convenience init(_ client: ChatClient, conversation: String, reader: String? = nil) {
-        self.init(client as any FeedLink, conversation: conversation, reader: reader)
+    /// - Parameter pageSize: With how many messages it begins, and how many are loaded at once.
+    public convenience init(
+        _ client: ChatClient, conversation: String, reader: String? = nil, pageSize: Int = 50
+    ) {
+        self.init(
+            client as any FeedLink, conversation: conversation, reader: reader,
+            pageSize: pageSize)
     }
 
-    init(_ link: any FeedLink, conversation: String, reader: String?) {
-        feed = ConversationFeed(link, conversation, reader: reader, opening: 50)
+    init(_ link: any FeedLink, conversation: String, reader: String?, pageSize: Int) {
+        self.pageSize = pageSize
+        feed = ConversationFeed(link, conversation, reader: reader)
         feed.onUpdate = { [weak self] in self?.updated($0, $1, $2) }
-        feed.start()
+        feed.start(limit: pageSize)
     }
 
     /// Whether there are newer messages than the newest loaded, or holes below it.
@@ -180,18 +186,10 @@ public final class ChatDataSource: ChatDataSourceProtocol {
         }
         if case .live(true) = update {
             isSynced = true
-            catchUp()
             if isPreviousWanted { loadPrevious() }
             if isNextWanted { loadNext() }
         }
         if case .ended(let reason) = update { delegate?.chatDataSourceDidEnd(reason: reason) }
-    }
-
-    /// After an outage, what is next to the last message from before it is loaded.
-    private func catchUp() {
-        guard let held = feed.heldBefore else { return }
-        feed.forgetHeldBefore()
-        if feed.window.timeline.followsEnd { feed.load(.banner(held), limit: pageSize) }
     }
 
     private func tell(_ type: UpdateType) {

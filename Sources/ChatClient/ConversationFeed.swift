@@ -46,10 +46,10 @@ final class ConversationFeed {
     private var following: (any Following)?
     private var reported = Coverage()
 
-    init(_ link: any FeedLink, _ conversation: String, reader: String?, opening: Int) {
+    init(_ link: any FeedLink, _ conversation: String, reader: String?) {
         self.link = link
         self.conversation = conversation
-        window = MessageWindow(conversation: conversation, reader: reader, opening: opening)
+        window = MessageWindow(conversation: conversation, reader: reader)
     }
 
     isolated deinit { following?.end() }
@@ -57,10 +57,14 @@ final class ConversationFeed {
     var isRunning: Bool { following != nil }
 
     /// Follows the conversation until `stop`.
-    func start() {
+    /// - Parameter limit: How many messages it begins with.
+    func start(limit: Int) {
         guard following == nil else { return }
         ending = nil
-        following = link.follow(conversation) { [weak self] in self?.take($0) }
+        window.opening = PageLimit.nearest(limit)
+        following = link.follow(conversation, limit: window.opening) { [weak self] in
+            self?.take($0)
+        }
     }
 
     /// Follows it no more; what the window shows stays.
@@ -196,7 +200,8 @@ final class ConversationFeed {
         let before = window
         let effect = window.clear()
         onUpdate?(.forgotten, before, effect)
-        return fetch(.initial, .initial, PageRequest(around: anchor, limit: limit))
+        return fetch(
+            .initial, .initial, PageRequest(around: anchor, limit: PageLimit.nearest(limit)))
     }
 
     /// - Returns: whether there was one, so that what was there before is shown again.
@@ -256,7 +261,7 @@ final class ConversationFeed {
     private func load(_ load: Load, limit: Int) -> Bool {
         let page = PageRequest(
             before: load.before.map(Anchor.seq), after: load.after.map(Anchor.seq),
-            around: load.around.map(Anchor.seq), limit: limit,
+            around: load.around.map(Anchor.seq), limit: PageLimit.nearest(limit),
             order: load.order == .asc ? .asc : .desc)
         switch (load.after, load.before, load.order) {
         case (nil, let before?, _): return fetch(.older, .before(.seq(before)), page, load)

@@ -7,8 +7,10 @@ import Wire
 @MainActor
 protocol FeedLink: AnyObject {
     /// Follows a conversation: each update in its order, until what this returns is ended.
+    /// - Parameter limit: How many messages it is to begin with.
     func follow(
-        _ conversation: String, _ take: @escaping @MainActor (ConversationUpdate) -> Void
+        _ conversation: String, limit: Int,
+        _ take: @escaping @MainActor (ConversationUpdate) -> Void
     ) -> any Following
     /// Asks for a page of a conversation that is followed; it comes as an update with this number.
     func fetch(_ conversation: String, _ page: PageRequest, token: Int)
@@ -36,9 +38,10 @@ protocol Following: AnyObject {
 
 extension ChatClient: FeedLink {
     func follow(
-        _ conversation: String, _ take: @escaping @MainActor (ConversationUpdate) -> Void
+        _ conversation: String, limit: Int,
+        _ take: @escaping @MainActor (ConversationUpdate) -> Void
     ) -> any Following {
-        LiveFollowing(self, conversation, take)
+        LiveFollowing(self, conversation, limit, take)
     }
 
     func fetch(_ conversation: String, _ page: PageRequest, token: Int) {
@@ -57,13 +60,14 @@ private final class LiveFollowing: Following {
     private var task: Task<Void, Never>?
 
     init(
-        _ client: ChatClient, _ conversation: String,
+        _ client: ChatClient, _ conversation: String, _ limit: Int,
         _ take: @escaping @MainActor (ConversationUpdate) -> Void
     ) {
         self.client = client
         self.conversation = conversation
         let (updates, number) = client.listening(
-            { $0.listen($1, to: conversation) }, { $0.endListening($1, to: conversation) })
+            { $0.listen($1, to: conversation, limit: limit) },
+            { $0.endListening($1, to: conversation) })
         self.number = number
         task = Task { [weak self] in
             for await update in updates {

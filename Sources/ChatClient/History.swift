@@ -40,15 +40,12 @@ public final class History {
         }
     }
 
-    /// How many messages are loaded at once, from 1 to 1,000.
+    /// How many messages are loaded at once, and it opens with, from 1 to 1,000.
     public var count = 25
     /// The view moves by itself, so that what it passes is no reason to load anything.
     public var isProgrammaticallyScrolling = false
     /// Who is told.
     public weak var delegate: (any HistoryDelegate)?
-    /// The message above which everything was seen when the history was opened, or when the
-    /// connection came back; nil for no banner. It stands below this message.
-    public private(set) var unreadBannerAfter: String?
     /// How the history was opened; nil before that.
     public private(set) var scenario: HistoryScenario?
     /// Requests for pages that were made; a jump to a message that is there makes none.
@@ -58,9 +55,11 @@ public final class History {
     private let opening: HistoryScenario
     /// What to move to when its page has come.
     private var target: (message: String?, moment: Timestamp?, highlight: Bool)?
-    /// The newest message, its place, and the newest place of the log, when the connection was
-    /// lost.
-    private var before: (message: String, held: Int, head: Int)?
+    /// The newest place that was held, and that of the log, when the connection was lost.
+    private var before: (held: Int, head: Int)?
+    /// The place up to which all was seen when it was opened, or when the connection came back; nil
+    /// for no banner.
+    private var seen: Int?
     private var hasOpened = false
     private var isCentered = false
     /// Whether the opening waits for a page of another place than the end.
@@ -80,10 +79,16 @@ public final class History {
         _ link: any FeedLink, conversation: String, opening: HistoryScenario, reader: String?
     ) {
         self.opening = opening
-        feed = ConversationFeed(link, conversation, reader: reader, opening: 25)
+        feed = ConversationFeed(link, conversation, reader: reader)
         feed.onUpdate = { [weak self] in self?.updated($0, $1, $2) }
     }
 
+    /// The message below which the banner stands: up to there all was seen when the history was
+    /// opened, or when the connection came back. Nil if that message is not here, or for no banner.
+    public var unreadBannerAfter: String? { seen.flatMap { message(at: $0) } }
+    /// The message above which the banner stands: the first that was not seen. Nil if that is not
+    /// here, or for no banner. Where the log lost what was seen, there is only this one.
+    public var unreadBannerBefore: String? { seen.flatMap { message(at: $0 + 1) } }
     /// The messages, oldest first.
     public var messages: [Message] { feed.window.timeline.items }
     /// The holes of the list: before which message, and how many are missing if that is known.
@@ -107,7 +112,7 @@ public final class History {
         guard !feed.isRunning else { return }
         scenario = opening
         isCentered = !hasOpened
-        feed.start()
+        feed.start(limit: count)
     }
 
     /// Follows the conversation no more; `open` does again.
@@ -166,13 +171,14 @@ public final class History {
             hasOpened = hasOpened && !isOpeningElsewhere
             isOpeningElsewhere = false
             isCentered = isCentered && !hasOpened
-            if before == nil, let newest = old.timeline.newestHeld,
-                let held = old.timeline.coverage.last, let head = old.head
-            {
-                before = (newest, held, head.seq)
+            if before == nil, let held = old.timeline.coverage.last, let head = old.head {
+                before = (held, head.seq)
             }
         case .page(_, let result): pageCame(result)
-        case .began where effect.isReload: isCentered = isCentered && !hasOpened
+        case .began where effect.isReload:
+            isCentered = isCentered && !hasOpened
+            // A place in another log.
+            (before, seen) = (nil, nil)
         case .ended(let reason):
             isCentered = false
             isOpeningElsewhere = false
@@ -188,11 +194,11 @@ public final class History {
         isCentered = false
         let floor = feed.window.head?.floor ?? 1
         switch scenario {
-        case .unread(let seen):
-            let place = max(seen, floor)
+        case .unread(let lastSeen):
+            let place = max(lastSeen, floor)
             let isHere = feed.window.timeline.coverage.contains(place)
             guard isHere else { return open(at: .seq(place), nil) }
-            showBanner(after: seen)
+            showBanner(after: lastSeen)
         case .lastMessageBeforeLastSeen(let moment): open(at: .time(moment), moment)
         case .neverOpened:
             if feed.window.timeline.hasMore.before {
@@ -220,7 +226,7 @@ public final class History {
         self.before = nil
         let head = feed.window.head?.seq ?? 0
         guard head > before.head, feed.window.timeline.followsEnd else { return }
-        unreadBannerAfter = before.message
+        seen = max(before.held, (feed.window.head?.floor ?? 1) - 1)
         load(.banner(before.held))
     }
 
@@ -231,7 +237,7 @@ public final class History {
         isOpeningElsewhere = false
         guard case .success = result else { return target = nil }
         guard let target else {
-            if case .unread(let seen) = scenario { showBanner(after: seen) }
+            if case .unread(let lastSeen) = scenario { showBanner(after: lastSeen) }
             return
         }
         self.target = nil
@@ -243,19 +249,18 @@ public final class History {
         }
     }
 
-    private func showBanner(after seen: Int) {
-        guard let message = messages.last(where: { $0.seq.map { $0 <= seen } ?? false }) else {
-            return
-        }
-        unreadBannerAfter = message.id
-        delegate?.history(self, moveTo: message.id, highlight: false)
+    private func showBanner(after lastSeen: Int) {
+        // What lies below the floor is gone: the banner stands above all that is left.
+        seen = max(lastSeen, (feed.window.head?.floor ?? 1) - 1)
+        guard let message = unreadBannerAfter ?? unreadBannerBefore else { return }
+        delegate?.history(self, moveTo: message, highlight: false)
     }
-}
 
-extension Timeline {
-    /// The newest message that has a place.
-    fileprivate var newestHeld: String? {
-        let end = coverage.last.map { firstIndex(from: $0 + 1) } ?? 0
-        return end > 0 ? self[end - 1].id : nil
+    /// The id of the message at a place; nil if it is not here.
+    private func message(at place: Int) -> String? {
+        let timeline = feed.window.timeline
+        let index = timeline.firstIndex(from: place)
+        guard index < timeline.count, timeline[index].seq == place else { return nil }
+        return timeline[index].id
     }
 }

@@ -3,35 +3,47 @@ import Wire
 
 /// Who listens to what. Touched on the client's thread.
 struct Listeners {
-    private var conversations: [ID: [Int: UpdateQueue<ConversationUpdate>]] = [:]
+    /// Who listens to a conversation.
+    private struct Listener {
+        let queue: UpdateQueue<ConversationUpdate>
+        /// How many messages it wants to begin with.
+        let limit: Int
+        /// The places that it looks at.
+        var places = Coverage()
+    }
+
+    private var conversations: [ID: [Int: Listener]] = [:]
     private var lists: [Int: UpdateQueue<ConversationsUpdate>] = [:]
     private var states: [Int: UpdateQueue<ConnectionState>] = [:]
-    /// The places that each listener of a conversation looks at.
-    private var windows: [ID: [Int: Coverage]] = [:]
 
     // MARK: Conversations
 
     mutating func add(
-        _ queue: UpdateQueue<ConversationUpdate>, _ number: Int, to conversation: String
+        _ queue: UpdateQueue<ConversationUpdate>, _ number: Int, to conversation: String,
+        limit: Int
     ) {
-        conversations[conversation.id, default: [:]][number] = queue
+        conversations[conversation.id, default: [:]][number] = Listener(queue: queue, limit: limit)
+    }
+
+    /// How many messages a conversation begins with, so that each listener has what it wants; nil
+    /// if nobody listens.
+    func limit(of conversation: String) -> Int? {
+        conversations[conversation.id]?.values.map(\.limit).max()
     }
 
     /// - Returns: whether nobody listens to the conversation any more.
     mutating func remove(_ number: Int, of conversation: String) -> Bool {
         let id = conversation.id
         conversations[id]?[number] = nil
-        windows[id]?[number] = nil
         guard conversations[id]?.isEmpty ?? true else { return false }
         conversations[id] = nil
-        windows[id] = nil
         return true
     }
 
     func tell(_ conversation: String, _ update: ConversationUpdate) {
         let weight = update.messageCount
-        for queue in (conversations[conversation.id] ?? [:]).values {
-            queue.push(update, weight: weight)
+        for listener in (conversations[conversation.id] ?? [:]).values {
+            listener.queue.push(update, weight: weight)
         }
     }
 
@@ -39,8 +51,8 @@ struct Listeners {
     mutating func watch(_ places: Coverage, _ number: Int, of conversation: String) -> Coverage {
         let id = conversation.id
         guard conversations[id]?[number] != nil else { return Coverage() }
-        windows[id, default: [:]][number] = places
-        return (windows[id] ?? [:]).values.reduce(Coverage()) { $0.union($1) }
+        conversations[id]?[number]?.places = places
+        return (conversations[id] ?? [:]).values.reduce(Coverage()) { $0.union($1.places) }
     }
 
     // MARK: The list, and the state
@@ -68,12 +80,12 @@ struct Listeners {
 
     /// Whether somebody is so far behind that nothing more should come.
     var isFull: Bool {
-        conversations.values.contains { $0.values.contains(where: \.isFull) }
+        conversations.values.contains { $0.values.contains(where: \.queue.isFull) }
             || lists.values.contains(where: \.isFull)
     }
 
     mutating func endAll() {
-        for queues in conversations.values { for queue in queues.values { queue.end() } }
+        for all in conversations.values { for listener in all.values { listener.queue.end() } }
         for queue in lists.values { queue.end() }
         for queue in states.values { queue.end() }
         self = Listeners()

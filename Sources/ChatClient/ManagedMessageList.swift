@@ -26,7 +26,7 @@ extension ManagedMessageListDelegate {
 /// keep their row, as tombstones. Messages that are not sent yet stand at the end.
 @MainActor
 public final class ManagedMessageList {
-    /// How many messages are fetched at once, from 1 to 1,000.
+    /// How many messages are fetched at once, and the list begins with, from 1 to 1,000.
     public var fetchLimit = 100
     /// Whether what the client kept is shown before the gateway has answered.
     public var useCache = true
@@ -57,14 +57,14 @@ public final class ManagedMessageList {
         _ link: any FeedLink, conversation: String, reader: String?,
         delegate: (any ManagedMessageListDelegate)?
     ) {
-        feed = ConversationFeed(link, conversation, reader: reader, opening: 100)
+        feed = ConversationFeed(link, conversation, reader: reader)
         self.delegate = delegate
         feed.filter = { [weak self] in self?.filtered($0) }
         feed.onUpdate = { [weak self] in self?.updated($0, $1, $2) }
     }
 
     /// Call it when the view appears and the connection is there; calling it again does nothing.
-    public func online() { feed.start() }
+    public func online() { feed.start(limit: fetchLimit) }
 
     /// Call it when the view goes, or the connection. What is shown stays.
     public func offline() { feed.stop() }

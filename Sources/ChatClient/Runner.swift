@@ -165,10 +165,14 @@ final class Runner: @unchecked Sendable {
     // MARK: Listening
 
     /// Adds a listener of a conversation, which is told first what is held.
-    func listen(_ queue: UpdateQueue<ConversationUpdate>, to conversation: String) -> Int {
+    /// - Parameter limit: How many messages it wants to begin with.
+    func listen(
+        _ queue: UpdateQueue<ConversationUpdate>, to conversation: String, limit: Int
+    ) -> Int {
         restore(conversation)
         let number = takeNumber()
-        listeners.add(queue, number, to: conversation)
+        listeners.add(queue, number, to: conversation, limit: limit)
+        let limit = listeners.limit(of: conversation)
         if let snapshot = session.snapshot(of: conversation) { queue.push(.began(snapshot)) }
         let drafts = session.drafts(of: conversation)
         if !drafts.isEmpty { queue.push(.drafts(drafts)) }
@@ -176,12 +180,15 @@ final class Runner: @unchecked Sendable {
         if !changes.isEmpty { queue.push(.changes(changes)) }
         if session.isOpen(conversation) { queue.push(.open(true)) }
         if session.isLive(conversation) { queue.push(.live(true)) }
-        perform { session, _ in session.subscribe(to: conversation) }
+        perform { session, _ in session.subscribe(to: conversation, limit: limit) }
         return number
     }
 
     func endListening(_ number: Int, to conversation: String) {
-        guard listeners.remove(number, of: conversation) else { return }
+        guard listeners.remove(number, of: conversation) else {
+            guard let limit = listeners.limit(of: conversation) else { return }
+            return perform { session, _ in session.setLimit(limit, of: conversation) }
+        }
         perform { session, _ in
             session.watch([], of: conversation)
             session.unsubscribe(from: conversation)

@@ -57,9 +57,12 @@ extension ClientSession {
     // MARK: Subscribing
 
     /// Subscribes, now and whenever a session begins.
-    package mutating func subscribe(to conversation: String) {
+    /// - Parameter limit: how many messages it begins with, and at most resumes with; nil for as
+    ///   many as before.
+    package mutating func subscribe(to conversation: String, limit: Int? = nil) {
         let id = conversation.id
         var state = conversations[id] ?? ConversationState(id: conversation)
+        state.limit = limit ?? state.limit
         let begins = state.phase == .idle || state.phase == .ended
         if begins { state.phase = .waiting }
         conversations[id] = state
@@ -88,7 +91,7 @@ extension ClientSession {
         conversations[id] = conversation
         var params = RequestParams(conversation: conversation.id)
         params.set("have", have)
-        params.set("limit", options.page)
+        params.set("limit", conversation.limit ?? options.page)
         send(
             "subscribeMessages", params,
             .subscribe(
@@ -231,6 +234,11 @@ extension ClientSession {
         let dropped = conversations[id]?.holder.trim(to: options.retained, keeping: kept)
         if let dropped, !dropped.isEmpty { tell(id, .dropped(dropped)) }
         act(.save(id.text))
+    }
+
+    /// Says how many messages the next subscription begins with: somebody listens no more.
+    package mutating func setLimit(_ limit: Int, of conversation: String) {
+        conversations[conversation.id]?.limit = limit
     }
 
     /// Says which places somebody looks at: they are kept.

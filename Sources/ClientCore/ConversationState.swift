@@ -31,6 +31,8 @@ struct ConversationState: Sendable {
     var outbox = Outbox()
     var queue = ChangeQueue()
     var backoff = Backoff()
+    /// How many messages it begins with, and at most resumes with; nil for the session's page.
+    var limit: Int?
     /// The places that somebody looks at.
     var watched = Coverage()
     private var recent: [Coverage] = []

@@ -45,7 +45,8 @@ public struct MessageWindow: Sendable {
     private var healing = Coverage()
     /// What is gone from the origin.
     private var trimmed = Coverage()
-    private let opening: Int
+    /// How many messages it begins with at most.
+    public var opening: Int
 
     /// An empty window.
     /// - Parameters:

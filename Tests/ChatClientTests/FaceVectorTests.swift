@@ -20,9 +20,10 @@ import enum TestSupport.Vectors
 
     static let items = Vectors.cases(of: "items").map { Vector(value: $0) }
     static let history = Vectors.cases(of: "history").map { Vector(value: $0) }
+    static let faces = Vectors.cases(of: "faces").map { Vector(value: $0) }
 
     @Test func theVectorsAreThere() {
-        #expect(Self.items.count >= 11 && Self.history.count >= 8)
+        #expect(Self.items.count >= 11 && Self.history.count >= 8 && Self.faces.count >= 42)
     }
 
     @Test(arguments: items) func changesAreThoseOfTheVector(_ vector: Vector) {
@@ -52,6 +53,14 @@ import enum TestSupport.Vectors
             #expect(value["scenario"] == 7 && value["moveTo"].string == moment.description)
         case .neverOpened: #expect(value["scenario"] == "never opened")
         case .empty: #expect(value["scenario"] == "empty")
+        }
+    }
+
+    @Test(arguments: faces) @MainActor func aFaceShowsWhatTheVectorSays(_ vector: Vector) throws {
+        let player = try FaceVectorPlayer(vector.value)
+        for (at, step) in (vector.value["steps"].array ?? []).enumerated() {
+            try player.take(step)
+            player.check(step, at)
         }
     }
 

@@ -202,8 +202,7 @@ final class JudgedSource: JudgedFace {
 
     init(_ link: any FeedLink, limit: Int) {
         self.limit = limit
-        source = ChatDataSource(link, conversation: "c", reader: "alice")
-        source.pageSize = limit
+        source = ChatDataSource(link, conversation: "c", reader: "alice", pageSize: limit)
     }
 
     var feed: ConversationFeed { source.feed }

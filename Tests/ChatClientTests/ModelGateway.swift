@@ -14,6 +14,11 @@ struct ModelGateway {
     private(set) var frames: [[UInt8]] = []
     /// How many of the next requests for messages, or to write, are refused.
     var refusals = 0
+    /// The code with which each request for messages is refused, and whether that is for good; nil
+    /// to answer.
+    var refusing: (code: String, isFinal: Bool)?
+    /// The requests for messages, by method.
+    private(set) var asked: [String] = []
     /// What was carried out of what the client wrote.
     private(set) var written = WrittenByGateway()
     private(set) var fetches = 0
@@ -72,6 +77,14 @@ struct ModelGateway {
                 + "\"prev\":\(log.rev),\"asOf\":\(log.rev),\"head\":\(log.head)}")
     }
 
+    /// The subscription ends.
+    mutating func end(_ reason: String) {
+        if isSubscribed {
+            push("{\"event\":\"unsubscribed\",\"conversation\":\"c\",\"reason\":\"\(reason)\"}")
+        }
+        isSubscribed = false
+    }
+
     mutating func heal() {
         let places = lacking.places
         let covers = lacking
@@ -109,7 +122,13 @@ struct ModelGateway {
         var result = "{}"
         var error: String?
         var isAhead = false
-        switch request["method"]?.string {
+        let method = request["method"]?.string ?? ""
+        let isForMessages = method == "subscribeMessages" || method == "fetchMessages"
+        if isForMessages { asked.append(method) }
+        switch method {
+        case _ where isForMessages && refusing != nil:
+            let retry = refusing?.isFinal == true ? "never" : "later"
+            error = refusal(refusing?.code ?? "", retry)
         case "connect":
             result =
                 "{\"user\":\"alice\",\"pingInterval\":100000,"
@@ -120,19 +139,19 @@ struct ModelGateway {
             fetches += 1
             if refusals > 0 {
                 refusals -= 1
-                error = "{\"code\":\"origin_unavailable\",\"message\":\"no\",\"retry\":\"later\"}"
+                error = refusal("origin_unavailable", "later")
             } else if let page = page(params) {
                 result = page
             } else {
-                error = "{\"code\":\"not_found\",\"message\":\"no\",\"retry\":\"never\"}"
+                error = refusal("not_found", "never")
             }
         case "sendMessage", "editMessage", "deleteMessage", "markRead":
             if refusals > 0 {
                 refusals -= 1
-                error = "{\"code\":\"origin_unavailable\",\"message\":\"no\",\"retry\":\"later\"}"
+                error = refusal("origin_unavailable", "later")
             } else {
                 let events = frames.count
-                (result, error) = take(request["method"]?.string ?? "", params, life)
+                (result, error) = take(method, params, life)
                 // The answer may come before the event, or after it.
                 isAhead = log.rev.isMultiple(of: 2) && frames.count > events
             }
@@ -148,13 +167,15 @@ struct ModelGateway {
         return true
     }
 
+    private func refusal(_ code: String, _ retry: String) -> String {
+        "{\"code\":\"\(code)\",\"message\":\"no\",\"retry\":\"\(retry)\"}"
+    }
+
     /// Carries out what the client writes.
     private mutating func take(
         _ method: String, _ params: JSONObject, _ life: Int
     ) -> (result: String, error: String?) {
-        func refused(_ code: String) -> (String, String?) {
-            ("", "{\"code\":\"\(code)\",\"message\":\"no\",\"retry\":\"never\"}")
-        }
+        func refused(_ code: String) -> (String, String?) { ("", refusal(code, "never")) }
         let id = params["id"]?.string ?? ""
         let body = params["body"]?.string ?? ""
         switch method {

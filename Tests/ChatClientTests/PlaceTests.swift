@@ -74,8 +74,10 @@ extension LiveClient {
             try await room.cut()
             try room.write(300)
             try room.set(.open)
-            #expect(try await eventually { source.chatItems.count == 200 })
-            #expect(source.hasMoreNext && source.gaps.map(\.missing) == [150])
+            #expect(try await eventually { source.chatItems.count == 150 })
+            #expect(source.hasMoreNext && source.gaps.map(\.places) == [Coverage.Run(51, 250)])
+            source.loadNext()
+            #expect(try await eventually { source.gaps.first?.places == Coverage.Run(101, 250) })
             #expect(
                 try await eventually {
                     source.loadNext()

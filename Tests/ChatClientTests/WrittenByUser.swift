@@ -41,13 +41,6 @@ extension Message {
 }
 
 extension FaceWorld {
-    /// Whether the client has something to tell the gateway yet.
-    var isWriting: Bool {
-        session.drafts(of: "c").contains { $0.state == .sending }
-            || session.changes(of: "c").contains { $0.state == .sending }
-            || session.unsentRead(of: "c") != nil
-    }
-
     func write(_ deed: Deed) {
         switch deed {
         case .send(let at):
