@@ -32,11 +32,11 @@ struct WrittenByUser {
 }
 
 extension Message {
-    /// Whether the text is the one that bob's values have.
+    /// Whether the text is the one that bob's values have; he edits what alice sent too.
     func isOfLog(_ seq: Int, _ rev: Int) -> Bool {
         let body = body ?? ""
         return body.hasSuffix(" \(seq) \(rev)")
-            && body.prefix { $0 != "." } == id.prefix { $0 != "." }
+            && (id.hasPrefix("own-") || body.prefix { $0 != "." } == id.prefix { $0 != "." })
     }
 }
 
@@ -54,7 +54,9 @@ extension FaceWorld {
             let rows = faces[at].rows.compactMap(\.seq)
             guard !rows.isEmpty else { return }
             let seq = rows[(rows.count - 1) * part / 1_000]
-            written.reads.append((seq, gateway.log.life))
+            // Of the log that the object shows, which may be gone.
+            let mark = faces[at].feed.window.head?.mark ?? ""
+            written.reads.append((seq, mark.split(separator: ".").last.flatMap { Int($0) } ?? 0))
             faces[at].face.markRead(upTo: seq)
         case .again:
             noteFailures()
