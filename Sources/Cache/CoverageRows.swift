@@ -26,15 +26,17 @@ package final class CoverageRows {
         delete = try connection.prepare("DELETE FROM coverage WHERE cid = ? AND low = ?")
     }
 
-    private static func stored(_ row: borrowing Statement) -> Cached.Run {
-        Cached.Run(Coverage.Run(row.int(0), row.int(1)), asOf: row.int(2))
+    /// What stands in a row; nil where the file is damaged and that is no run. Nothing is held
+    /// there then.
+    private static func stored(_ row: borrowing Statement) -> Cached.Run? {
+        Coverage.Run(checking: row.int(0), row.int(1)).map { Cached.Run($0, asOf: row.int(2)) }
     }
 
     /// The runs of a conversation, ascending.
     /// - Throws: `CacheError`, if the file can't be read.
     package func runs(_ cid: Int) throws(CacheError) -> [Cached.Run] {
         select.bind(1, cid)
-        return try select.all(Self.stored)
+        return try select.all(Self.stored).compactMap(\.self)
     }
 
     /// Writes that the places from `low` to `high` are held as of `asOf`, whatever was known of
@@ -89,7 +91,7 @@ package final class CoverageRows {
         overlapping.bind(1, cid)
         overlapping.bind(2, low)
         overlapping.bind(3, high)
-        return try overlapping.all(Self.stored)
+        return try overlapping.all(Self.stored).compactMap(\.self)
     }
 
     private func insert(_ cid: Int, _ stored: Cached.Run) throws(CacheError) {

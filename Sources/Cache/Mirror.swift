@@ -130,7 +130,7 @@ extension StoreWrite {
     fileprivate var leavesRows: Bool {
         switch self {
         case .begin, .drop: true
-        default: false
+        case .message, .record, .stand, .hold, .changesFrom, .jump, .trim: false
         }
     }
 }

@@ -51,7 +51,7 @@ final class MirrorTurn {
             case .begin(let record, let head): try begin(record, head)
             case .drop(let id): try drop(id)
             case .trim(let id): try trim(id, retention, now)
-            default: try change(write)
+            case .message, .record, .stand, .hold, .changesFrom, .jump: try change(write)
             }
         } catch {
             throw error.about(write.conversation)

@@ -16,10 +16,18 @@ public struct Coverage: Sendable, Hashable {
         public var high: Int
 
         /// The interval from `low` to `high`, both held.
+        /// - Precondition: `low <= high`
         public init(_ low: Int, _ high: Int) {
             precondition(low <= high, "a run's low end is above its high end")
             self.low = low
             self.high = high
+        }
+
+        /// The interval from `low` to `high` as somebody else wrote it; nil if it is none of a log:
+        /// places lie from 0 up, below 2^53.
+        public init?(checking low: Int, _ high: Int) {
+            guard 0 <= low, low <= high, high < 1 << 53 else { return nil }
+            self.init(low, high)
         }
 
         /// How many places the run holds.
@@ -35,8 +43,8 @@ public struct Coverage: Sendable, Hashable {
     /// Holds nothing.
     public init() { runs = [] }
 
-    /// Holds one interval.
-    public init(_ low: Int, _ high: Int) { runs = [Run(low, high)] }
+    /// Holds one interval; nothing if `low > high`.
+    public init(_ low: Int, _ high: Int) { runs = low <= high ? [Run(low, high)] : [] }
 
     /// Holds what any of `runs` holds; they may overlap and come in any order.
     public init(_ runs: some Sequence<Run>) {
@@ -46,14 +54,17 @@ public struct Coverage: Sendable, Hashable {
         for run in sorted { append(run) }
     }
 
-    /// Holds what any of `runs` holds; each starts at or above the start of the one before it.
-    /// - Complexity: O(runs)
+    /// Holds what any of `runs` holds.
+    /// - Complexity: O(runs) if each starts at or above the start of the one before it.
     public init(ascending runs: [Run]) {
         self.runs = []
         self.runs.reserveCapacity(runs.count)
         for run in runs {
-            precondition(self.runs.last.map { $0.low <= run.low } ?? true, "runs not ascending")
-            append(run)
+            if let last = self.runs.last, run.low < last.low {
+                insert(run.low, run.high)
+            } else {
+                append(run)
+            }
         }
     }
 
@@ -229,12 +240,11 @@ public struct Coverage: Sendable, Hashable {
         return Coverage(first, last).subtracting(self)
     }
 
-    /// A superset of at most `limit` runs. The runs that lie closest together are joined first, so
-    /// that as few places as possible are held beyond what was.
+    /// A superset of at most `limit` runs, or of one where that is less. The runs that lie closest
+    /// together are joined first, so that as few places as possible are held beyond what was.
     /// - Parameter places: not to be joined over as long as there is another way.
-    /// - Precondition: `limit >= 1`
     public func coarsened(to limit: Int, sparing places: Coverage = Coverage()) -> Coverage {
-        precondition(limit >= 1, "coverage can't be coarsened to no run at all")
+        let limit = max(1, limit)
         guard runs.count > limit else { return self }
         let distances = (1..<runs.count).map { at in
             let isSpared = places.intersects(runs[at - 1].high + 1, runs[at].low - 1)

@@ -330,9 +330,9 @@ extension Coverage {
         self.init(
             pairs.compactMap { pair in
                 guard let ends = pair.array, ends.count == 2, let low = ends[0].int,
-                    let high = ends[1].int, low <= high
+                    let high = ends[1].int
                 else { return nil }
-                return Run(low, high)
+                return Run(checking: low, high)
             })
     }
 }

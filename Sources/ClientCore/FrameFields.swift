@@ -69,9 +69,9 @@ extension JSONObject {
         var runs: [Coverage.Run] = []
         for element in try elements(name) {
             guard let ends = element.array, ends.count == 2, let low = ends[0].int,
-                let high = ends[1].int, low <= high
+                let high = ends[1].int, let run = Coverage.Run(checking: low, high)
             else { throw FrameError(name, accepted: "pairs [low, high]") }
-            runs.append(Coverage.Run(low, high))
+            runs.append(run)
         }
         return Coverage(runs)
     }

@@ -25,23 +25,19 @@ extension Engine {
     /// Answers a call for which the origin has no answer.
     /// - Returns: false if it is not known here, or not all of it.
     func answerAsKnown(_ call: Call) -> Bool {
-        guard let user = sessions[call.session]?.user else { return false }
-        switch call.request {
-        case .fetchConversation(let conversation):
-            guard let stream = streams[conversation.id], let view = known(stream, to: user.id)
-            else { return false }
-            noteOpen(stream)
-            reply(call, people: view.record.participants.count) {
-                $0.beginObject()
-                $0.key("conversation")
-                $0.view(view)
-                $0.open(true)
-                $0.endObject()
-            }
-            return true
-        default:
-            return false
+        guard let user = sessions[call.session]?.user,
+            case .fetchConversation(let conversation) = call.request,
+            let stream = streams[conversation.id], let view = known(stream, to: user.id)
+        else { return false }
+        noteOpen(stream)
+        reply(call, people: view.record.participants.count) {
+            $0.beginObject()
+            $0.key("conversation")
+            $0.view(view)
+            $0.open(true)
+            $0.endObject()
         }
+        return true
     }
 
     /// A conversation as of where its stream stands; nil if that is not known, or not of that one

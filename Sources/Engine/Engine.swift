@@ -51,8 +51,8 @@ package final class Engine {
     var listWatchers: [SessionID: Session] = [:]
     var streams: [ID: Stream] = [:]
     var pending: [UInt64: Pending] = [:]
-    /// What the hot tails of all streams take, or somewhat more.
-    var hotBytes = 0
+    /// What the recent changes of all streams take in memory, or somewhat more.
+    var recentBytes = 0
     /// How clients see the upstream.
     var status: UpstreamStatus
     var drain: Drain?
@@ -129,7 +129,7 @@ package final class Engine {
         for stream in pacing.takeDue(isDraining: drain != nil) {
             flush(stream)
             announce(stream)
-            releasePromises(stream)
+            releaseHeldReplies(stream)
         }
         settleTouchedUnread()
         if mirrors {

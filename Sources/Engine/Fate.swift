@@ -49,7 +49,10 @@ package enum Fate: String, Sendable, Hashable, CaseIterable {
     package var isShown: Bool {
         switch self {
         case .written, .writtenLate, .filled, .resumed, .held, .fetched: true
-        default: false
+        case .unknown, .earlier, .trimmed, .waiting, .refused, .repeated, .committed, .unwatched,
+            .told, .queued, .coalesced, .owed, .below, .watching, .left, .discarded, .leftOut,
+            .readRefused, .notWatching, .notParticipant, .notConnected:
+            false
         }
     }
 }

@@ -41,7 +41,8 @@ extension Journal {
             entry.conversation = conversation.id
             (entry.text, entry.low) = (id, Verb.delete.rawValue)
             add(entry)
-        default:
+        case .create, .findDistinct, .put, .update, .addParticipants, .removeParticipants,
+            .addAdmins, .removeAdmins, .deleteConversation, .leave, .markRead:
             return
         }
         traced(trace, token, at: now)
@@ -62,7 +63,7 @@ extension Journal {
                 (entry.low, entry.rev, entry.text) = (message.seq, message.rev, message.id)
                 add(entry)
             }
-        case .success:
+        case .success(.conversation), .success(.read), .success(.done):
             return
         case .failure(let error):
             (entry.kind, entry.text, entry.by) = (.refused, error.message, error.code.rawValue)
@@ -91,7 +92,11 @@ extension Journal {
             entry.text = "\(request.row.method.rawValue): \(error.code.rawValue): \(error.message)"
             add(entry)
             return
-        default:
+        case .connect, .refresh, .unsubscribeMessages, .subscribeConversations,
+            .unsubscribeConversations, .fetchConversations, .fetchConversation,
+            .fetchParticipants, .findBoundaries, .createConversation, .updateConversation,
+            .addParticipants, .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation,
+            .leaveConversation, .markRead, .typing:
             return
         }
         add(entry)

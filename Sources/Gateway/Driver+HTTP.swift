@@ -121,14 +121,14 @@ extension Driver {
     private func answerBoundaries(of conversation: String, _ responder: HTTPResponder) {
         do {
             guard case .loaded(let loaded) = try reader.answer(.load(conversation: conversation))
-            else { preconditionFailure("the cache answered a load with something else") }
+            else { throw RequestError.misled }
             let all = loaded.head.places
             let held = loaded.cached.map { $0.standing.intersection(all) } ?? all
             let ends = held.runs.flatMap { [$0.low, $0.high] }
             guard
                 case .ids(let ids) = try reader.answer(
                     .ids(conversation: conversation, places: ends))
-            else { preconditionFailure("the cache answered ids with something else") }
+            else { throw RequestError.misled }
             responder.respond(
                 .json(200, BoundariesReport.json(loaded.head, held: held, ids: ids, at: now())))
         } catch let error as RequestError where mirror != nil && error == .noConversation {

@@ -68,7 +68,9 @@ extension Driver {
         ]
         switch error.code {
         case .internal, .originUnavailable: log.warning("traced request failed", fields)
-        default: log.info("traced request refused", fields)
+        case .badRequest, .unknownMethod, .unauthorized, .forbidden, .notFound, .conflict,
+            .tooLarge, .rateLimited:
+            log.info("traced request refused", fields)
         }
     }
 }

@@ -41,7 +41,7 @@ extension Query {
         case .ids(_, let places): places.count > 100
         case .conversations(_, _, _, let unread), .conversationsSince(_, _, _, let unread): unread
         case .listed: true
-        default: false
+        case .load, .page, .view, .participants, .place, .confirm: false
         }
     }
 }

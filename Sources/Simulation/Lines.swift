@@ -9,7 +9,9 @@ extension Query {
     var boundTo: String? {
         switch self {
         case .page(let id, _), .catchUp(let id, _, _, _): id
-        default: nil
+        case .load, .view, .ids, .conversations, .conversationsSince, .participants, .listed,
+            .place, .confirm:
+            nil
         }
     }
 

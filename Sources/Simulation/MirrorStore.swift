@@ -49,7 +49,7 @@ package struct MirrorStore {
                     recordMark: record.rev == head.rev ? head.mark : nil, changesFrom: head.rev)
             case .drop(let id):
                 entries[id] = nil
-            default:
+            case .message, .record, .stand, .hold, .changesFrom, .jump, .trim:
                 guard var entry = entries[write.conversation] else {
                     throw Violation("a write to a conversation that is not held")
                 }

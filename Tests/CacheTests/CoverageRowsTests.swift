@@ -34,6 +34,16 @@ import Testing
             ])
     }
 
+    /// The file may be damaged in a way that SQLite does not see.
+    @Test func whatIsNoRunIsNotHeld() throws {
+        let rows = try CoverageRows(connection)
+        try rows.hold(1, 4, 6, asOf: 7)
+        for run in ["9, 3", "-5, -1", "20, 9223372036854775807"] {
+            try connection.execute("INSERT INTO coverage VALUES (1, \(run), 7)")
+        }
+        #expect(try rows.runs(1) == [.init(Coverage.Run(4, 6), asOf: 7)])
+    }
+
     @Test func runsThatStandAtOnePlaceAreOneAsOfTheEarliest() throws {
         let rows = try CoverageRows(connection)
         try rows.hold(1, 1, 5, asOf: 4, standing: 5)

@@ -131,6 +131,17 @@ import TestSupport
         #expect(coverage.clipped(4, 3).isEmpty)
     }
 
+    /// What somebody else wrote stops no process.
+    @Test func whatIsNoIntervalIsTakenForNone() {
+        #expect(Coverage.Run(checking: 3, 2) == nil)
+        #expect(Coverage.Run(checking: -1, 2) == nil)
+        #expect(Coverage.Run(checking: 1, 1 << 53) == nil)
+        #expect(Coverage.Run(checking: 0, (1 << 53) - 1)?.count == 1 << 53)
+        #expect(Coverage(5, 3).isEmpty)
+        #expect(Coverage(ascending: [.init(5, 9), .init(1, 2), .init(3, 6)]) == [[1, 9]])
+        #expect(Coverage([.init(1, 2), .init(8, 9)]).coarsened(to: 0) == [[1, 9]])
+    }
+
     @Test func itIsWrittenAsTheProtocolWritesIt() {
         #expect(Coverage().description == "[]")
         #expect(Coverage([.init(1, 50), .init(80, 96)]).description == "[[1,50],[80,96]]")

@@ -48,6 +48,18 @@ import Testing
 
     @Test func nothingTraps() { expectNone(Repository.sources.flatMap(SafetyRules.traps)) }
 
+    @Test func switchesOverTheProtocolNameEveryCase() {
+        let enums = SwitchRules.enums(
+            in: Repository.sources.filter {
+                $0.path.hasPrefix("Sources/Ports/") || $0.path.hasPrefix("Sources/Wire/")
+                    || $0.path == "Sources/Upstream/Upstream.swift"
+            })
+        #expect(enums["Request"]?.count == 24 && enums["FeedEvent"]?.contains("typing") == true)
+        expectNone(
+            Repository.sources.filter { !$0.path.hasPrefix("Sources/Measuring/") }
+                .flatMap { SwitchRules.defaults($0, enums) })
+    }
+
     @Test func filesFunctionsAndLinesKeepTheirCeilings() {
         let swift = Repository.files.filter { $0.path.hasSuffix(".swift") }
         expectNone(swift.flatMap(SizeRules.columns))

@@ -73,6 +73,11 @@ import Testing
             testDescription: "an implicitly unwrapped optional", rule: SafetyRules.traps,
             bad: "var a: Int!\n", good: "var a: Int?\n"),
         Sample(
+            testDescription: "a default over the protocol's own enum",
+            rule: { SwitchRules.defaults($0, ["Answer": ["page", "view"]]) },
+            bad: "switch a {\ncase .page(let page):\n    f(page)\ndefault: g()\n}\n",
+            good: "switch a {\ncase .page: 1\ncase .other: 2\ndefault: 3\n}\n"),
+        Sample(
             testDescription: "fatalError", rule: SafetyRules.traps,
             bad: "fatalError(\"never\")\n", good: "preconditionFailure(\"never\")\n"),
         Sample(

@@ -27,6 +27,28 @@ enum SizeRules {
         }
     }
 
+    /// Functions with more parameters than that.
+    static func parameters(_ file: Repository.File, limit: Int) -> [String] {
+        let code = file.code.lines
+        return code.indices.compactMap { start in
+            guard begins(code[start]), let open = code[start].firstIndex(of: "(") else {
+                return nil
+            }
+            var depth = 0
+            var count = 0
+            // To the parenthesis that closes the list.
+            let rest = [String(code[start][open...])] + code[(start + 1)...].prefix(20)
+            for character in rest.joined().replacing("->", with: "") {
+                if "([{<".contains(character) { depth += 1 }
+                if ")]}>".contains(character) { depth -= 1 }
+                if character == ":", depth == 1 { count += 1 }
+                if depth == 0 { break }
+            }
+            return count <= limit
+                ? nil : "\(file.path):\(start + 1): \(count) parameters (\(limit))"
+        }
+    }
+
     private static func begins(_ line: String) -> Bool {
         let words = line.split { " ({<".contains($0) }
         return words.contains("func") || words.contains("deinit")

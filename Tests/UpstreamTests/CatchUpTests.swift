@@ -18,7 +18,7 @@ import Wire
         var slots: [Int] = [0, 0]
         var messages: [Int: EncodedMessage] = [:]
         /// What a gateway that has followed the log from some change on would have in memory.
-        var tail = HotTail()
+        var tail = RecentChanges()
 
         init(steps: Int, using random: inout SplitMix64) throws {
             origin = try Origin()

@@ -78,7 +78,8 @@ extension Engine.Pending {
         case .shown(var call):
             call.hasShown = false
             return call
-        default: return nil
+        case .load, .refresh, .write, .store, .reload, .place, .proof, .unread, .fetch:
+            return nil
         }
     }
 }

@@ -27,7 +27,12 @@ extension Request {
         switch self {
         case .subscribeMessages(_, let have, _), .findBoundaries(_, let have):
             have?.runs.runs.count ?? 0
-        default: 0
+        case .connect, .refresh, .unsubscribeMessages, .subscribeConversations,
+            .unsubscribeConversations, .fetchConversations, .fetchConversation, .fetchMessages,
+            .fetchParticipants, .sendMessage, .editMessage, .deleteMessage, .createConversation,
+            .updateConversation, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins,
+            .deleteConversation, .leaveConversation, .markRead, .typing:
+            0
         }
     }
 
@@ -58,7 +63,11 @@ extension Request {
             Self.steps(page.limit, Self.rows) * (page.around == nil ? 1 : 2)
         case .fetchConversations(let limit, _), .subscribeConversations(_, let limit):
             Self.steps(limit, Self.rows)
-        default: 0
+        case .connect, .refresh, .unsubscribeMessages, .unsubscribeConversations,
+            .fetchConversation, .fetchParticipants, .sendMessage, .editMessage, .deleteMessage,
+            .createConversation, .updateConversation, .addParticipants, .removeParticipants,
+            .addAdmins, .removeAdmins, .deleteConversation, .leaveConversation, .markRead, .typing:
+            0
         }
     }
 }

@@ -160,7 +160,7 @@ extension Engine {
         switch question {
         case .message(let call, _), .moment(let call, _), .call(let call):
             sessions[call.session] != nil
-        default: true
+        case .heads, .step, .range, .proof, .last, .list: true
         }
     }
 

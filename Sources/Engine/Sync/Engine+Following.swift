@@ -33,7 +33,7 @@ extension Engine {
             stand(stream, at: head)
             stream.replica?.followed(to: head.rev)
             apply(event, head, stream)
-            releasePromises(stream)
+            releaseHeldReplies(stream)
             return takePostponed(stream)
         }
         guard stream.replica?.ahead.see(head) == true else { return }
@@ -115,7 +115,7 @@ extension Engine {
             let position = stream.replica?.ahead.absorb(after: state.position)
         else { return }
         if position.rev > state.position.rev { stand(stream, at: position) }
-        releasePromises(stream)
+        releaseHeldReplies(stream)
         switch stream.replica?.arrived(at: position.rev, at: now) {
         case .reading, .live, nil: return
         case .hole: return watch(stream)

@@ -118,11 +118,11 @@ extension Engine {
         if stream.waiting.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
             wake(stream)
         }
-        releasePromises(stream)
+        releaseHeldReplies(stream)
         if let replica = stream.replica, replica.isLive, !replica.backoff.isWaiting,
             replica.holeSince == nil, !replica.copy.isDetached, !replica.isOwed,
             stream.waiting.isEmpty,
-            stream.promises.isEmpty,
+            stream.heldReplies.isEmpty,
             !stream.needsLast || listWatchers.isEmpty && stream.readership.isEmpty
         {
             watchful[stream.id.id] = nil

@@ -107,7 +107,7 @@ extension Engine {
         guard head.epoch == state.position.epoch, have.asOf <= head.rev else { return false }
         if head.rev == 0 { return head.mark.isEmpty }
         if head.rev == state.position.rev { return head.mark == state.position.mark }
-        if let verdict = stream.tail.confirms(head) { return verdict }
+        if let verdict = stream.recent.confirms(head) { return verdict }
         return stream.replica?.identity.holds(HeadProof(head))
     }
 
@@ -291,35 +291,35 @@ extension Engine {
 
     /// A write was done whose change the feed has not told yet: the reply waits for it, so that
     /// whoever reads after it reads it.
-    func promise(_ call: Call, _ outcome: Outcome) -> Bool {
+    func holdsReply(_ call: Call, _ outcome: Outcome) -> Bool {
         guard let sync, let rev = outcome.newestChange, let conversation = call.request.written,
             let stream = streams[conversation.id], let state = stream.state,
             let replica = stream.replica, replica.isLive, state.position.rev < rev
         else { return false }
-        stream.promises.append(
-            Promise(rev: rev, deadline: now.adding(sync.gapGrace), call: call, outcome: outcome))
+        stream.heldReplies.append(
+            HeldReply(rev: rev, deadline: now.adding(sync.gapGrace), call: call, outcome: outcome))
         watch(stream)
         return true
     }
 
-    func releasePromises(_ stream: Stream) {
-        guard !stream.promises.isEmpty else { return }
+    func releaseHeldReplies(_ stream: Stream) {
+        guard !stream.heldReplies.isEmpty else { return }
         let position = stream.state?.position.rev ?? 0
         let isLive = stream.replica?.isLive ?? false
-        let due = stream.promises.filter { !isLive || $0.rev <= position || $0.deadline <= now }
+        let due = stream.heldReplies.filter { !isLive || $0.rev <= position || $0.deadline <= now }
         guard !due.isEmpty else { return }
         // The change goes out first, and may be made to wait.
         if rests(stream), isLive { return pacing.touch(stream) }
-        stream.promises.removeAll { !isLive || $0.rev <= position || $0.deadline <= now }
+        stream.heldReplies.removeAll { !isLive || $0.rev <= position || $0.deadline <= now }
         flush(stream)
-        for promise in due {
-            reply(promise.call) { $0.outcome(promise.outcome, of: promise.call.request) }
+        for held in due {
+            reply(held.call) { $0.outcome(held.outcome, of: held.call.request) }
         }
     }
 }
 
 /// The answer to a write that waits for its change to come by the feed.
-struct Promise {
+struct HeldReply {
     let rev: Int
     let deadline: Timestamp
     let call: Call

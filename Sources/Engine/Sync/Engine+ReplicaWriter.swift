@@ -29,7 +29,9 @@ extension Engine {
                 switch $0 {
                 case .answer(let call), .shown(let call):
                     call.request.conversation?.isSameID(stream.id) ?? false
-                default: false
+                case .load, .refresh, .boundaries, .write, .store, .reload, .place, .proof,
+                    .unread, .fetch:
+                    false
                 }
             }
     }

@@ -94,7 +94,7 @@ struct WaitingCall {
         case .participants(let list):
             if case .participants(_, let range) = query { json.participants(list, range) }
             return json.bytes
-        default:
+        case .conversation, .conversationsSince, .listed, .message, .page, .changes, .heads:
             break
         }
         json.beginObject()

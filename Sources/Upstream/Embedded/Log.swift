@@ -65,7 +65,9 @@ final class Log: BatchWork {
         case .put(_, let fields): 1 + (fields.participants?.count ?? 0)
         case .create(_, let fields, _), .findDistinct(let fields, _):
             1 + (fields.participants?.count ?? 0)
-        default: 1
+        case .edit, .delete, .update, .addParticipants, .removeParticipants, .addAdmins,
+            .removeAdmins, .deleteConversation, .leave, .markRead:
+            1
         }
     }
 

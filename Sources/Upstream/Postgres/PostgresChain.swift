@@ -45,8 +45,8 @@ enum PostgresChain {
         var head = position
         head.floor = now.floor
         for row in revs {
-            guard let parts = row.array, parts.count == 3, let rev = parts[0].int,
-                let seq = parts[1].int, let mark = parts[2].string, rev == head.rev + 1
+            guard let parts = row.array, parts.count == 3, let rev = parts[0].place,
+                let seq = parts[1].place, let mark = parts[2].string, rev == head.rev + 1
             else { return .damaged("changes") }
             (head.rev, head.mark) = (rev, mark)
             let isNew = seq > head.seq

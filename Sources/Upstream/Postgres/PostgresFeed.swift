@@ -340,7 +340,7 @@ final class PostgresFeed: Sendable {
                 case .read(let id, let user, _):
                     state.conversations[id.id] != nil || state.lists.contains(user.id)
                 case .typing(let id, _, _, _): state.conversations[id.id] != nil
-                default: true
+                case .message, .record, .deleted, .listed: true
                 }
             }
             deliver(told.map { .feed($0) })

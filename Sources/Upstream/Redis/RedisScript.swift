@@ -81,7 +81,9 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     var tells: Bool {
         switch self {
         case .append, .replace, .record, .remove, .read, .disconnect: true
-        default: false
+        case .disown, .enter, .forget, .depart, .claim, .repair, .look, .view, .page, .changes,
+            .message, .head, .listed, .people, .roster, .disconnects, .expiring:
+            false
         }
     }
 

@@ -32,10 +32,10 @@ final class Stream {
     /// same.
     var encoded = EncodedResumes()
     /// The latest changes, for those who come back soon. Of a log in the same file only.
-    var tail = HotTail()
+    var recent = RecentChanges()
     let ledger = Ledger()
     /// Answers to writes that wait for their changes.
-    var promises: [Promise] = []
+    var heldReplies: [HeldReply] = []
     /// Changes that were told, for those who count what is unread, until they have been counted.
     var unreadChanges: [LogChange] = []
     /// How it is read, for answers while the origin is away.
@@ -93,7 +93,7 @@ final class Stream {
 
     /// The store was asked and everything that waits for the answer can be dropped with it.
     var isIdle: Bool {
-        subscribers.isEmpty && waiting.isEmpty && parked.isEmpty && promises.isEmpty
+        subscribers.isEmpty && waiting.isEmpty && parked.isEmpty && heldReplies.isEmpty
             && (state != nil || replica?.isLoaded == true) && !isListed && !isAskingLast
             && listed == 0
     }

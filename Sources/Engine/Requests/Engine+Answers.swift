@@ -58,7 +58,7 @@ extension Engine {
         case .failure(let error): fail(call, error)
         case .success(let outcome):
             if let session = sessions[call.session] { noteTraced(call.request, session) }
-            if promise(call, outcome) { return }
+            if holdsReply(call, outcome) { return }
             reply(call, people: outcome.people) { $0.outcome(outcome, of: call.request) }
         }
     }
@@ -171,7 +171,9 @@ extension Answer {
         switch self {
         case .page(let page): page.head
         case .catchUp(let read): read.head
-        default: nil
+        case .loaded, .view, .ids, .conversations, .conversationsSince, .participants, .listed,
+            .place, .confirmation:
+            nil
         }
     }
 }
@@ -182,7 +184,12 @@ extension Request {
         switch self {
         case .subscribeMessages(let conversation, _, _), .fetchMessages(let conversation, _):
             conversation
-        default: nil
+        case .connect, .refresh, .unsubscribeMessages, .subscribeConversations,
+            .unsubscribeConversations, .fetchConversations, .fetchConversation,
+            .fetchParticipants, .findBoundaries, .sendMessage, .editMessage, .deleteMessage,
+            .createConversation, .updateConversation, .addParticipants, .removeParticipants,
+            .addAdmins, .removeAdmins, .deleteConversation, .leaveConversation, .markRead, .typing:
+            nil
         }
     }
 

@@ -52,7 +52,7 @@ extension Engine {
         else { return .mark }
         let isRefused =
             replica.identity.holds(HeadProof(seen)) == false
-            || stream.tail.confirms(seen) == false
+            || stream.recent.confirms(seen) == false
         return isRefused ? .mark : .unanswered
     }
 }

@@ -7,7 +7,7 @@ import Wire
 ///
 /// Owned by its stream. What it takes is bounded by whoever appends; ids of messages that it was
 /// told of are kept beside the changes, because an answer names the ends of what is then held.
-package struct HotTail {
+package struct RecentChanges {
     private struct Change {
         /// The log's head right after it.
         let head: Head
@@ -75,7 +75,7 @@ package struct HotTail {
     }
 
     /// Gives the memory back.
-    package mutating func forget() { self = HotTail() }
+    package mutating func forget() { self = RecentChanges() }
 
     // MARK: - What it answers
 
@@ -156,7 +156,7 @@ extension Engine {
         guard case .subscribeMessages(let conversation, let have?, let limit) = call.request,
             let stream = streams[conversation.id], let state = stream.state,
             isWhole(stream, state, since: have.asOf),
-            let read = stream.tail.catchUp(
+            let read = stream.recent.catchUp(
                 have, limit: limit, bytes: limits.replyBytes, at: state.position)
         else { return false }
         guard admit(call, conversation) != nil else { return true }
@@ -177,15 +177,15 @@ extension Engine {
     /// first subscriber on, also while nobody watches: those who lost their connections together
     /// come back together.
     func remember(_ message: EncodedMessage?, from: Head, to head: Head, _ stream: Stream) {
-        guard !stream.subscribers.isEmpty || stream.tail.bytes > 0 else { return }
-        let before = stream.tail.bytes
-        stream.tail.append(message, from: from, to: head, limit: limits.hotTail)
-        hotBytes += stream.tail.bytes - before
-        guard hotBytes > limits.hotTails else { return }
+        guard !stream.subscribers.isEmpty || stream.recent.bytes > 0 else { return }
+        let before = stream.recent.bytes
+        stream.recent.append(message, from: from, to: head, limit: limits.hotTail)
+        recentBytes += stream.recent.bytes - before
+        guard recentBytes > limits.hotTails else { return }
         // Streams that were dropped took theirs with them.
-        hotBytes = streams.values.reduce(0) { $0 + $1.tail.bytes }
-        guard hotBytes > limits.hotTails else { return }
-        for stream in streams.values { stream.tail.forget() }
-        hotBytes = 0
+        recentBytes = streams.values.reduce(0) { $0 + $1.recent.bytes }
+        guard recentBytes > limits.hotTails else { return }
+        for stream in streams.values { stream.recent.forget() }
+        recentBytes = 0
     }
 }

@@ -148,7 +148,12 @@ extension Engine {
         switch call.request {
         case .subscribeMessages(let id, _, _): conversation = id
         case .subscribeConversations: conversation = Self.ownList
-        default: return
+        case .connect, .refresh, .unsubscribeMessages, .unsubscribeConversations,
+            .fetchConversations, .fetchConversation, .fetchMessages, .fetchParticipants,
+            .findBoundaries, .sendMessage, .editMessage, .deleteMessage, .createConversation,
+            .updateConversation, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins,
+            .deleteConversation, .leaveConversation, .markRead, .typing:
+            return
         }
         guard session.busy[conversation.id] == call.id else { return }
         session.busy[conversation.id] = nil
@@ -239,7 +244,11 @@ extension Engine {
             }
         case .editMessage, .deleteMessage:
             return limits.clients.edits ? nil : ClientPolicy.noEditing
-        default:
+        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages,
+            .subscribeConversations, .unsubscribeConversations, .fetchConversations,
+            .fetchConversation, .fetchMessages, .fetchParticipants, .findBoundaries,
+            .createConversation, .updateConversation, .addParticipants, .removeParticipants,
+            .addAdmins, .removeAdmins, .deleteConversation, .leaveConversation, .markRead, .typing:
             return nil
         }
     }

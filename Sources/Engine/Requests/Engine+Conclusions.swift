@@ -107,7 +107,7 @@ extension Engine {
                 latest: page.messages, standing: standing, bytes: limits.replyBytes,
                 isReset: isReset, limit: call.request.limit)
             // The oldest of them is where the holder's run will begin when it comes back.
-            if let oldest = page.messages.last { stream.tail.learn([oldest.seq: oldest.id]) }
+            if let oldest = page.messages.last { stream.recent.learn([oldest.seq: oldest.id]) }
             begin(call, resume, stream, state, ids: [:])
         case (.subscribeMessages(_, let have?, _), .catchUp(let read)):
             var read = read
@@ -120,7 +120,7 @@ extension Engine {
                 // What changed in between is not known here.
                 read.outdated = have.runs.subtracting(Coverage(places: read.changed.map(\.seq)))
             }
-            stream.tail.learn(read.ids)
+            stream.recent.learn(read.ids)
             let resume = read.resume(have, standing: standing, bytes: limits.replyBytes)
             begin(call, resume, stream, state, ids: read.ids)
         case (.fetchMessages(_, let request), .page(var page)):
@@ -239,5 +239,5 @@ extension Engine {
 extension RequestError {
     /// A question was answered with something else: a fault of this program, which costs the one
     /// request and not the process.
-    static let misled = RequestError(.internal, "the answer does not belong to the request")
+    package static let misled = RequestError(.internal, "the answer does not belong to the request")
 }

@@ -253,7 +253,7 @@ extension Engine {
             }
         }
         for session in stream.removeAll() { push(session, payload) }
-        releasePromises(stream)
+        releaseHeldReplies(stream)
         performParked(stream)
         for call in waiting { perform(call) }
     }
