@@ -51,14 +51,25 @@ extension Faults {
             }
             try alice.request("markRead", ["conversation": "c1", "seq": 2])
             #expect(try alice.wait { $0.holder("c1").messages.count == 5 })
-            // Everything that is known to the origin has been told.
             let before = try alice.request("fetchConversation", c1)["conversation"]
             #expect(before["unreadCount"] == 3)
+            // What the gateway is told from here on, and does not read.
+            try alice.request("markRead", ["conversation": "c1", "seq": 4])
+            _ = try alice.nextEvent("read") { $0["user"] == "alice" && $0["seq"] == 4 }
+            let last = try api.post(["author": "bob", "body": "6"], to: "c1")
+            #expect(try alice.wait { $0.holder("c1").messages.count == 6 })
             try origin.leave()
             try hears(alice, "offline")
             let known = try alice.request("fetchConversation", c1)
             #expect(known["open"] == true)
-            #expect(known["conversation"] == before)
+            let shown = known["conversation"]
+            #expect(shown["lastMessage"] == last)
+            #expect(shown["head"]["seq"] == 6)
+            #expect(shown["lastReadSeq"] == 4)
+            #expect(shown["unreadCount"] == 2)
+            for field in ["title", "participants", "rev", "createdAt", "updatedAt"] {
+                #expect(shown[field] == before[field])
+            }
             // Bob has not read it whole, and nobody follows the other.
             #expect(try code(bob, c1) == "origin_unavailable")
             #expect(try code(alice, ["conversation": "c2"]) == "origin_unavailable")
