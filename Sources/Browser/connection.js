@@ -90,8 +90,8 @@ export class Connection {
    * @param {string} [options.client]  the name under which the gateway knows this program
    * @param {boolean} [options.unread]  asks to be told what the user has not read: see `unread`
    * @param {string | null} [options.user]  who we are, where that is known before the gateway says
-   * @param {{WebSocket: typeof WebSocket, now: () => number, setTimeout: typeof setTimeout,
-   *   clearTimeout: typeof clearTimeout, random: () => number}} [options.environment]  for tests
+   * @param {Partial<{WebSocket: typeof WebSocket, now: () => number, setTimeout: typeof setTimeout,
+   *   clearTimeout: typeof clearTimeout, random: () => number}>} [options.environment]
    */
   constructor({
     url, credentials, client = 'gapless.js', unread = false, user = null, environment,
@@ -101,12 +101,11 @@ export class Connection {
     this.#client = client;
     this.#unread = unread || undefined;
     this.#user = user;
-    this.#environment = environment ?? {
-      WebSocket: globalThis.WebSocket,
-      now: () => Date.now(),
+    this.#environment = {
+      WebSocket: globalThis.WebSocket, now: () => Date.now(), random: Math.random,
       setTimeout: globalThis.setTimeout.bind(globalThis),
       clearTimeout: globalThis.clearTimeout.bind(globalThis),
-      random: Math.random,
+      ...environment,
     };
     this.#backoff = new Backoff({ random: this.#environment.random });
   }
@@ -219,6 +218,8 @@ export class Connection {
       this.#lose(code);
       this.#explain();
     };
+    // One that was open before says so no more.
+    if (socket.readyState === 1) socket.onopen(new Event('open'));
   }
 
   /** Finds out why a socket never opened, and says so, to whoever writes the page too. */

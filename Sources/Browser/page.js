@@ -7,6 +7,7 @@ import { ConversationListView } from './components/conversation-list.js';
 import { ConversationView } from './components/conversation-view.js';
 import { confirmation, newConversation, signIn } from './components/dialogs.js';
 import { element } from './components/dom.js';
+import { closeEarly, EarlyWebSocket } from './components/early-socket.js';
 import { Health } from './components/health.js';
 import {
   expectedUser, forgetToken, knownIdentity, rememberIdentity, rememberUser, takeGivenToken,
@@ -68,6 +69,7 @@ const connection = connectionOf({
   client: 'gapless-page',
   user,
   credentials,
+  environment: { WebSocket: EarlyWebSocket },
 });
 const list = new ConversationList(connection, { store });
 const unsent = new UnsentTexts(user);
@@ -212,6 +214,7 @@ async function start() {
   // Not before: it must not take the way from what is to be read first.
   const stopKeeping = connection.live.listen(() => {
     stopKeeping();
+    closeEarly();
     keepForOffline();
   });
   connection.stranger.listen((name) => { leaveTo(name); });
