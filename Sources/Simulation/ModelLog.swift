@@ -239,9 +239,24 @@ package struct ModelLog: Sendable {
 
     /// A user's own fields.
     package func reader(_ user: String, atCommit commit: Int) -> ReaderState? {
-        let rev = rev(atCommit: commit)
+        reader(user, asOf: rev(atCommit: commit), atCommit: commit)
+    }
+
+    /// A user's own fields within a commit of several changes, up to one of them.
+    /// - Parameter rev: the newest change at the commit, or one of its changes before that.
+    package func reader(
+        _ user: String, asOf rev: Int, atCommit commit: Int
+    ) -> ReaderState? {
         guard record(asOf: rev).participants.contains(user) else { return nil }
-        let read = markers[user]?.last { $0.commit <= commit }?.seq ?? 0
+        let isWhole = rev == self.rev(atCommit: commit)
+        let last = isWhole ? commit : commit - 1
+        var read = markers[user]?.last { $0.commit <= last }?.seq ?? 0
+        if !isWhole {
+            // Sending moves the marker, message by message.
+            let own = changes[..<rev].reversed().prefix { $0.commit == commit }
+                .filter { $0.slot > 0 && message($0.slot, asOf: rev).author == user }
+            read = max(read, own.map(\.slot).max() ?? 0)
+        }
         let unread = stride(from: max(read + 1, floor), through: highest(asOf: rev), by: 1).count {
             seq in
             let message = message(seq, asOf: rev)

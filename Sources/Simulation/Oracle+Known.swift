@@ -6,13 +6,13 @@ import Wire
 
 /// What the oracle asks of an answer that a gateway gives while its origin is away.
 extension Oracle {
-    /// The conversation was so at one moment, all of it: the log, and how the user reads it.
+    /// The conversation was so as of one change, all of it: the log, and how the user reads it.
     /// - Throws: `Violation`, if it never was.
     func checkKnown(_ view: JSONObject, _ id: String, _ user: String) throws(Violation) {
         let head = try Head(view.required("head").members("head"))
         let isTrue = origin.logs(id, having: head).contains { log in
             log.commits(at: head.rev, upTo: origin.commit).contains { commit in
-                view.shows(log, user, atCommit: commit)
+                view.shows(log, user, asOf: head.rev, atCommit: commit)
             }
         }
         try require(isTrue, "an open answer with what \(user) never had in \(id): \(head)")
@@ -28,15 +28,18 @@ extension ModelLog {
 }
 
 extension JSONObject {
-    fileprivate func shows(_ log: ModelLog, _ user: String, atCommit commit: Int) -> Bool {
-        let rev = log.rev(atCommit: commit)
+    /// - Parameter rev: the newest change that counts; others of the same commit may follow it, and
+    ///   a feed that ends may have told of only some.
+    fileprivate func shows(
+        _ log: ModelLog, _ user: String, asOf rev: Int, atCommit commit: Int
+    ) -> Bool {
         let record = log.record(asOf: rev)
         guard self["rev"]?.int == record.rev, self["title"]?.string == record.title,
             self["participants"]?.array?.compactMap(\.string) == record.participants
         else { return false }
         // What was there before the log threw some of it away can't be told any more.
         guard self["head"]?.object?["floor"]?.int == log.floor else { return true }
-        let reader = log.reader(user, atCommit: commit)
+        let reader = log.reader(user, asOf: rev, atCommit: commit)
         return self["lastMessage"]?.bytes ?? [] == log.last(asOf: rev)?.json ?? Array("null".utf8)
             && self["unreadCount"]?.int == reader?.unreadCount
             && self["lastReadSeq"]?.int == reader?.lastReadSeq
