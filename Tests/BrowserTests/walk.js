@@ -33,6 +33,16 @@ async ({ direction, step, newest, patience }) => {
     if (isOver()) break;
     if (now - progressAt > patience) throw new Error(`nothing came after ${seen.size} messages`);
     const { top, bottom, height } = scroller.getBoundingClientRect();
+    // Whoever reads waits until there is something to read where the last step has led.
+    const drawn = [...scroller.querySelectorAll('.beginning, .rows > *')]
+      .map((each) => each.getBoundingClientRect());
+    if (direction < 0
+      ? Math.min(...drawn.map((each) => each.top)) > top + 1 && scroller.scrollTop >= 1
+      : Math.max(...drawn.map((each) => each.bottom)) < bottom - 1
+        && scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight >= 2) {
+      followed = null;
+      continue;
+    }
     // Whoever reads on waits for what is missing instead of scrolling over it.
     const left = Math.min(step, ...[...scroller.querySelectorAll('.gap')].map((gap) => {
       const bounds = gap.getBoundingClientRect();
