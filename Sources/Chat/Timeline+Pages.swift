@@ -53,6 +53,21 @@ extension Timeline {
         return commit(edits)
     }
 
+    /// Takes back a value that was shown and that the log, as it turned out, does not have.
+    /// - Parameter value: what stands there instead; nil for nothing.
+    public mutating func takeBack(_ message: Message, instead value: Message?) -> Changes {
+        var edits = Edits()
+        guard let known = entry(of: message.id, edits), known.message.rev == message.rev else {
+            return Changes()
+        }
+        if let value, RecordKey(value.id) == RecordKey(message.id) {
+            edits.set(message.id, entry(value, isHeld: known.isHeld))
+        } else if !known.isHeld {
+            edits.set(message.id, nil)
+        }
+        return commit(edits)
+    }
+
     /// Whether a page that is asked from this message can be joined to the list: it is shown, or
     /// its place is held.
     public func shows(_ anchor: Page.Anchor) -> Bool { place(of: anchor) != nil }

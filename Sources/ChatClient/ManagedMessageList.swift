@@ -199,11 +199,11 @@ extension Timeline {
         let gone = old.items.filter { index(of: $0.id) == nil }
         let trimmed = gone.map { MessageDelta(type: .trimmed, message: $0) }
         return trimmed
-            + items.compactMap { message in
+            + items.flatMap { message in
                 guard let known = old.index(of: message.id) else {
-                    return MessageDelta(type: .inserted, message: message)
+                    return [MessageDelta(type: .inserted, message: message)]
                 }
-                return old[known] == message ? nil : MessageDelta(message, was: old[known])
+                return old[known] == message ? [] : message.deltas(from: old[known])
             }
     }
 }
@@ -219,7 +219,7 @@ extension [Timeline.Changes] {
             switch (was, new.index(of: id).map { new[$0] }) {
             case (let message?, nil): deltas.append(.init(type: .trimmed, message: message))
             case (nil, let message?): deltas.append(.init(type: .inserted, message: message))
-            case (let was?, let message?): deltas.append(.init(message, was: was))
+            case (let was?, let message?): deltas += message.deltas(from: was)
             case (nil, nil): break
             }
         }
@@ -233,10 +233,17 @@ extension [Timeline.Changes] {
     }
 }
 
-extension MessageDelta {
-    /// A message that has another value than before.
-    fileprivate init(_ message: Message, was old: Message) {
-        self.init(
-            type: message.isDeleted && !old.isDeleted ? .deleted : .updated, message: message)
+extension Message {
+    /// What a list that showed another value of it has to be told. One that has an earlier value
+    /// again, as its log lost the later one, leaves and comes: whoever merges keeps the newest.
+    fileprivate func deltas(from old: Message) -> [MessageDelta] {
+        if let rev, let was = old.rev, rev < was {
+            return [
+                MessageDelta(type: .trimmed, message: old),
+                MessageDelta(type: .inserted, message: self),
+            ]
+        }
+        let type: DeltaKind = isDeleted && !old.isDeleted ? .deleted : .updated
+        return [MessageDelta(type: type, message: self)]
     }
 }

@@ -66,6 +66,7 @@ struct ChangeQueue: Sendable {
     private var made: [(message: String, generation: Int, from: Int, to: Int)] = []
     private var failures = 0
     private var backoff = Backoff()
+    private var readBackoff = Backoff()
 
     /// The log that the next change is of, if that is known.
     var epoch: String? { changes.first { $0.state == .sending }?.epoch }
@@ -190,12 +191,19 @@ struct ChangeQueue: Sendable {
     /// - Parameter seq: where the marker was told to go.
     mutating func readTold(_ seq: Int) {
         isReadUnderWay = false
+        readBackoff.reset()
         if seq >= read ?? 0 { read = nil }
     }
 
-    /// The marker was refused; for good, if it never may be had.
-    mutating func interruptRead(isFinal: Bool) {
+    /// The marker was refused.
+    /// - Returns: after how many milliseconds it is told again; nil if it was refused for good.
+    mutating func readRefused(_ error: RequestError, random: Double) -> Int64? {
         isReadUnderWay = false
-        if isFinal { read = nil }
+        guard error.retry == .never else {
+            return error.after.map(Int64.init) ?? readBackoff.next(random)
+        }
+        readBackoff.reset()
+        read = nil
+        return nil
     }
 }

@@ -103,6 +103,7 @@ extension ClientSession {
     }
 
     mutating func tellRead(_ id: ID) {
+        clear(.read(id))
         guard state.isLive, let seq = conversations[id]?.queue.nextRead() else { return }
         var params = RequestParams(conversation: conversations[id]?.id ?? id.text)
         params.set("seq", seq)
@@ -128,7 +129,7 @@ extension ClientSession {
     }
 
     mutating func readTold(
-        _ id: ID, _ seq: Int, _ result: Result<JSONObject, RequestError>
+        _ id: ID, _ seq: Int, _ result: Result<JSONObject, RequestError>, _ now: Instant
     ) throws(FrameError) {
         switch result {
         case .success(let answer):
@@ -138,8 +139,8 @@ extension ClientSession {
                 conversation, upTo: try answer.integer("lastReadSeq"),
                 unread: try answer.integer("unreadCount"))
         case .failure(let error):
-            // One that may be had later is told with the next session, or the next marker.
-            conversations[id]?.queue.interruptRead(isFinal: error.retry == .never)
+            let wait = conversations[id]?.queue.readRefused(error, random: options.random())
+            if let wait { set(.read(id), at: now.monotonic + wait) }
         }
         act(.save(id.text))
         if case .success = result { tellRead(id) }

@@ -109,10 +109,11 @@ extension ClientSession {
         case .failure(let error): return subscriptionFailed(id, error, now)
         }
         let continues = epoch == frame.head.epoch && !frame.isReset
-        conversations[id]?.holder.subscribed(frame, resumed: epoch != nil)
+        let lost = conversations[id]?.holder.subscribed(frame, resumed: epoch != nil) ?? []
         conversations[id]?.phase = .live
         conversations[id]?.backoff.reset()
         if continues { tell(id, .resumed(frame)) } else { begin(id) }
+        takeBack(lost, id)
         confirm(frame.messages, in: id)
         conversations[id]?.wasOpen = frame.isOpen
         setOpen(id, frame.isOpen)
@@ -127,6 +128,17 @@ extension ClientSession {
     private mutating func begin(_ id: ID) {
         guard let holder = conversations[id]?.holder else { return }
         tell(id, .began(ConversationUpdate.Snapshot(holder)))
+    }
+
+    /// Tells that values are gone that were only shown, and what stands there instead.
+    private mutating func takeBack(_ lost: [Message], _ id: ID) {
+        guard !lost.isEmpty, let holder = conversations[id]?.holder else { return }
+        tell(
+            id,
+            .takenBack(
+                lost.map { message in
+                    .init(message: message, instead: message.seq.flatMap { holder.value(at: $0) })
+                }))
     }
 
     /// Whether a head is of another log than what is held: then the holder forgets, unasked.
@@ -173,6 +185,7 @@ extension ClientSession {
             clear(.subscribe(id))
             clear(.outbox(id))
             clear(.changes(id))
+            clear(.read(id))
             conversations[id]?.outbox.interrupt()
             conversations[id]?.queue.interrupt()
             guard let phase = conversations[id]?.phase, phase == .live || phase == .opening else {
@@ -189,9 +202,10 @@ extension ClientSession {
     mutating func take(_ frame: MessagesFrame, of id: ID) {
         guard conversations[id]?.phase == .live else { return }
         let isOtherLog = isOtherLog(frame.head, than: id)
-        conversations[id]?.holder.event(frame)
+        let lost = conversations[id]?.holder.event(frame) ?? []
         conversations[id]?.wasOpen = frame.isOpen
         if isOtherLog { begin(id) } else { tell(id, .changed(frame)) }
+        takeBack(lost, id)
         if isOtherLog { changesMeet(id) }
         confirm(frame.messages, in: id)
         setOpen(id, frame.isOpen)

@@ -49,6 +49,11 @@ extension ClientSession {
             guard let message = try answer.record("message", Message.init) else {
                 throw FrameError("message", accepted: "an object")
             }
+            // The draft goes again, under its id, when the subscription has told of that log.
+            if isUntold(message, id) {
+                conversations[id]?.outbox.interrupt()
+                return
+            }
             conversations[id]?.outbox.succeed()
             // What the log has trimmed since it was sent is there for nobody.
             if message.isTrimmed { confirm([message], in: id) } else { show([message], in: id) }
@@ -63,6 +68,14 @@ extension ClientSession {
                 sendNext(id)
             }
         }
+    }
+
+    /// Whether a message went into a log of which nobody has told here: it has no place among what
+    /// is shown, so that its draft stays there for it.
+    private func isUntold(_ message: Message, _ id: ID) -> Bool {
+        guard let state = conversations[id], !message.isTrimmed else { return false }
+        return (state.phase == .opening || state.phase == .waiting)
+            && !state.holder.hasRoom(for: message)
     }
 
     /// Shows the answer to one's own send, edit or delete, until its event comes.

@@ -57,6 +57,7 @@ package struct ClientSession: Sendable {
         case subscribe(ID)
         case outbox(ID)
         case changes(ID)
+        case read(ID)
     }
 
     /// What a request that is not answered yet was about.
@@ -123,6 +124,7 @@ package struct ClientSession: Sendable {
             case .subscribe(let id): subscribe(id)
             case .outbox(let id): sendNext(id)
             case .changes(let id): changeNext(id)
+            case .read(let id): tellRead(id)
             }
         }
     }
@@ -204,7 +206,7 @@ package struct ClientSession: Sendable {
             try takePage(id, subscription, token, result)
         case .send(let id): try sent(id, result, now)
         case .change(let id): try changed(id, result, now)
-        case .read(let id, let seq): try readTold(id, seq, result)
+        case .read(let id, let seq): try readTold(id, seq, result, now)
         case .epoch(let id): try epochTold(id, result)
         case .watch: try listSubscribed(result, now)
         case .walk: try walked(result, now)

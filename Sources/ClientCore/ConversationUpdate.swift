@@ -15,6 +15,8 @@ public enum ConversationUpdate: Sendable {
     case page(Int, Result<MessagesFrame, ClientError>)
     /// Values that are not held: the answer to one's own send, edit or delete.
     case shown([Message])
+    /// Values that were only shown, and that the log turned out not to have: it lost a part.
+    case takenBack([TakenBack])
     /// Places that are held no more, since the client keeps only so much of what nobody looks at.
     case dropped(Coverage)
     /// The messages that are still being sent, oldest first.
@@ -35,6 +37,14 @@ public enum ConversationUpdate: Sendable {
     case read(user: String, seq: Int)
     /// Somebody types, or has stopped. Word of `begin` counts for 5 s.
     case typing(user: String, TypingState)
+
+    /// A value that was shown, and that the log does not have.
+    public struct TakenBack: Sendable {
+        /// The value.
+        public var message: Message
+        /// What stands there instead, such as an earlier value; nil for nothing.
+        public var instead: Message?
+    }
 
     /// What a client holds of a conversation at a moment.
     public struct Snapshot: Sendable {

@@ -26,6 +26,8 @@ package struct Holder: Sendable {
     package private(set) var record: Conversation?
     /// Whether a subscription tells of each change: then a page is of the same log as the rest.
     private var isSubscribed = false
+    /// What was shown when the last subscription was answered.
+    private var unproven: [Int: Message] = [:]
     /// Rises whenever everything is forgotten: what was taken over before is of no account then.
     package private(set) var generation = 0
     /// What a store has to write.
@@ -87,16 +89,29 @@ package struct Holder: Sendable {
         return have
     }
 
+    /// Whether a message can be shown where it stands: nothing else does, and the log begins below.
+    func hasRoom(for message: Message) -> Bool {
+        guard let seq = message.seq else { return true }
+        return seq >= head?.floor ?? 1 && value(at: seq)?.id.isSameID(message.id) ?? true
+    }
+
     // MARK: Frames
 
-    /// Takes the answer of `subscribeMessages`.
+    /// Takes the answer of `subscribeMessages`. It has every change since `have` of what is held,
+    /// and the end of the log: a value that was only shown there, and does not come, is of a branch
+    /// of the log that is lost, such as a message of one's own that was answered between two
+    /// subscriptions. What may lack changes itself proves that later, when it lacks none.
     /// - Parameter resumed: whether the request named a `have`.
-    package mutating func subscribed(_ frame: MessagesFrame, resumed: Bool) {
+    /// - Returns: the values that were shown, and that the log does not have.
+    @discardableResult
+    package mutating func subscribed(_ frame: MessagesFrame, resumed: Bool) -> [Message] {
         if !resumed || frame.isReset { forget() }
         isSubscribed = true
         take(frame)
+        unproven = shown
         asOf = frame.asOf
         if let record = frame.record { take(record) }
+        return frame.isOpen ? [] : dropUnproven()
     }
 
     /// Takes the final answer of `fetchMessages`.
@@ -108,11 +123,14 @@ package struct Holder: Sendable {
     }
 
     /// Takes an event `messages`, `gap` or `conversation`.
-    package mutating func event(_ frame: MessagesFrame) {
+    /// - Returns: the values that were shown, and that the log does not have.
+    @discardableResult
+    package mutating func event(_ frame: MessagesFrame) -> [Message] {
         take(frame)
         // In a new epoch nothing is held yet, so `asOf` is 0 and only a chain from 0 can raise it.
         if let prev = frame.prev, prev <= asOf { asOf = frame.asOf }
         if let record = frame.record, record.rev ?? 0 >= self.record?.rev ?? 0 { take(record) }
+        return frame.isOpen ? [] : dropUnproven()
     }
 
     /// Shows values that are not held. What is held already at the same change or a later one
@@ -125,6 +143,8 @@ package struct Holder: Sendable {
         var taken: [Message] = []
         for message in messages {
             guard let seq = message.seq, seq >= self.head?.floor ?? 1 else { continue }
+            // Where another message stands, it is of a log that nobody told of yet.
+            guard hasRoom(for: message) else { continue }
             if let known = value(at: seq), known.rev ?? 0 >= message.rev ?? 0 { continue }
             shown[seq] = message
             taken.append(message)
@@ -170,6 +190,17 @@ package struct Holder: Sendable {
         ledger.cut(runs)
         let isBare = frame.messages.contains { $0.seq.map { !runs.contains($0) } ?? false }
         if !lost.isEmpty || isBare { demote() }
+    }
+
+    /// Drops what was shown before the subscription, where the log is known to be another.
+    private mutating func dropUnproven() -> [Message] {
+        let end = head?.seq ?? 0
+        let lost = unproven.filter { seq, message in
+            shown[seq] == message && (runs.contains(seq) || seq > end)
+        }
+        for seq in lost.keys { shown[seq] = nil }
+        unproven = [:]
+        return lost.sorted { $0.key < $1.key }.map(\.value)
     }
 
     /// Moves the values whose place is held no more to those that are only shown, and drops what

@@ -115,6 +115,10 @@ public struct MessageWindow: Sendable {
         case .changed(let frame): take(frame, &effect)
         case .page(let token, let result): take(token, result, visible, &effect)
         case .shown(let messages): effect.add(timeline.show(messages))
+        case .takenBack(let values):
+            for value in values {
+                effect.add(timeline.takeBack(value.message, instead: value.instead))
+            }
         case .dropped(let places): effect.add(timeline.apply([], gaps: places))
         case .drafts(let drafts): take(drafts, &effect)
         case .changes(let changes): self.changes = changes

@@ -41,6 +41,12 @@ import Wire
             try turn()
         }
 
+        mutating func pass(_ milliseconds: Int64) throws {
+            now.monotonic += milliseconds
+            session.tick(now)
+            try turn()
+        }
+
         mutating func edit(_ id: String, _ body: String) throws {
             session.change(
                 Change(id: id, message: "m", kind: .edit(body: body, metadata: nil)), in: "c")
@@ -203,6 +209,22 @@ import Wire
         try room.connect()
         let told = room.asked.filter { $0["method"]?.string == "markRead" }
         #expect(told.map { $0["params"]?.object?["seq"]?.int } == [7])
+        try room.answer("markRead", "\"result\":{\"lastReadSeq\":7,\"unreadCount\":0}")
+        #expect(room.session.unsentRead(of: "c") == nil)
+    }
+
+    @Test func aReadMarkerThatIsRefusedForNowIsToldAgainByItself() throws {
+        var room = try live()
+        room.session.markRead("c", upTo: 7)
+        try room.turn()
+        let refusal =
+            "\"error\":{\"code\":\"origin_unavailable\",\"message\":\"it is away\","
+            + "\"retry\":\"later\",\"after\":300}"
+        try room.answer("markRead", refusal)
+        #expect(room.session.unsentRead(of: "c") == 7)
+        try room.pass(299)
+        #expect(room.asked.count { $0["method"]?.string == "markRead" } == 0)
+        try room.pass(1)
         try room.answer("markRead", "\"result\":{\"lastReadSeq\":7,\"unreadCount\":0}")
         #expect(room.session.unsentRead(of: "c") == nil)
     }

@@ -66,6 +66,31 @@ import Wire
         #expect(window.gaps.map(\.places) == [Coverage.Run(5, 9)])
     }
 
+    /// An edit and a message were answered between two subscriptions, and the log lost both.
+    @Test func whatTheLogLostIsTakenBackFromTheWindow() {
+        var holder = holder(1...3)
+        var window = MessageWindow(conversation: "c", reader: "alice")
+        _ = window.take(.began(ConversationUpdate.Snapshot(holder)))
+        let edited = Message(
+            id: "m2", conversation: "c", seq: 2, rev: 5, author: "a",
+            createdAt: Timestamp(milliseconds: 2))
+        _ = window.take(.shown(holder.show([edited, message(5)])))
+        #expect(window.timeline.items.map(\.rev) == [2, 5, 4, 6])
+
+        let frame = MessagesFrame(asOf: 4, head: Head(epoch: "e", seq: 3, rev: 4, mark: "x"))
+        let lost = holder.subscribed(frame, resumed: true)
+        _ = window.take(.resumed(frame))
+        let values = lost.map { message in
+            ConversationUpdate.TakenBack(
+                message: message, instead: message.seq.flatMap { holder.value(at: $0) })
+        }
+        let effect = window.take(.takenBack(values))
+        #expect(window.timeline.items.map(\.rev) == [2, 3, 4])
+        #expect(window.gaps.isEmpty && !window.hasMore.after)
+        #expect(effect.steps.map(\.updated.count) == [1, 0])
+        #expect(effect.steps.map(\.deleted.count) == [0, 1])
+    }
+
     @Test func aPageWhoseAnchorIsGoneIsARunOfItsOwn() {
         let holder = holder(91...100)
         var window = MessageWindow(conversation: "c", reader: "alice")
