@@ -221,16 +221,19 @@ export class ChatClient {
     const live = new Conversation(this.connection, idOf(conversation), { store: this.store });
     /** @type {Message[]} */
     let known = [];
-    let { generation, gaps } = live;
+    let { generation } = live;
+    let gaps = toldGaps(live, []);
     const stop = live.changed.listen(() => {
       const now = live.items.flatMap((item) => (item.kind === 'message' ? [item.message] : []));
       const reset = generation !== live.generation && known.length > 0;
       const deltas = reset ? [...messageDeltas(known, []), ...messageDeltas([], now)]
         : messageDeltas(known, now);
       const ending = live.endingReason;
-      const isOther = gaps !== live.gaps && gaps.length + live.gaps.length > 0;
+      const before = gaps;
+      gaps = toldGaps(live, before);
+      const isOther = gaps !== before && gaps.length + before.length > 0;
       known = now;
-      ({ generation, gaps } = live);
+      ({ generation } = live);
       if (deltas.length === 0 && !reset && !isOther && ending === null) return;
       handler(deltas, { reset, gaps, ending });
     });
@@ -324,4 +327,27 @@ function conversationDeltas(old, now) {
     else if (known !== conversation) deltas.push({ type: 'updated', conversation });
   }
   return deltas;
+}
+
+/**
+ * The gaps as a handler is told them, who sees no more of a message than itself: also around each
+ * message that is only shown and lies in none, since it may be outdated. One behind all that is
+ * held was written a moment ago, and is not.
+ *
+ * @param {Conversation} live
+ * @param {readonly Gap[]} before  what was told last, given again while it is so still
+ * @returns {readonly Gap[]}
+ */
+function toldGaps({ gaps, items }, before) {
+  const last = items.findLastIndex((item) => item.kind === 'message' && item.isHeld);
+  /** @type {Gap[]} */
+  const more = items.slice(0, last + 1).flatMap((item) => {
+    if (item.kind !== 'message' || item.isHeld) return [];
+    const { seq } = item.message;
+    if (gaps.some((gap) => gap.after < seq && seq < gap.before)) return [];
+    return [{ after: seq - 1, before: seq + 1, missing: 1, cause: 'cold', since: '' }];
+  });
+  if (more.length === 0) return gaps;
+  const all = [...gaps, ...more].sort((a, b) => a.after - b.after);
+  return JSON.stringify(all) === JSON.stringify(before) ? before : all;
 }

@@ -25,7 +25,7 @@ import { messagesOf } from './message-deltas.js';
  *
  * @typedef {object} ChatDataSourceDelegate
  * @property {(source: ChatDataSource, updateType: UpdateType) => void} chatDataSourceDidUpdate
- * @property {(source: ChatDataSource, reason: string) => void} [chatDataSourceDidEnd]  it is not
+ * @property {(reason: string, source: ChatDataSource) => void} [chatDataSourceDidEnd]  it is not
  *   followed any more, see `ending`
  */
 
@@ -133,7 +133,7 @@ export class ChatDataSource extends Face {
     this.#shownGaps = gaps;
     if (endingReason !== null) {
       if (isOther) this.#tell('reload');
-      this.delegate?.chatDataSourceDidEnd?.(this, endingReason);
+      this.delegate?.chatDataSourceDidEnd?.(endingReason, this);
       return;
     }
     const isAnswer = reason === 'began' || reason === 'resumed';

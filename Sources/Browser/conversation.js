@@ -3,6 +3,7 @@ import { listItems, settledItems } from './items.js';
 import { MessageWindow } from './message-window.js';
 import { Pages } from './pages.js';
 import { Signal } from './signal.js';
+import { pageLimit } from './window-pages.js';
 
 /** @import { Connection } from './connection.js' */
 /** @import { Ending, LogView } from './conversation-log.js' */
@@ -63,7 +64,7 @@ export class Conversation {
     this.#window.isOpen = false;
     this.#view = {
       window: this.#window,
-      limit,
+      limit: pageLimit(limit),
       tell: (reason) => this.#told(reason),
       end: (ending) => this.#ended(ending),
     };
@@ -83,7 +84,7 @@ export class Conversation {
 
   /** How many messages it begins with, and a page holds, from 1 to 1,000. */
   get limit() { return this.#view.limit; }
-  set limit(limit) { this.#view.limit = limit; }
+  set limit(limit) { this.#view.limit = pageLimit(limit); }
 
   /** Where the subscription stands; `ended` is until it is opened again. */
   get phase() { return /** @type {SubscriptionPhase} */ (this.#phase); }

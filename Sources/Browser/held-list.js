@@ -154,6 +154,25 @@ export class HeldList {
   }
 
   /**
+   * Puts other values in the place of what was shown, or nothing.
+   *
+   * @param {ReadonlyMap<string, ListMessage | undefined>} values  by id
+   * @param {Edits} edits
+   */
+  takeBack(values, edits) {
+    for (const [id, message] of values) {
+      const entry = this.entry(id);
+      if (entry === undefined) continue;
+      if (message?.id === id) {
+        const isUnread = this.unread.isUnread(message, entry.place);
+        edits.set(id, { ...entry, message, isUnread });
+      } else if (!entry.isHeld) {
+        edits.set(id, null);
+      }
+    }
+  }
+
+  /**
    * Removes all messages but those that come again, whose value here may be the newer one, and
    * those still being sent: they outlive everything but their arrival.
    *

@@ -16,7 +16,7 @@ import { scenarioOf } from './history-scenario.js';
  * @typedef {object} HistoryDelegate
  * @property {(history: History) => void} historyDidChange
  * @property {(history: History, message: string, highlight: boolean) => void} historyMoveTo
- * @property {(history: History, reason: string) => void} [historyDidEnd]
+ * @property {(reason: string, history: History) => void} [historyDidEnd]
  */
 
 /** How many messages are loaded at once. */
@@ -198,7 +198,7 @@ export class History extends Face {
     this.#stop = null;
     this.#loading = { top: false, bottom: false, center: false };
     this.#tell();
-    this.delegate?.historyDidEnd?.(this, reason);
+    this.delegate?.historyDidEnd?.(reason, this);
   }
 
   /** The subscription has begun, with the newest messages. */

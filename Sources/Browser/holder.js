@@ -30,6 +30,8 @@ export class Holder {
   /** @type {ConversationRecord | null} */
   #record = null;
   #gaps = new GapLedger();
+  /** What was shown when the last subscription was answered. @type {Map<number, Message>} */
+  #unproven = new Map();
   /** Whether a subscription tells of each change: then a page is of the same log as the rest. */
   #isSubscribed = false;
   /** The answer of `values` until the next change. @type {readonly Value[] | null} */
@@ -88,6 +90,7 @@ export class Holder {
     this.#isSubscribed = false;
     this.#values = null;
     this.#gaps.forget();
+    this.#unproven.clear();
     this.#head = null;
     this.#asOf = 0;
     this.#runs = Coverage.empty;
@@ -111,7 +114,10 @@ export class Holder {
   }
 
   /**
-   * Takes the answer of `subscribeMessages`.
+   * Takes the answer of `subscribeMessages`. It has every change since `have` of what is held, and
+   * the end of the log: a value that was only shown there, and does not come, is of a branch of the
+   * log that is lost, such as a message of one's own that was answered between two subscriptions.
+   * What may lack changes itself proves that later, when it lacks none.
    *
    * @param {SubscribeResult} result
    * @param {boolean} resumed  whether the request named a `have`
@@ -120,6 +126,8 @@ export class Holder {
     if (!resumed || result.reset || this.#isForeign(result.head)) this.forget();
     this.#isSubscribed = true;
     this.#take(result.deltas.map((delta) => delta.message), result);
+    this.#unproven = new Map(this.#shown);
+    if (!result.open) this.#dropUnproven();
     this.#asOf = result.asOf;
     if (result.conversation) this.#record = result.conversation;
   }
@@ -151,6 +159,7 @@ export class Holder {
     this.#forgetIfForeign(event.head);
     const deltas = /** @type {{message: Message}[]} */ (event.deltas ?? []);
     this.#take(deltas.map((delta) => delta.message), /** @type {*} */ (event));
+    if (!event.open) this.#dropUnproven();
     if (event.prev <= this.#asOf) this.#asOf = event.asOf;
     const record = event.event === 'conversation' ? event.conversation : null;
     if (record && (record.rev ?? 0) >= (this.#record?.rev ?? 0)) this.#record = record;
@@ -168,7 +177,8 @@ export class Holder {
     this.#values = null;
     for (const message of messages) {
       const known = this.value(message.seq);
-      if (known && known.rev >= message.rev) continue;
+      // Where another message stands, it is of a log that nobody told of yet.
+      if (known && (known.id !== message.id || known.rev >= message.rev)) continue;
       if (message.seq >= (this.#head?.floor ?? 1)) this.#shown.set(message.seq, message);
     }
   }
@@ -253,6 +263,17 @@ export class Holder {
     if (!lost.isEmpty || !below.isEmpty || messages.some(({ seq }) => !this.#runs.contains(seq))) {
       this.#demote();
     }
+  }
+
+  /** Drops what was shown before the subscription, where the log is known to be another. */
+  #dropUnproven() {
+    const end = this.#head?.seq ?? 0;
+    for (const [seq, message] of this.#unproven) {
+      const isRefuted = this.#runs.contains(seq) || seq > end;
+      if (isRefuted && this.#shown.get(seq) === message) this.#shown.delete(seq);
+    }
+    this.#unproven.clear();
+    this.#values = null;
   }
 
   /**

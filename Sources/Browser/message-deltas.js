@@ -23,7 +23,9 @@ export function messagesOf(items, conversation, user) {
 
 /**
  * What a list that showed `old` has to be told to show `now`. A message that left the list is
- * `trimmed`; one that was deleted in its conversation is `deleted`, and stays as a tombstone.
+ * `trimmed`; one that was deleted in its conversation is `deleted`, and stays as a tombstone. One
+ * that has an earlier value again, as its log lost the later one, leaves and comes: whoever merges
+ * keeps the newest.
  *
  * @param {readonly ListMessage[]} old
  * @param {readonly ListMessage[]} now
@@ -37,7 +39,9 @@ export function messageDeltas(old, now) {
     .map((message) => ({ type: 'trimmed', message }));
   for (const message of now) {
     const known = before.get(message.id);
-    if (known === undefined) deltas.push({ type: 'inserted', message });
+    const isEarlier = known && (message.rev ?? Infinity) < (known.rev ?? 0);
+    if (isEarlier) deltas.push({ type: 'trimmed', message: known });
+    if (known === undefined || isEarlier) deltas.push({ type: 'inserted', message });
     else if (known !== message && (known.seq !== message.seq || known.rev !== message.rev)) {
       deltas.push({ type: message.deleted && !known.deleted ? 'deleted' : 'updated', message });
     }

@@ -2,6 +2,7 @@ import { Coverage } from './coverage.js';
 import { Holder } from './holder.js';
 
 /** @import { MessageWindow, PageRange, Saved } from './message-window.js' */
+/** @import { ListMessage } from './timeline.js' */
 /** @import { Delta, EventFrame, Gap, Head, Message, PageResult } from './types.js' */
 /** @import { SubscribeResult } from './types.js' */
 
@@ -28,6 +29,11 @@ export class MessageLog {
   /** A window that nobody refers to any more keeps nothing. @type {Set<WeakRef<MessageWindow>>} */
   #windows = new Set();
 
+  /** Whether values that were shown before the subscription are still to be judged by it. */
+  #isUnjudged = false;
+  /** Those values, if the answer could not judge them. @type {Set<ListMessage>} */
+  #unproven = new Set();
+
   /** Rises when what was held turned out to be of another log, or of a lost branch of it. */
   generation = 0;
 
@@ -53,6 +59,7 @@ export class MessageLog {
   forget() {
     if (this.#holder.head !== null) this.generation += 1;
     this.#holder.forget();
+    this.#isUnjudged = false;
     for (const window of this.#all) window.forget();
   }
 
@@ -74,6 +81,9 @@ export class MessageLog {
     this.#holder.subscribed(result, resumed);
     if (!result.open) this.renew();
     this.#tell(result, true);
+    this.#isUnjudged = true;
+    this.#unproven = new Set(this.#all.flatMap((window) => this.#aheadIn(window)));
+    if (!result.open) this.#judge();
   }
 
   /**
@@ -110,6 +120,7 @@ export class MessageLog {
     }
     this.#holder.event(event);
     this.#tell(/** @type {*} */ (event), false);
+    if (!event.open) this.#judge();
   }
 
   /** The gateway stands at the present again: see `GapLedger.renew`. */
@@ -128,6 +139,16 @@ export class MessageLog {
    * @param {Head} head
    */
   isForeign(head) { return this.head !== null && head.epoch !== this.head.epoch; }
+
+  /**
+   * Whether a message can be shown where it stands: nothing else does, and the log begins below.
+   *
+   * @param {Message} message
+   */
+  hasRoomFor({ id, seq }) {
+    const others = this.#all.map((window) => window.at(seq)?.id ?? id);
+    return seq >= (this.head?.floor ?? 1) && others.every((other) => other === id);
+  }
 
   /**
    * A message, if a window shows it.
@@ -223,6 +244,35 @@ export class MessageLog {
       window.take({ deltas: all, covers, gaps, asOf, head }, begins);
     }
     this.reconcile();
+  }
+
+  /**
+   * What a window shows that is newer than what is held there, or beyond the end of the log.
+   *
+   * @param {MessageWindow} window
+   * @returns {ListMessage[]}
+   */
+  #aheadIn(window) {
+    const end = this.head?.seq ?? 0;
+    return window.values.map(({ message }) => message).filter(({ seq, rev }) => {
+      if (seq == null) return false;
+      const held = this.heldValue(seq);
+      return held ? (rev ?? 0) > held.rev : seq > end;
+    });
+  }
+
+  /** Takes back what was shown before the subscription and its log does not have: see `Holder`. */
+  #judge() {
+    if (!this.#isUnjudged) return;
+    this.#isUnjudged = false;
+    const end = this.head?.rev ?? 0;
+    for (const window of this.#all) {
+      const lost = this.#aheadIn(window).filter((message) => this.#unproven.has(message));
+      window.takeBack(new Map(lost.map(({ id, seq }) => (
+        [id, this.heldValue(/** @type {number} */ (seq))]
+      ))), end);
+    }
+    this.#unproven.clear();
   }
 
   /**

@@ -4,10 +4,9 @@ import { Grouping } from './grouping.js';
 import { MessageLog } from './message-log.js';
 import { Timeline } from './timeline.js';
 import { proofOf } from './timeline-proof.js';
-import { pageKind } from './window-pages.js';
+import { fillingOf, pageKind } from './window-pages.js';
 
 /** @import { Category } from './grouping.js' */
-/** @import { Page } from './timeline-page.js' */
 /** @import { Range } from './timeline.js' */
 /** @import { Known } from './loading.js' */
 /** @import { Taken } from './message-log.js' */
@@ -158,7 +157,7 @@ export class MessageWindow {
    */
   noteVisible(first, last) { this.#visible = [first, last]; }
 
-  /** Lets go of all messages, to begin elsewhere in the same log. */
+  /** Lets go of all messages, to begin elsewhere in the log. */
   clear() {
     this.#empty();
     this.#log.reconcile();
@@ -305,10 +304,10 @@ export class MessageWindow {
    */
   takePage(result, range) {
     this.#ledger.note(result.gaps, result.covers);
-    const page = this.#proofOfPage(result.messages, result);
     const kind = pageKind(range, this.isLoaded ? this.coverage : null, this.head);
-    const all = { ...kind, ...page, hasMore: result.hasMore };
-    this.#trimming(() => this.#timeline.apply(all, this.#visibleRange));
+    const proof = this.#proofOfPage(result.messages, result);
+    const page = { ...kind, ...proof, hasMore: result.hasMore };
+    this.#trimming(() => this.#timeline.apply(page, this.#visibleRange));
   }
 
   /**
@@ -316,19 +315,22 @@ export class MessageWindow {
    *
    * @param {PageResult} result
    */
-  takeOthersPage({ messages, covers, asOf, head }) {
-    const { coverage, oldest } = this;
-    this.#ledger.note([], covers);
+  takeOthersPage(page) {
+    const filling = this.isLoaded ? fillingOf(page, this) : null;
+    this.#ledger.note([], page.covers);
     this.version += 1;
-    if (!this.isLoaded || oldest === undefined) return;
-    const last = this.followsEnd ? head.seq : Math.min(coverage.last ?? 0, head.seq);
-    const holes = Coverage.interval(oldest, last)
-      .intersection(new Coverage(covers)).subtracting(coverage);
-    if (holes.isEmpty) return;
-    const deltas = messages.filter(({ seq }) => holes.contains(seq))
-      .map((message) => ({ type: /** @type {const} */ ('inserted'), via: 'fill', message }));
-    const proof = { ...proofOf({ head, asOf }), covers: holes.runs, from: oldest };
-    this.#timeline.applyDeltas(deltas, proof);
+    if (filling) this.#timeline.applyDeltas(filling.deltas, filling.proof);
+  }
+
+  /**
+   * For the log: values that it does not have are taken back.
+   *
+   * @param {ReadonlyMap<string, Message | undefined>} values  what is there instead, by id
+   * @param {number} end  the newest change of the log
+   */
+  takeBack(values, end) {
+    this.#timeline.takeBack(values, end);
+    this.version += 1;
   }
 
   /**

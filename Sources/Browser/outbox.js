@@ -269,6 +269,8 @@ export class Outbox {
       if (!this.#drafts.has(draft)) return true;
       const { message } = await this.#request(draft);
       this.#backoff.reset();
+      // Sent again, under its id, when the subscription has told of that log.
+      if (this.#isUntold(draft, message)) return false;
       this.#done(draft, message);
       return true;
     } catch (error) {
@@ -277,11 +279,25 @@ export class Outbox {
     }
   }
 
+  /**
+   * Whether a message went into a log of which nobody has told here: it has no place among what is
+   * shown, so that its draft stays there for it.
+   *
+   * @param {Draft} draft
+   * @param {Message & {trimmed?: boolean}} message
+   */
+  #isUntold({ kind, conversation }, message) {
+    const log = kind === 'send' && !message.trimmed ? this.#log(conversation) : undefined;
+    return log !== undefined && log.isFollowed && log.phase !== 'live'
+      && !log.messages.hasRoomFor(message);
+  }
+
   /** @param {Draft} draft */
-  #request({ kind, id, conversation, body, metadata, ifRev }) {
+  #request(draft) {
+    const { kind, id, conversation, body, metadata, ifRev } = draft;
     const taking = {
       final: (/** @type {{message: Message & {trimmed?: boolean}}} */ { message }) => {
-        if (message.trimmed) return;
+        if (message.trimmed || this.#isUntold(draft, message)) return;
         this.#log(conversation)?.arrived(message);
         this.confirm(conversation, [message]);
       },

@@ -12,6 +12,7 @@ import { Health } from './components/health.js';
 import {
   expectedUser, forgetToken, knownIdentity, rememberIdentity, rememberUser, takeGivenToken,
 } from './components/identity.js';
+import { Notifications } from './components/notifications.js';
 import { keepForOffline } from './components/offline.js';
 import { StatusBar } from './components/status.js';
 import { UnsentTexts } from './components/unsent.js';
@@ -85,7 +86,10 @@ let shown = null;
 const listView = new ConversationListView({
   connection, list, unsent, health, onSelect: (id) => navigate(id), onCreate: () => create(),
 });
-const status = new StatusBar({ connection, health, onUser: () => changeUser() });
+const notifications = new Notifications({ connection, list, onOpen: (id) => navigate(id) });
+const status = new StatusBar({
+  connection, health, onUser: () => changeUser(), more: [notifications.button],
+});
 sidebar.append(...listView.elements, status.element);
 
 /**

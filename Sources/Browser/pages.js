@@ -1,5 +1,6 @@
 import { hasHistory, loadFor, loadForGap } from './loading.js';
 import { RequestError } from './request-error.js';
+import { pageLimit } from './window-pages.js';
 
 /** @import { Load, Want } from './loading.js' */
 /** @import { Anchor, MessageWindow, PageRange } from './message-window.js' */
@@ -201,7 +202,7 @@ export class Pages {
       this.#window.show(messages, head);
       this.#changed();
     };
-    return this.#request('fetchMessages', { ...range, limit }, {
+    return this.#request('fetchMessages', { ...range, limit: pageLimit(limit) }, {
       cached: show,
       final: (/** @type {PageResult} */ result) => {
         // A page that was asked for before the subscription was renewed is not part of the `have`

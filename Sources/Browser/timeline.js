@@ -252,6 +252,22 @@ export class Timeline {
     return this.#list.commit(new Map(entry && !entry.isHeld ? [[id, null]] : []));
   }
 
+  /**
+   * Takes back values that were shown and that the log, as it turned out, does not have.
+   *
+   * @param {ReadonlyMap<string, ListMessage | undefined>} values  what is there instead, by id
+   * @param {number} end  the newest change of the log: no page can be from before a later one
+   * @returns {Changes}
+   */
+  takeBack(values, end) {
+    /** @type {Edits} */
+    const edits = new Map();
+    this.#list.takeBack(values, edits);
+    const changes = this.#list.commit(edits);
+    this.#list.changesFrom = Math.min(this.#list.changesFrom, end);
+    return changes;
+  }
+
   /** Forgets everything but what is being sent; pages under way are ignored when they come. */
   reset() {
     /** @type {Edits} */
@@ -281,12 +297,14 @@ export class Timeline {
    * Takes out as many messages as it takes to keep `count`, from both ends.
    *
    * @param {number} count
-   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest)
+   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest);
+   *   what is no number counts as 1, since that leaves the newest messages
    */
   trimTo(count, focus) {
     const excess = this.length - Math.max(count, 0);
-    if (excess <= 0) return noChanges();
-    const older = Math.min(excess, Math.max(0, Math.trunc(focus * excess)));
+    if (!(excess > 0)) return noChanges();
+    const place = Number.isNaN(focus) ? 1 : focus;
+    const older = Math.min(excess, Math.max(0, Math.trunc(place * excess)));
     /** @type {Edits} */
     const edits = new Map();
     this.#cut(this.length - (excess - older), this.length, edits);

@@ -25,7 +25,7 @@ const faces = {
     const history = new History(client, log.record, { count });
     history.delegate = {
       historyDidChange: () => {}, historyMoveTo: () => {},
-      historyDidEnd: (of, reason) => tell(reason),
+      historyDidEnd: (reason) => tell(reason),
     };
     return {
       face: history, open: () => history.open(), close: () => history.close(),
@@ -42,7 +42,7 @@ const faces = {
       open() {
         source = new ChatDataSource(client, 'c1', { pageSize: count });
         source.delegate = {
-          chatDataSourceDidUpdate: () => {}, chatDataSourceDidEnd: (of, reason) => tell(reason),
+          chatDataSourceDidUpdate: () => {}, chatDataSourceDidEnd: (reason) => tell(reason),
         };
       },
       close: () => source.close(),

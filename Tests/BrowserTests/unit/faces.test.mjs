@@ -186,7 +186,8 @@ test('a window that was cut at its newest end grows there only by loading', asyn
 });
 
 test('focus decides from which end is cut', async () => {
-  for (const [focus, low, high] of [[0, 1, 60], [1, 41, 100], [0.5, 21, 80]]) {
+  const cuts = [[0, 1, 60], [1, 41, 100], [0.5, 21, 80], [-1, 1, 60], [2, 41, 100], [NaN, 41, 100]];
+  for (const [focus, low, high] of cuts) {
     const { data } = await source(new FakeLog(100), { pageSize: 100 });
     data.adjustNumberOfMessages({ preferredMaxCount: 60, focusPosition: focus });
     assert.deepEqual(uids(data), ids(low, high));

@@ -55,10 +55,14 @@ test('record, activity and the reader\'s part of a conversation are merged by th
   const fetched = conversation('a', 1, { ...spoken(1), unreadCount: 1, lastReadSeq: 0 });
   const renamed = { type: 'updated', conversation: conversation('a', 2, { unreadCount: 7 }) };
   const talked = { type: 'updated', conversation: conversation('a', 1, spoken(2)) };
-  const [result] = applyDelta([talked, renamed], [fetched]);
-  assert.equal(result.title, 'a at 2');
-  assert.equal(result.head.seq, 2);
-  assert.deepEqual([result.unreadCount, result.lastReadSeq], [1, 0]);
+  // An older record that comes later brings nothing back.
+  for (const deltas of [[talked, renamed], [renamed, talked]]) {
+    const [result] = applyDelta(deltas, [fetched]);
+    assert.equal(result.title, 'a at 2');
+    assert.equal(result.head.seq, 2);
+    assert.deepEqual([result.unreadCount, result.lastReadSeq], [1, 0]);
+    assert.equal(merge([result], [fetched])[0].title, 'a at 2');
+  }
 });
 
 test('conversations stand latest activity first, and a deleted one goes', () => {

@@ -54,6 +54,17 @@ export const mutations = [
     to: 'if (this.#session === 0) this.begin();',
   },
   {
+    name: 'subscribing: what was shown and is not in the answer stays',
+    world: 'faces-properties', file: 'message-log.js',
+    from: 'const lost = this.#aheadIn(window).filter((message) => this.#unproven.has(message));',
+    to: 'const lost = this.#aheadIn(window).filter(() => false);',
+  },
+  {
+    name: 'subscribing: a draft goes although its message has no place in the list',
+    world: 'faces-properties', file: 'outbox.js',
+    from: '&& !log.messages.hasRoomFor(message);', to: '&& false;',
+  },
+  {
     name: 'tabs: the first to unsubscribe ends it for all',
     world: 'tabs', file: 'tab-hub.js',
     from: 'return !this.#subscribed.has(subject);',

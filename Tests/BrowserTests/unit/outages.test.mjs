@@ -20,7 +20,7 @@ async function opened(log, record = log.record) {
   history.delegate = {
     historyDidChange: () => {},
     historyMoveTo: (of, message) => told.moves.push(message),
-    historyDidEnd: (of, reason) => told.endings.push(reason),
+    historyDidEnd: (reason) => told.endings.push(reason),
   };
   history.open();
   await settled();
@@ -295,6 +295,27 @@ test('handlers are told of gaps, so that nobody takes an outdated edit for the p
   assert.deepEqual(told.at(-1), [gap]);
 });
 
+test('a handler is told that what is shown below all that is held may be outdated', async () => {
+  const log = new FakeLog(200);
+  const played = await connected(log);
+  const told = [];
+  let messages = [];
+  played.client.subscribeMessages('c1', (deltas, { gaps }) => {
+    messages = applyDelta(deltas, messages);
+    told.push(gaps);
+  });
+  await settled();
+  assert.equal(messages[0].seq, 101);
+  // The answer to a message that had been sent already: it stands where it was.
+  const id = played.client.send('c1', 'sent before');
+  const socket = played.sockets.at(-1);
+  const own = { id, conversation: 'c1', seq: 50, rev: 51, author: 'alice', body: 'sent before' };
+  socket.reply(socket.take('sendMessage'), { message: own });
+  await settled();
+  assert.equal(messages[0].seq, 50);
+  assert.ok(told.at(-1).some(({ after, before }) => after < 50 && 50 < before));
+});
+
 test('merge takes messages, and the changes of both kinds', () => {
   const message = { id: 'm1', conversation: 'c1', seq: 1, rev: 2, author: 'bob', createdAt: '' };
   const edited = { ...message, rev: 3, body: 'changed' };
@@ -328,7 +349,7 @@ test('a refused conversation ends every face, and can be opened again', async ()
   const sourceEndings = [];
   source.delegate = {
     chatDataSourceDidUpdate: () => {},
-    chatDataSourceDidEnd: (of, reason) => sourceEndings.push(reason),
+    chatDataSourceDidEnd: (reason) => sourceEndings.push(reason),
   };
   const news = [];
   client.subscribeMessages('c1', (deltas, { ending }) => news.push(ending));
@@ -406,6 +427,22 @@ test('what is asked for without a session is loaded when there is one', async ()
 test('the first page is as long as fetchLimit says', async () => {
   const { places } = await managed(new FakeLog(300), { fetchLimit: 30 });
   assert.deepEqual(places(), range(271, 300));
+});
+
+test('as many are asked for as a gateway gives at once, whatever an app says', async () => {
+  const limits = [[0, 1], [-5, 1], [NaN, 1], [2.5, 2], [5000, 1000], [Infinity, 1000]];
+  for (const [said, asked] of limits) {
+    const log = new FakeLog(3000);
+    const heard = [];
+    log.refuses = ({ params }) => {
+      if (params.limit !== undefined) heard.push(params.limit);
+      return null;
+    };
+    const { list } = await managed(log, { fetchLimit: said });
+    list.scrollViewDidReachTop();
+    await settled();
+    assert.deepEqual(heard, [asked, asked], `${said}`);
+  }
 });
 
 test('with subscribeNewMessages off what an outage missed comes all the same', async () => {

@@ -3,6 +3,8 @@ import { RequestError } from '../../../Sources/Browser/request-error.js';
 import { Signal } from '../../../Sources/Browser/signal.js';
 import { gapsOf, Origin, page, subscribed } from './played-origin.mjs';
 
+const written = new Set(['sendMessage', 'editMessage', 'deleteMessage']);
+
 /**
  * A gateway and the connection to it, frame by frame: requests wait until one is processed, what
  * it sends waits in one order until it is delivered. It is what a client's `Connection` is to the
@@ -78,11 +80,16 @@ export class PlayedGateway {
       this.#frames.push({ ...request, error: new RequestError(error) });
       return;
     }
+    const before = this.#frames.length;
     const answered = this.#answer(request, random);
     if (request.method === 'fetchMessages' && !answered.error && random.chance(0.3)) {
       this.#frames.push({ cached: stale(this.origin, answered.result, random), ...request });
     }
-    this.#frames.push({ ...request, ...answered });
+    // What was written may be answered before its event comes, or after it.
+    const isAhead = this.#frames.length > before && written.has(request.method)
+      && random.chance(0.5);
+    const place = isAhead ? before : this.#frames.length;
+    this.#frames.splice(place, 0, { ...request, ...answered });
   }
 
   /** Hands one frame over. */

@@ -53,9 +53,9 @@ export async function faces(record: ConversationRecord) {
       console.log(messages.length, loading.top, loading.bottom, unreadBannerAfter?.length);
     },
     historyMoveTo(of, message: string, highlight: boolean) { console.log(of, message, highlight); },
-    historyDidEnd(of, reason: string) { console.log(of.ending === reason); },
+    historyDidEnd(reason: string, of) { console.log(of.ending === reason); },
     chatDataSourceDidUpdate(of, type) { console.log(of.chatItems.length, type === 'reload'); },
-    chatDataSourceDidEnd(of, reason: string) { console.log(of.ending === reason); },
+    chatDataSourceDidEnd(reason: string, of) { console.log(of.ending === reason); },
   };
   const list = new ManagedMessageList(client, record, told);
   Object.assign(list, { fetchLimit: 50, useCache: true, syncOnReconnect: true });

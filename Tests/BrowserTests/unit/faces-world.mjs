@@ -1,0 +1,222 @@
+import { Coverage } from '../../../Sources/Browser/coverage.js';
+import { Outbox } from '../../../Sources/Browser/outbox.js';
+import { settled } from './fake-gateway.mjs';
+import { checkFace, checkWhole, playedFace } from './played-faces.mjs';
+import { PlayedGateway } from './played-gateway.mjs';
+import { Timers } from './played-timers.mjs';
+import { randomSource } from './random.mjs';
+
+/** What can happen, each with how often; all that it decides comes from a seed of its own. */
+const happenings = [
+  ['process', 30], ['deliver', 40], ['say', 8], ['burst', 3], ['edit', 5], ['delete', 3],
+  ['trim', 1], ['rewind', 1], ['recreate', 1], ['outage', 3], ['connect', 5], ['heal', 3],
+  ['write', 5], ['rewrite', 3],
+  ['scroll', 14], ['bottom', 4], ['close', 2], ['open', 3], ['another', 2], ['time', 3],
+];
+
+/** The case of a seed: what happens, in order. */
+export function caseOf(seed) {
+  const random = randomSource(seed);
+  const sum = happenings.reduce((all, [, weight]) => all + weight, 0);
+  const steps = Array.from({ length: random.int(10, 120) }, () => {
+    let at = random.int(1, sum);
+    const [name] = happenings.find(([, weight]) => (at -= weight) <= 0);
+    return { name, seed: random.int(1, 2 ** 30) };
+  });
+  const size = random.chance(0.9) ? random.int(0, 150) : random.int(150, 2000);
+  return { seed, size, steps };
+}
+
+/** From 1 up, small ones as likely as large ones. */
+const sizeOf = (random, most) => Math.max(1, Math.floor(most ** random.next()));
+
+export class World {
+  faces = [];
+  timers = new Timers();
+  /** The messages that were sent, and the edits and deletions, as they were written. */
+  sent = [];
+  rewritten = [];
+
+  /** @param {{seed: number, size: number}} played */
+  constructor({ seed, size }, gateway = new PlayedGateway()) {
+    this.gateway = gateway;
+    for (let n = 0; n < size; n += 1) this.gateway.origin.say();
+    const random = randomSource(seed);
+    this.gateway.connect();
+    for (let n = random.int(1, 2); n > 0; n -= 1) this.faces.push(playedFace(this.gateway, random));
+  }
+
+  step({ name, seed }) {
+    const random = randomSource(seed);
+    const { gateway } = this;
+    const { origin } = gateway;
+    const face = this.faces[random.int(0, this.faces.length - 1)];
+    const place = () => random.int(Math.max(1, origin.floor), Math.max(1, origin.seq));
+    switch (name) {
+      case 'process': gateway.process(random, true); break;
+      case 'deliver': gateway.deliver(); break;
+      case 'say': gateway.change([(log) => log.say()], false); break;
+      case 'burst': this.#burst(random, sizeOf(random, 60)); break;
+      case 'edit': if (origin.seq > 0) gateway.change([(log) => log.edit(place())], false); break;
+      case 'delete':
+        if (origin.seq > 0) gateway.change([(log) => log.delete(place())], false);
+        break;
+      case 'trim': if (origin.seq > 0) gateway.alter((log) => log.trim(place())); break;
+      case 'rewind': gateway.alter((log) => log.rewind(random.int(0, log.rev))); break;
+      case 'recreate': gateway.alter((log) => log.recreate(sizeOf(random, 100))); break;
+      case 'outage': this.#outage(random); break;
+      case 'connect': gateway.connect(); break;
+      case 'heal': gateway.heal(); break;
+      case 'scroll': if (!face.isClosed) face.scroll(random); break;
+      case 'bottom': if (!face.isClosed) face.toBottom(); break;
+      case 'write': this.#write(face, random); break;
+      case 'rewrite': this.#rewrite(face, random); break;
+      case 'close':
+        if (!face.isClosed) face.close();
+        face.isClosed = true;
+        break;
+      case 'open':
+        if (!face.isClosed || !face.open) break;
+        face.open();
+        face.isClosed = false;
+        break;
+      case 'another':
+        if (this.faces.length < 4) this.faces.push(playedFace(gateway, random));
+        break;
+      default: this.timers.fire();
+    }
+  }
+
+  #burst(random, count) {
+    const changes = Array.from({ length: count }, () => {
+      const [way, at] = [random.next(), random.next()];
+      return (log) => {
+        if (way < 0.7 || log.seq === 0) return log.say();
+        const seq = log.floor + Math.floor(at * (log.seq - log.floor + 1));
+        return way < 0.85 ? log.edit(seq) : log.delete(seq);
+      };
+    });
+    this.gateway.change(changes, random.chance(0.5));
+  }
+
+  #write(face, random) {
+    const { branch } = this.gateway.origin;
+    if (!face.conversation) return;
+    const real = face.list ?? face.history ?? face.source;
+    this.sent.push({ id: real.send(`${random.next()}`), branch });
+  }
+
+  /** Edits or deletes what a face shows, as whoever looks at it would. */
+  #rewrite(face, random) {
+    const rows = face.rows().filter(({ message }) => !message.deleted);
+    if (!face.conversation || rows.length === 0) return;
+    const { message } = rows[random.int(0, rows.length - 1)];
+    const known = face.conversation.have;
+    const isKnown = known !== null && this.gateway.origin.confirms(known.head);
+    const mark = this.gateway.origin.marks[message.rev];
+    this.rewritten.push({ id: message.id, of: message.rev, mark, isKnown });
+    const real = face.list ?? face.history ?? face.source;
+    const done = random.chance(0.7) ? real.edit(message.id, `${random.next()}`)
+      : real.delete(message.id);
+    done.catch(() => {});
+  }
+
+  /** What was written arrived once and in its order, and nothing was overwritten unseen. */
+  #checkWritten() {
+    const { origin, edited } = this.gateway;
+    const outbox = Outbox.of(this.gateway, null);
+    const waiting = outbox.all.filter(({ state }) => state === 'sending');
+    if (waiting.length > 0) throw new Error(`${waiting.length} were not sent`);
+    const failed = new Set(outbox.all.map(({ id }) => id));
+    let last = 0;
+    for (const { id, branch } of this.sent) {
+      const at = origin.values.findLastIndex((values) => values.at(-1)?.id === id);
+      const isLost = at < 1 && branch === origin.branch && !failed.has(id);
+      if (isLost) throw new Error('a message is lost');
+      if (at >= 1 && branch === origin.branch) {
+        if (at < last) throw new Error('one message overtook another');
+        last = at;
+      }
+    }
+    for (const { id, of, made, mark } of edited) {
+      const isSeen = this.rewritten.some((each) => (
+        each.id === id && (each.of === of || edited.some((own) => own.id === id && own.made === of))
+          && (each.of !== of || !each.isKnown || each.mark === mark)
+      ));
+      if (!isSeen) throw new Error(`the edit ${made} of ${id} is of ${of}, which nobody saw`);
+    }
+  }
+
+  #outage(random) {
+    const { gateway } = this;
+    gateway.disconnect();
+    this.#burst(random, sizeOf(random, random.chance(0.1) ? 5000 : 300));
+    if (random.chance(0.1)) gateway.alter((log) => log.rewind(random.int(0, log.rev)));
+    if (random.chance(0.05)) gateway.alter((log) => log.recreate(sizeOf(random, 100)));
+    if (random.chance(0.5)) gateway.connect();
+  }
+
+  check() {
+    for (const face of this.faces) {
+      if (face.isClosed || face.isOver) continue;
+      checkFace(face, this.gateway);
+      face.check();
+    }
+  }
+
+  /** Everything comes, and nobody does anything. */
+  async quiet() {
+    const random = randomSource(1);
+    for (let rounds = 0; rounds < 40; rounds += 1) {
+      while (!this.gateway.isQuiet) {
+        this.gateway.process({ ...random, chance: () => false }, false);
+        this.gateway.deliver();
+        await settled();
+        this.check();
+      }
+      this.gateway.heal();
+      this.timers.fire();
+      await settled();
+      if (this.gateway.isQuiet) return;
+    }
+    throw new Error('it does not come to rest');
+  }
+
+  /** The end of each case: all is well, and every reader scrolls to the bottom. */
+  async finish() {
+    this.gateway.connect();
+    await settled();
+    await this.quiet();
+    for (const face of this.faces.filter(({ isClosed, isOver }) => !isClosed && !isOver)) {
+      const missing = this.gateway.origin.seq - this.gateway.origin.floor + 1;
+      const most = Math.ceil(missing / face.limit) + face.gaps().length + 5;
+      const before = this.gateway.pages;
+      for (let n = 0; n < most && face.hasMore()?.after !== false; n += 1) {
+        face.toBottom();
+        await settled();
+        await this.quiet();
+        if (face.hasMore() === null) break;
+      }
+      face.toBottom();
+      await settled();
+      await this.quiet();
+      if (this.gateway.pages - before > most) throw new Error('too many pages were asked for');
+      try {
+        checkWhole(face, this.gateway);
+      } catch (error) {
+        error.message += `\n${nameOf(face)}, ${this.gateway.pages - before} pages`;
+        throw error;
+      }
+    }
+    this.#checkWritten();
+    if (this.gateway.doubled > 0) throw new Error('it subscribed twice');
+  }
+}
+
+/** What a face is and shows, for who looks for a fault. */
+export function nameOf(face) {
+  const seqs = face.rows().map(({ message }) => message.seq);
+  const gaps = face.gaps().map(({ after, before, cause }) => [after, before, cause]);
+  return `${face.constructor.name} by ${face.limit}: ${new Coverage(seqs.map((at) => [at, at]))}, `
+    + `gaps ${JSON.stringify(gaps)} ${JSON.stringify(face.hasMore())}`;
+}
