@@ -12,11 +12,13 @@ PIECE = 4 << 10
 class TCPProxy:
     """Carries connections to `target`, a `host:port`, with two threads for each, until `close`.
 
-    `port` is where it listens; without it the system chooses one."""
+    `port` is where it listens; without it the system chooses one. `note` is called with each piece
+    of what clients send."""
 
-    def __init__(self, target, port=0):
+    def __init__(self, target, port=0, note=lambda piece: None):
         host, target_port = target.split(":")
         self._target = (host, int(target_port))
+        self._note = note
         self._listener = socket.create_server(("127.0.0.1", port))
         self._reads = threading.Event()
         self._reads.set()
@@ -40,6 +42,11 @@ class TCPProxy:
     def go_on(self):
         """Reads again."""
         self._reads.set()
+
+    def cut(self):
+        """Ends all connections; whoever comes back is let in."""
+        for end in self._sockets[1:]:
+            _end(end)
 
     def close(self):
         """Ends all connections and threads."""
@@ -73,11 +80,11 @@ class TCPProxy:
             except OSError:
                 _end(client)
                 continue
-            self._begin(_carry, client, server, self._always)
+            self._begin(_carry, client, server, self._always, self._note)
             self._begin(_carry, server, client, self._reads)
 
 
-def _carry(source, sink, reads):
+def _carry(source, sink, reads, note=lambda piece: None):
     """Carries bytes one way, while `reads` is set, until either side ends."""
     try:
         while True:
@@ -85,6 +92,7 @@ def _carry(source, sink, reads):
             piece = source.recv(PIECE)
             if not piece:
                 break
+            note(piece)
             sink.sendall(piece)
     except OSError:
         # The other side is gone, which is how connections end.

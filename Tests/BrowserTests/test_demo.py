@@ -4,8 +4,10 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 import axe
@@ -42,19 +44,8 @@ AT_REST = """() => {
 class DemoTests(unittest.TestCase):
     def begin(self, **environment):
         """Starts the demonstration, and opens its page."""
-        self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="gapless-demo-"))
-        names = ("ADDRESS", "INTERNAL", "SECOND", "SECOND_INTERNAL", "SUPERVISOR", "REDIS", "POSTGRES")
-        self.ports = {f"DEMO_{name}": f"127.0.0.1:{free_port()}" for name in names}
-        self.process = subprocess.Popen(
-            [REPOSITORY / "deploy/demo", PROGRAM], text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **self.ports, "DEMO_DIRECTORY": self.folder, **environment})
-        self.addCleanup(self.end)
-        for line in self.process.stdout:
-            if "Stop: Ctrl-C" in line:
-                break
-        else:
-            self.fail("the demonstration ended before it said where it is")
+        self.choose()
+        self.start(**environment)
         context = chromium().new_context(
             viewport={"width": 1440, "height": 860}, locale="en-GB", timezone_id="UTC")
         self.addCleanup(context.close)
@@ -67,6 +58,26 @@ class DemoTests(unittest.TestCase):
         self.wait("() => window.demonstration?.alice?.conversation.phase === 'live'")
         self.page.evaluate(WATCH)
 
+    def choose(self):
+        """A folder and addresses of its own."""
+        self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="gapless-demo-"))
+        names = ("ADDRESS", "INTERNAL", "SECOND", "SECOND_INTERNAL", "SUPERVISOR", "REDIS",
+                 "POSTGRES")
+        self.ports = {f"DEMO_{name}": f"127.0.0.1:{free_port()}" for name in names}
+
+    def start(self, **environment):
+        """Starts its programs, and waits until it has said where they are."""
+        self.process = subprocess.Popen(
+            [REPOSITORY / "deploy/demo", PROGRAM], text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **self.ports, "DEMO_DIRECTORY": self.folder, **environment})
+        self.addCleanup(self.end)
+        for line in self.process.stdout:
+            if "Stop: Ctrl-C" in line:
+                break
+        else:
+            self.fail("the demonstration ended before it said where it is")
+
     def end(self):
         self.process.send_signal(signal.SIGINT)
         try:
@@ -75,6 +86,15 @@ class DemoTests(unittest.TestCase):
             self.process.kill()
             self.process.stdout.close()
         self.assertEqual(0, status)
+
+    def ask(self, method, path, body=None):
+        """One call of the server API."""
+        with open(os.path.join(self.folder, "api-keys"), encoding="ascii") as keys:
+            key = keys.read().strip()
+        connection = http.client.HTTPConnection(self.ports["DEMO_ADDRESS"], timeout=START)
+        connection.request(
+            method, path, None if body is None else json.dumps(body), {"X-API-Key": key})
+        return json.loads(connection.getresponse().read())
 
     def wait(self, condition):
         self.page.wait_for_function(condition, timeout=PATIENCE)
@@ -94,16 +114,11 @@ class DemoTests(unittest.TestCase):
         self.assertEqual([], self.page.evaluate("() => window.unequal"))
         self.assertGreater(self.page.evaluate("() => window.looks"), 0)
         rows = self.page.evaluate(ROWS)
-        with open(os.path.join(self.folder, "api-keys"), encoding="ascii") as keys:
-            key = keys.read().strip()
         said = []
         while True:
-            connection = http.client.HTTPConnection(self.ports["DEMO_ADDRESS"], timeout=START)
             after = f"&after={said[-1][0]}" if said else ""
-            connection.request(
-                "GET", f"/v1/conversations/demo/messages?limit=1000&order=asc{after}",
-                headers={"X-API-Key": key})
-            reply = json.loads(connection.getresponse().read())
+            reply = self.ask(
+                "GET", f"/v1/conversations/demo/messages?limit=1000&order=asc{after}")
             said += [[each["seq"], each["id"], each["body"]] for each in reply["messages"]]
             if not reply["hasMore"]["after"]:
                 break
@@ -176,6 +191,36 @@ class DemoTests(unittest.TestCase):
         self.wait("() => demonstration.naive().ghosts > 0")
         self.settle()
         self.assert_true()
+
+    def test_what_was_said_is_there_at_the_next_start(self):
+        live = "/v1/conversations/ubuntu-live/messages"
+        self.choose()
+        self.start(DEMO_UPSTREAM="embedded")
+        self.ask("POST", live, {"author": "alice", "body": "Remember me"})
+        self.end()
+        self.start(DEMO_UPSTREAM="embedded")
+        said = self.ask("GET", f"{live}?limit=1000&order=desc")["messages"]
+        self.assertEqual(1, sum(each["body"] == "Remember me" for each in said))
+        # And the channel goes on.
+        deadline = time.monotonic() + START
+        newest = f"{live}?limit=1&order=desc"
+        while self.ask("GET", newest)["messages"][0]["seq"] < said[0]["seq"] + 2:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+
+    def test_an_address_that_is_taken_is_named_with_what_to_do(self):
+        self.choose()
+        for name in ("ADDRESS", "SUPERVISOR"):
+            address = self.ports[f"DEMO_{name}"]
+            host, port = address.split(":")
+            with socket.create_server((host, int(port))):
+                ended = subprocess.run(
+                    [REPOSITORY / "deploy/demo", PROGRAM], capture_output=True, text=True,
+                    timeout=START, env={**os.environ, **self.ports, "DEMO_UPSTREAM": "embedded"})
+            self.assertEqual(1, ended.returncode)
+            self.assertRegex(ended.stderr, (
+                rf"^demo: {address}: Address already in use\. .*"
+                rf" DEMO_{name}={host}:\d+ make run\n$"))
 
     def test_no_other_page_presses_its_buttons(self):
         self.begin(DEMO_UPSTREAM="embedded")

@@ -53,6 +53,10 @@ class FindingTests(BrowserTestCase):
         alice.page.get_by_role("button", name="Search").click()
         alice.page.get_by_label("Go to a day").fill("2020-01-01")
         expect(alice.page.locator('.message[data-seq="1"]')).to_be_in_viewport()
+        # Behind the last one is the last one.
+        alice.page.get_by_label("Go to a day").fill("2099-12-31")
+        expect(alice.message("Line 299")).to_be_in_viewport()
+        expect(alice.page.locator('.message[data-seq="1"]')).not_to_be_in_viewport()
 
     def test_people_are_shown_added_and_taken_out_and_one_may_leave(self):
         alice = self.open("alice")

@@ -85,6 +85,10 @@ class HistoryTests(LongConversationTestCase):
         expect(jump).to_have_text("2 new ↓")
         self.assertAlmostEqual(before, row.evaluate(TOP_OF), delta=1)
         self.picture(alice, "reading-back")
+        # What one says oneself, on another machine, is not new.
+        self.gateway.say(self.room, "alice", "From elsewhere")
+        expect(alice.entry(self.room)).to_contain_text("You: From elsewhere")
+        expect(jump).to_have_text("2 new ↓")
         jump.click()
         expect(alice.message("More news")).to_be_in_viewport()
         expect(jump).to_be_hidden()

@@ -16,6 +16,7 @@ from browser import DESK, SCREENSHOTS, UNREACHABLE, chromium
 from chat_page import RETURN, ChatPage
 from gateway import PATIENCE, PROGRAM, REPOSITORY, Gateway
 from playwright.sync_api import expect
+from tcp_proxy import TCPProxy
 
 SOURCES = REPOSITORY / "Sources/Browser"
 #: Of a page with a hundred messages, over the network: requests, and bytes of them all.
@@ -63,8 +64,9 @@ class LoadingTests(unittest.TestCase):
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         return page
 
-    def visit(self, page):
-        page.goto(f"http://{self.gateway.address}/?user=alice&conversation=room")
+    def visit(self, page, address=None):
+        address = address or self.gateway.address
+        page.goto(f"http://{address}/?user=alice&conversation=room")
         opened = ChatPage(page, "alice")
         opened.expect_last("Message 100")
         return opened
@@ -94,7 +96,7 @@ class LoadingTests(unittest.TestCase):
         answer, index = self.get("/")
         self.assertEqual("no-cache", answer.getheader("Cache-Control"))
         parts = re.findall(r'(?:href|src)="(assets/[^"]+)"', index.decode())
-        self.assertEqual(3, len(parts))
+        self.assertEqual(4, len(parts))
         for part in parts:
             plain, content = self.get(f"/{part}")
             self.assertIn("immutable", plain.getheader("Cache-Control"))
@@ -135,6 +137,21 @@ class LoadingTests(unittest.TestCase):
             self.assertLessEqual(sum(sizes), MOST_BYTES)
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         (SCREENSHOTS / "loading.json").write_text(json.dumps(measured, indent=1))
+        self.assert_clean()
+
+    def test_no_part_is_asked_for_twice(self):
+        pieces = []
+        proxy = TCPProxy(self.gateway.address, note=pieces.append)
+        self.addCleanup(proxy.close)
+        page = self.open()
+        self.visit(page, proxy.address)
+        self.wait_until_kept(page)
+        # Not by the page, the tab's icon, and what keeps them for offline together.
+        asked = re.findall(rb"GET (\S+) HTTP", b"".join(pieces))
+        parts = [path for path in asked if path not in (b"/", b"/v1/ws")]
+        self.assertEqual(sorted(set(parts)), sorted(parts))
+        self.assertEqual(
+            4, sum(1 for path in parts if path.startswith(b"/assets/")), parts)
         self.assert_clean()
 
     def test_the_socket_is_opened_while_the_script_is_on_its_way(self):

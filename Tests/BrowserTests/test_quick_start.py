@@ -2,9 +2,11 @@
 
 import functools
 import http.server
+import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -92,13 +94,35 @@ class QuickStartTests(BrowserTestCase):
 
 
 class CommandTests(unittest.TestCase):
-    """The commands above the snippet, typed into a shell in an empty folder."""
+    """The commands of the README, typed into a shell in an empty folder."""
+
+    @classmethod
+    def setUpClass(cls):
+        text = (REPOSITORY / "README.md").read_text()
+        # Every other part stands between fences; one that begins with a line break is of a shell.
+        blocks = text[text.index("In an empty folder"):].split("```")[1::2]
+        cls.commands = [block[1:] for block in blocks if block.startswith("\n")]
+        cls.page = next(block for block in blocks if block.startswith("html\n"))[len("html\n"):]
+
+    def test_they_make_a_package_that_uses_the_swift_client(self):
+        swift = shutil.which("swift", path=f"{os.environ['PATH']}:/opt/swift/usr/bin")
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()), "mine")
+        folder.mkdir()
+        commands = self.commands[1].replace("../gapless", str(REPOSITORY))
+        commands = commands.replace("--package gapless", f"--package {REPOSITORY.name}")
+        environment = {
+            **os.environ, "PATH": f"{pathlib.Path(swift).parent}:{os.environ['PATH']}"}
+        subprocess.run(["sh", "-euc", commands], cwd=folder, check=True, capture_output=True,
+                       env=environment)
+        described = json.loads(subprocess.run(
+            [swift, "package", "dump-package"], cwd=folder, check=True, capture_output=True).stdout)
+        target = next(each for each in described["targets"] if each["name"] == "hello")
+        self.assertEqual(["ChatClient", REPOSITORY.name], target["dependencies"][0]["product"][:2])
+        self.assertEqual([], list((folder / "Sources/hello").iterdir()))
 
     def test_they_lead_to_a_live_list(self):
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        text = (REPOSITORY / "README.md").read_text()
-        commands, page = re.search(
-            r"In an empty folder.*?```\n(.*?)```.*?```html\n(.*?)```", text, re.S).groups()
+        commands, page = f"{self.commands[0]}{self.commands[-1]}", self.page
         public, internal, site = (str(free_port()) for _ in range(3))
         ours = {
             "gapless serve": f"{PROGRAM} serve --set listen.public=127.0.0.1:{public}"

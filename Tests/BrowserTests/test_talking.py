@@ -1,5 +1,6 @@
 """Two people talk: what one page does, the other shows."""
 
+import re
 import unittest
 
 from browser import BrowserTestCase
@@ -172,6 +173,17 @@ class TalkingTests(BrowserTestCase):
         alice.expect_last("That was me")
         self.assertIsNone(alice.messages.last.get_attribute("data-continued"))
         self.picture(alice, "emote")
+
+    def test_the_time_of_a_replayed_log_stands_beside_its_own_and_rows_have_names(self):
+        alice, = self.open_room("alice")
+        for time in ("06:18", "06:18 by the admin"):
+            self.gateway.say(self.room, f"bob {len(time)}", "Hello", metadata={"time": time})
+        expect(alice.messages).to_have_count(2)
+        # What is no time is what anybody may have written.
+        expect(alice.page.locator(".logged")).to_have_text(["06:18 in its log"])
+        self.picture(alice, "replayed")
+        rows = alice.page.get_by_role("article", name=re.compile(r"^bob \d+, \d\d:\d\d$"))
+        expect(rows).to_have_count(2)
 
     def test_a_new_conversation_appears_with_everybody_in_it(self):
         dora, eve = self.open("dora"), self.open("eve")

@@ -3,23 +3,8 @@
 import unittest
 
 from browser import UNREACHABLE, BrowserTestCase
+from gateway import path
 from playwright.sync_api import expect
-
-
-#: Has the next edit answered as one of a value that is another one by now.
-REFUSE = """() => {
-  const { send } = WebSocket.prototype;
-  WebSocket.prototype.send = function (text) {
-    const { id, method } = JSON.parse(text);
-    if (method !== 'editMessage') {
-      send.call(this, text);
-      return;
-    }
-    WebSocket.prototype.send = send;
-    const error = { code: 'conflict', message: 'rev is 3', retry: 'never' };
-    setTimeout(() => this.onmessage({ data: JSON.stringify({ id, error }) }));
-  };
-}"""
 
 
 class UnsentTests(BrowserTestCase):
@@ -103,10 +88,17 @@ class UnsentTests(BrowserTestCase):
         alice, _ = self.open_room("alice", "bob")
         alice.say("Lunch at noon")
         alice.expect_messages(["Lunch at noon"])
-        alice.page.evaluate(REFUSE)
+        alice.lose_network()
         alice.box.press("ArrowUp")
         alice.say("Lunch at one")
         change = alice.page.locator(".change")
+        expect(change).to_contain_text("Your change is not sent yet.")
+        # Her backend changes it too.
+        messages = path(self.room, "messages")
+        said = self.gateway.call("GET", messages)["messages"][0]
+        self.gateway.call("PATCH", f"{messages}/{said['id']}", {"body": "Lunch at two"})
+        alice.regain_network()
+        alice.expect_messages(["Lunch at two (edited)"])
         expect(change).to_contain_text("the message was changed meanwhile")
         expect(change.locator("q")).to_have_text("Lunch at one")
         self.picture(alice, "edit-conflict")

@@ -110,8 +110,8 @@ class Walk:
 
     def step(self):
         name = self.random.choices(
-            ["scroll", "say", "edit", "switch", "reload", "network", "kill", "stall", "burst"],
-            [30, 16, 8, 12, 5, 10, 2, 5, 12])[0]
+            ["scroll", "say", "edit", "switch", "reload", "network", "kill", "cut", "stall",
+             "burst"], [30, 16, 8, 12, 5, 10, 2, 4, 5, 12])[0]
         tab = self.random.choice(self.tabs)
         self.done.append((name, self.tabs.index(tab)))
         getattr(self, name)(tab)
@@ -170,6 +170,10 @@ class Walk:
         self.gateway.kill()
         self.gateway.start()
 
+    def cut(self, _):
+        # The browsers are told nothing but that their connections ended.
+        self.proxy.cut()
+
     def stall(self, _):
         if self.proxy.is_open:
             self.proxy.stop_reading()
@@ -217,6 +221,8 @@ class Walk:
         for room in ROOMS:
             self.expect_said(room)
             self.judge_markers(room)
+            for tab in self.tabs:
+                self.expect_badge(tab, room)
         for tab in self.tabs:
             self.judge(tab)
         self.test.assertEqual([], [
@@ -232,6 +238,22 @@ class Walk:
                 return
             self.tabs[0].page.wait_for_timeout(100)
         self.test.fail(f"not once in the log of {room}: {lost}")
+
+    def expect_badge(self, tab, room):
+        """The list counts as unread what nobody read: no more, and nothing is lost."""
+        counted = None
+        for _ in range(300):
+            people = self.gateway.call(
+                "GET", f"/v1/conversations/{room}/participants")["participants"]
+            read = next(each["lastReadSeq"] for each in people if each["id"] == tab.user)
+            unread = sum(1 for each in self.log(room) if each["seq"] > read
+                         and each["author"] != tab.user and not each["deleted"])
+            badge = tab.badge(room)
+            counted = badge.text_content() if badge.is_visible() else "0"
+            if counted == (str(unread) if unread < 1000 else "999+"):
+                return
+            tab.page.wait_for_timeout(100)
+        self.test.fail(f"{tab.user} has {unread} unread messages in {room}, not {counted}")
 
     def log(self, room):
         messages, more = [], True

@@ -52,8 +52,8 @@ import Testing
     private static let words = [
         ("backpressure", "Sources/Engine/Delivery/Engine+Postponing.swift"),
         ("in-flight", "Sources/Engine/Delivery/Engine+InFlight.swift"),
-        ("catch-up", "Sources/Engine/Sync/Engine+CatchUp.swift"),
-        ("backfill", "Sources/Engine/Sync/Engine+Fetching.swift"),
+        ("catch-up", "Sources/Engine/Sync/Sync+CatchUp.swift"),
+        ("backfill", "Sources/Engine/Sync/Sync+Fetching.swift"),
         ("replica", "Sources/Engine/Sync/Replica.swift"),
         ("fetch queue", "Sources/Engine/Sync/FetchQueue.swift"),
         ("flow control", "Sources/Engine/Delivery/Outbox.swift"),

@@ -6,7 +6,9 @@ import json
 import os
 import pathlib
 import secrets
+import shutil
 import signal
+import socket
 import sys
 import time
 
@@ -17,6 +19,7 @@ from .processes import Gateway, Redis, ask, redis_program
 from .talk import Talk, lines_of
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+LOGS = REPOSITORY / "config/demo"
 CONVERSATION = "demo"
 #: With so many messages the conversation of the demonstration begins.
 BEGINNING = 60
@@ -63,6 +66,24 @@ class Settings:
         if self.upstream not in ("embedded", "redis", "postgres"):
             sys.exit(f"demo: the origin is {self.upstream}; embedded, redis and postgres are known")
 
+    def taken(self):
+        """What to do about an address that somebody else has; `None` if there is none."""
+        addresses = {"DEMO_ADDRESS": self.address, "DEMO_INTERNAL": self.internal,
+                     "DEMO_SUPERVISOR": self.supervisor}
+        if self.upstream != "embedded":
+            addresses |= {"DEMO_SECOND": self.second, "DEMO_SECOND_INTERNAL": self.second_internal,
+                          f"DEMO_{self.upstream.upper()}": getattr(self, self.upstream)}
+        for name, address in addresses.items():
+            host, port = address.rsplit(":", 1)
+            try:
+                socket.create_server((host, int(port))).close()
+            except OSError as error:
+                return (
+                    f"{address}: {os.strerror(error.errno)}. Another program listens there,"
+                    f" perhaps an earlier make run. Stop it, or say where else:"
+                    f" {name}={host}:{int(port) + 100} make run")
+        return None
+
 
 class Supervisor:
     """Owns everything that runs, and answers the buttons."""
@@ -92,7 +113,7 @@ class Supervisor:
             "alice": Link(lambda: self.gateways[0].address),
             "bob": Link(lambda: self.gateways[-1].address),
         }
-        self.talk = Talk(lines_of(REPOSITORY / "config/demo"), self._post)
+        self.talk = Talk(lines_of(LOGS), self._post)
         self.control = Control(settings, self.links, self.press, self.state)
         self.head = None
         self.backup_at = None
@@ -103,7 +124,9 @@ class Supervisor:
         settings = {
             "auth.api_key_file": self.keys, "drain.window": "1s", "log.level": "warning",
             # So that a page which is too slow is told so after kilobytes.
-            "limits.outbox_soft": "4KiB", **more,
+            "limits.outbox_soft": "4KiB",
+            # No warning on a machine that lets a process open few files.
+            "limits.connections": 500, **more,
         }
         if self.origin:
             settings |= self.origin.settings()
@@ -117,6 +140,10 @@ class Supervisor:
 
     async def run(self):
         """Runs until it is told to stop; the exit status."""
+        taken = self.settings.taken()
+        if taken is not None:
+            print(f"demo: {taken}", file=sys.stderr)
+            return 1
         loop = asyncio.get_running_loop()
         stopped = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -129,7 +156,7 @@ class Supervisor:
             await self.control.start()
             self.tasks = [asyncio.create_task(work) for work in (
                 self.talk.run(), self._measure(),
-                self._replay("ubuntu-2012-03-24.irc", "ubuntu-live", 1))]
+                self._replay(self._live(), "ubuntu-live", 1))]
             self._greet()
             await stopped.wait()
             print("\nStopping.", flush=True)
@@ -141,9 +168,7 @@ class Supervisor:
                 await self.origin.stop()
 
     async def _begin(self):
-        # The ones that arrive live begin anew.
-        for conversation in ("ubuntu-live", CONVERSATION):
-            await self._call("DELETE", f"/v1/conversations/{conversation}")
+        await self._call("DELETE", f"/v1/conversations/{CONVERSATION}")
         for conversation in ("ubuntu-history", "ubuntu-live"):
             title = f"#ubuntu, {conversation.removeprefix('ubuntu-')}"
             await self._call("PUT", f"/v1/conversations/{conversation}", {"title": title})
@@ -152,16 +177,24 @@ class Supervisor:
                     "PUT", f"/v1/conversations/{conversation}/participants/{user}", {})
         await self._call("PUT", f"/v1/conversations/{CONVERSATION}", {
             "title": "#ubuntu", "participants": ["alice", "bob", *self.talk.authors]})
-        await self._replay("ubuntu-2009-05-08.irc", "ubuntu-history", 0)
+        await self._replay(LOGS / "ubuntu-2009-05-08.irc", "ubuntu-history", 0)
         await self.talk.say(BEGINNING)
         await (self.origin or self.gateways[0]).back_up()
         self.backup_at = BEGINNING
         self.note(f"a backup is made, with {BEGINNING} messages: it stands for yesterday's")
 
+    def _live(self):
+        """The log that arrives live, under a name that is new at each start: by its name and line a
+        message is known, and what is known arrives once."""
+        for earlier in self.settings.folder.glob("live-*.irc"):
+            earlier.unlink()
+        return shutil.copy(
+            LOGS / "ubuntu-2012-03-24.irc", self.settings.folder / f"live-{time.time_ns()}.irc")
+
     async def _replay(self, file, conversation, rate):
         with (self.settings.folder / f"replay-{conversation}.log").open("wb") as log:
             process = await asyncio.create_subprocess_exec(
-                self.settings.program, "replay", REPOSITORY / "config/demo" / file,
+                self.settings.program, "replay", file,
                 "--conversation", conversation, "--rate", str(rate),
                 "--url", f"http://{self.gateways[-1].address}", "--api-key-file", self.keys,
                 "--patience", "10m", stdout=log, stderr=log, start_new_session=True)
@@ -184,7 +217,7 @@ class Supervisor:
     http://{address}/?user=alice&conversation=ubuntu-live
     http://{address}/?user=bob&conversation=ubuntu-live
 
-  Health: http://{self.settings.internal}/health     Stop: Ctrl-C
+  Inside the gateway: http://{self.settings.internal}/     Stop: Ctrl-C
 """, flush=True)
 
     async def _call(self, method, path, body=None):

@@ -1,4 +1,4 @@
-import { element, icon, setAttribute, setText } from './dom.js';
+import { element, hasKeyboard, icon, setAttribute, setText } from './dom.js';
 import { replyTo, shortened } from './quote.js';
 
 /** @import { Message } from '../types.js' */
@@ -184,6 +184,3 @@ export class Composer {
     this.box.style.height = `${this.box.scrollHeight}px`;
   }
 }
-
-/** Whether there seems to be a keyboard beside the screen. */
-function hasKeyboard() { return matchMedia('(hover: hover)').matches; }

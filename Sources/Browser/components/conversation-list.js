@@ -1,4 +1,6 @@
-import { arrange, element, icon, setAttribute, setText, soon } from './dom.js';
+import {
+  arrange, element, hasKeyboard, icon, mark, setAttribute, setText, soon,
+} from './dom.js';
 import { briefTime } from './moments.js';
 import { avatar, conversationName } from './people.js';
 import { isEmote } from './rows.js';
@@ -48,7 +50,8 @@ export class ConversationListView {
     this.#onSelect = onSelect;
     this.filter = element('input', {
       type: 'search', class: 'filter', 'aria-label': 'Filter conversations',
-      placeholder: 'Filter conversations (Ctrl+K)', oninput: () => this.#draw(),
+      placeholder: `Filter conversations${hasKeyboard() ? ' (Ctrl+K)' : ''}`,
+      oninput: () => this.#draw(),
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.#filterKey(event),
     });
     addEventListener('keydown', (event) => {
@@ -67,7 +70,7 @@ export class ConversationListView {
     /** What to put on the page. */
     this.elements = [
       element('header', { class: 'sidebar-head' },
-        element('img', { class: 'mark', src: 'icon.svg', alt: '' }),
+        mark(),
         element('p', { class: 'brand', 'aria-hidden': true }, 'Gapless'),
         element('button', {
           type: 'button', class: 'round', title: 'New conversation',
@@ -232,10 +235,12 @@ class Entry {
 }
 
 /**
+ * What was said last, in a line.
+ *
  * @param {ConversationRecord['lastMessage']} last
  * @param {string | null} user
  */
-function previewText(last, user) {
+export function previewText(last, user) {
   if (!last) return 'No messages yet';
   const said = last.deleted ? 'deleted' : last.body || (last.attachment ? 'Attachment' : '');
   if (isEmote(last)) return `${last.author} ${said}`;

@@ -90,6 +90,9 @@ export function adopt(target, source) {
 /** @param {Element} control */
 function nameOf(control) { return control.getAttribute('aria-label') ?? control.textContent; }
 
+/** Whether there seems to be a keyboard beside the screen. */
+export function hasKeyboard() { return matchMedia('(hover: hover)').matches; }
+
 /**
  * Makes a function that runs `action` once, soon, however often it is called until then: before the
  * next frame, or within a quarter of a second while the page is hidden and has no frames.
@@ -147,17 +150,30 @@ export function uniqueId(name) {
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
+ * @param {string} name
+ * @param {Record<string, *>} attributes
+ * @param {...Node} children
+ */
+function drawn(name, attributes, ...children) {
+  const built = document.createElementNS(SVG, name);
+  for (const [of, value] of Object.entries(attributes)) built.setAttribute(of, value);
+  built.append(...children);
+  return built;
+}
+
+/**
  * A line icon of 20 × 20, in the colour of the text around it.
  *
  * @param {string} path  the data of an SVG path
  */
 export function icon(path) {
-  const drawing = document.createElementNS(SVG, 'svg');
-  drawing.setAttribute('viewBox', '0 0 20 20');
-  drawing.setAttribute('class', 'icon');
-  drawing.setAttribute('aria-hidden', 'true');
-  const line = document.createElementNS(SVG, 'path');
-  line.setAttribute('d', path);
-  drawing.append(line);
-  return drawing;
+  return drawn('svg', { viewBox: '0 0 20 20', class: 'icon', 'aria-hidden': 'true' },
+    drawn('path', { d: path }));
+}
+
+/** The mark of Gapless, as in `icon.svg`; drawn here, since a picture would be a request more. */
+export function mark() {
+  return drawn('svg', { viewBox: '0 0 32 32', class: 'mark', 'aria-hidden': 'true' },
+    drawn('rect', { width: 32, height: 32, rx: 9 }),
+    drawn('path', { d: 'M8 11h16M8 16h16M8 21h9' }));
 }

@@ -1,4 +1,8 @@
-/** Takes what `early.js` opened; from then on it opens none. @returns {WebSocket | null | undefined} */
+/**
+ * Takes what `early.js` opened; from then on it opens none.
+ *
+ * @returns {(WebSocket & {askedAt: number}) | null | undefined}
+ */
 function takeEarly() {
   const known = /** @type {*} */ (globalThis);
   const { gaplessSocket } = known;
@@ -7,8 +11,14 @@ function takeEarly() {
 }
 
 /**
+ * Milliseconds after which the socket is not taken any more: half of what the gateway waits for
+ * `connect` by default (`limits.connect_timeout`). One that it closes as too late can't come back.
+ */
+const PATIENCE = 5_000;
+
+/**
  * A `WebSocket` as a connection opens one: the first is the one that `early.js` opened, unless that
- * was closed since.
+ * was closed since, or has waited for long.
  */
 export const EarlyWebSocket = /** @type {typeof WebSocket} */ (/** @type {unknown} */ (
   /**
@@ -17,8 +27,11 @@ export const EarlyWebSocket = /** @type {typeof WebSocket} */ (/** @type {unknow
    */
   function EarlyWebSocket(url, protocol) {
     const early = takeEarly();
-    return early && early.readyState < WebSocket.CLOSING && early.url === url
-      ? early : new WebSocket(url, protocol);
+    const isGood = early && early.readyState < WebSocket.CLOSING && early.url === url
+      && performance.now() - early.askedAt < PATIENCE;
+    if (isGood) return early;
+    early?.close();
+    return new WebSocket(url, protocol);
   }));
 
 /** There is a session, maybe by way of another tab: a socket that nobody took is not wanted. */

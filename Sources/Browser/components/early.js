@@ -16,5 +16,6 @@
   // Null: the page's script was faster.
   if (globalThis.gaplessSocket === undefined) {
     globalThis.gaplessSocket = new WebSocket(address, 'gapless.v1');
+    globalThis.gaplessSocket.askedAt = performance.now();
   }
 })();

@@ -22,7 +22,7 @@ export class FindPanel {
     this.#onShow = onShow;
     this.text = element('input', { type: 'search', 'aria-label': 'Search in this conversation',
       placeholder: 'Search in what is here' });
-    this.day = element('input', { type: 'date', 'aria-label': 'Go to a day',
+    this.day = element('input', { type: 'date', 'aria-label': 'Go to a day', title: 'Go to a day',
       onchange: () => this.#goToDay() });
     this.status = element('p', { role: 'status' });
     /** What to put on the page. */

@@ -10,7 +10,7 @@ import { dayOf } from './moments.js';
 import { QuotedMessages } from './quoted.js';
 import { Reading, shownRuns } from './reading.js';
 import {
-  beginningRow, countMissed, listRow, messageOf, newestSeq, preload, seenBy, shows,
+  beginningRow, countMissed, listRow, messageOf, newestSeq, preload, rest, seenBy, shows,
 } from './row-content.js';
 import { listRows } from './rows.js';
 import { Strip } from './strip.js';
@@ -148,6 +148,7 @@ export class MessageList {
   async reveal(seq) {
     const wasHere = this.#conversation.at(seq) !== undefined;
     const isHere = await this.#conversation.loadAround(seq);
+    await rest(this.#view);
     if (!isHere) {
       this.#onLost();
       return false;
@@ -155,7 +156,7 @@ export class MessageList {
     const message = this.#conversation.at(seq);
     if (message?.deleted) this.#folding.reveal(message.id);
     this.#update();
-    const id = this.#rowOf(seq)?.id;
+    const id = this.#view.items.find(({ row }) => messageOf(row)?.seq === seq)?.id;
     if (id === undefined) return false;
     this.#isPlaced = this.#isOpen = true;
     if (wasHere) await this.#view.scrollToItemAnimated(id, 'center');
@@ -286,7 +287,7 @@ export class MessageList {
     if (after === null) return false;
     const isHere = await this.#conversation.loadAround(after + 1);
     if (isHere) this.#update();
-    while (this.#view.isScrolling) await new Promise(requestAnimationFrame);
+    await rest(this.#view);
     this.#view.scrollToItem('unread', 'top', UNREAD_INSET);
     return isHere;
   }
@@ -331,9 +332,9 @@ export class MessageList {
     if (scrollTop !== this.#lastTop) this.#isUpward = scrollTop < this.#lastTop;
     this.#lastTop = scrollTop;
     if (this.#view.isAtEnd) this.#seenNewest = this.#newest;
-    const isAway = !this.#view.isAtEnd && this.#newest > 0;
-    if (this.jump.hidden === isAway) this.jump.hidden = !isAway;
-    const count = Math.max(0, this.#newest - this.#seenNewest);
+    setAttribute(this.jump, 'hidden', this.#view.isAtEnd || this.#newest === 0);
+    const { items } = this.#conversation;
+    const count = countMissed(items, this.#seenNewest, this.#newest, this.#context.user);
     setText(this.jump, count > 0 ? `${count} new ↓` : 'Latest ↓');
     if (!this.#isOpen || this.#view.isScrolling) return;
     this.#noteVisible();
@@ -391,10 +392,9 @@ export class MessageList {
     const isHere = !have || this.#conversation.at(have.head.seq) !== undefined;
     if (!isHere && await this.#conversation.loadAround(have.head.seq)) this.#update();
     const last = this.#view.items.at(-1);
-    if (isAnimated && isHere && last) this.#view.scrollToItemAnimated(last.id, 'bottom');
-    else this.#view.scrollToEnd();
+    const isJump = !isAnimated || !isHere || last === undefined;
+    // What came on the way there is newer.
+    const isThere = isJump || await this.#view.scrollToItemAnimated(last.id, 'bottom');
+    if (isThere) this.#view.scrollToEnd();
   }
-
-  /** @param {number} seq */
-  #rowOf(seq) { return this.#view.items.find(({ row }) => messageOf(row)?.seq === seq); }
 }

@@ -35,6 +35,8 @@ import { isEmoji, linkedText } from './text.js';
  * @property {(id: string) => void} onHide  of a message that was in a fold
  */
 
+/** Anybody may write metadata: what is no time of day is not shown. */
+const LOGGED = /^\d\d:\d\d(?::\d\d)?$/u;
 const ARROW = 'M8 5L4 9l4 4M4.5 9h7.5a4 4 0 0 1 4 4v2';
 
 const PENCIL = 'M4 16l.8-3.4L13.4 4l2.6 2.6-8.6 8.6z';
@@ -117,6 +119,7 @@ function dividerElement(text, attributes = {}) {
  * @param {string} of.author
  * @param {string} of.name
  * @param {string} of.createdAt
+ * @param {string} [of.loggedAt]  the time that a log gives it which was replayed
  * @param {boolean} of.isOwn
  * @param {Neighbours} of.neighbours
  * @param {boolean} [of.isAct]  the text goes on behind the author's name: an emote
@@ -126,24 +129,30 @@ function dividerElement(text, attributes = {}) {
  * @param {Record<string, *>} [of.attributes]
  */
 function speechElement(of) {
-  const { author, name, createdAt, isOwn, isAct, quote, body, more, attributes } = of;
+  const { author, name, createdAt, loggedAt = '', isOwn, isAct, quote, body, more } = of;
   const { isContinued, goesOn } = of.neighbours;
-  const when = { datetime: createdAt, title: fullTime(createdAt) };
+  const logged = loggedAt === '' ? '' : `, ${loggedAt} in the log that it was replayed from`;
+  const when = { datetime: createdAt, title: `${fullTime(createdAt)}${logged}` };
   const time = element('time', when, clockTime(createdAt));
+  const elsewhen = loggedAt !== '' && !isContinued && element('span', {
+    class: 'logged', title: 'The time in the log that this was replayed from',
+  }, `${loggedAt} in its log`);
   const who = element('span', { class: 'author', 'data-tone': tone(author) }, name);
   const byline = { class: isContinued ? 'byline visually-hidden' : 'byline' };
   if (isAct) {
     body.prepend(who, ' ');
     body.append(' ', time);
+    if (elsewhen) body.append(' ', elsewhen);
   }
   return element('div', {
-    class: 'row message', role: 'article', tabindex: -1, 'data-own': isOwn || undefined,
+    class: 'row message', role: 'article', tabindex: -1,
+    'aria-label': `${name}, ${clockTime(createdAt)}`, 'data-own': isOwn || undefined,
     'data-continued': isContinued || undefined, 'data-goes-on': goesOn || undefined,
-    'data-emote': isAct || undefined, ...attributes,
+    'data-emote': isAct || undefined, ...of.attributes,
   },
   element('div', { class: 'margin' }, isContinued ? time : avatar(name)),
   element('div', { class: 'speech' },
-    !isAct && element('div', byline, who, !isContinued && time),
+    !isAct && element('div', byline, who, !isContinued && time, elsewhen),
     quote, body, more));
 }
 
@@ -161,7 +170,8 @@ function messageElement({ message, isHeld, canFold }, neighbours, context) {
     : element('p', bodyAttributes(message.body), ...bodyOf(message), editedAt
       ? element('span', { class: 'edited', title: fullTime(editedAt) }, ' (edited)') : '');
   const speech = speechElement({
-    author, name: context.nameOf(author), createdAt, isOwn, neighbours, isAct: isEmote(message),
+    author, name: context.nameOf(author), createdAt, loggedAt: loggedTime(message), isOwn,
+    neighbours, isAct: isEmote(message),
     quote: !deleted && quoteOf(message, context), body,
     more: editElement(context.editOf(message.id), context)
       ?? (!deleted && actionsElement(message, isOwn, context)),
@@ -172,6 +182,16 @@ function messageElement({ message, isHeld, canFold }, neighbours, context) {
   });
   speech.dataset.seq = String(message.seq);
   return speech;
+}
+
+/**
+ * When a message was said, by the log that it was replayed from (`gapless replay`); empty for most.
+ *
+ * @param {Message} message
+ */
+function loggedTime({ metadata }) {
+  const time = metadata?.time;
+  return typeof time === 'string' && LOGGED.test(time) ? time : '';
 }
 
 /**

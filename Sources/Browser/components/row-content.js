@@ -86,6 +86,15 @@ export function preload({ visible, items }, conversation, isUpward) {
 }
 
 /**
+ * Waits until a view scrolls no more: it goes one way at a time.
+ *
+ * @param {import('../scroll-view.js').ScrollView<ListRow>} view
+ */
+export async function rest(view) {
+  while (view.isScrolling) await new Promise(requestAnimationFrame);
+}
+
+/**
  * The place of the newest message, of one author or of all; 0 if there is none.
  *
  * @param {Item[]} items
@@ -122,6 +131,7 @@ export function seenBy(people, last, { user, nameOf }) {
  * @param {string | null} user
  */
 export function countMissed(items, after, newest, user) {
+  if (newest <= after) return 0;
   const others = items.filter((item) => item.kind === 'message' && item.message.seq > after
     && (item.message.author === user || item.message.deleted));
   return newest - after - others.length;

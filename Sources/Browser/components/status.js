@@ -15,8 +15,9 @@ export class StatusBar {
    * @param {Connection} options.connection
    * @param {Health} options.health
    * @param {() => void} options.onUser  the user's own name was chosen
+   * @param {Node[]} [options.more]  what stands beside the name
    */
-  constructor({ connection, health, onUser }) {
+  constructor({ connection, health, onUser, more = [] }) {
     this.#connection = connection;
     this.#health = health;
     this.text = element('span', { class: 'state' });
@@ -29,7 +30,8 @@ export class StatusBar {
     });
     this.light = element('div', { class: 'light', role: 'status' }, this.text, this.detail);
     /** What to put on the page. */
-    this.element = element('footer', { class: 'status' }, this.light, this.retry, this.user);
+    this.element = element('footer', { class: 'status' },
+      this.light, this.retry, ...more, this.user);
     health.changed.listen(() => this.#draw());
     this.#draw();
   }

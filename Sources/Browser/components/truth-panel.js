@@ -47,15 +47,13 @@ export class TruthPanel {
     });
     this.ends = element('div', { class: 'ends', 'aria-hidden': true });
     this.summary = element('p', { class: 'summary' });
-    this.held = element('dd', {});
     this.facts = element('dl', {});
     const details = element('details', {}, element('summary', {}, 'Details'), this.facts);
     this.gaps = element('ul', { class: 'gaps', 'aria-label': 'Gaps' });
     /** What to put on the page. */
     this.element = element('aside', {
       class: 'truth', id: uniqueId('truth'), 'aria-label': 'What this page holds', hidden: true,
-    }, this.summary, this.bar, this.ends,
-    element('dl', {}, element('dt', {}, 'Held'), this.held), this.gaps, details);
+    }, this.summary, this.bar, this.ends, this.gaps, details);
     this.#stops = [conversation, connection].map(({ changed }) => changed.listen(this.#schedule));
   }
 
@@ -87,7 +85,6 @@ export class TruthPanel {
     this.ends.replaceChildren(...(have && all > 0
       ? [have.head.floor, have.head.seq].map((seq) => element('span', {}, number.format(seq)))
       : []));
-    setText(this.held, `${number.format(held)} of ${number.format(all)} messages`);
     this.facts.replaceChildren(...this.#facts().flatMap(([name, value]) => [
       element('dt', {}, name), element('dd', {}, value),
     ]));
