@@ -37,7 +37,7 @@ package final class ServiceLoop: @unchecked Sendable {
     private var virtualHosts: [AnyObject] = []
     private var watchers: [Watcher] = []
     private var alarms: [Alarm] = []
-    /// Also used by those who post, under the lock of the mailbox and until it is closed.
+    /// Also used by those who post, under a lock of the mailbox and until it is closed.
     private var wake: WakeWatcher?
     private var jobs: [Mailbox.Job] = []
     private var hadWork = false
