@@ -7,6 +7,14 @@ import Wire
 package enum Caller: Sendable, Hashable {
     case user(String)
     case server
+
+    /// Who waits for the turn of what is asked for.
+    package var payer: Payer {
+        switch self {
+        case .user(let user): Payer(user: user.id)
+        case .server: .gateway
+        }
+    }
 }
 
 /// A message on its way into a log.
@@ -61,6 +69,22 @@ package enum Operation: Sendable, Hashable {
     case markRead(conversation: String, seq: Int)
 }
 
+extension Operation {
+    /// How many rows it writes, about: messages, and people.
+    package var rows: Int {
+        switch self {
+        case .send(_, let messages): messages.count
+        case .put(_, let fields), .create(_, let fields, _), .findDistinct(let fields, _):
+            1 + (fields.participants?.count ?? 0)
+        case .addParticipants(_, let users): 1 + users.count
+        case .removeParticipants(_, let users), .addAdmins(_, let users),
+            .removeAdmins(_, let users):
+            1 + users.count
+        case .edit, .delete, .update, .deleteConversation, .leave, .markRead: 1
+        }
+    }
+}
+
 /// A conversation as a reply shows it.
 package struct ConversationView: Sendable, Hashable {
     package var record: Record
@@ -105,7 +129,8 @@ package enum Outcome: Sendable, Hashable {
 /// What a feed tells: the changes of the logs, in order per conversation, and what is none.
 package enum FeedEvent: Sendable, Hashable {
     /// A message was inserted, updated or deleted; `head` is the log's head right after it. The
-    /// value may be newer than that change: then the feed tells of the later one too.
+    /// value may be newer than that change: then the feed tells of the later one too, and no change
+    /// between them is one of slot 0, which may take somebody out.
     case message(conversation: String, DeltaType, EncodedMessage, head: Head)
     /// Slot 0 changed; the record may be newer than that change too. `removed`: who took part
     /// before it and does not any more. `isNew`: it is the first change of its log.

@@ -34,16 +34,25 @@ package enum Query: Sendable, Hashable {
 extension Query {
     /// Whether the answer takes long: each run of a holder is looked up, and has two ends. With as
     /// many as this it takes about what a page does, and with a thousand some milliseconds. So it
-    /// is with what is unread: each conversation of the user is looked up.
+    /// is with what is unread: each conversation of the user is looked up. And a page of a thousand
+    /// messages takes as long as what a hundred others ask for.
     package var isLong: Bool {
         switch self {
+        case .page(_, let request):
+            request.limit > (request.around == nil ? Self.manyRows : Self.manyRows / 2)
+        case .participants(_, let request): request.limit <= 0 || request.limit > Self.manyRows
         case .catchUp(_, let have, _, _): have.runs.runs.count > 50
         case .ids(_, let places): places.count > 100
-        case .conversations(_, _, _, let unread), .conversationsSince(_, _, _, let unread): unread
+        case .conversations(_, let limit, _, let unread),
+            .conversationsSince(_, _, let limit, let unread):
+            unread || limit > Self.manyRows
         case .listed: true
-        case .load, .page, .view, .participants, .place, .confirm: false
+        case .load, .view, .place, .confirm: false
         }
     }
+
+    /// Reading them takes about as long as a turn has for all its reads.
+    private static let manyRows = 200
 }
 
 /// The answer to a `Query`.
@@ -191,6 +200,8 @@ package struct CatchUp: Sendable, Equatable {
             if !known.contains(run.low) { places.append(run.low) }
             if run.high > run.low, !known.contains(run.high) { places.append(run.high) }
         }
+        // What the holder has above this head was never seen here.
+        places.removeAll { $0 > head.seq }
         return places
     }
 

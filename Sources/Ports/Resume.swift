@@ -105,6 +105,11 @@ package struct Resume: Sendable, Hashable {
         asOf = standing.asOf
         isReset = false
         held = runs.union(covers).subtracting(told)
+        // A holder that comes from another gateway may be ahead of this one, and keeps what it has
+        // above this head.
+        if let top = have.runs.last, top > head.seq {
+            held = held.union(have.runs.clipped(head.seq + 1, top))
+        }
     }
 
     /// The same, found at another moment. Of gaps that are the gateway's own it may have none.

@@ -58,7 +58,8 @@ extension SharedOrigin {
     }
 
     /// Admins change the record; where there are none, everybody who takes part.
-    private static func requireAdmin(_ view: RedisView, _ call: Call) throws(RequestError) {
+    private static func requireAdmin(_ view: StoredConversation, _ call: Call) throws(RequestError)
+    {
         guard let user = call.user, view.member(user)?.isAdmin != true else { return }
         guard view.admins.isEmpty else {
             throw RequestError(.forbidden, "conversation: only its admins may do this")
@@ -76,11 +77,11 @@ extension SharedOrigin {
         _ id: String, _ call: Call, tries: Int = 0,
         absent: (@Sendable () -> Void)? = nil, mends: Bool = false,
         answer: @escaping @Sendable (Outcome) -> Outcome = { $0 },
-        decide: @escaping @Sendable (RedisView) throws(RequestError) -> RecordChange
+        decide: @escaping @Sendable (StoredConversation) throws(RequestError) -> RecordChange
     ) {
         view(id, for: call, mends: mends) { [self] result in
             do throws(RequestError) {
-                let view: RedisView
+                let view: StoredConversation
                 switch result {
                 case .success(let found): view = found
                 case .failure(.noConversation):
@@ -112,7 +113,7 @@ extension SharedOrigin {
     /// - Parameter mends: whether one whose members are lost is shown as one without any.
     func view(
         _ id: String, for call: Call, mends: Bool = false,
-        then: @escaping @Sendable (Result<RedisView, RequestError>) -> Void
+        then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
     ) {
         view(id, with: call.user, mends: mends) { result in
             then(

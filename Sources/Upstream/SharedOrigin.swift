@@ -44,7 +44,7 @@ protocol SharedOrigin: Upstream {
     /// - Parameter mends: whether one whose members are lost is shown as one without any.
     func view(
         _ id: String, with reader: String?, mends: Bool,
-        then: @escaping @Sendable (Result<RedisView, RequestError>) -> Void)
+        then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void)
 
     /// Writes what was decided; fails with `stale` if it does not stand any more.
     func write(
@@ -57,7 +57,9 @@ extension SharedOrigin {
         for call in calls {
             switch call {
             case .perform(let operation, let caller, let token):
-                perform(operation, Call(caller: caller, token: token))
+                Payer.$current.withValue(caller.payer) {
+                    perform(operation, Call(caller: caller, token: token))
+                }
             case .ask(let query, let token): ask(query, token: token)
             }
         }

@@ -47,6 +47,14 @@ package enum UpstreamCall: Sendable {
     case perform(Operation, by: Caller, token: UInt64)
     /// A question about history; answered by `answered` with the same token.
     case ask(HistoryQuery, token: UInt64)
+
+    /// Whom it is for, as far as an upstream is told: users take turns at writes.
+    var payer: Payer {
+        switch self {
+        case .perform(_, let caller, _): caller.payer
+        case .ask: .gateway
+        }
+    }
 }
 
 /// A log of which a part is gone, or contradicts the others, is never answered as whole: each

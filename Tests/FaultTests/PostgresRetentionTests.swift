@@ -51,6 +51,31 @@ extension Faults {
             #expect(epoch == held.epoch)
         }
 
+        /// A gateway that is to keep everything takes away what is old of the lists' logs; the
+        /// newest of each stays, since tokens name it.
+        @Test func theLogsOfListsDoNotGrowForEver() throws {
+            let server = try PostgresProcess()
+            let url = try server.database()
+            try server.query(
+                """
+                select gapless.put_conversation('c' || n, '{"participants": ["alice"]}')
+                from generate_series(1, 20) n;
+                update gapless.list_changes set at = at - interval '2 days'
+                """, in: url)
+            let gateway = try GatewayProcess(
+                settings: Faults.settings.merging([
+                    "upstream.kind": "postgres", "upstream.postgres.url": url,
+                ]) { $1 })
+            var left = ""
+            let isTrimmed = try Deadline.standard.poll {
+                left = try server.query("select count(*) from gapless.list_changes", in: url)
+                return left == "1"
+            }
+            #expect(isTrimmed, "\(left) of 20 rows are left")
+            let list = try gateway.api().call("GET", "/v1/conversations?user=alice&limit=100")
+            #expect(list["conversations"].array?.count == 20)
+        }
+
         private func write(_ count: Int, _ server: PostgresProcess, _ url: String) throws {
             try server.query(
                 "select gapless.post_message('ops', 'shop', '{\"body\": \"order\"}')"

@@ -60,6 +60,56 @@ extension Faults {
             #expect(trouble.contains("process \(process)"), "\(trouble)")
         }
 
+        /// An application sends a message, edits it and deletes another in one transaction: the
+        /// gateway finds the newest values alone, and tells each of them once.
+        @Test func whatATransactionChangesTwiceComesOnce() throws {
+            let url = try server.database()
+            let gateway = try gateway(url)
+            let api = gateway.api()
+            try api.put("c1", ["participants": ["alice"]])
+            let old = try api.post(["author": "alice", "body": "old"], to: "c1")
+            let watcher = try Watcher(gateway, "alice", ["c1"])
+            try watcher.subscribe()
+            #expect(try watcher.lives(to: ["c1": 2]))
+            try server.query(
+                """
+                begin;
+                select gapless.post_message('c1', 'shop', '{"id": "order", "body": "placed"}');
+                select gapless.edit_message('c1', '\(old["id"].string ?? "")', '{"body": "new"}');
+                select gapless.edit_message('c1', 'order', '{"body": "paid"}');
+                select gapless.delete_message('c1', '\(old["id"].string ?? "")');
+                commit
+                """, in: url)
+            #expect(try watcher.lives(to: ["c1": 6]))
+            let truth = try api.learnChanges(of: "c1")
+            #expect(watcher.judge(["c1": truth]) == [])
+            #expect(watcher.client.holder("c1").messages.count == 2)
+        }
+
+        /// A transaction sends a message, takes somebody out, and edits the message.
+        @Test func whoIsTakenOutIsNotSentWhatFollows() throws {
+            let url = try server.database()
+            let gateway = try gateway(url)
+            try gateway.api().put("c1", ["participants": ["alice", "bob"]])
+            let alice = try Watcher(gateway, "alice", ["c1"])
+            let bob = try gateway.client("bob")
+            try alice.subscribe()
+            #expect(try alice.lives(to: ["c1": 1]))
+            _ = try bob.request("subscribeMessages", ["conversation": "c1"])
+            try server.query(
+                """
+                begin;
+                select gapless.post_message('c1', 'shop', '{"id": "order", "body": "placed"}');
+                select gapless.remove_participants('c1', '{bob}');
+                select gapless.edit_message('c1', 'order', '{"body": "for alice alone"}');
+                commit
+                """, in: url)
+            #expect(try alice.lives(to: ["c1": 4]))
+            #expect(try bob.nextEvent("unsubscribed")["reason"] == "removed")
+            let sent = bob.events.flatMap { $0["deltas"].array ?? [] }
+            #expect(sent == [])
+        }
+
         /// Whoever deletes rows by hand has a log that is not whole: it is never passed on as one.
         @Test func aRowThatSomebodyDeletedIsSaidSo() throws {
             let url = try server.database()

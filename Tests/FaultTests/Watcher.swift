@@ -22,6 +22,9 @@ final class Watcher {
     /// By conversation and place: what events of this subscription brought.
     private var delivered: [String: [Int: JSONValue]] = [:]
     private var asked: [Int: String] = [:]
+    /// Subscriptions that were refused for now, and when.
+    private var refused: [(conversation: String, at: ContinuousClock.Instant)] = []
+    private static let pause = Duration.milliseconds(200)
 
     /// - Parameter before: what it holds from another gateway or connection.
     /// - Throws: what the client throws.
@@ -52,7 +55,17 @@ final class Watcher {
         asked[try client.send("subscribeMessages", client.subscription(id, limit: limit))] = id
     }
 
-    var isSubscribed: Bool { asked.isEmpty }
+    /// Asks once more for what was refused for now, as any client does.
+    ///
+    /// - Throws: what the client throws.
+    func repeatRefused() throws {
+        guard !refused.isEmpty, !client.connection.hasEnded else { return }
+        let due = refused.filter { $0.at + Self.pause <= .now }
+        refused.removeAll { $0.at + Self.pause <= .now }
+        for request in due { try subscribe(request.conversation, 1000) }
+    }
+
+    var isSubscribed: Bool { asked.isEmpty && refused.isEmpty }
 
     var state: String { told.last?.state ?? "" }
 
@@ -71,6 +84,9 @@ final class Watcher {
     private func took(_ frame: JSONValue) throws {
         if let id = frame["id"].int {
             guard let conversation = asked.removeValue(forKey: id) else { return }
+            if frame["error"]["retry"] == "later" {
+                return refused.append((conversation, .now))
+            }
             guard frame["error"].isNull else {
                 throw TestFailure(
                     "\(client.user): subscribe to \(conversation): \(frame["error"])")
@@ -102,6 +118,17 @@ final class Watcher {
         for gap in frame["gaps"].array ?? [] {
             let inside = (gap["after"].int ?? 0) + 1..<(gap["before"].int ?? 0)
             delivered[conversation] = delivered[conversation]?.filter { !inside.contains($0.key) }
+        }
+    }
+
+    /// Lets it live until it is at the present.
+    /// - Returns: Whether it came there in time.
+    /// - Throws: what the client throws.
+    func lives(to heads: [String: Int]) throws -> Bool {
+        try Deadline.standard.poll {
+            try client.pump()
+            try repeatRefused()
+            return isWhole(heads)
         }
     }
 
@@ -183,7 +210,10 @@ extension ClientSwarm {
         while !deadline.isOver {
             let due = ContinuousClock.now - Faults.deadline - Faults.margin
             try turn(milliseconds: 20)
-            for watcher in watchers { watcher.checkFresh(ledger, at: due) }
+            for watcher in watchers {
+                try watcher.repeatRefused()
+                watcher.checkFresh(ledger, at: due)
+            }
             if try condition() { return true }
         }
         return false

@@ -24,8 +24,8 @@ enum ContentPromises {
         require(read.metadata == content.metadata ?? .emptyObject, "the metadata are kept")
         require(read.unknown == content.unknown, "unknown fields are kept")
         require((try? RawJSON(content.canonical())) != nil, "a content has a canonical text")
-        let slot = Array("1\t2\t\t0\tm\ta\t".utf8) + RedisSlot.stored(content)
-        require(RedisSlot(slot) != nil, "what is stored in Redis is read again")
+        let slot = Array("1\t2\t\t0\tm\ta\t".utf8) + StoredMessage.stored(content)
+        require(StoredMessage(slot) != nil, "what is stored in Redis is read again")
     }
 
     static func check(_ edit: MessageEdit) {
@@ -86,18 +86,18 @@ enum ContentPromises {
 extension ContentPromises {
     static func check(_ participant: NewParticipant) {
         require(Identifier.isValid(participant.user), "a user has an id")
-        let stored = RedisMember.fields(
+        let stored = StoredMember.fields(
             name: participant.name, metadata: participant.metadata, unknown: participant.unknown)
         let value = Array("0\t1\t2\t3\t".utf8) + stored
         let reply = RedisReply.array([.text(Array(participant.user.utf8)), .text(value)])
-        guard let member = RedisMember.all(reply).first else {
+        guard let member = StoredMember.all(reply).first else {
             return require(false, "what is stored in Redis is read again")
         }
         check(member)
     }
 
     /// A participant in the answer that carries one.
-    static func check(_ member: RedisMember) {
+    static func check(_ member: StoredMember) {
         let reply = ServerFrame.reply(id: 1, cached: false) {
             $0.beginObject()
             $0.key("participants")

@@ -50,16 +50,16 @@ enum RedisInput {
     /// The answers of the scripts.
     private static func record(_ reply: RedisReply) {
         _ = Head(reply)
-        for member in RedisMember.all(reply).prefix(16) { ContentPromises.check(member) }
+        for member in StoredMember.all(reply).prefix(16) { ContentPromises.check(member) }
         if let message = EncodedMessage(reply, of: "c") { ContentPromises.check(message) }
-        if let view = RedisView(reply.elements, of: "c") {
+        if let view = StoredConversation(reply.elements, of: "c") {
             let shown = view.shown
             ContentPromises.check(shown.record, lastMessage: shown.lastMessage)
         }
     }
 
     private static func text(_ bytes: [UInt8]) {
-        if let slot = RedisSlot(bytes) {
+        if let slot = StoredMessage(bytes) {
             ContentPromises.check(slot.encoded(conversation: "c", seq: 1))
         }
         for topic in [RedisTopic.conversation("c".id), .list("u".id)] {

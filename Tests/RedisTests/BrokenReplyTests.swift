@@ -31,7 +31,7 @@ import Wire
         #expect(RedisReply.array([.text([0x68]), .integer(1)]).master?.port == 1)
     }
 
-    private func view(metadata: String, unknown: String = "{}") -> RedisView? {
+    private func view(metadata: String, unknown: String = "{}") -> StoredConversation? {
         func text(_ text: String) -> RedisReply { .text(Array(text.utf8)) }
         let head = RedisReply.array([text("e"), .integer(1), .integer(1), text("m"), .integer(1)])
         let fields = RedisReply.array([
@@ -39,7 +39,7 @@ import Wire
             .none,
         ])
         let parts = [text("ok"), head, .integer(1), fields, .array([]), .none, .none]
-        return RedisView(parts, of: "c")
+        return StoredConversation(parts, of: "c")
     }
 
     private static let broken = [
@@ -97,7 +97,7 @@ import Wire
             #expect(Head(.array(parts)) == nil)
         }
         func slot(_ rev: Int) -> [UInt8] { Array("\(rev)\t1\t\t0\tm1\tann\t{}".utf8) }
-        #expect(RedisSlot(slot(7)) != nil && RedisSlot(slot(number)) == nil)
+        #expect(StoredMessage(slot(7)) != nil && StoredMessage(slot(number)) == nil)
         func events(_ floor: Int, _ newest: Int, _ seq: Int, _ rev: Int) -> [FeedEvent]? {
             let numbers = ["messages", "e", "\(floor)", "\(newest)", "i", "\(seq)", "m"]
             let packed = RedisEvent.pack(numbers.map { Array($0.utf8) } + [slot(rev)])

@@ -35,8 +35,7 @@ extension Schema {
               'channel', 'gapless_' || i.id, 'signals', 'gapless_' || i.id || '_s',
               'pid', pg_backend_pid(), 'encoding', current_setting('server_encoding'),
               'server', current_setting('server_version_num')::int,
-              'synchronousCommit', current_setting('synchronous_commit'),
-              'queue', pg_notification_queue_usage())
+              'synchronousCommit', current_setting('synchronous_commit'))
             from installation i
           );
         end

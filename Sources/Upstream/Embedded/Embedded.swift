@@ -54,8 +54,8 @@ package final class Embedded: Upstream {
     }
 
     package func submit(_ calls: [UpstreamCall]) {
-        guard case .full(let taken) = writer.submit(calls) else { return }
-        outlet.deliver(calls.dropFirst(taken).map { $0.refused(with: Self.busy) })
+        guard case .full(let refused) = writer.submit(calls) else { return }
+        outlet.deliver(refused.map { calls[$0].refused(with: Self.busy) })
     }
 
     private static let busy = RequestError(

@@ -60,16 +60,10 @@ final class Log: BatchWork {
 
     static func weight(of job: Job) -> Int {
         guard case .perform(let operation, _, _) = job else { return 1 }
-        return switch operation {
-        case .send(_, let messages): messages.count
-        case .put(_, let fields): 1 + (fields.participants?.count ?? 0)
-        case .create(_, let fields, _), .findDistinct(let fields, _):
-            1 + (fields.participants?.count ?? 0)
-        case .edit, .delete, .update, .addParticipants, .removeParticipants, .addAdmins,
-            .removeAdmins, .deleteConversation, .leave, .markRead:
-            1
-        }
+        return operation.rows
     }
+
+    static func payer(of job: Job) -> Payer { job.payer }
 
     func write(_ job: Job) throws(CacheError) {
         guard case .perform(let operation, let caller, let token) = job else { return }

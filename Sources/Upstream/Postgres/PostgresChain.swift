@@ -3,14 +3,14 @@ import Ports
 import Wire
 
 /// What an answer to the feed's question comes to: changes above a position, each rev of them once,
-/// in order and without a hole. An event brings the value that its slot has now, which may be newer
-/// than the change that it tells.
+/// in order and without a hole, as `ChangeChain` makes events of them.
 enum PostgresChain {
     /// The events, the new position, and whether there is more.
     case part([FeedEvent], Head, more: Bool)
     /// There is no such conversation any more.
     case ended
-    /// Another log, one that has lost the position, or an answer that is none.
+    /// Another log, one that has lost the position, an answer that is none, or changes that can't
+    /// be told one after the other: the engine is to read them.
     case broken
     /// The parts of the log contradict each other: which.
     case damaged(String)
@@ -33,39 +33,25 @@ enum PostgresChain {
         guard let now = answer["head"].flatMap({ Head(postgres: $0) }), now.epoch == position.epoch,
             let revs = answer["revs"]?.array
         else { return .broken }
-        var values: [Int: EncodedMessage] = [:]
+        var chain = ChangeChain(head: now, more: answer["more"]?.bool ?? false)
         for value in answer["messages"]?.array ?? [] {
             guard let message = EncodedMessage(postgres: value, of: conversation) else {
                 return .damaged("messages")
             }
-            values[message.seq] = message
+            chain.messages[message.seq] = message
         }
-        let view = answer["record"].flatMap { RedisView(postgres: $0, of: conversation) }
-        var events: [FeedEvent] = []
-        var head = position
-        head.floor = now.floor
+        chain.record =
+            answer["record"].flatMap { StoredConversation(postgres: $0, of: conversation) }?.record
         for row in revs {
             guard let parts = row.array, parts.count == 3, let rev = parts[0].place,
-                let seq = parts[1].place, let mark = parts[2].string, rev == head.rev + 1
+                let seq = parts[1].place, let mark = parts[2].string
             else { return .damaged("changes") }
-            (head.rev, head.mark) = (rev, mark)
-            let isNew = seq > head.seq
-            head.seq = max(head.seq, seq)
-            if seq == 0 {
-                guard let record = view?.record else { return .damaged("record") }
-                events.append(.record(record, head: head, removed: [], isNew: rev == 1))
-            } else if let message = values[seq] {
-                let type: DeltaType =
-                    isNew ? .inserted : message.isDeleted ? .deleted : .updated
-                events.append(.message(conversation: conversation, type, message, head: head))
-            } else if seq >= now.floor {
-                return .damaged("messages")
-            }
-            // What was trimmed has no value: the hole that it leaves is closed by reading.
+            chain.steps.append(ChangeChain.Step(rev: rev, seq: seq, mark: mark))
         }
-        let more = answer["more"]?.bool ?? false
-        guard more || head.rev == now.rev else { return .damaged("changes") }
-        guard !more || head.rev > position.rev else { return .broken }
-        return .part(events, head, more: more)
+        switch chain.told(of: conversation, after: position) {
+        case .part(let events, let head): return .part(events, head, more: chain.more)
+        case .outOfOrder, .stuck: return .broken
+        case .damaged(let part): return .damaged(part)
+        }
     }
 }

@@ -110,7 +110,6 @@ final class PostgresListener: @unchecked Sendable {
             until: .now + options.deadline)
         try prove(session)
         isSettingDue.store(true, ordering: .relaxed)
-        standing.queue = session.queue
         standing.feedHeard()
         let generation = standing.feedOpened(session.identity)
         if troubles.note("feed", nil) {

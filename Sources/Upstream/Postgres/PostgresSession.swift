@@ -12,8 +12,6 @@ struct PostgresSession {
     let signals: String
     /// The server's process of this connection.
     let process: Int
-    /// How full the server's notification queue is, from 0 to 1.
-    let queue: Double
 
     /// The version of the schema that this program works with, and it works with the next one.
     static let version = Schema.version
@@ -80,7 +78,6 @@ struct PostgresSession {
         self.channel = channel
         self.signals = signals
         process = hello["pid"]?.int ?? 0
-        queue = hello["queue"]?.double ?? 0
     }
 
     private static func explained(

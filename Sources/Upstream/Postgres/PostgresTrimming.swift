@@ -3,10 +3,13 @@ import JSON
 import Synchronization
 
 /// Takes away what `upstream.postgres.retain` and its like don't keep, in small transactions, by
-/// one gateway at a time.
+/// one gateway at a time. Where they keep all, what is old of the lists' logs goes all the same:
+/// everybody who comes into a conversation or leaves it adds to them.
 final class PostgresTrimming: Sendable {
-    /// How long it rests where there is nothing to do, and between two transactions.
+    /// How long it rests where there is nothing to do, with something to trim or without, and
+    /// between two transactions.
     private static let rest = Duration.seconds(10)
+    private static let longRest = Duration.seconds(60)
     private static let pause = Duration.milliseconds(50)
 
     private let options: PostgresOptions
@@ -19,10 +22,7 @@ final class PostgresTrimming: Sendable {
         self.pool = pool
     }
 
-    func start() {
-        guard options.retain > 0 || options.retainMarks > 0 else { return }
-        next(after: Self.pause)
-    }
+    func start() { next(after: Self.pause) }
 
     func stop() { isEnded.store(true, ordering: .relaxed) }
 
@@ -35,9 +35,10 @@ final class PostgresTrimming: Sendable {
 
     private func trim() {
         guard !isEnded.load(ordering: .relaxed) else { return }
+        let isBusy = options.retain > 0 || options.retainMarks > 0
         pool.trim { [weak self] result in
             let more = (try? result.get()).flatMap { $0["more"]?.bool } ?? false
-            self?.next(after: more ? Self.pause : Self.rest)
+            self?.next(after: more ? Self.pause : isBusy ? Self.rest : Self.longRest)
         }
     }
 }

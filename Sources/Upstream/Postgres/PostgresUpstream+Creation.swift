@@ -65,7 +65,8 @@ extension PostgresUpstream {
                 default: break
                 }
                 guard let value = answer["view"],
-                    let view = RedisView(postgres: value, of: value.object?["id"]?.string ?? id)
+                    let view = StoredConversation(
+                        postgres: value, of: value.object?["id"]?.string ?? id)
                 else { throw .unreadable }
                 then(.success(.conversation(view.shown, isNew: answer.word == "done")))
             } catch {
@@ -102,7 +103,7 @@ extension PostgresUpstream {
             case .failure(let error): finish(call, .failure(error))
             case .success(let answer):
                 guard let value = answer["view"], let id = value.object?["id"]?.string,
-                    let view = RedisView(postgres: value, of: id)
+                    let view = StoredConversation(postgres: value, of: id)
                 else { return finish(call, .failure(.unreadable)) }
                 finish(call, .success(.conversation(view.shown, isNew: false)))
             }

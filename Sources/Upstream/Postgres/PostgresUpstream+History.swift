@@ -135,7 +135,8 @@ extension PostgresUpstream {
                     let upTo = read["upTo"]?.place,
                     let messages = Self.messages(read["messages"], of: id)
                 else { return .failure(.unreadable) }
-                let record = read["record"].flatMap { RedisView(postgres: $0, of: id) }?.record
+                let record = read["record"].flatMap { StoredConversation(postgres: $0, of: id) }?
+                    .record
                 return .success(
                     Changes(
                         messages: messages, record: record, head: head, upTo: upTo,
@@ -190,7 +191,7 @@ extension PostgresUpstream {
                 result.flatMap { read in
                     var people: [[UInt8]] = []
                     for (place, value) in (read["members"]?.array ?? []).enumerated() {
-                        guard let member = RedisMember(postgres: value, at: place) else {
+                        guard let member = StoredMember(postgres: value, at: place) else {
                             return .failure(.unreadable)
                         }
                         let seq = value.object?["read"]?.place ?? 0
@@ -209,7 +210,7 @@ extension PostgresUpstream {
     /// which a `put` does not mend.
     func view(
         _ id: String, with reader: String?, mends _: Bool = false,
-        then: @escaping @Sendable (Result<RedisView, RequestError>) -> Void
+        then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
     ) {
         read("view", id) { json in
             json.key("reader")
@@ -217,7 +218,7 @@ extension PostgresUpstream {
         } then: { result in
             then(
                 result.flatMap { answer in
-                    answer["view"].flatMap { RedisView(postgres: $0, of: id) }
+                    answer["view"].flatMap { StoredConversation(postgres: $0, of: id) }
                         .map { .success($0) } ?? .failure(.unreadable)
                 })
         }

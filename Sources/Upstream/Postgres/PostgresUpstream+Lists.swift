@@ -56,7 +56,7 @@ extension PostgresUpstream {
         var views: [ConversationView] = []
         for value in value?.array ?? [] {
             guard let id = value.object?["id"]?.string,
-                let view = RedisView(postgres: value, of: id)
+                let view = StoredConversation(postgres: value, of: id)
             else { return nil }
             views.append(view.shown)
         }

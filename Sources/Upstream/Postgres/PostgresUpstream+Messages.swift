@@ -25,7 +25,7 @@ extension PostgresUpstream {
             json.member("id", string: message.content.id ?? newID())
             json.member("given", bool: message.content.id != nil)
             json.member("author", string: message.author)
-            json.member("content", raw: RedisSlot.stored(message.content))
+            json.member("content", raw: StoredMessage.stored(message.content))
             json.endObject()
         }
         json.endArray()
@@ -118,7 +118,7 @@ extension PostgresUpstream {
                 throw encoded.refusedAsDeleted(ifRev: edit.ifRev)
             }
             let edited = try message.slot.content.edited(by: edit, of: encoded, within: limits)
-            return edited.map { Replacement(kind: "u", content: RedisSlot.stored($0)) }
+            return edited.map { Replacement(kind: "u", content: StoredMessage.stored($0)) }
         }
     }
 

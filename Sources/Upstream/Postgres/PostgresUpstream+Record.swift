@@ -20,7 +20,10 @@ extension PostgresUpstream {
                     case "taken": return .failure(.conversationTaken)
                     default: break
                     }
-                    guard let view = answer["view"].flatMap({ RedisView(postgres: $0, of: id) })
+                    guard
+                        let view = answer["view"].flatMap({
+                            StoredConversation(postgres: $0, of: id)
+                        })
                     else { return .failure(.unreadable) }
                     return .success(.conversation(view.shown, isNew: decided.isNew))
                 })

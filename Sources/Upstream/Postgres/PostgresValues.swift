@@ -28,7 +28,7 @@ extension RawJSON {
 /// A message as the database has it, with its numbers.
 struct PostgresMessage {
     var seq: Int
-    var slot: RedisSlot
+    var slot: StoredMessage
 
     init?(_ value: RawJSON) {
         guard let object = value.object, let seq = object["seq"]?.place,
@@ -41,11 +41,11 @@ struct PostgresMessage {
         var content = MessageContent()
         if !isDeleted, !isTrimmed {
             guard let stored = object["content"]?.given,
-                let read = RedisSlot.content(stored.bytes)
+                let read = StoredMessage.content(stored.bytes)
             else { return nil }
             content = read
         }
-        slot = RedisSlot(
+        slot = StoredMessage(
             rev: rev, createdAt: created, editedAt: object["editedAt"]?.timestamp,
             isDeleted: isDeleted, isTrimmed: isTrimmed, id: id, author: author, content: content)
     }
@@ -62,7 +62,7 @@ extension EncodedMessage {
     }
 }
 
-extension RedisMember {
+extension StoredMember {
     init?(postgres value: RawJSON, at place: Int) {
         guard let object = value.object, let user = object["user"]?.string else { return nil }
         let unknown = object["unknown"]?.object?.members ?? []
@@ -76,7 +76,7 @@ extension RedisMember {
     }
 }
 
-extension RedisView {
+extension StoredConversation {
     init?(postgres value: RawJSON, of id: String) {
         guard let object = value.object, let head = object["head"].flatMap({ Head(postgres: $0) }),
             let rev = object["rev"]?.place, let created = object["createdAt"]?.timestamp,
@@ -86,9 +86,9 @@ extension RedisView {
             let unknown = [JSONMember](
                 stored: object["unknown"]?.given?.bytes ?? RawJSON.emptyObject.bytes)
         else { return nil }
-        var members: [RedisMember] = []
+        var members: [StoredMember] = []
         for (place, value) in (object["members"]?.array ?? []).enumerated() {
-            guard let member = RedisMember(postgres: value, at: place) else { return nil }
+            guard let member = StoredMember(postgres: value, at: place) else { return nil }
             members.append(member)
         }
         var last: EncodedMessage?

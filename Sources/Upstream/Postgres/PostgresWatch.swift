@@ -9,7 +9,12 @@ final class PostgresWatch: Sendable {
     private struct State {
         var isEnded = false
         var isHurried = false
+        /// When the notification queue is measured again.
+        var queueDue = ContinuousClock.now
     }
+
+    /// How long the notification queue is left alone when measuring it took too long.
+    private static let queuePause = Duration.seconds(15)
 
     private let options: PostgresOptions
     private let standing: PostgresStanding
@@ -71,7 +76,7 @@ final class PostgresWatch: Sendable {
             guard let session = try? PostgresSession(options, at: host, isCancelled: { isEnded })
             else { continue }
             if session.identity == feed {
-                standing.queue = session.queue
+                measureQueue(session)
                 continue
             }
             // Of several servers the newest counts: what is older than the feed's has been replaced
@@ -93,5 +98,18 @@ final class PostgresWatch: Sendable {
             look()
             return
         }
+    }
+
+    /// How full the notification queue is. The server takes away what nobody needs of it before it
+    /// answers, which is what makes room in one that was full, and can take a minute; who asks
+    /// meanwhile waits. So one connection asks, and nothing else depends on it.
+    private func measureQueue(_ session: PostgresSession) {
+        guard state.withLock({ $0.queueDue }) <= .now else { return }
+        let answer = try? session.connection.exchange(
+            [.init("select pg_notification_queue_usage()")], until: .now + options.deadline)
+        guard let usage = answer?.first?.text(0, 0).flatMap({ Double($0) }) else {
+            return state.withLock { $0.queueDue = .now + Self.queuePause }
+        }
+        standing.queue = usage
     }
 }

@@ -1,9 +1,11 @@
 import Dispatch
+import Ports
 import Synchronization
 import Wire
 
 /// The connection through which commands go: pipelined, all that wait at once, replies in order. It
-/// owns a thread that connects, and connects again; jobs come from any thread into a bounded queue.
+/// owns a thread that connects, and connects again; jobs come from any thread into a bounded queue,
+/// in which users take turns.
 /// Each piece of a job is sent within the deadline or refused, and then answered within the
 /// deadline: one that is late fails alone as long as others are answered. A job ends with its
 /// replies or with an error that says whether it may have been done; what it does next is called on
@@ -38,8 +40,9 @@ final class CommandLink: @unchecked Sendable {
     private let waiting = Mutex(Waiting())
 
     private var onTheirWay = Fifo<CommandJob>()
-    /// Of those, the ones that take more than one piece, and the bytes of all pieces.
+    /// Of those, the ones that take more than one piece, the others, and the bytes of all pieces.
     private var longOnTheirWay = 0
+    private var shortOnTheirWay = 0
     private var bytesOnTheirWay = 0
     /// When replies came last.
     private var repliedAt = ContinuousClock.now
@@ -153,7 +156,9 @@ final class CommandLink: @unchecked Sendable {
 
     private func finish(_ job: CommandJob, _ result: Result<[RedisReply], RequestError>) {
         waiting.withLock { $0.jobs.end(job) }
-        if !job.isGivenUp { job.then(result) }
+        guard !job.isGivenUp else { return }
+        // What it leads to is of the same operation.
+        Payer.$current.withValue(job.payer) { job.then(result) }
     }
 
     /// The connection is gone, and with it the fate of what was on its way.
@@ -166,7 +171,7 @@ final class CommandLink: @unchecked Sendable {
         }
         identity = nil
         while let job = onTheirWay.popFirst() { finish(job, .failure(.fateUnknown)) }
-        (longOnTheirWay, bytesOnTheirWay) = (0, 0)
+        (longOnTheirWay, shortOnTheirWay, bytesOnTheirWay) = (0, 0, 0)
     }
 
     /// Connects and works until the connection breaks.
@@ -248,7 +253,9 @@ final class CommandLink: @unchecked Sendable {
     private func take(for session: RedisSession) {
         while bytesOnTheirWay < Self.window {
             let next = waiting.withLock {
-                $0.jobs.next(withLong: longOnTheirWay < CommandQueue.longPieces)
+                $0.jobs.next(
+                    withLong: longOnTheirWay < CommandQueue.longPieces,
+                    withShort: shortOnTheirWay < CommandQueue.shortJobs)
             }
             guard let job = next else { return }
             append(job, to: session)
@@ -266,7 +273,7 @@ final class CommandLink: @unchecked Sendable {
     }
 
     private func departed(_ job: CommandJob) {
-        if job.isLong { longOnTheirWay += 1 }
+        if job.isLong { longOnTheirWay += 1 } else { shortOnTheirWay += 1 }
         bytesOnTheirWay += job.pieceBytes
         onTheirWay.append(job)
     }
@@ -283,7 +290,7 @@ final class CommandLink: @unchecked Sendable {
             return
         }
         guard isWhole, let job = onTheirWay.popFirst() else { return }
-        if job.isLong { longOnTheirWay -= 1 }
+        if job.isLong { longOnTheirWay -= 1 } else { shortOnTheirWay -= 1 }
         bytesOnTheirWay -= job.pieceBytes
         let replies = job.replies[job.piece]
         if !job.isGivenUp, replies.contains(where: { $0.errorCode == "NOSCRIPT" }) {

@@ -1,3 +1,4 @@
+import Ports
 import Wire
 
 /// A call on its way: commands in their order, sent a piece at a time, so that whoever asks for
@@ -11,6 +12,8 @@ struct CommandJob {
     let commands: [RedisCommand]
     /// About how many bytes all of them take.
     let size: Int
+    /// Whose operation has led to it.
+    let payer = Payer.current
     /// How many have been sent.
     private(set) var sent = 0
     /// Of the piece that is on its way, or was answered last.
@@ -35,6 +38,12 @@ struct CommandJob {
     /// It takes more than one piece.
     var isLong: Bool {
         commands.count > Self.pieceCount || size > Self.pieceSize && commands.count > 1
+    }
+
+    /// What its next piece counts where users take turns. Questions are asked for many of them.
+    var cost: Int {
+        if payer == .gateway { return 1 }
+        return max(min(commands.count - sent, Self.pieceCount), min(size, Self.pieceSize) >> 10)
     }
 
     /// The piece on its way has all its replies.
@@ -67,12 +76,13 @@ struct CommandJob {
     }
 }
 
-/// The jobs that wait for the link, in two rows: those of one piece, in the order in which they
-/// came, and the long ones in turn, a piece each. A value of its owner; it has a limit in jobs and
-/// in bytes.
+/// The jobs that wait for the link, in two rows: those of one piece, and the long ones, which go a
+/// piece at a time. In each row users take turns, and what is asked for one user goes in the order
+/// in which it came. A value of its owner; it has a limit in jobs and in bytes.
 struct CommandQueue {
-    /// How many jobs may wait or be on their way. At some 30 µs each it is a third of a second of
-    /// a server's work; one who asks for more gets a refusal instead of a wait.
+    /// How many jobs may wait or be on their way, and of one user as many as there is room for
+    /// besides. At some 30 µs each it is a third of a second of a server's work; one who asks for
+    /// more gets a refusal instead of a wait.
     static let jobLimit = 10_000
 
     /// How many bytes of commands wait or are on their way, as `CommandJob.size` counts them, when
@@ -83,19 +93,32 @@ struct CommandQueue {
     /// these alone.
     static let longPieces = 2
 
-    private var short = Fifo<CommandJob>()
-    private var long = Fifo<CommandJob>()
+    /// How many of the others are on their way at a time, which is some 8 ms of a server's work:
+    /// whoever comes waits for these, and then for a turn of each other user.
+    static let shortJobs = 256
+
+    private var short = FairQueue<CommandJob>()
+    private var long = FairQueue<CommandJob>()
     /// Jobs that wait and jobs that are on their way.
     private(set) var count = 0
     /// What those take.
     private(set) var bytes = 0
+    /// No job that waits has an earlier deadline; nil where none waits.
+    private(set) var deadline: ContinuousClock.Instant?
 
     /// Takes a new job.
     /// - Returns: whether there was room for it.
     mutating func add(_ job: CommandJob) -> Bool {
-        guard count < Self.jobLimit, bytes < Self.byteLimit else { return false }
+        guard count < Self.jobLimit, bytes < Self.byteLimit,
+            short.hasRoom(for: job.payer, of: Self.jobLimit)
+        else { return false }
         begin(job)
-        if job.isLong { long.append(job) } else { short.append(job) }
+        if job.isLong {
+            putBack(job)
+        } else {
+            short.append(job, for: job.payer, cost: job.cost)
+            noteDeadline(job)
+        }
         return true
     }
 
@@ -106,7 +129,14 @@ struct CommandQueue {
     }
 
     /// A job that has more to send waits for its next turn.
-    mutating func putBack(_ job: CommandJob) { long.append(job) }
+    mutating func putBack(_ job: CommandJob) {
+        long.append(job, for: job.payer, cost: job.cost)
+        noteDeadline(job)
+    }
+
+    private mutating func noteDeadline(_ job: CommandJob) {
+        deadline = min(deadline ?? job.deadline, job.deadline)
+    }
 
     /// Counts the job no more.
     mutating func end(_ job: CommandJob) {
@@ -114,28 +144,21 @@ struct CommandQueue {
         bytes -= job.size
     }
 
-    /// - Parameter withLong: whether a long one may be next.
-    mutating func next(withLong: Bool) -> CommandJob? {
-        (withLong ? long.popFirst() : nil) ?? short.popFirst()
+    /// - Parameters:
+    ///   - withLong: whether a long one may be next.
+    ///   - withShort: whether one of the others may be.
+    mutating func next(withLong: Bool, withShort: Bool) -> CommandJob? {
+        let piece = (withLong ? long.popFirst() : nil) ?? (withShort ? short.popFirst() : nil)
+        if short.isEmpty, long.isEmpty { deadline = nil }
+        return piece?.element
     }
 
-    /// The first moment at which a job has waited for too long.
-    var deadline: ContinuousClock.Instant? {
-        [short.first?.deadline, long.first?.deadline].compactMap { $0 }.min()
-    }
-
-    /// Takes out what has waited until `now`. In each row deadlines rise, since all have the same
-    /// time.
+    /// Takes out what has waited until `now`.
     mutating func expired(_ now: ContinuousClock.Instant) -> [CommandJob] {
-        var expired: [CommandJob] = []
-        while let job = short.first, job.deadline <= now {
-            expired.append(job)
-            _ = short.popFirst()
-        }
-        while let job = long.first, job.deadline <= now {
-            expired.append(job)
-            _ = long.popFirst()
-        }
+        guard let deadline, deadline <= now else { return [] }
+        let expired =
+            short.removeAll { $0.deadline <= now } + long.removeAll { $0.deadline <= now }
+        self.deadline = [short.least(\.deadline), long.least(\.deadline)].compactMap { $0 }.min()
         return expired
     }
 }

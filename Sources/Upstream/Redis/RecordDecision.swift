@@ -34,7 +34,7 @@ struct RecordDecision: Sendable {
     /// - Throws: `bad_request`, if somebody is to be admin who does not take part; `conflict`, if
     ///   the change is of another `rev`; `too_large`, if a value would pass a limit.
     init?(
-        _ change: RecordChange, upon view: RedisView, within limits: LogLimits
+        _ change: RecordChange, upon view: StoredConversation, within limits: LogLimits
     ) throws(RequestError) {
         var members = MembershipChange(change, users: view.users, admins: view.admins)
         guard members.strangers.isEmpty else { throw .strangersCannotRule }
@@ -45,7 +45,7 @@ struct RecordDecision: Sendable {
         title = said.title
         metadata = said.metadata ?? .emptyObject
         unknown = said.unknown
-        var described: [RedisMember] = []
+        var described: [StoredMember] = []
         for participant in members.described {
             guard var member = view.member(participant.user),
                 let said = try member.said.changed(by: participant, within: limits)
@@ -72,7 +72,7 @@ struct RecordDecision: Sendable {
         for user in members.promoting { ruling.insert(user.exactID) }
         admins = users.filter { ruling.contains($0.exactID) }
         // Whoever only becomes admin or ceases to be keeps place and fields.
-        var present: [[UInt8]: RedisMember] = [:]
+        var present: [[UInt8]: StoredMember] = [:]
         for user in members.promoting + members.demoting {
             if let member = view.member(user) { present[user.exactID] = member }
         }
@@ -107,7 +107,7 @@ struct RecordDecision: Sendable {
     private static func joined(
         _ participant: NewParticipant
     ) -> (user: String, joined: String, fields: [UInt8]) {
-        let fields = RedisMember.fields(
+        let fields = StoredMember.fields(
             name: participant.name, metadata: participant.metadata, unknown: participant.unknown)
         return (participant.user, "", fields)
     }
@@ -141,7 +141,7 @@ struct RecordDecision: Sendable {
     }
 }
 
-extension RedisMember {
+extension StoredMember {
     fileprivate var fields: [UInt8] {
         Self.fields(name: name, metadata: metadata, unknown: unknown)
     }
@@ -156,7 +156,7 @@ extension RedisMember {
     }
 }
 
-extension RedisView {
+extension StoredConversation {
     fileprivate var said: Description {
         Description(.conversation, title: title, metadata: metadata, unknown: unknown)
     }

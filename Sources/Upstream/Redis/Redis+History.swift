@@ -100,7 +100,7 @@ extension Redis {
                         let mark = read[6].bytes,
                         let messages = Self.messages(read[2], of: id)
                     else { return .failure(.unreadable) }
-                    let record = RedisView(read[3].elements, of: id)?.record
+                    let record = StoredConversation(read[3].elements, of: id)?.record
                     return .success(
                         .changes(
                             Changes(
@@ -146,7 +146,7 @@ extension Redis {
                     for at in stride(from: 0, to: reads.count - reads.count % 2, by: 2) {
                         places[reads[at].bytes ?? []] = reads[at + 1].place
                     }
-                    let members = RedisMember.all(read[1])
+                    let members = StoredMember.all(read[1])
                     let ordered = request.order == .asc ? members : members.reversed()
                     let page =
                         request.limit > 0

@@ -317,7 +317,7 @@ extension Redis {
                 for (entry, reply) in zip(entries, try result.get()) {
                     switch self.read(reply, .view, entry.id) {
                     case .success(let answer):
-                        guard let view = RedisView(answer.parts, of: entry.id) else {
+                        guard let view = StoredConversation(answer.parts, of: entry.id) else {
                             throw .unreadable
                         }
                         if view.reader != nil { views.append(view.shown) }

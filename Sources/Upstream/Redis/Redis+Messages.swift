@@ -19,9 +19,9 @@ extension Redis {
             arguments.append(Array((id ?? newID()).utf8))
             arguments.append(Array((id == nil ? "0" : "1").utf8))
             arguments.append(Array(message.author.utf8))
-            arguments.append(RedisSlot.hash(message.content))
+            arguments.append(StoredMessage.hash(message.content))
             arguments.append(Random.bytes(8))
-            arguments.append(RedisSlot.stored(message.content))
+            arguments.append(StoredMessage.stored(message.content))
         }
         run(.append, of: conversation, arguments) { result in
             self.finish(
@@ -66,7 +66,7 @@ extension Redis {
         var recordRev: Int
         var isAdmin: Bool
         var seq: Int
-        var slot: RedisSlot
+        var slot: StoredMessage
 
         func encoded(in conversation: String) -> EncodedMessage {
             slot.encoded(conversation: conversation, seq: seq)
@@ -89,7 +89,7 @@ extension Redis {
             }
             let edited = try seen.slot.content.edited(
                 by: edit, of: seen.encoded(in: conversation), within: self.limits)
-            return edited.map { Replacement(kind: "u", content: RedisSlot.stored($0)) }
+            return edited.map { Replacement(kind: "u", content: StoredMessage.stored($0)) }
         }
     }
 
@@ -137,11 +137,11 @@ extension Redis {
             throw .unreadable
         }
         let member = call.user.flatMap { user in
-            answer[3].bytes.flatMap { RedisMember(user, $0) }
+            answer[3].bytes.flatMap { StoredMember(user, $0) }
         }
         if call.user != nil, member == nil { throw .noConversation }
         guard let seq = answer[4].place, seq > 0 else { throw .noMessage }
-        guard let slot = answer[5].bytes.flatMap({ RedisSlot($0) }) else { throw .unreadable }
+        guard let slot = answer[5].bytes.flatMap({ StoredMessage($0) }) else { throw .unreadable }
         return Seen(
             head: head, recordRev: recordRev, isAdmin: member?.isAdmin ?? true, seq: seq,
             slot: slot)

@@ -10,12 +10,13 @@ extension Redis {
     /// A conversation with what the reader, who takes part in it, has read.
     func view(
         _ id: String, with reader: String?, mends: Bool = false,
-        then: @escaping @Sendable (Result<RedisView, RequestError>) -> Void
+        then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
     ) {
         run(.view, of: id, [reader ?? "", mends ? "1" : "0"].map { Array($0.utf8) }) { result in
             then(
                 result.flatMap { answer in
-                    RedisView(answer.parts, of: id).map { .success($0) } ?? .failure(.unreadable)
+                    StoredConversation(answer.parts, of: id).map { .success($0) }
+                        ?? .failure(.unreadable)
                 })
         }
     }
@@ -53,7 +54,7 @@ extension Redis {
                             self.servers.send(again) { _ in }
                         }
                         self.tellLists(of: decided.leaving, id, isIn: false)
-                        guard let view = RedisView(answer.parts, of: id) else {
+                        guard let view = StoredConversation(answer.parts, of: id) else {
                             return .failure(.unreadable)
                         }
                         return .success(.conversation(view.shown, isNew: decided.isNew))
@@ -85,7 +86,8 @@ extension Redis {
 
     /// - Parameter entries: of those who take part, in their lists.
     private func remove(
-        _ id: String, _ view: RedisView, _ entries: [RedisReply], _ call: Call, _ tries: Int
+        _ id: String, _ view: StoredConversation, _ entries: [RedisReply], _ call: Call,
+        _ tries: Int
     ) {
         let texts = [view.head.epoch, String(view.recordRev)].map { Array($0.utf8) }
         run(.remove, of: id, texts + [RedisEvent.pack(view.users)]) { result in

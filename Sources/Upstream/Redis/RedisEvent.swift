@@ -97,7 +97,7 @@ package enum RedisEvent {
         var events: [FeedEvent] = []
         while let kind = parts.text() {
             guard let seq = parts.place(), let mark = parts.part(),
-                let slot = parts.part().flatMap({ RedisSlot($0) })
+                let slot = parts.part().flatMap({ StoredMessage($0) })
             else { return nil }
             let type: DeltaType = kind == "i" ? .inserted : kind == "d" ? .deleted : .updated
             let head = Head(

@@ -1,4 +1,5 @@
 import Dispatch
+import Ports
 import Synchronization
 import Wire
 
@@ -23,6 +24,8 @@ final class RedisScatter: Sendable {
     private let cluster: RedisCluster
     private let deadline: ContinuousClock.Instant
     private let then: CommandLink.Completion
+    /// Whose operation it is of.
+    private let payer = Payer.current
     private let state: Mutex<State>
 
     init(
@@ -100,7 +103,7 @@ final class RedisScatter: Sendable {
         cluster.topology.refresh()
         cluster.queue.asyncAfter(deadline: .now() + Self.pause.dispatched) {
             self.cluster.waiting.subtract(1, ordering: .relaxed)
-            self.go(state.again)
+            Payer.$current.withValue(self.payer) { self.go(state.again) }
         }
     }
 }

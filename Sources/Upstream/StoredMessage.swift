@@ -3,10 +3,10 @@ import Crypto
 import JSON
 import Wire
 
-/// One slot of a log as it lies in Redis: the numbers that scripts look at, parted by tabs (no id
-/// holds one), and behind them the content as one JSON object. The message object of the protocol
-/// is made of it by whoever reads it, so that scripts need not know its shape.
-package struct RedisSlot {
+/// A message as an origin on a server stores it: the numbers that it looks at, and the content as
+/// one JSON object. The message object of the protocol is made of it by whoever reads it, so that
+/// the origin need not know its shape.
+package struct StoredMessage {
     var rev: Int
     var createdAt: Timestamp
     var editedAt: Timestamp?
@@ -16,44 +16,6 @@ package struct RedisSlot {
     var id: String
     var author: String
     var content: MessageContent
-
-    init(
-        rev: Int, createdAt: Timestamp, editedAt: Timestamp?, isDeleted: Bool, isTrimmed: Bool,
-        id: String, author: String, content: MessageContent
-    ) {
-        self.rev = rev
-        self.createdAt = createdAt
-        self.editedAt = editedAt
-        self.isDeleted = isDeleted
-        self.isTrimmed = isTrimmed
-        self.id = id
-        self.author = author
-        self.content = content
-    }
-
-    /// Reads `rev ⇥ createdAt ⇥ editedAt ⇥ deleted ⇥ id ⇥ author ⇥ content`.
-    package init?(_ value: some Collection<UInt8>) {
-        let parts = value.split(
-            separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
-        guard parts.count == 7 else { return nil }
-        let texts = parts.prefix(6).map { String(decoding: $0, as: UTF8.self) }
-        guard let rev = Int(texts[0]), RedisReply.places.contains(rev),
-            let created = Int64(texts[1])
-        else { return nil }
-        self.rev = rev
-        createdAt = Timestamp(milliseconds: created)
-        editedAt = Int64(texts[2]).map(Timestamp.init(milliseconds:))
-        isDeleted = texts[3] == "1"
-        isTrimmed = texts[3] == "2"
-        id = texts[4]
-        author = texts[5]
-        guard !isDeleted else {
-            content = MessageContent()
-            return
-        }
-        guard let content = Self.content(Array(parts[6])) else { return nil }
-        self.content = content
-    }
 
     /// The message that the slot at `seq` holds.
     package func encoded(conversation: String, seq: Int) -> EncodedMessage {

@@ -1,0 +1,31 @@
+import Chat
+import JSON
+import Wire
+
+/// One slot of a log as it lies in Redis: the numbers that scripts look at, parted by tabs (no id
+/// holds one), and behind them the content.
+extension StoredMessage {
+    /// Reads `rev ⇥ createdAt ⇥ editedAt ⇥ deleted ⇥ id ⇥ author ⇥ content`.
+    package init?(_ value: some Collection<UInt8>) {
+        let parts = value.split(
+            separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
+        guard parts.count == 7 else { return nil }
+        let texts = parts.prefix(6).map { String(decoding: $0, as: UTF8.self) }
+        guard let rev = Int(texts[0]), RedisReply.places.contains(rev),
+            let created = Int64(texts[1])
+        else { return nil }
+        self.rev = rev
+        createdAt = Timestamp(milliseconds: created)
+        editedAt = Int64(texts[2]).map(Timestamp.init(milliseconds:))
+        isDeleted = texts[3] == "1"
+        isTrimmed = texts[3] == "2"
+        id = texts[4]
+        author = texts[5]
+        guard !isDeleted else {
+            content = MessageContent()
+            return
+        }
+        guard let content = Self.content(Array(parts[6])) else { return nil }
+        self.content = content
+    }
+}

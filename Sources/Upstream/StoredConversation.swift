@@ -1,0 +1,133 @@
+import Chat
+import JSON
+import Ports
+import Wire
+
+/// A conversation as an origin on a server shows it: slot 0, who takes part, the head, the last
+/// message and, where there is a viewer, what that one has read. A value, read from one reply.
+package struct StoredConversation {
+    let id: String
+    let head: Head
+    let recordRev: Int
+    let title: String?
+    let metadata: RawJSON
+    let unknown: [JSONMember]
+    let createdAt: Timestamp
+    let updatedAt: Timestamp
+    /// In the order in which they joined.
+    package let members: [StoredMember]
+    package let last: EncodedMessage?
+    let reader: ReaderState?
+    /// For a conversation that was created as the only one of some people, what stands for them.
+    let people: String?
+    /// Whether the members are lost, and none of them is shown.
+    let isMemberless: Bool
+    /// The client that created it; nil if the backend did.
+    let createdBy: String?
+
+    init(
+        id: String, head: Head, recordRev: Int, title: String?, metadata: RawJSON,
+        unknown: [JSONMember], createdAt: Timestamp, updatedAt: Timestamp, members: [StoredMember],
+        last: EncodedMessage?, reader: ReaderState?, people: String?, createdBy: String?
+    ) {
+        self.id = id
+        self.head = head
+        self.recordRev = recordRev
+        self.title = title
+        self.metadata = metadata
+        self.unknown = unknown
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.members = members
+        self.last = last
+        self.reader = reader
+        self.people = people
+        self.createdBy = createdBy
+        isMemberless = false
+    }
+
+    var users: [String] { members.map(\.user) }
+    var admins: [String] { members.filter(\.isAdmin).map(\.user) }
+
+    func member(_ user: String) -> StoredMember? { members.first { $0.user.isSameID(user) } }
+
+    package var record: Record {
+        Record(
+            id: id, title: title, participants: users, admins: admins, metadata: metadata,
+            createdAt: createdAt, updatedAt: updatedAt, rev: recordRev, unknown: unknown)
+    }
+
+    package var shown: ConversationView {
+        ConversationView(
+            record: record, lastMessage: last, head: head, reader: reader, createdBy: createdBy)
+    }
+}
+
+/// One who takes part, as it is stored.
+package struct StoredMember {
+    var user: String
+    var isAdmin: Bool
+    var place: Int
+    var createdAt: Timestamp
+    var updatedAt: Timestamp
+    var name: String?
+    var metadata: RawJSON?
+    var unknown: [JSONMember]
+
+    init(
+        user: String, isAdmin: Bool, place: Int, createdAt: Timestamp, updatedAt: Timestamp,
+        name: String?, metadata: RawJSON?, unknown: [JSONMember]
+    ) {
+        self.user = user
+        self.isAdmin = isAdmin
+        self.place = place
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.name = name
+        self.metadata = metadata
+        self.unknown = unknown
+    }
+
+    /// The fields that an origin stores and does not look at.
+    package static func fields(name: String?, metadata: RawJSON?, unknown: [JSONMember]) -> [UInt8]
+    {
+        var json = JSONWriter()
+        json.beginObject()
+        if let name { json.member("name", string: name) }
+        if let metadata { json.member("metadata", raw: metadata) }
+        if !unknown.isEmpty { json.member("unknown", members: unknown) }
+        json.endObject()
+        return json.bytes
+    }
+
+    /// The place and moment of joining, which a change of the fields keeps.
+    var joined: String { "\(place)\t\(createdAt.milliseconds)" }
+
+    /// The participant object of the protocol.
+    package func json(lastReadSeq: Int) -> [UInt8] {
+        Participant(
+            id: user, name: name, lastReadSeq: lastReadSeq, createdAt: createdAt,
+            updatedAt: updatedAt, metadata: metadata ?? .emptyObject, unknown: unknown
+        ).json
+    }
+}
+
+extension RawJSON {
+    /// An object of an application as it is stored; nil if it is none. It goes into frames as it
+    /// is, and whoever else writes to the origin may have put anything there.
+    init?(stored bytes: [UInt8]) {
+        guard let value = try? RawJSON(bytes), value.kind == .object, Nesting.isKept(by: value)
+        else { return nil }
+        self = value
+    }
+}
+
+extension [JSONMember] {
+    /// The fields of an application as they are stored; nil if they are no object.
+    init?(stored bytes: [UInt8]) {
+        guard let members = try? JSONObject(bytes).members, Nesting.isKept(by: members) else {
+            return nil
+        }
+        self = members
+    }
+}
