@@ -1,4 +1,5 @@
 import Dispatch
+import Ports
 import SQLite
 import Synchronization
 
@@ -8,6 +9,9 @@ package protocol BatchWork: AnyObject, SendableMetatype {
 
     /// How many rows the job writes, about.
     static func weight(of job: Job) -> Int
+
+    /// Whom the job is for: users take turns.
+    static func payer(of job: Job) -> Payer
 
     /// Does the job inside the transaction of its batch. A job that is refused by the rules of the
     /// log writes nothing and returns: its neighbours are not disturbed.
@@ -37,6 +41,8 @@ package protocol BatchWork: AnyObject, SendableMetatype {
 }
 
 extension BatchWork {
+    package static func payer(of job: Job) -> Payer { .gateway }
+
     /// Each job has written all that is its own.
     package func settle() throws(CacheError) {}
 }
@@ -44,8 +50,8 @@ extension BatchWork {
 /// Whether jobs were taken; one that was not will not be done.
 package enum Submission: Sendable, Hashable {
     case taken
-    /// So many, the first ones, were taken.
-    case full(taken: Int)
+    /// All were taken but those in these places.
+    case full(refused: [Int])
     case stopped
 }
 
@@ -56,15 +62,28 @@ package struct WriterFigures: Sendable, Hashable {
     package var rollbacks = 0
 }
 
-/// The one writer of a database file. Jobs come from any thread and wait in a bounded queue; the
-/// writer takes all that wait, runs them in one transaction and says so after the commit, in order:
-/// the busier it is, the more jobs share the price of a commit. A failure of the disk fails the
-/// batch, makes `isWritable` false, and is looked into every second until a write succeeds.
+/// How the users of a writer take turns.
+package struct WriterPace: Sendable {
+    /// How long a batch goes on with further jobs: whoever comes meanwhile waits for that, the
+    /// commit, and then a turn of each other user.
+    package var slice = Duration.milliseconds(5)
+    /// What a row takes: a job that takes longer than it weighs costs its user more.
+    package var row = Duration.microseconds(30)
+
+    package init() {}
+}
+
+/// The one writer of a database file. Jobs come from any thread and wait in a bounded queue, where
+/// users take turns; the writer runs those that wait in one transaction, for as long as a slice
+/// lasts, and says so after the commit: the busier it is, the more jobs share the price of a
+/// commit. The jobs of a user are done in their order. A failure of the disk fails the batch, makes
+/// `isWritable` false, and is looked into every second until a write succeeds.
 // Safety: `work`, `connection`, its statements and `retryIsDue` are touched on `queue` alone, which
 // is serial and so this type's own thread; the rest is a mutex, an atomic or never changes.
 package final class Writer<Work: BatchWork>: @unchecked Sendable {
-    /// How many jobs may wait. At some 30 µs a job it is a third of a second of work; one who asks
-    /// for more gets a refusal instead of a wait.
+    /// How many jobs may wait, and of one user as many as there is room for besides. At some 30 µs
+    /// a job it is a third of a second of work; one who asks for more gets a refusal instead of a
+    /// wait.
     package static var queueLimit: Int { 10_000 }
 
     /// How many rows a batch may take before it is committed, so that the first job in it does not
@@ -72,7 +91,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     package static var batchLimit: Int { 2_000 }
 
     private struct Waiting {
-        var jobs: [Work.Job] = []
+        var jobs = FairQueue<Work.Job>()
         /// Whether a turn is queued that will look at `jobs`.
         var isScheduled = false
         var isStopped = false
@@ -83,6 +102,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     private let figuresBox = Mutex(WriterFigures())
     private let writable = Atomic<Bool>(true)
     private let onWritable: @Sendable (CacheError?) -> Void
+    private let pace: WriterPace
     private let place: FilePlace?
     private let connection: Connection
     private let begin: Statement
@@ -93,12 +113,14 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
 
     /// A writer with a connection of its own.
     /// - Parameters:
+    ///   - pace: how users take turns.
     ///   - onWritable: called on the writer's queue when `isWritable` changes, with what failed;
     ///     with nil when the file can be written again.
     ///   - makeWork: makes what runs the jobs, with the connection that it is to use.
     /// - Throws: `CacheError`, if the file can't be opened.
     package init(
-        _ store: Store, onWritable: @escaping @Sendable (CacheError?) -> Void,
+        _ store: Store, pace: WriterPace = WriterPace(),
+        onWritable: @escaping @Sendable (CacheError?) -> Void,
         makeWork: (Connection) throws(CacheError) -> Work
     ) throws(CacheError) {
         connection = try store.writingConnection()
@@ -106,6 +128,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         commit = try connection.prepare("COMMIT")
         rollback = try connection.prepare("ROLLBACK")
         self.onWritable = onWritable
+        self.pace = pace
         place = store.place
         work = try makeWork(connection)
     }
@@ -130,27 +153,40 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     package func submit(_ jobs: [Work.Job]) -> Submission {
         let (submission, isDue) = waiting.withLock { waiting -> (Submission, Bool) in
             if waiting.isStopped { return (.stopped, false) }
-            let room = max(0, Self.queueLimit - waiting.jobs.count)
-            let taken = jobs.prefix(room)
-            waiting.jobs += taken
-            let isDue = !taken.isEmpty && !waiting.isScheduled
+            var refused: [Int] = []
+            for (place, job) in jobs.enumerated() {
+                let payer = Work.payer(of: job)
+                if waiting.jobs.hasRoom(for: payer, of: Self.queueLimit) {
+                    waiting.jobs.append(job, for: payer, cost: Self.cost(of: job, payer))
+                } else {
+                    refused.append(place)
+                }
+            }
+            let isDue = refused.count < jobs.count && !waiting.isScheduled
             if isDue { waiting.isScheduled = true }
-            return (taken.count < jobs.count ? .full(taken: taken.count) : .taken, isDue)
+            return (refused.isEmpty ? .taken : .full(refused: refused), isDue)
         }
         if isDue { queue.async { self.turn() } }
         return submission
     }
+
+    /// What it counts where users take turns. The backend writes for many of them.
+    private static func cost(of job: Work.Job, _ payer: Payer) -> Int {
+        backendShare(of: Work.weight(of: job), payer)
+    }
+
+    private static func backendShare(of weight: Int, _ payer: Payer) -> Int {
+        max(1, payer == .gateway ? weight / backendUsers : weight)
+    }
+
+    private static var backendUsers: Int { 100 }
 
     /// Does what waits, lets go of the work and returns. Not to be called on the writer's queue.
     package func stop() {
         dispatchPrecondition(condition: .notOnQueue(queue))
         waiting.withLock { $0.isStopped = true }
         queue.sync {
-            var jobs = take()
-            while !jobs.isEmpty {
-                run(jobs)
-                jobs = take()
-            }
+            while let first = takeNext() { run(first) }
             work = nil
             // So that the file alone, without the log beside it, is whole: people copy it.
             try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -160,8 +196,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     // MARK: on the queue
 
     private func turn() {
-        let jobs = take()
-        if jobs.isEmpty { tidy() } else { run(jobs) }
+        if let first = takeNext() { run(first) } else { tidy() }
         let isWorkLeft = work?.isTidyingDue == true && isWritable
         let isDone = waiting.withLock { waiting in
             waiting.isScheduled = isWorkLeft || !waiting.jobs.isEmpty
@@ -170,31 +205,59 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         if !isDone { queue.async { self.turn() } }
     }
 
-    /// Takes as many of the waiting jobs as one batch may have, at least one if there is one.
-    private func take() -> [Work.Job] {
-        waiting.withLock { waiting in
-            var weight = 0
-            let count = waiting.jobs.prefix { job in
-                defer { weight += Work.weight(of: job) }
-                return weight < Self.batchLimit
-            }.count
-            let jobs = Array(waiting.jobs.prefix(count))
-            waiting.jobs.removeFirst(count)
-            return jobs
-        }
+    /// The job whose turn it is.
+    private func takeNext() -> FairQueue<Work.Job>.Piece? {
+        waiting.withLock { $0.jobs.popFirst() }
     }
 
-    private func run(_ jobs: [Work.Job]) {
+    /// Runs a batch that begins with this job: as many as wait, and a slice has time for.
+    private func run(_ first: FairQueue<Work.Job>.Piece) {
         guard let work else { return }
+        var jobs = [first.element]
         do throws(CacheError) {
             try transaction { () throws(CacheError) in
-                for job in jobs { try work.write(job) }
+                var piece = first
+                var weight = 0
+                let began = ContinuousClock.now
+                var start = began
+                while true {
+                    try work.write(piece.element)
+                    weight += Work.weight(of: piece.element)
+                    let end = ContinuousClock.now
+                    charge(piece, end - start)
+                    guard weight < Self.batchLimit, end - began < pace.slice, let next = takeNext()
+                    else {
+                        break
+                    }
+                    jobs.append(next.element)
+                    (piece, start) = (next, end)
+                }
                 try work.settle()
             }
         } catch {
+            // What else a batch would have taken meets the same disk.
+            if error.isOfTheDisk { jobs += rest(of: jobs) }
             return work.rolledBack(jobs, because: error)
         }
         work.committed(jobs)
+    }
+
+    /// What took longer than it weighs has its user wait longer for the next turn.
+    private func charge(_ piece: FairQueue<Work.Job>.Piece, _ time: Duration) {
+        let cost = Self.backendShare(of: Int(time / pace.row), piece.payer)
+        guard cost > piece.cost + 10 else { return }
+        waiting.withLock { $0.jobs.charge(piece.payer, cost - piece.cost) }
+    }
+
+    /// As many of the waiting jobs as one batch may have beside these.
+    private func rest(of jobs: [Work.Job]) -> [Work.Job] {
+        var weight = jobs.reduce(0) { $0 + Work.weight(of: $1) }
+        var rest: [Work.Job] = []
+        while weight < Self.batchLimit, let piece = takeNext() {
+            rest.append(piece.element)
+            weight += Work.weight(of: piece.element)
+        }
+        return rest
     }
 
     private func tidy() {

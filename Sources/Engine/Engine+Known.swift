@@ -53,7 +53,7 @@ extension Engine {
 
     /// Those who watch have it closed when there is nothing more that nobody here knows.
     private func noteOpen(_ stream: Stream) {
-        if stream.isOpen { stream.hasSaidOpen = true }
+        if stream.isOpen { stream.outgoing.noteOpen() }
     }
 }
 

@@ -119,7 +119,7 @@ extension Engine {
         }
         listings[user]?.isBeingRead = false
         guard case .success(.listed(let list)) = result else {
-            listings[user]?.retryAt = now.adding(sync?.backoffMax ?? 0)
+            listings[user]?.retryAt = now.adding(sync.options?.backoffMax ?? 0)
             unreadCounts[user]?.failed(reading)
             return
         }

@@ -37,11 +37,12 @@ extension Engine {
     // MARK: - What happens
 
     /// A change of the stream's log, for those who count.
+    /// - Parameter message: what was written, or a newer value, which counts with its own change.
     func noteChange(_ message: EncodedMessage?, rev: Int, _ stream: Stream) {
         guard !unreadCounts.isEmpty || !stream.readership.isEmpty else { return }
         let change = LogChange(
             rev: rev, seq: message?.seq ?? 0, author: message?.author ?? "",
-            isDeleted: message?.isDeleted ?? false)
+            isDeleted: message.map { $0.isDeleted && $0.rev <= rev } ?? false)
         stream.readership.note(change)
         guard !unreadCounts.isEmpty else { return }
         // Whoever misses one asks the origin.

@@ -11,64 +11,11 @@ import Wire
 /// The order of a turn: any number of calls, then `endTurn`, whose effects are performed, again and
 /// again until there is none; `TurnRunner` does that.
 package final class Engine {
-    /// What a token is waited for.
-    enum Pending {
-        case load(String)
-        /// The same for a stream that is in memory and lacks its last message.
-        case refresh(String)
-        /// The answer goes into the reply to the call.
-        case answer(Call)
-        /// The same for `findBoundaries`, which asked for places up to this head.
-        case boundaries(Call, head: Head)
-        case write(Call)
-        /// The cache was told to keep something of these.
-        case store([Stream])
-        /// The cache has dropped something, and is asked for what it holds.
-        case reload(Stream, beginning: Int)
-        /// The first of two answers.
-        case shown(Call)
-        /// Where the message with the id of the call's anchor is.
-        case place(Call, id: String, field: String)
-        /// Whether the cache saw what a holder says.
-        case proof(FetchQueue.Subject, HeadProof)
-        /// What a user has not read.
-        case unread(ID, reading: Int)
-        case fetch(FetchQueue.Question)
-    }
-
-    package internal(set) var limits: Limits
-    /// How logs that live elsewhere are followed; nil where the store is the origin.
-    let sync: SyncOptions?
-    let server: ServerIdentity
-    /// Tells who a client is; replaced when the operator's keys change.
-    package var authenticator: any Authenticator
-    /// Begins the public number of every session, so that numbers of two processes differ.
-    let instance: String
-
-    @exclusivity(unchecked) package internal(set) var now: Timestamp
-    @exclusivity(unchecked) var sessions: SessionRegistry
     /// Those who watch their list of conversations.
     var listWatchers: [SessionID: Session] = [:]
-    var streams: [ID: Stream] = [:]
-    var pending: [UInt64: Pending] = [:]
-    /// What the recent changes of all streams take in memory, or somewhat more.
-    var recentBytes = 0
-    /// How clients see the upstream.
-    var status: UpstreamStatus
-    var drain: Drain?
-    var nextEviction: Timestamp
     /// What became of the latest messages; nil where none is kept.
     package let journal: Journal?
 
-    // For logs that live elsewhere.
-
-    /// Streams with something that time decides.
-    var watchful: [ID: Stream] = [:]
-    /// What the origin is asked.
-    var fetches: FetchQueue
-    /// What the cache is to keep at the end of the turn.
-    var writer: ReplicaWriter
-    var nextVerification: Timestamp
     /// The lists that are watched, by user.
     var listings: [ID: Listing] = [:]
     /// How often a list was read.
@@ -82,37 +29,56 @@ package final class Engine {
     var unreadTouched: [ID] = []
     var unreadDue: [ID] = []
 
-    private(set) var nextToken: UInt64 = 0
-    private var decided = Decided()
-    /// Outboxes, what is in flight, and the accounting.
-    @exclusivity(unchecked) var delivery: Delivery
-    /// Which conversations speak, and when.
-    @exclusivity(unchecked) var pacing: Pacing
+    // What its machines share.
 
-    var counters = Figures()
+    let clock: Clock
+    let streams: StreamRegistry
+    let questions = Questions()
+    /// What is written, to whom and when.
+    let fanout: Fanout
+    /// What is counted, and what the log is yet to be told of.
+    let tally = Tally()
+    /// Who is connected.
+    let connections: Connections
+    /// Follows logs that live elsewhere.
+    let sync: Sync
+    /// What clients ask about conversations.
+    let desk: RequestDesk
 
     /// - Parameter instance: some letters and digits that no other process uses.
     package init(
         limits: Limits, server: ServerIdentity, authenticator: any Authenticator, instance: String,
         sync: SyncOptions? = nil, at now: Timestamp
     ) {
-        self.limits = limits
-        pacing = Pacing(limits)
-        self.sync = sync
         journal =
             limits.journal > 0
             ? Journal(bytes: limits.journal, age: limits.journalAge, at: now) : nil
-        delivery = Delivery(limits, journal)
-        writer = ReplicaWriter(trimAfter: sync?.trimAfter, at: now)
-        nextVerification = now.adding(sync?.verifyInterval ?? 0)
-        fetches = FetchQueue(instance: instance)
-        self.server = server
-        self.authenticator = authenticator
-        self.instance = instance
-        self.now = now
-        status = UpstreamStatus(wait: sync?.wait, at: now)
-        nextEviction = now
-        sessions = SessionRegistry(at: now)
+        clock = Clock(at: now)
+        streams = StreamRegistry(limits, at: now)
+        fanout = Fanout(limits, clock, journal)
+        connections = Connections(
+            limits,
+            Connections.House(server: server, authenticator: authenticator, instance: instance),
+            fanout, tally, journal)
+        self.sync = Sync(
+            sync,
+            Sync.Shared(
+                clock: clock, streams: streams, questions: questions, fanout: fanout,
+                tally: tally), instance: instance)
+        desk = RequestDesk(connections, self.sync)
+    }
+
+    package internal(set) var now: Timestamp {
+        get { clock.now }
+        set { clock.now = newValue }
+    }
+
+    package var limits: Limits { connections.limits }
+
+    /// Tells who a client is; replaced when the operator's keys change.
+    package var authenticator: any Authenticator {
+        get { connections.authenticator }
+        set { connections.authenticator = newValue }
     }
 
     // MARK: - What goes out
@@ -123,84 +89,93 @@ package final class Engine {
     /// - Returns: what is to be done. With effects it is to be ended again.
     package func endTurn(at now: Timestamp, instant: Duration) -> Turn {
         self.now = now
-        pacing.advance(to: instant)
-        runTimers()
+        fanout.pacing.advance(to: instant)
+        connections.runTimers()
         resumeDeferred()
-        for stream in pacing.takeDue(isDraining: drain != nil) {
-            flush(stream)
+        takeSteps()
+        for stream in fanout.pacing.takeDue(isDraining: isDraining) {
+            fanout.flush(stream)
             announce(stream)
-            releaseHeldReplies(stream)
+            desk.releaseHeldReplies(stream)
         }
         settleTouchedUnread()
         if mirrors {
-            if status.takeIsToBeTold() { tellUpstream() }
-            saveWrites()
-            sendFetches()
+            if sync.status.takeIsToBeTold() { tellUpstream() }
+            takeSteps()
+            sync.saveWrites()
+            sync.sendFetches { sessions[$0.session] != nil }
         }
-        for session in delivery.shedSlowReaders(at: now) { close(session, .outboxOverflow) }
-        var turn = decided.take()
+        for session in fanout.delivery.shedSlowReaders(at: now) {
+            connections.close(session, .outboxOverflow)
+        }
+        takeSteps()
+        var turn = questions.takeDecided()
         guard turn.isOver else { return turn }
-        turn.writes = delivery.takeReady()
-        turn.closes = sessions.takeCloses()
-        turn.throttles = sessions.takeThrottles()
+        turn.writes = fanout.delivery.takeReady()
+        turn.closes = connections.registry.takeCloses()
+        turn.throttles = connections.registry.takeThrottles()
         return turn
     }
 
     /// Sessions whose sockets are not to be read from now on (true), or again (false): to be looked
     /// at between two frames of a turn; the others come with its end.
-    package func takeThrottles() -> [(SessionID, Bool)] { sessions.takeThrottles() }
+    package func takeThrottles() -> [(SessionID, Bool)] {
+        connections.registry.takeThrottles()
+    }
+
+    // MARK: - What can be asked
+
+    /// What is in memory now, for health, metrics and operators.
+    package var report: EngineReport {
+        var figures = tally.figures
+        figures.pacing = fanout.pacing.counters
+        figures.shed = fanout.delivery.shedCount
+        return EngineReport(
+            now: now, sessions: sessions, streams: streams, journal: journal,
+            settledBooks: fanout.delivery.accounting, figures: figures, status: sync.status,
+            isElsewhere: mirrors, queuedFetches: sync.fetches.queued,
+            fetchesInFlight: sync.fetches.inFlight)
+    }
+
+    /// Subscribers that were told to forget what they hold since the last call.
+    package func takeIncidents() -> [Incident] { tally.takeIncidents() }
+
+    /// Calls of their callers' traces that ended since the last call.
+    package func takeTracedCalls() -> [TracedCall] { tally.takeTracedCalls() }
+
+    /// Begins with what no session of another process has.
+    package func publicName(of session: SessionID) -> String {
+        connections.publicName(of: session)
+    }
 
     // MARK: - For the other files of the engine
 
-    /// Has the upstream do it.
-    func act(_ effect: UpstreamEffect) { decided.append(.upstream(effect)) }
+    /// Who is connected.
+    var sessions: SessionRegistry { _read { yield connections.registry } }
 
-    /// Has the cache keep it.
-    func store(_ writes: [StoreWrite], for pending: Pending) {
-        decided.append(.store(token: token(for: pending), writes))
+    func push(_ session: Session, _ payload: [UInt8]) { connections.push(session, payload) }
+
+    func push(_ session: Session, _ event: Broadcast) { connections.push(session, event) }
+
+    /// - Parameters: as `Connections.reply` has them.
+    func reply(
+        _ call: Call, size: Int = 256, rows: Int = 0, people: Int = 0,
+        _ result: (inout JSONWriter) -> Void
+    ) {
+        connections.reply(call, size: size, rows: rows, people: people, result)
     }
+
+    func fail(_ call: Call, _ error: RequestError) { connections.fail(call, error) }
+
+    /// Whether the streams follow logs that live elsewhere.
+    var mirrors: Bool { sync.mirrors }
+
+    /// Has the upstream do it.
+    func act(_ effect: UpstreamEffect) { questions.act(effect) }
+
+    /// The conversation in memory; the store is asked for it if it is not there.
+    func stream(_ conversation: String) -> Stream { desk.stream(conversation) }
 
     /// Asks the cache, which has all by then that was decided before.
-    func read(_ query: Query, for pending: Pending) {
-        let token = token(for: pending)
-        if mirrors { saveWrites() }
-        decided.append(Read(token: token, query: query))
-    }
-
-    /// Asks the cache, whatever waits to be written.
-    func readAtOnce(_ query: Query, for pending: Pending) {
-        decided.append(Read(token: token(for: pending), query: query))
-    }
-
-    /// A number for a question to the shell.
-    func token(for pending: Pending) -> UInt64 {
-        nextToken += 1
-        self.pending[nextToken] = pending
-        return nextToken
-    }
-
-    /// Closes the connection after what it is owed was sent; nothing more is queued for it.
-    func close(_ session: Session, _ code: CloseCode) {
-        guard !session.isClosing else { return }
-        session.isClosing = true
-        journal?.closed(session, code, at: now)
-        forget(session)
-        sessions.close(session, code)
-        counters.closes[code, default: 0] += 1
-    }
-
-    /// Takes the session out of everything that would push to it.
-    func forget(_ session: Session) {
-        for subscription in session.subscriptions.reversed() {
-            journal?.left(session, subscription.stream, "closed", at: now)
-            subscription.stream.remove(session)
-        }
-        unwatchList(session)
-        endUnread(session)
-        session.held.removeAll()
-        session.postponed.removeAll()
-        session.heldListEvents.removeAll()
-        session.shown.removeAll()
-        sessions.signOut(session)
-    }
+    func read(_ query: Query, for purpose: Questions.Purpose) { sync.read(query, for: purpose) }
 }

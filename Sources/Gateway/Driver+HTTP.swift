@@ -31,8 +31,9 @@ extension Driver {
             responder.respond(
                 .json(snapshot.isReady ? 200 : 503, Health.probe(snapshot.isReady, snapshot)))
         case "/books":
+            let report = engine.report
             responder.respond(
-                .json(200, BooksReport.json(engine.totals().books, engine.conversationBooks())))
+                .json(200, BooksReport.json(report.totals().books, report.conversationBooks())))
         case "/explain":
             do throws(ServerAPI.Failure) {
                 try explain(QueryString(request.query ?? ""), responder)
@@ -48,7 +49,7 @@ extension Driver {
                         .init("Cache-Control", "no-store"),
                     ],
                     body: Metrics.text(
-                        snapshot(), measurements, GapTable(engine.openGaps(), at: now()))))
+                        snapshot(), measurements, GapTable(engine.report.openGaps(), at: now()))))
         case "/events":
             answerEvents(responder)
         case _ where InternalRule.isPage(request.path):
@@ -106,7 +107,7 @@ extension Driver {
         case .boundaries(let conversation):
             answerBoundaries(of: conversation, responder)
         case .gaps:
-            responder.respond(.json(200, OpenGaps.json(engine.openGaps())))
+            responder.respond(.json(200, OpenGaps.json(engine.report.openGaps())))
         case .disconnect(let user, let mayComeBack):
             guard upstream.reachesOthers else {
                 return disconnect(user, mayComeBack: mayComeBack, responder)

@@ -10,7 +10,8 @@ import Wire
 extension Driver {
     /// A line for the service manager.
     var status: String {
-        let state = engine.isDraining ? "draining" : "upstream \(engine.upstream.state.rawValue)"
+        let upstream = engine.report.upstream
+        let state = engine.isDraining ? "draining" : "upstream \(upstream.state.rawValue)"
         return "\(Release.version), \(server.connectionCount) connections, \(state)"
     }
 
@@ -20,21 +21,22 @@ extension Driver {
     func snapshot(_ totals: Totals? = nil, blocked: Int? = nil) -> Snapshot {
         let now = now()
         lookAtFeed()
-        let figures = totals ?? engine.totals()
+        let report = engine.report
+        let figures = totals ?? report.totals()
         // The log counts for itself; what the driver commits it has measured.
         let writer = (upstream as? Embedded)?.figures
         let lines = log.limit.figures
         return Snapshot(
             version: Release.version,
             uptime: Int((now.milliseconds - started.milliseconds) / 1000),
-            upstreamKind: upstream.kind, upstreamState: engine.upstream.state,
-            upstreamSince: engine.upstream.since,
+            upstreamKind: upstream.kind, upstreamState: report.upstream.state,
+            upstreamSince: report.upstream.since,
             lastEventAge: lastEvent.map { Double(now.milliseconds - $0.milliseconds) / 1000 },
             isWritable: isWritable, cachedMessages: (try? reader.messageCount()) ?? 0,
             cacheBytes: store.bytes, sessions: figures.sessions,
             subscriptions: figures.subscriptions, streams: figures.streams,
             outboxBytes: figures.outboxBytes, isDraining: engine.isDraining,
-            books: figures.books, figures: engine.figures, sync: engine.syncFigures(),
+            books: figures.books, figures: report.figures, sync: report.syncFigures(),
             blocked: blocked ?? engine.blockedSessions().count,
             commits: writer?.commits ?? measurements.commits,
             committedWrites: writer?.rows ?? measurements.writes,
@@ -44,7 +46,7 @@ extension Driver {
             refusedConnections: server.refusedConnections, isShortOfDescriptors: shortage.lasts,
             logLines: lines.written, suppressedLines: lines.suppressed,
             faults: upstream.faults,
-            offlineFor: engine.unlinkedSince.map {
+            offlineFor: report.unlinkedSince.map {
                 Double(now.milliseconds - $0.milliseconds) / 1000
             },
             isFeedLost: feed.isLost)
@@ -53,7 +55,7 @@ extension Driver {
     /// Looks whether the feed of the origin is there, for readiness.
     func lookAtFeed() {
         feed.look(
-            offlineSince: engine.unlinkedSince, grace: Int64(configuration.health.readyGrace),
-            at: now())
+            offlineSince: engine.report.unlinkedSince,
+            grace: Int64(configuration.health.readyGrace), at: now())
     }
 }

@@ -32,6 +32,15 @@ final class Gateway {
         var read: (turn: Int, result: Result<HistoryAnswer, RequestError>)?
     }
 
+    /// What changed is being read.
+    struct Chain {
+        let question: Doorbells.Question
+        let readAt: Int
+        let due: Int
+        let isFailing: Bool
+        var answer: Doorbells.Answer?
+    }
+
     /// What the feed has lost in silence of a conversation.
     struct Loss {
         /// In which turn the last of it was lost.
@@ -42,10 +51,24 @@ final class Gateway {
 
     let place: Int
     /// nil while its process is not there.
-    var engine: Engine? { didSet { turns = engine.map { TurnRunner($0) } } }
+    var engine: Engine? {
+        didSet {
+            turns = engine.map { TurnRunner($0) }
+            fairness = Fairness()
+            turns?.watcher = fairness
+        }
+    }
     private(set) var turns: TurnRunner?
+    private(set) var fairness = Fairness()
     var store = MirrorStore()
-    var link = RemoteLink()
+    /// Its feed only rings.
+    let isRinging: Bool
+    /// It goes on with a primary that another one has replaced, until this turn.
+    var withOldUntil: Int?
+    var isWithOld: Bool { withOldUntil != nil }
+    var link: RemoteLink
+    /// What is read because the feed has rung.
+    var chains: [Chain] = []
     var reads: [Read] = []
     var fetches: [Fetch] = []
     /// The last question before each conversation's feed was joined, or told that a log had ended.
@@ -68,13 +91,19 @@ final class Gateway {
     /// Of the newest question to the origin.
     var lastToken: UInt64 = 0
 
-    init(place: Int) { self.place = place }
+    init(place: Int, isRinging: Bool) {
+        self.place = place
+        self.isRinging = isRinging
+        link = RemoteLink(isRinging: isRinging)
+    }
 
     /// The process ends: what is in the file stays.
     func stop() {
-        if let engine { written += engine.totals().books.written }
+        if let engine { written += engine.report.totals().books.written }
         engine = nil
-        link = RemoteLink()
+        link = RemoteLink(isRinging: isRinging)
+        withOldUntil = nil
+        chains = []
         reads = []
         fetches = []
         writes = []
@@ -87,9 +116,9 @@ final class Gateway {
 
     /// Nothing is on its way but a look at whether the heads are where they should be.
     var isQuiet: Bool {
-        reads.isEmpty && fetches.allSatisfy(\.subject.isVerification) && writes.isEmpty
-            && outcomes.isEmpty && engine?.nextRelease == nil && turns?.isIdle != false
-            && link.queue.isEmpty && link.isUp && link.unacknowledged.isEmpty
-            && link.unacknowledgedLists.isEmpty
+        reads.isEmpty && chains.isEmpty && fetches.allSatisfy(\.subject.isVerification)
+            && writes.isEmpty && outcomes.isEmpty && engine?.nextRelease == nil
+            && turns?.isIdle != false && link.queue.isEmpty && link.isUp
+            && link.unacknowledged.isEmpty && link.unacknowledgedLists.isEmpty
     }
 }

@@ -72,7 +72,7 @@ struct GatewayTurn: TurnEffects {
         case .unsubscribeList(let user): gateway.link.watchList(of: user, false)
         case .perform(let token, let operation, let caller):
             gateway.writes.append((world.delay(), token, operation, caller))
-        case .publish(let event): world.tell(event)
+        case .publish(let event): world.tell([event], ofOld: false)
         }
     }
 

@@ -22,6 +22,10 @@ extension Inhabited {
 
     func writeAsBackend() {
         guard let conversation = random.pick(conversations) else { return }
+        writeAsBackend(to: conversation)
+    }
+
+    func writeAsBackend(to conversation: String) {
         guard let log = origin.log(conversation) else {
             if random.chance(40) { create(conversation) }
             return

@@ -94,6 +94,7 @@ extension RemoteLink.Output {
     var line: String {
         switch self {
         case .event(let event): event.line
+        case .rung(let id): "\(id) ring"
         case .subscribed(let id, let generation): "\(id) acknowledged in \(generation)"
         case .subscribedList(let user): "the list of \(user) acknowledged"
         case .lapsed(let generation): "the end of \(generation)"

@@ -27,6 +27,8 @@ struct MirrorScenario {
     var trimmed: Int
     /// What a kernel buffer takes, in bytes.
     var socket: Int
+    /// The feeds only ring.
+    var isRinging = false
 
     /// Without faults and deeds: for a script.
     init(_ users: [String], conversations: [String], gateways: Int, sync: SyncOptions) {

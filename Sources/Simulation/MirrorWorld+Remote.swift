@@ -34,6 +34,7 @@ extension MirrorWorld {
         else {
             return
         }
+        deliverChains(gateway, engine)
         let count = isCalm ? .max : random.number(0...scenario.feed)
         for output in gateway.link.deliver(count) {
             say("gateway \(gateway.place) hears \(output.line)")
@@ -41,6 +42,7 @@ extension MirrorWorld {
             case .event(let event):
                 note(event, gateway)
                 engine.feed(CollectionOfOne(event), at: now)
+            case .rung(let id): ask(gateway.link.ring(id), gateway)
             case .subscribed(let id, let generation):
                 gateway.joinedAfter[id] = gateway.lastToken
                 gateway.costs[id, default: CatchUpCost()]
@@ -55,7 +57,7 @@ extension MirrorWorld {
 
     /// What the feed tells, the gateway need not ask for; and that a log has ended makes all that
     /// it asked before uncertain.
-    private func note(_ event: FeedEvent, _ gateway: Gateway) {
+    func note(_ event: FeedEvent, _ gateway: Gateway) {
         switch event {
         case .message(let id, _, _, let head):
             gateway.costs[id]?.hear(head, after: gateway.lastToken)
@@ -112,6 +114,7 @@ extension MirrorWorld {
                     + " \(read.result.line)")
             if generation > 0 {
                 note(fetch, gateway)
+                learn(fetch, gateway)
                 try charge(fetch, gateway)
             }
             for _ in 0..<(strikes(.repeated) ? 2 : 1) {
@@ -132,11 +135,14 @@ extension MirrorWorld {
         if held.contains(.kinds) { return fetch.subject.answerToAnother }
         switch fetch.subject {
         case .history(let query):
-            return origin.answer(query, clamp: strikes(.short, 50) ? scenario.clamp : clamp)
+            return node(of: gateway)
+                .answer(query, clamp: strikes(.short, 50) ? scenario.clamp : clamp)
         case .disowning(let head, let conversation):
             let commit = origin.commit
-            let heads = origin.disown(head, conversation)
-            if origin.commit > commit { lose(conversation) }
+            let heads =
+                gateway.isWithOld
+                ? disownAtOld(head, conversation) : origin.disown(head, conversation)
+            if origin.commit > commit, !gateway.isWithOld { lose(conversation) }
             return .success(.heads(heads))
         }
     }
@@ -182,18 +188,22 @@ extension MirrorWorld {
 
     func write(_ gateway: Gateway) {
         guard let engine = gateway.engine else { return }
-        for write in gateway.writes where write.due <= turn || isCalm {
+        let isDue = gateway.writes.map { write in
+            (write.due <= turn || isCalm) && !waits(write.operation, since: write.due)
+        }
+        let due = zip(gateway.writes, isDue).filter(\.1).map(\.0)
+        gateway.writes = zip(gateway.writes, isDue).filter { !$1 }.map(\.0)
+        for write in due {
             var result: Result<Outcome, RequestError> = .failure(.originUnavailable)
             let isCut = !gateway.link.isUp
             // Done, and nobody hears of it; or not done.
             if !isCut || random.chance(30) {
-                let done = perform(write.operation, by: write.caller)
+                let done = perform(write.operation, by: write.caller, atOld: gateway.isWithOld)
                 if !isCut, !strikes(.failures) { result = done }
             }
             let due = strikes(.late, 40) ? turn + random.number(0...scenario.delay) : turn
             gateway.outcomes.append((due, write.token, result))
         }
-        gateway.writes.removeAll { $0.due <= turn || isCalm }
         for outcome in gateway.outcomes where outcome.due <= turn || isCalm {
             engine.performed(outcome.token, outcome.result, at: now)
         }
@@ -222,11 +232,11 @@ extension MirrorWorld {
             if strikes(.stalls, 2) { gateway.link.stalledUntil = turn + random.number(1...10) }
         }
         if strikes(.failovers, 3) {
-            for conversation in conversations {
-                origin.lose(random.upTo(random.pick([1, 2, 10]) ?? 1), of: conversation)
-            }
+            if scenario.isRinging { replacePrimary { loseNewest() } } else { loseNewest() }
             say("another master takes over")
-            for gateway in gateways where gateway.link.isUp { cut(gateway) }
+            if !scenario.isRinging {
+                for gateway in gateways where gateway.link.isUp { cut(gateway) }
+            }
         }
         if strikes(.empties, 1) {
             say("the origin is emptied")
@@ -247,7 +257,13 @@ extension MirrorWorld {
         }
     }
 
-    private func cut(_ gateway: Gateway) {
+    private func loseNewest() {
+        for conversation in conversations {
+            origin.lose(random.upTo(random.pick([1, 2, 10]) ?? 1), of: conversation)
+        }
+    }
+
+    func cut(_ gateway: Gateway) {
         say("gateway \(gateway.place) loses its link")
         gateway.link.die()
         if random.chance(50) { gateway.link.notice() }

@@ -45,12 +45,13 @@ extension MirrorWorld {
     /// A client for each of the users.
     package convenience init(
         _ users: [String], gateways: Int = 1, sync: SyncOptions = SyncOptions(),
-        limits: Limits = Limits(), socket: Int = 1 << 30
+        limits: Limits = Limits(), socket: Int = 1 << 30, isRinging: Bool = false
     ) {
         var scenario = MirrorScenario(
             users, conversations: ["c1", "c2"], gateways: gateways, sync: sync)
         scenario.limits = limits
         scenario.socket = socket
+        scenario.isRinging = isRinging
         self.init(seed: 0, scenario, SplitMix64(0))
         isCalm = true
     }
@@ -214,6 +215,9 @@ extension MirrorWorld {
             isSubscribed: holding.isSubscribed)
     }
 
+    /// How many deltas events have brought the client.
+    package func deltas(to client: Int) -> Int { clients[client].deltas }
+
     /// Whether every request of the client was answered.
     package func isAnswered(_ client: Int) -> Bool { clients[client].asked.isEmpty }
 
@@ -221,13 +225,13 @@ extension MirrorWorld {
     package func head(of conversation: String = "c1") -> Head? { origin.log(conversation)?.head }
 
     package func openGaps(_ gateway: Int = 0) -> [OpenGap] {
-        gateways[gateway].engine?.openGaps() ?? []
+        gateways[gateway].engine?.report.openGaps() ?? []
     }
 
     /// What a gateway's journal says of a message of `c1`.
     package func explain(_ seq: Int, _ gateway: Int = 0) -> Explanation? {
         let question = Explanation.Question(conversation: "c1", seq: seq, id: nil, user: nil)
-        return gateways[gateway].engine?.explain(question, at: now)
+        return gateways[gateway].engine?.report.explain(question, at: now)
     }
 
     /// What was asked of the origin since the last look.

@@ -37,6 +37,17 @@ package final class MirrorWorld: Inhabited {
     /// What was asked of the origin, oldest first.
     var asked: [HistoryQuery] = []
 
+    /// Transactions of applications that are under way.
+    var transactions: [Transaction] = []
+    /// What the transaction that commits now has told; nil while none does.
+    var committing: [FeedEvent]?
+    /// The primary that another one has replaced, and that goes on answering those who do not know.
+    var old: Origin?
+    /// How many transactions have committed before one that was begun earlier.
+    package var overtaken = 0
+    /// How many changes were written to an old primary.
+    package var writtenToOld = 0
+
     /// How long writing takes; nil where nobody rests.
     var pace: Pace?
     var clock: ReadClock
@@ -54,14 +65,17 @@ package final class MirrorWorld: Inhabited {
     var users: [String] { scenario.users }
     var conversations: [String] { scenario.conversations }
 
-    /// - Parameter isPaced: whether conversations that are busy rest.
+    /// - Parameters:
+    ///   - isPaced: whether conversations that are busy rest.
+    ///   - isRinging: whether feeds only ring, and what has changed is read.
     package convenience init(
-        seed: UInt64, without left: Set<Fault> = [], isPaced: Bool = false
+        seed: UInt64, without left: Set<Fault> = [], isPaced: Bool = false, isRinging: Bool = false
     ) {
         var random = SplitMix64(seed ^ 0x6D69_7272_6F72)
         var scenario = MirrorScenario(&random, without: left)
         let pace = isPaced ? Pace(seed: seed) : nil
         if let pace { scenario.limits = pace.limits(scenario.limits) }
+        scenario.isRinging = isRinging
         self.init(seed: seed, scenario, random)
         self.pace = pace
     }
@@ -71,7 +85,9 @@ package final class MirrorWorld: Inhabited {
         self.random = random
         self.scenario = scenario
         clock = ReadClock(seed: seed)
-        gateways = (0..<scenario.gateways).map { Gateway(place: $0) }
+        gateways = (0..<scenario.gateways).map {
+            Gateway(place: $0, isRinging: scenario.isRinging)
+        }
         clients = (0..<scenario.clients).map { place in
             Client(name: "client \(place)", user: scenario.users[place % scenario.users.count])
         }
@@ -80,7 +96,10 @@ package final class MirrorWorld: Inhabited {
     }
 
     /// What the gateways that run have counted since they began.
-    package var figures: [Figures] { gateways.compactMap { $0.engine?.figures } }
+    package var figures: [Figures] { gateways.compactMap { $0.engine?.report.figures } }
+
+    /// How many reads waited while others were read for.
+    package var readsThatWaited: Int { gateways.reduce(0) { $0 + $1.fairness.waited } }
 
     func say(_ line: @autoclosure () -> String) {
         if let trace { trace("\(turn): \(line())") }
@@ -101,7 +120,12 @@ package final class MirrorWorld: Inhabited {
         turn += 1
         now.milliseconds += Int64(isCalm ? 200 : random.chance(2) ? 20_000 : random.number(1...400))
         origin.now = now
+        old?.now = now
         for gateway in gateways { gateway.engine?.tick(at: now) }
+        if scenario.isRinging {
+            transact()
+            keepOldPrimary()
+        }
         if !isCalm {
             if random.chance(scenario.writes) { writeAsBackend() }
             act()
@@ -146,41 +170,53 @@ package final class MirrorWorld: Inhabited {
     /// Writes to the origin, which tells every gateway that listens.
     @discardableResult
     func perform(_ operation: Operation, by caller: Caller) -> Result<Outcome, RequestError> {
+        perform(operation, by: caller, atOld: false)
+    }
+
+    /// - Parameter isOld: it is written to the primary that counts no more.
+    @discardableResult
+    func perform(
+        _ operation: Operation, by caller: Caller, atOld isOld: Bool
+    ) -> Result<Outcome, RequestError> {
+        if !isOld, committing == nil, isLocked(operation) { return .failure(.originUnavailable) }
+        let node = isOld ? old ?? origin : origin
         let before = Dictionary(
             uniqueKeysWithValues: conversations.map { id in
-                (id, Set(origin.log(id)?.record().participants ?? []))
+                (id, Set(node.log(id)?.record().participants ?? []))
             })
         let floors = floors
-        let performed = origin.perform(operation, by: caller)
+        let performed =
+            isOld
+            ? performAtOld(operation, by: caller) : origin.perform(operation, by: caller)
         if self.floors > floors { injected[.floors, default: 0] += 1 }
         say("commit \(origin.commit): \(operation.line) \(performed.events.count) events")
-        for event in performed.events {
-            tell(event)
-            switch event {
-            case .record(let record, _, let removed, _):
-                let old = before[record.id] ?? []
-                for user in record.participants where !old.contains(user) {
-                    tell(.listed(user: user, conversation: record.id, isIn: true))
-                }
-                for user in removed {
-                    tell(.listed(user: user, conversation: record.id, isIn: false))
-                }
-            case .deleted(let id, _, let participants):
-                for user in participants {
-                    tell(.listed(user: user, conversation: id, isIn: false))
-                }
-            case .message, .read, .listed, .typing:
-                break
-            }
+        if committing == nil {
+            tell(performed.events, ofOld: isOld)
+        } else {
+            committing? += performed.events
         }
+        for event in performed.events.flatMap({ $0.listed(before) }) { tell(event, ofOld: isOld) }
         return performed.result
     }
 
     private var floors: Int { conversations.reduce(0) { $0 + (origin.log($1)?.floor ?? 0) } }
 
+    /// Hands the events of a commit to the links: a feed that only rings does so once for each
+    /// conversation.
+    func tell(_ events: [FeedEvent], ofOld isOld: Bool) {
+        var rung: Set<String> = []
+        for event in events {
+            let conversation = RemoteLink.Output.event(event).conversation
+            if scenario.isRinging, let conversation, !rung.insert(conversation).inserted {
+                continue
+            }
+            tell(event, ofOld: isOld)
+        }
+    }
+
     /// Hands an event to the links, which may lose it.
-    func tell(_ event: FeedEvent) {
-        for gateway in gateways where gateway.link.hears(event) {
+    private func tell(_ event: FeedEvent, ofOld isOld: Bool) {
+        for gateway in gateways where gateway.isWithOld == isOld && gateway.link.hears(event) {
             let conversation = RemoteLink.Output.event(event).conversation
             if let conversation, strikes(.drops) {
                 say("gateway \(gateway.place) loses \(event.line)")
@@ -191,6 +227,23 @@ package final class MirrorWorld: Inhabited {
             if conversation == nil { continue }
             if strikes(.duplicates) { gateway.link.tell(event) }
             if strikes(.reorders) { gateway.link.swapLast() }
+        }
+    }
+}
+
+extension FeedEvent {
+    /// What lists are told of it.
+    /// - Parameter before: who took part, by conversation.
+    fileprivate func listed(_ before: [String: Set<String>]) -> [FeedEvent] {
+        switch self {
+        case .record(let record, _, let removed, _):
+            let old = before[record.id] ?? []
+            return record.participants.filter { !old.contains($0) }
+                .map { .listed(user: $0, conversation: record.id, isIn: true) }
+                + removed.map { .listed(user: $0, conversation: record.id, isIn: false) }
+        case .deleted(let id, _, let participants):
+            return participants.map { .listed(user: $0, conversation: id, isIn: false) }
+        case .message, .read, .listed, .typing: return []
         }
     }
 }

@@ -100,11 +100,12 @@ extension Origin {
         of user: String, since token: String?, limit: Int, _ commit: Int
     ) -> ConversationChanges {
         let all = list(of: user, atCommit: commit)
-        // A token of a later moment than this answer's is unknown at this moment.
-        guard let since = token.flatMap({ Int($0) }), since <= commit else {
+        // A token of a later moment than this answer's is unknown at this moment. One of an old
+        // primary is unknown everywhere.
+        guard let since = token.flatMap({ Int($0) }), since <= commit, !isOld else {
             return ConversationChanges(
                 conversations: Array(all.prefix(limit)), removed: [], total: all.count,
-                token: String(commit), complete: false,
+                token: isOld ? "old" : String(commit), complete: false,
                 unread: UnreadTotal(all.compactMap(\.reader)))
         }
         let before = list(of: user, atCommit: since)

@@ -30,6 +30,8 @@ package struct Origin {
     /// The clients that created conversations, by epoch, and which of these are distinct ones.
     var creators: [String: String] = [:]
     var distinct: Set<String> = []
+    /// Another one has replaced it.
+    var isOld = false
     /// What the commit under way has to tell.
     var events: [FeedEvent] = []
     var now = Timestamp(milliseconds: 0)
@@ -134,6 +136,33 @@ package struct Origin {
             throw RequestError(.forbidden, "conversation: only its admins may do this")
         }
         return log
+    }
+
+    // MARK: - A primary that was replaced
+
+    /// From here on it writes beside the one that has replaced it: nothing of both has one name.
+    mutating func goesOnAlone() {
+        epochs += 1_000_000
+        branches += 1_000_000
+        ids += 1_000_000
+        isOld = true
+    }
+
+    /// Commits of both are numbered together.
+    mutating func follow(_ other: Origin) { commit = max(commit, other.commit) }
+
+    /// What was written to the old primary was never here, but holders may have values of it.
+    mutating func remember(_ old: Origin) {
+        commit = max(commit, old.commit)
+        for log in old.logs.values.joined() {
+            var all = logs[log.conversation] ?? []
+            let at = all.lastIndex { $0.isSame(as: log) }
+            if let at, all[at].rev >= log.rev { continue }
+            var lost = log
+            lost.ended = at.flatMap { all[$0].ended } ?? log.began
+            if let at { all[at] = lost } else { all.insert(lost, at: 0) }
+            logs[log.conversation] = all
+        }
     }
 
     /// What happens to the origin itself is a commit as well.

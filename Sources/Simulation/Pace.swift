@@ -21,6 +21,21 @@ struct Pace {
     mutating func wrote() -> Duration { .milliseconds(random.number(0...2 * Self.longest)) }
 }
 
+/// How a greedy client asks. It draws from a source of its own, as `Pace` does.
+struct Crowd {
+    private var random: SplitMix64
+
+    init(seed: UInt64) { random = SplitMix64(seed ^ 0x6372_6f77_64) }
+
+    /// How many pages it asks for at once in this turn; nil for none.
+    mutating func pages() -> Int? { random.chance(40) ? random.number(10...60) : nil }
+
+    /// How many messages each of them may have.
+    mutating func limit() -> Int { random.pick([1, 50, 150, 500]) ?? 1 }
+
+    mutating func pick(_ conversations: [String]) -> String? { random.pick(conversations) }
+}
+
 /// The clock that never jumps, in a world where reading the cache takes time, so that turns run out
 /// of their read budget. It draws from a source of its own, as `Pace` does.
 struct ReadClock {

@@ -8,6 +8,8 @@ import Wire
 struct RemoteLink {
     enum Output {
         case event(FeedEvent)
+        /// Something has changed.
+        case rung(String)
         case subscribed(String, generation: Int)
         case subscribedList(String)
         case lapsed(generation: Int)
@@ -18,7 +20,7 @@ struct RemoteLink {
             switch self {
             case .event(.message(let id, _, _, _)), .event(.deleted(let id, _, _)): id
             case .event(.record(let record, _, _, _)): record.id
-            case .subscribed(let id, _): id
+            case .subscribed(let id, _), .rung(let id): id
             case .event, .subscribedList, .lapsed, .state: nil
             }
         }
@@ -36,10 +38,14 @@ struct RemoteLink {
     private(set) var acknowledged: Set<String> = []
     private(set) var acknowledgedLists: Set<String> = []
     private(set) var queue: [Output] = []
+    /// What is known beside a feed that only rings; nil beside one that tells what has changed.
+    private var doorbells: Doorbells?
     /// Nothing gets through until this turn.
     var stalledUntil = 0
     /// Conversations of which the feed has lost something in silence, in this generation.
     var lossy: Set<String> = []
+
+    init(isRinging: Bool = false) { doorbells = isRinging ? Doorbells() : nil }
 
     var isUp: Bool { generation > 0 && !isDead }
 
@@ -64,6 +70,7 @@ struct RemoteLink {
         isDead = false
         acknowledged = []
         acknowledgedLists = []
+        doorbells?.endAll()
     }
 
     // MARK: - What is asked for
@@ -73,6 +80,7 @@ struct RemoteLink {
     mutating func unsubscribe(_ conversation: String) {
         wanted.remove(conversation)
         acknowledged.remove(conversation)
+        doorbells?.end(conversation)
     }
 
     mutating func watchList(of user: String, _ isWatched: Bool) {
@@ -105,6 +113,7 @@ struct RemoteLink {
     mutating func acknowledge(_ conversation: String) {
         guard isUp, wanted.contains(conversation) else { return }
         acknowledged.insert(conversation)
+        doorbells?.begin(conversation)
         queue.append(.subscribed(conversation, generation: generation))
     }
 
@@ -122,7 +131,39 @@ struct RemoteLink {
         }
     }
 
-    mutating func tell(_ event: FeedEvent) { queue.append(.event(event)) }
+    mutating func tell(_ event: FeedEvent) {
+        let output = Output.event(event)
+        if doorbells != nil, let conversation = output.conversation {
+            queue.append(.rung(conversation))
+        } else {
+            queue.append(output)
+        }
+    }
+
+    // MARK: - A feed that only rings
+
+    /// - Returns: what is to be read.
+    mutating func ring(_ conversation: String) -> Doorbells.Question? {
+        doorbells?.ring(conversation, in: generation)
+    }
+
+    /// An answer of this generation has told the head.
+    /// - Returns: what is to be read.
+    mutating func learn(_ head: Head, of conversation: String) -> Doorbells.Question? {
+        doorbells?.learn(head, of: conversation, in: generation)
+    }
+
+    /// Takes what was read, which proves nothing beside another feed than it was asked beside.
+    mutating func take(
+        _ answer: Doorbells.Answer, to question: Doorbells.Question
+    ) -> Doorbells.Taken? {
+        guard question.generation == generation else { return nil }
+        let taken = doorbells?.take(answer, to: question, in: generation)
+        if taken?.isBroken == true {
+            queue.append(.subscribed(question.conversation, generation: generation))
+        }
+        return taken
+    }
 
     /// The last two events of one conversation change places, unless another output of it stands
     /// between them.
@@ -143,6 +184,7 @@ struct RemoteLink {
 
     /// Whether something about the conversation is still on its way.
     func isBringing(_ conversation: String) -> Bool {
-        queue.contains { $0.conversation.map { $0 == conversation } ?? true }
+        doorbells?.isBehind(conversation) == true
+            || queue.contains { $0.conversation.map { $0 == conversation } ?? true }
     }
 }

@@ -17,12 +17,16 @@ package struct Trial {
     package var without: Set<Fault>
     /// Whether conversations that are busy rest.
     package let isPaced: Bool
+    /// Whether the feeds of a mirrored world only ring.
+    package let isRinging: Bool
 
     package init(
-        _ kind: Kind, seed: UInt64, steps: Int, without: Set<Fault> = [], isPaced: Bool = false
+        _ kind: Kind, seed: UInt64, steps: Int, without: Set<Fault> = [], isPaced: Bool = false,
+        isRinging: Bool = false
     ) {
         self.kind = kind
         self.isPaced = isPaced
+        self.isRinging = isRinging
         self.seed = seed
         self.steps = steps
         self.without = without
@@ -44,7 +48,8 @@ package struct Trial {
         // Fewer turns are another run only from its rest on; so the shortest is found from below.
         for steps in 0..<steps {
             let shorter = Trial(
-                kind, seed: seed, steps: steps, without: least.without, isPaced: isPaced)
+                kind, seed: seed, steps: steps, without: least.without, isPaced: isPaced,
+                isRinging: isRinging)
             guard let other = shorter.violation() else { continue }
             return "\(other)\n\(shorter.command)"
         }
@@ -65,7 +70,8 @@ package struct Trial {
                 defer { note(world.injected) }
                 try world.run(steps: steps)
             case .mirrored:
-                let world = MirrorWorld(seed: seed, without: without, isPaced: isPaced)
+                let world = MirrorWorld(
+                    seed: seed, without: without, isPaced: isPaced, isRinging: isRinging)
                 world.trace = trace
                 defer { note(world.injected) }
                 try world.run(steps: steps)
@@ -82,6 +88,7 @@ package struct Trial {
         return "to see it again: SIMULATION_WORLD=\(kind.rawValue) SIMULATION_SEED=\(seed)"
             + " SIMULATION_STEPS=\(steps)\(left.isEmpty ? "" : " SIMULATION_WITHOUT=\(left)")"
             + (isPaced ? " SIMULATION_PACED=1" : "")
+            + (isRinging ? " SIMULATION_RINGING=1" : "")
             + " swift test --filter SimulationTests"
     }
 }

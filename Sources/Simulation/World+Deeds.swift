@@ -10,6 +10,7 @@ extension World: Inhabited {
 
     func act() {
         writeAsBackend()
+        askInACrowd()
         for place in clients.indices {
             guard connections[place] != nil else {
                 if random.chance(30) { connect(place) }
@@ -23,6 +24,19 @@ extension World: Inhabited {
             // Several requests in one turn: none waits for the answer to the one before it.
             for _ in 0..<random.number(1...3) { ask(place) }
         }
+    }
+
+    /// One asks for many pages at once, and everybody else behind it for one.
+    private func askInACrowd() {
+        guard var crowd, let count = crowd.pages() else { return }
+        for place in connections.keys.sorted() where clients[place].isConnected {
+            for _ in 0..<(place == 0 ? count : 1) {
+                let page = PageRequest(limit: place == 0 ? crowd.limit() : 1)
+                guard let conversation = crowd.pick(conversations) else { continue }
+                send(place, clients[place].fetch(conversation, page))
+            }
+        }
+        self.crowd = crowd
     }
 
     /// Loses connections, at any moment.

@@ -43,7 +43,12 @@ package final class World {
     /// How long writing takes; nil where nobody rests.
     var pace: Pace?
     var clock: ReadClock
+    /// Who asks for more than a turn can answer; nil where nobody does.
+    var crowd: Crowd?
     let turns: TurnRunner
+    let fairness = Fairness()
+    /// How many reads waited while others were read for.
+    package var readsThatWaited: Int { fairness.waited }
     /// What the engine has asked for in this turn.
     var effects = 0
 
@@ -66,19 +71,23 @@ package final class World {
         var deadline: Int?
     }
 
-    /// - Parameter isPaced: whether conversations that are busy rest.
-    package init(seed: UInt64, isPaced: Bool = false) {
+    /// - Parameters:
+    ///   - isPaced: whether conversations that are busy rest.
+    ///   - isCrowded: whether one client asks for more than a turn can answer.
+    package init(seed: UInt64, isPaced: Bool = false, isCrowded: Bool = false) {
         self.seed = seed
         random = SplitMix64(seed)
         let scenario = Scenario(&random)
         self.scenario = scenario
         pace = isPaced ? Pace(seed: seed) : nil
         clock = ReadClock(seed: seed)
+        crowd = isCrowded ? Crowd(seed: seed) : nil
         engine = Engine(
             limits: pace?.limits(scenario.limits) ?? scenario.limits,
             server: ServerIdentity(name: "gapless", version: "0"),
             authenticator: OpenDoor(), instance: "world", at: now)
         turns = TurnRunner(engine)
+        turns.watcher = fairness
         clients = (0..<scenario.clients).map { place in
             Client(name: "client \(place)", user: scenario.users[place % scenario.users.count])
         }
@@ -163,9 +172,10 @@ package final class World {
     // MARK: - What holds after every turn
 
     func checkBooks() throws(Violation) {
-        let totals = engine.totals()
+        try fairness.check()
+        let totals = engine.report.totals()
         try require(totals.books.error == 0, "the books are out by \(totals.books.error)")
-        for (conversation, books) in engine.conversationBooks() where books.error != 0 {
+        for (conversation, books) in engine.report.conversationBooks() where books.error != 0 {
             throw Violation("the books of \(conversation) are out by \(books.error)")
         }
         let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
@@ -181,7 +191,7 @@ package final class World {
 
     /// What holds once every socket is empty.
     func checkRest() throws(Violation) {
-        let books = engine.totals().books
+        let books = engine.report.totals().books
         let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
         try require(
             received == books.written && books.queued == 0,

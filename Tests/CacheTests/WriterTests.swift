@@ -1,8 +1,10 @@
 import Cache
 import Foundation
+import Ports
 import SQLite
 import Synchronization
 import Testing
+import Wire
 
 /// Batches: what shares a commit, what is undone together, and what a full disk does.
 @Suite struct WriterTests {
@@ -11,9 +13,14 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    private func writer(_ store: Store) throws -> Writer<Ledger> {
+    /// By default, however long a job takes, its user pays no more for it, and the batch goes on.
+    private func writer(
+        _ store: Store, slice: Duration = .seconds(3600), row: Duration = .seconds(3600)
+    ) throws -> Writer<Ledger> {
         let journal = journal
-        return try Writer(store, onWritable: { journal.note(writable: $0 == nil) }) {
+        var pace = WriterPace()
+        (pace.slice, pace.row) = (slice, row)
+        return try Writer(store, pace: pace, onWritable: { journal.note(writable: $0 == nil) }) {
             connection throws(CacheError) in
             try Ledger(connection, journal)
         }
@@ -87,7 +94,9 @@ import Testing
         let gate = hold(writer)
         let limit = Writer<Ledger>.queueLimit
         let numbers = Array(0..<limit + 3)
-        #expect(writer.submit(numbers.map(Ledger.Job.insert)) == .full(taken: limit))
+        #expect(
+            writer.submit(numbers.map(Ledger.Job.insert))
+                == .full(refused: [limit, limit + 1, limit + 2]))
         gate.signal()
         writer.stop()
         #expect(journal.committed == Array(numbers.prefix(limit)))
@@ -99,10 +108,62 @@ import Testing
         for number in 0..<Writer<Ledger>.queueLimit {
             #expect(writer.submit([.insert(number)]) == .taken)
         }
-        #expect(writer.submit([.insert(-1)]) == .full(taken: 0))
+        #expect(writer.submit([.insert(-1)]) == .full(refused: [0]))
         gate.signal()
         writer.stop()
         #expect(journal.committed.count == Writer<Ledger>.queueLimit)
+    }
+
+    /// Ann has handed over a thousand when Ben comes with one: he waits for one of hers at most,
+    /// whatever each costs; and the jobs of each are done in order.
+    @Test(arguments: [1, 20]) func usersTakeTurns(cost: Int) throws {
+        let writer = try writer(try scratch.store())
+        let gate = hold(writer)
+        let many = (0..<1000).map { Ledger.Job.insertFor("ann", $0, cost: cost) }
+        #expect(writer.submit(many) == .taken)
+        #expect(writer.submit((2000..<2003).map { .insertFor("ben", $0, cost: 1) }) == .taken)
+        gate.signal()
+        writer.stop()
+        let committed = journal.committed
+        #expect(committed.count == 1003)
+        #expect(committed.filter { $0 < 2000 } == Array(0..<1000))
+        #expect(committed.filter { $0 >= 2000 } == [2000, 2001, 2002])
+        let last = try #require(committed.firstIndex(of: 2002))
+        #expect(last <= (cost == 1 ? 6 : 4), "\(committed.prefix(20))")
+    }
+
+    @Test func aUserLeavesRoomForOthers() throws {
+        let writer = try writer(try scratch.store())
+        let gate = hold(writer)
+        let limit = Writer<Ledger>.queueLimit
+        let many = (0..<limit).map { Ledger.Job.insertFor("ann", $0, cost: 1) }
+        #expect(writer.submit(many) == .full(refused: Array(limit / 2..<limit)))
+        #expect(writer.submit([.insertFor("ben", limit, cost: 1)]) == .taken)
+        gate.signal()
+        writer.stop()
+        #expect(journal.committed.count == limit / 2 + 1)
+    }
+
+    /// What comes while a batch is at work waits for a slice, not for all that waits.
+    @Test func aBatchEndsWithItsSlice() throws {
+        let writer = try writer(try scratch.store(), slice: .zero)
+        let gate = hold(writer)
+        for number in 0..<100 { #expect(writer.submit([.insert(number)]) == .taken) }
+        gate.signal()
+        writer.stop()
+        #expect(journal.committed == Array(0..<100) && writer.figures.commits == 100)
+    }
+
+    /// A job that took longer than it weighs is paid for by the next one.
+    @Test func timeIsPaidForByTheNext() throws {
+        let writer = try writer(try scratch.store(), row: .milliseconds(5))
+        let gate = hold(writer)
+        let slow = Ledger.Job.blockFor("ann") { usleep(1_000_000) }
+        #expect(writer.submit([slow, .insertFor("ann", 0, cost: 1)]) == .taken)
+        #expect(writer.submit((1...50).map { .insertFor("ben", $0, cost: 1) }) == .taken)
+        gate.signal()
+        writer.stop()
+        #expect(journal.committed == Array(1...50) + [0])
     }
 
     @Test func stoppingDoesWhatWaitsAndTakesNoMore() throws {
@@ -198,11 +259,18 @@ final class Journal: Sendable {
 final class Ledger: BatchWork {
     enum Job: Sendable {
         case insert(Int)
+        case insertFor(String, Int, cost: Int)
         case block(@Sendable () -> Void)
+        case blockFor(String, @Sendable () -> Void)
         case limitPages(Bool)
         case leaveTidying(Int)
 
-        var number: Int? { if case .insert(let number) = self { number } else { nil } }
+        var number: Int? {
+            switch self {
+            case .insert(let number), .insertFor(_, let number, _): number
+            case .block, .blockFor, .limitPages, .leaveTidying: nil
+            }
+        }
     }
 
     private let connection: Connection
@@ -216,14 +284,23 @@ final class Ledger: BatchWork {
         statement = try connection.prepare("INSERT INTO coverage VALUES (1, ?, zeroblob(500), 0)")
     }
 
-    static func weight(of job: Job) -> Int { job.number == nil ? 0 : 1 }
+    static func weight(of job: Job) -> Int {
+        if case .insertFor(_, _, let cost) = job { cost } else { job.number == nil ? 0 : 1 }
+    }
+
+    static func payer(of job: Job) -> Payer {
+        switch job {
+        case .insertFor(let user, _, _), .blockFor(let user, _): Payer(user: user.id)
+        case .insert, .block, .limitPages, .leaveTidying: .gateway
+        }
+    }
 
     func write(_ job: Job) throws(CacheError) {
         switch job {
-        case .insert(let number):
+        case .insert(let number), .insertFor(_, let number, _):
             statement.bind(1, number)
             try statement.run()
-        case .block(let body):
+        case .block(let body), .blockFor(_, let body):
             body()
         case .limitPages(let isLimited):
             let pages = isLimited ? try connection.integer("PRAGMA page_count") ?? 1 : 1_000_000

@@ -61,7 +61,7 @@ import Wire
         #expect(room.heard() == [[1, 2]])
         room.rig.performWrites()
         #expect(room.heard() == [[3]])
-        #expect(room.rig.engine.figures.pacing.heldBack == 0)
+        #expect(room.rig.engine.report.figures.pacing.heldBack == 0)
     }
 
     @Test func nothingWaitsWhereNothingIsOnItsWay() {
@@ -106,7 +106,7 @@ import Wire
         room.rig.performWrites()
         #expect(room.heard() == [[1]])
         #expect(room.rig.engine.nextRelease == nil)
-        #expect(room.rig.engine.figures.pacing.awaitedInVain == 0)
+        #expect(room.rig.engine.report.figures.pacing.awaitedInVain == 0)
     }
 
     /// Where feed and answers come on two ways, a message can come before its own answer.
@@ -118,7 +118,7 @@ import Wire
         room.rig.engine.noteSent(token: Room.token, .success(.done))
         room.rig.turn()
         #expect(room.heard() == [[1]])
-        #expect(room.rig.engine.figures.pacing.awaitedInVain == 0)
+        #expect(room.rig.engine.report.figures.pacing.awaitedInVain == 0)
     }
 
     /// What was written together makes the conversation rest, and a rest is not cut short by what
@@ -182,7 +182,7 @@ import Wire
         room.rig.performWrites()
         #expect(room.heard() == [[2]])
         #expect(room.rig.engine.nextRelease == nil)
-        #expect(room.rig.engine.figures.pacing.awaited == 1)
+        #expect(room.rig.engine.report.figures.pacing.awaited == 1)
     }
 
     /// The same of calls that the engine does not know, such as those of the server API.

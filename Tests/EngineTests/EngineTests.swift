@@ -204,7 +204,7 @@ import Wire
             rig.engine.progressed(slow, unsent: 10, at: rig.now)
         }
         #expect(rig.closes == [gone: .noPong])
-        #expect(rig.engine.totals().books.error == 0)
+        #expect(rig.engine.report.totals().books.error == 0)
     }
 
     /// Those who came together are closed together, but not in one turn.
@@ -222,7 +222,7 @@ import Wire
             #expect(closed.count < 100 && closed.allSatisfy { $0.1 == .protocolViolation })
             for (session, _) in closed { rig.engine.closed(session) }
         } while rig.engine.hasMore
-        #expect(turns > 10 && rig.engine.totals().sessions == 0)
+        #expect(turns > 10 && rig.engine.report.totals().sessions == 0)
     }
 
     @Test func drainingGivesEachItsOwnSlotAndTakesNobodyNew() {
@@ -290,7 +290,7 @@ import Wire
         #expect(frames.first?.event == "gap")
         #expect(frames.first?["prev"]?.int == 2)
         #expect(rig.closes.isEmpty)
-        let books = rig.engine.totals().books
+        let books = rig.engine.report.totals().books
         #expect(books.error == 0 && books.coalesced > 0 && books.queued == 0)
     }
 
@@ -310,7 +310,7 @@ import Wire
         rig.blocked = [session]
         for name in ["c1"] + names where rig.closes.isEmpty { rig.say("hello", to: name) }
         #expect(rig.closes == [session: .outboxOverflow])
-        #expect(rig.engine.totals().books.error == 0)
+        #expect(rig.engine.report.totals().books.error == 0)
     }
 
     /// However much it asks for, at once or in turn: it is answered as far as it reads.
@@ -335,13 +335,13 @@ import Wire
             if !atOnce { rig.turn() }
         }
         rig.turn()
-        #expect(rig.engine.totals().outboxBytes <= 3000 + size)
+        #expect(rig.engine.report.totals().outboxBytes <= 3000 + size)
         #expect(rig.closes.isEmpty)
 
         // It reads a little, and has a little more.
         rig.engine.progressed(session, unsent: 0, at: rig.now)
         rig.turn()
-        #expect(rig.engine.totals().outboxBytes <= 3000 + size)
+        #expect(rig.engine.report.totals().outboxBytes <= 3000 + size)
         let early = rig.take(session).compactMap { $0["id"]?.int }
         #expect(early.count < 10)
         // It reads all, and misses nothing.
@@ -350,7 +350,7 @@ import Wire
         rig.turn()
         let late = rig.take(session).compactMap { $0["id"]?.int }
         #expect(early + late == Array(3...40))
-        #expect(rig.closes.isEmpty && rig.engine.totals().books.error == 0)
+        #expect(rig.closes.isEmpty && rig.engine.report.totals().books.error == 0)
     }
 
     // MARK: - A successor that can't begin before this process has ended

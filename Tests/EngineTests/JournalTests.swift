@@ -274,33 +274,47 @@ import Wire
         try world.settle()
     }
 
-    @Test func whoSubscribesToWhatTheGatewayLacksIsOwedIt() throws {
-        let world = try MirrorStory.begin(messages: 3, limits: Self.limits) { $0.wait = 200 }
+    /// More than a catch-up reads at once: the newest page is told first, and the gap below it.
+    @Test func whatLiesBelowTheNewestPageIsOwedAndThenFilled() throws {
+        let world = try MirrorStory.begin(messages: 10, limits: Self.limits) {
+            $0.page = 2
+            $0.pages = 1
+        }
         try world.subscribe(0)
         world.hold(.link)
         try world.cut()
-        try world.say(60)
-        world.hold(.origin)
+        try world.say(20)
+        world.hold(.answers)
         try world.release(.link)
-        try world.pass(4)
-        try world.leave(0)
-        world.hold(.questions)
-        try world.join(0)
-        try world.release(.origin)
-        try world.subscribe(0, resuming: true)
-        try world.pass(20)
-        try world.release(.questions)
-        try world.pass(40)
-        let reader = try #require(world.explain(60)?.readers.last)
-        #expect(reader.fate.isShown, "\(reader.fate)")
+        var fates: [Fate] = []
+        for _ in 0..<60 {
+            try world.answerOnce()
+            let fate = world.explain(15)?.readers.first?.fate
+            if let fate, fates.last != fate { fates.append(fate) }
+        }
+        #expect(fates == [.watching, .owed, .filled])
+        try world.release(.answers)
         try world.settle()
     }
 
     @Test func whatTheOriginTrimmedIsTrimmed() throws {
-        let (rig, ben) = watched()
-        for at in 1...3 { rig.say("\(at)") }
-        let head = try #require(rig.take(ben).last?["head"]?.object)
-        #expect(rig.fate(of: ben, 1) == .written && head["floor"]?.int == 1)
+        let world = try MirrorStory.begin(messages: 10, limits: Self.limits)
+        try world.subscribe(0)
+        try world.leave(0)
+        world.retain(3)
+        try world.say(2)
+        try world.join(0)
+        try world.subscribe(0, resuming: true)
+        try world.pass(20)
+        let trimmed = try #require(world.explain(2))
+        #expect(trimmed.fate == .trimmed)
+        #expect(trimmed.readers.last?.fate == .trimmed)
+        try world.join(1)
+        try world.subscribe(1)
+        try world.pass(20)
+        #expect(world.explain(2)?.readers.last?.fate == .below)
+        #expect(world.explain(12)?.readers.last?.fate == .resumed)
+        try world.settle()
     }
 
     @Test func theReferenceHasEveryFateInTheSameWords() throws {
@@ -335,7 +349,7 @@ extension Rig {
     ) -> Explanation {
         var question = Explanation.Question(conversation: "c1", seq: seq, id: id, user: user)
         question.origin = origin
-        return engine.explain(question, at: now)
+        return engine.report.explain(question, at: now)
     }
 
     fileprivate func fate(of session: SessionID, _ seq: Int, user: String? = nil) -> Fate? {

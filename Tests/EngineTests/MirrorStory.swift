@@ -10,12 +10,13 @@ import Wire
 enum MirrorStory {
     static func begin(
         messages: Int, gateways: Int = 1, limits: Limits = Limits(), socket: Int = 1 << 30,
-        _ options: (inout SyncOptions) -> Void = { _ in }
+        isRinging: Bool = false, _ options: (inout SyncOptions) -> Void = { _ in }
     ) throws -> MirrorWorld {
         var sync = SyncOptions()
         options(&sync)
         let world = MirrorWorld(
-            ["ann", "ben"], gateways: gateways, sync: sync, limits: limits, socket: socket)
+            ["ann", "ben"], gateways: gateways, sync: sync, limits: limits, socket: socket,
+            isRinging: isRinging)
         try world.pass()
         try world.write(.put(id: "c1", .init(participants: ["ann", "ben"])))
         try world.say(messages)

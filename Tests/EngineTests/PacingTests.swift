@@ -45,7 +45,7 @@ import Wire
             room.rig.wait(10)
             #expect(room.heard() == [])
         }
-        #expect(room.rig.engine.figures.pacing.heldBack == 0)
+        #expect(room.rig.engine.report.figures.pacing.heldBack == 0)
     }
 
     @Test func oneThatIsBusyRestsForAsLongAsItTookToWriteIt() throws {
@@ -65,7 +65,7 @@ import Wire
         let event = try #require(frames.first)
         #expect(event["prev"]?.int == 3 && event["asOf"]?.int == 6)
         #expect(room.rig.engine.nextRelease == nil)
-        #expect(room.rig.engine.figures.pacing.heldBack == 1)
+        #expect(room.rig.engine.report.figures.pacing.heldBack == 1)
         // That was a fan-out like any other.
         room.rig.say("six")
         #expect(room.heard() == [])
@@ -81,7 +81,7 @@ import Wire
             #expect(room.heard() == [[seq]])
             room.rig.wait(1)
         }
-        #expect(room.rig.engine.figures.pacing.heldBack == 0)
+        #expect(room.rig.engine.report.figures.pacing.heldBack == 0)
         // Two that waited for a fan-out: more come than it can write.
         room.rig.say("four", "five")
         room.rig.say("six")
@@ -215,7 +215,7 @@ import Wire
         room.rig.engine.closed(room.ben)
         room.rig.wait(10)
         #expect(room.rig.engine.nextRelease == nil)
-        #expect(room.rig.engine.totals().books.error == 0)
-        #expect(room.rig.engine.totals().books.accepted == 4)
+        #expect(room.rig.engine.report.totals().books.error == 0)
+        #expect(room.rig.engine.report.totals().books.accepted == 4)
     }
 }

@@ -23,9 +23,9 @@ import Wire
         rig.blocked = Set(slow)
         rig.say("hello")
         var sheds: [Int] = []
-        while rig.engine.figures.shed < slow.count {
+        while rig.engine.report.figures.shed < slow.count {
             try #require(sheds.count < 100, "shed \(sheds) at each turn")
-            let before = rig.engine.figures.shed
+            let before = rig.engine.report.figures.shed
             if !rig.engine.hasMore {
                 let hello = NewMessage(author: "ann", content: MessageContent(body: "hello"))
                 let said = rig.origin.perform(
@@ -33,7 +33,7 @@ import Wire
                 rig.engine.feed(said.events, at: rig.now)
             }
             _ = rig.engine.endTurn(at: rig.now, instant: rig.instant)
-            sheds.append(rig.engine.figures.shed - before)
+            sheds.append(rig.engine.report.figures.shed - before)
         }
         #expect(sheds.filter { $0 > 0 } == [8, 8, 4])
         rig.blocked = []
@@ -42,7 +42,7 @@ import Wire
             rig.turn()
             #expect(rig.take(session).map(\.event).contains("gap"))
         }
-        #expect(rig.engine.totals().books.error == 0)
+        #expect(rig.engine.report.totals().books.error == 0)
     }
 
     /// A configuration like that is refused; the engine does not rely on it.
@@ -58,6 +58,6 @@ import Wire
         rig.blocked = [slow]
         for _ in 0..<40 { rig.say("hello") }
         #expect(rig.closes[slow] == .outboxOverflow)
-        #expect(rig.engine.totals().outboxBytes <= limits.outboxHard)
+        #expect(rig.engine.report.totals().outboxBytes <= limits.outboxHard)
     }
 }

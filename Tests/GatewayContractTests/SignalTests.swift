@@ -62,6 +62,74 @@ import Testing
         }
     }
 
+    /// Each key behind `limits.` by its name, as the file has it and as `connect` tells it.
+    private static let limits: [(name: String, text: String, value: Int)] = [
+        ("connections", "70", 70), ("connections_per_user", "3", 3),
+        ("connections_per_address", "60", 60), ("http_connections", "50", 50),
+        ("subscriptions", "2", 2), ("inbound_frame", "'32KiB'", 32_768),
+        ("message", "'300B'", 300), ("record", "'400B'", 400), ("unknown_fields", "5", 5),
+        ("participants", "4", 4), ("admins", "1", 1), ("conversations_per_user", "7", 7),
+        ("reply", "'64KiB'", 65_536), ("outbox_soft", "'512KiB'", 524_288),
+        ("outbox_hard", "'8MiB'", 8_388_608), ("requests_per_second", "123", 123),
+        ("bytes_per_second", "'1MiB'", 1_048_576), ("connect_timeout", "'9s'", 9_000),
+        ("ping_interval", "'20s'", 20_000), ("pong_timeout", "'21s'", 21_000),
+    ]
+    private static let takeARestart: Set = ["http_connections", "inbound_frame", "reply"]
+
+    @Test func aReloadAppliesEveryLimitButThreeThatItNames() throws {
+        let gateway = try GatewayProcess(starts: false)
+        gateway.settings["limits.requests_per_second"] = nil
+        gateway.file = file("gapless.json5", gateway)
+        try write("{}", "gapless.json5", gateway)
+        try gateway.start()
+        let alice = try gateway.client("alice")
+        let id = LiveGateway.name("c")
+        let before = try ChatTestClient(port: gateway.port).connect(user: "bob")["limits"]
+        #expect(Set(before.object?.keys.map { $0 } ?? []) == Set(Self.limits.map(\.name)))
+
+        let keys = Self.limits.map { "\($0.name): \($0.text)" }.joined(separator: ", ")
+        try write("{limits: {\(keys)}, clients: {edit: 'no'}}", "gapless.json5", gateway)
+        gateway.signal(SIGHUP)
+        #expect(Deadline.standard.poll { gateway.log.contains("limits.pong_timeout") })
+        let after = try ChatTestClient(port: gateway.port).connect(user: "bob")["limits"]
+        for (name, _, value) in Self.limits {
+            let isKept = Self.takeARestart.contains(name)
+            #expect(before[name] != .int(value), "\(name) is what it was")
+            #expect(after[name] == (isKept ? before[name] : .int(value)), "\(name)")
+            let line = gateway.log.split(separator: "\n").first { $0.contains("limits.\(name):") }
+            #expect(line?.contains("needs a restart") == isKept, "\(name): \(line ?? "no line")")
+        }
+        try expectLimited(alice, id)
+    }
+
+    /// The limits of that file hold for who was connected before.
+    private func expectLimited(_ client: ChatTestClient, _ id: String) throws {
+        func code(_ method: String, _ params: JSONValue) throws -> String {
+            var params = params
+            params["conversation"] = .string(id)
+            return try client.code(method, params)
+        }
+        let people = JSONValue.strings((0..<4).map { "user\($0)" })
+        #expect(
+            try client.code("createConversation", ["id": .string(id), "participants": people])
+                == "too_large")
+        #expect(
+            try client.code("createConversation", ["id": .string(id), "participants": []]) == "ok")
+        let long = JSONValue.string(String(repeating: "a", count: 301))
+        #expect(try code("sendMessage", ["body": long]) == "too_large")
+        #expect(try code("sendMessage", ["id": "m1", "body": "short"]) == "ok")
+        #expect(try code("editMessage", ["id": "m1", "body": "other"]) == "forbidden")
+        let title = JSONValue.string(String(repeating: "a", count: 401))
+        #expect(try code("updateConversation", ["title": title]) == "too_large")
+        var codes: [String] = []
+        for number in 0..<3 {
+            let other = JSONValue.string("\(id)-\(number)")
+            try client.request("createConversation", ["id": other, "participants": []])
+            codes.append(try client.code("subscribeMessages", ["conversation": other]))
+        }
+        #expect(codes == ["ok", "ok", "too_large"])
+    }
+
     @Test func anInvalidFileKeepsTheOldConfiguration() throws {
         let gateway = try gateway(keys: "first-key-of-the-tests\n")
         try FileManager.default.removeItem(at: file("keys", gateway))

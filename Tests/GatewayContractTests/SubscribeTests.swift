@@ -15,6 +15,17 @@ extension DefaultGateway {
             (answer["gaps"].array ?? []).map { [$0["after"], $0["before"], $0["cause"]] }
         }
 
+        /// Waits until this gateway has so many changes of the log: with an origin elsewhere its
+        /// feed may tell of a write a moment after that was answered.
+        private func follow(_ client: ChatTestClient, _ id: String, to rev: Int?) throws {
+            let isThere = try Deadline.standard.poll {
+                let page = try client.request(
+                    "fetchMessages", ["conversation": .string(id), "limit": 1])
+                return page["head"]["rev"].int == rev && page["asOf"].int == rev
+            }
+            #expect(isThere)
+        }
+
         @Test func withoutHaveItBeginsWithTheLatest() throws {
             let gateway = try LiveGateway.get()
             let id = try gateway.conversation(of: ["alice", "bob"], messages: 120)
@@ -64,6 +75,7 @@ extension DefaultGateway {
             try api.edit("m15", in: id, ["body": "not held"])
             try api.post(
                 [["author": "alice", "body": "21"], ["author": "alice", "body": "22"]], to: id)
+            try follow(client, id, to: head["rev"].int.map { $0 + 5 })
             let answer = try client.request(
                 "subscribeMessages",
                 ["conversation": .string(id), "have": have(head, [[2, 5], [8, 10]])])
@@ -93,6 +105,7 @@ extension DefaultGateway {
             let head = try client.request("fetchMessages", ["conversation": .string(id)])["head"]
             let api = gateway.api()
             for number in [2, 4, 6] { try api.edit("m\(number)", in: id, ["body": "edited"]) }
+            try follow(client, id, to: head["rev"].int.map { $0 + 3 })
             let params: JSONValue = [
                 "conversation": .string(id), "have": have(head, [[1, 10]]), "limit": 2,
             ]
@@ -116,6 +129,7 @@ extension DefaultGateway {
             for number in stride(from: 2, through: 80, by: 2) {
                 try api.edit("m\(number)", in: id, ["body": "edited"])
             }
+            try follow(client, id, to: head["rev"].int.map { $0 + 40 })
             let answer = try client.request(
                 "subscribeMessages",
                 ["conversation": .string(id), "have": have(head, [[1, 100]]), "limit": 1])

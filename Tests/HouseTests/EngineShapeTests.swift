@@ -18,12 +18,15 @@ import Testing
 
     private static let exceptions: [String: Exception] = [
         "Engine": Exception(
-            lines: 4_080, properties: 29, cycle: 29,
-            reason: "streams, requests, lists and unread totals have no walls of their own yet"),
+            lines: 1_610, properties: 15, cycle: 13,
+            reason: "lists and unread totals have no walls of their own yet"),
+        "Sync": Exception(
+            lines: 1_200, cycle: 9,
+            reason: "what is asked and what is kept have no walls of their own yet"),
         "Session": Exception(
             properties: 31, reason: "its requests have no machine of their own yet"),
         "Stream": Exception(
-            properties: 26, reason: "what it tells has no machine of its own yet"),
+            properties: 23, reason: "requests that wait for it have no machine of their own yet"),
         "Limits": Exception(
             properties: 23, reason: "one for each key of the configuration"),
     ]
@@ -56,7 +59,9 @@ import Testing
         }
         // The engine is made in one place from all that it needs; and the journal notes of a gap
         // who was told it, of which places, since when and why.
-        let allowed = ["Sources/Engine/Engine.swift", "Sources/Engine/Journal+Recording.swift"]
+        let allowed = [
+            "Sources/Engine/Engine.swift", "Sources/Engine/Reports/Journal+Recording.swift",
+        ]
         #expect(faults.filter { fault in !allowed.contains { fault.hasPrefix($0) } } == [])
         #expect(faults.count <= allowed.count)
     }

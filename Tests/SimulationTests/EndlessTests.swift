@@ -30,7 +30,8 @@ import Testing
         for seed in Setting.first...Setting.lastSeed {
             for kind in Trial.Kind.allCases {
                 let trial = Trial(
-                    kind, seed: UInt64(seed), steps: 40 + seed % 80, isPaced: seed % 2 == 0)
+                    kind, seed: UInt64(seed), steps: 40 + seed % 80, isPaced: seed % 2 == 0,
+                    isRinging: kind == .mirrored && seed % 4 > 1)
                 tally.steps += trial.steps
                 tally.worlds[kind, default: 0] += 1
                 let failure = trial.failure { counts in

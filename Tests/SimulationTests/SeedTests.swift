@@ -68,6 +68,9 @@ import Testing
         Seed(
             seed: 12_380, steps: 100,
             found: "each handful of late events of a log that had ended cost another doubt"),
+        Seed(
+            seed: 1_071, steps: 66,
+            found: "an answer left out of its boundaries what its holder was ahead of the gateway"),
     ]
 
     @Test(arguments: seeds)

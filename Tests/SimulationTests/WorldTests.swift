@@ -22,15 +22,45 @@ import Testing
         }
     }
 
+    /// Where the feed only rings, what is told is read: of a slot that changed twice, its value of
+    /// then.
+    @Test(arguments: Array(starts))
+    func everyClientOfARingingFeedIsWholeOrToldOfAGap(from start: Int) {
+        guard Setting.seed == nil else { return }
+        for seed in start..<min(start + Self.share, Setting.first + Setting.seeds)
+        where seed.isMultiple(of: 2) {
+            let trial = Trial(
+                .mirrored, seed: UInt64(seed), steps: 40 + seed % 40,
+                isPaced: seed.isMultiple(of: 4), isRinging: true)
+            if let failure = trial.failure() { Issue.record("\(failure)") }
+        }
+    }
+
     /// Where conversations rest, the worlds must come by.
     @Test func someConversationsAreHeldBack() throws {
         var held = 0
         for seed in 1...40 as ClosedRange<UInt64> {
             let world = World(seed: seed, isPaced: true)
             try world.run(steps: 60)
-            held += world.engine.figures.pacing.heldBack
+            held += world.engine.report.figures.pacing.heldBack
         }
         #expect(held > 30, "\(held)")
+    }
+
+    /// Where one client asks for more than a turn can answer, nobody waits longer than for a turn
+    /// of each other: `Fairness` judges each read.
+    @Test func nobodyWaitsBehindAGreedyClient() {
+        var waited = 0
+        for seed in 1...60 as ClosedRange<UInt64> {
+            let world = World(seed: seed, isCrowded: true)
+            do throws(Violation) {
+                try world.run(steps: 60)
+            } catch {
+                Issue.record("in a crowd: \(error)")
+            }
+            waited += world.readsThatWaited
+        }
+        #expect(waited > 300, "\(waited)")
     }
 
     /// Where the engine keeps the latest changes, the worlds must come by.
@@ -39,8 +69,8 @@ import Testing
         for seed in 1...60 as ClosedRange<UInt64> {
             let world = World(seed: seed)
             try world.run(steps: 60)
-            remembered += world.engine.figures.remembered
-            resumes += world.engine.figures.resumes
+            remembered += world.engine.report.figures.remembered
+            resumes += world.engine.report.figures.resumes
         }
         #expect(remembered > 20 && remembered < resumes, "\(remembered) of \(resumes)")
     }
@@ -58,11 +88,24 @@ import Testing
         #expect(remembered > 20 && remembered < resumes, "\(remembered) of \(resumes)")
     }
 
+    /// Transactions that commit in another order than they were begun, and primaries that go on
+    /// when they were replaced, the worlds of ringing feeds must come by.
+    @Test func transactionsAndOldPrimariesComeBy() throws {
+        var (overtaken, written) = (0, 0)
+        for seed in 1...80 as ClosedRange<UInt64> {
+            let world = MirrorWorld(seed: seed, isRinging: true)
+            try world.run(steps: 60)
+            overtaken += world.overtaken
+            written += world.writtenToOld
+        }
+        #expect(overtaken > 8 && written > 8, "\(overtaken) overtaken, \(written) lost")
+    }
+
     @Test func oneSeedIsShown() {
         guard let seed = Setting.seed else { return }
         let trial = Trial(
             Setting.kind, seed: UInt64(seed), steps: Setting.steps, without: Setting.without,
-            isPaced: Setting.isPaced)
+            isPaced: Setting.isPaced, isRinging: Setting.isRinging)
         if let violation = trial.violation(trace: { print($0) }) { Issue.record("\(violation)") }
     }
 

@@ -6,7 +6,7 @@ import Wire
 extension Engine {
     /// Sessions with more in their outboxes than the soft limit, whose sockets have not been tried
     /// in this turn: they must be flushed.
-    package func takeSessionsToFlush() -> [Session] { delivery.takeToFlush() }
+    package func takeSessionsToFlush() -> [Session] { fanout.delivery.takeToFlush() }
 
     /// Sessions whose sockets did not take all that they were given.
     package func blockedSessions() -> [SessionID] {
@@ -20,7 +20,7 @@ extension Engine {
     /// socket.
     /// - Returns: whether more is queued.
     package func take(_ session: Session, _ limit: Int, _ write: (Frame) -> Void) -> Bool {
-        delivery.take(session, limit, at: now, write)
+        fanout.delivery.take(session, limit, at: now, write)
     }
 
     /// The same of the session with this number; false if there is none.
@@ -31,7 +31,9 @@ extension Engine {
     /// The socket did not take all that it was given: `unsent` bytes wait in the library.
     package func blocked(_ id: SessionID, unsent: Int) {
         guard let session = sessions[id] else { return }
-        if delivery.blocked(session, unsent: unsent, at: now) { close(session, .outboxOverflow) }
+        if fanout.delivery.blocked(session, unsent: unsent, at: now) {
+            connections.close(session, .outboxOverflow)
+        }
     }
 
     /// The socket took bytes that had waited in the library; `unsent` are left.
@@ -39,29 +41,6 @@ extension Engine {
         guard let session = sessions[id] else { return }
         self.now = now
         session.lastProgress = now
-        delivery.progressed(session, unsent: unsent)
-    }
-
-    // MARK: - For the other files of the engine
-
-    func push(_ session: Session, _ item: Outbox.Item) { delivery.push(session, item) }
-
-    /// For frames that are this session's alone and are never shed.
-    func push(_ session: Session, _ payload: [UInt8]) {
-        if delivery.push(session, own: Frame(payload), at: now) { close(session, .outboxOverflow) }
-    }
-
-    /// For an event that is shared by its receivers.
-    func push(_ session: Session, _ event: Broadcast) {
-        guard !session.isClosing else { return }
-        if event.isAboutList {
-            if session.listReads > 0 {
-                session.heldListEvents.removeAll { $0.conversation == event.conversation }
-                return session.heldListEvents.append(event)
-            }
-            let shown = session.shown.removeValue(forKey: event.conversation)
-            if let shown, event.shows(shown) { return }
-        }
-        delivery.push(session, event)
+        fanout.delivery.progressed(session, unsent: unsent)
     }
 }

@@ -10,7 +10,7 @@ import Wire
 extension Engine {
     /// As `take`, for a socket of another loop; `landed` tells what became of it.
     package func handOver(_ session: Session, _ limit: Int, _ write: (Frame) -> Void) {
-        delivery.handOver(session, limit, at: now, write)
+        fanout.delivery.handOver(session, limit, at: now, write)
     }
 
     /// Hands over all that a session is owed that is to be closed while its last write is on its
@@ -27,6 +27,8 @@ extension Engine {
     /// The other loop has given the session's bytes to its socket, which did not take `unsent` of
     /// them.
     package func landed(_ session: Session, unsent: Int) {
-        if delivery.landed(session, unsent: unsent, at: now) { close(session, .outboxOverflow) }
+        if fanout.delivery.landed(session, unsent: unsent, at: now) {
+            connections.close(session, .outboxOverflow)
+        }
     }
 }

@@ -10,12 +10,12 @@ extension Engine {
     ///   - time: what that took.
     ///   - instant: when it ended, on the clock of `endTurn`.
     package func wrote(_ sessions: Int, in time: Duration, at instant: Duration) {
-        pacing.wrote(sessions, in: time, at: instant)
+        fanout.pacing.wrote(sessions, in: time, at: instant)
     }
 
     /// When a turn is due though nothing has come in, on the clock of `endTurn`: some conversation
     /// has rested then. Nil if none waits.
-    package var nextRelease: Duration? { pacing.nextRelease }
+    package var nextRelease: Duration? { fanout.pacing.nextRelease }
 
     /// Whether the conversation has something to say, and rests.
     package func keepsBack(_ conversation: String) -> Bool {
@@ -23,23 +23,19 @@ extension Engine {
     }
 
     /// Whether what the stream has to say waits.
-    func rests(_ stream: Stream) -> Bool { pacing.rests(stream, isDraining: drain != nil) }
+    func rests(_ stream: Stream) -> Bool { fanout.pacing.rests(stream, isDraining: isDraining) }
 
     /// The operation is on its way to the log, until `noteSent` is called with the same token.
     /// Those of its own calls the engine knows; this is for others'.
     package func noteSend(
         _ operation: Operation, token: UInt64, from session: SessionID = 0, trace: String = ""
     ) {
-        journal?.asked(operation, token: token, by: session, trace: trace, at: now)
-        guard case .send(let conversation, _) = operation,
-            let stream = streams[conversation.id], !stream.subscribers.isEmpty
-        else { return }
-        pacing.noteSend(to: stream, token: token)
+        desk.noteSend(operation, token: token, from: session, trace: trace)
     }
 
     /// The operation was done, or refused.
     package func noteSent(token: UInt64, _ result: Result<Outcome, RequestError>) {
         journal?.answered(token, result, at: now)
-        pacing.noteSent(token: token)
+        fanout.pacing.noteSent(token: token)
     }
 }

@@ -7,42 +7,30 @@ import Wire
 /// backpressure on a client that asks and does not read.
 extension Engine {
     /// More waits for the session than it is to have waiting.
-    func isOverfull(_ session: Session) -> Bool { delivery.isOverfull(session) }
+    func isOverfull(_ session: Session) -> Bool { connections.isOverfull(session) }
 
     /// Whether somebody waits for what was asked under this token.
-    package func isAwaited(_ token: UInt64) -> Bool { pending[token] != nil }
+    package func isAwaited(_ token: UInt64) -> Bool { questions[token] != nil }
 
-    /// Concludes a read, if that needs no look at the cache: it serves nobody any more, and is
-    /// given up; its session has not taken what it was sent, and the request is put off; or the
-    /// answer is in memory, and is given.
+    /// Concludes a read, if that needs no look at the cache.
     /// - Returns: whether it has.
     package func concludeWithoutReading(_ token: UInt64) -> Bool {
-        guard let call = pending[token]?.answered else { return !isAwaited(token) }
-        if let session = sessions[call.session], !session.isClosing {
-            if isOverfull(session) {
-                session.postponed.append(.call(call))
-            } else if !recall(call) {
-                return false
-            }
-        }
-        pending[token] = nil
-        return true
+        let isConcluded = desk.concludeWithoutReading(token)
+        takeSteps()
+        return isConcluded
     }
 
     /// Whether the question may be answered at another moment than the others, while the feed goes
-    /// on. One whose answer was overtaken may not: in a busy conversation the next would be too.
-    package func mayReadSlow(_ token: UInt64) -> Bool {
-        if case .unread = pending[token] { return true }
-        return pending[token]?.answered.map { !$0.isOvertaken } ?? false
-    }
+    /// on.
+    package func mayReadSlow(_ token: UInt64) -> Bool { desk.mayReadSlow(token) }
 
     /// Whether there is something to do in the next turn that came in before: requests that were
     /// put off and can go on, sessions that are to be looked at, queues that are to be shed.
-    package var hasMore: Bool { sessions.isBehind || delivery.hasMore }
+    package var hasMore: Bool { sessions.isBehind || fanout.delivery.hasMore }
 
     /// Takes up the requests that were put off.
     func resumeDeferred() {
-        for session in delivery.takeResumable() { resumeDeferred(session) }
+        for session in fanout.delivery.takeResumable() { resumeDeferred(session) }
     }
 
     private func resumeDeferred(_ session: Session) {
@@ -52,7 +40,9 @@ extension Engine {
         while next < postponed.endIndex, !session.isClosing, !isOverfull(session) {
             switch postponed[next] {
             case .frame(let frame): take(frame, session)
-            case .call(let call): perform(call)
+            case .call(let call):
+                desk.perform(call)
+                takeSteps()
             }
             next += 1
         }
@@ -67,19 +57,4 @@ enum Postponed {
     case frame(RequestFrame)
     /// Taken, and to be asked for again.
     case call(Call)
-}
-
-extension Engine.Pending {
-    /// The call that is replied to as soon as the store has answered. Asked again, it shows again
-    /// what it was to show first.
-    fileprivate var answered: Call? {
-        switch self {
-        case .answer(let call), .boundaries(let call, _): return call
-        case .shown(var call):
-            call.hasShown = false
-            return call
-        case .load, .refresh, .write, .store, .reload, .place, .proof, .unread, .fetch:
-            return nil
-        }
-    }
 }

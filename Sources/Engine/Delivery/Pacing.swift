@@ -168,7 +168,7 @@ package struct Pacing {
         for stream in rested where stream.pace.isAwaiting {
             stream.pace.noteArrival()
             // What came behind the batch may have sent it ahead.
-            guard !stream.batch.deltas.isEmpty else { continue }
+            guard !stream.outgoing.batch.deltas.isEmpty else { continue }
             counters.awaitedInVain += 1
             awaitsFrom = instant + Self.doubt
         }
@@ -209,7 +209,7 @@ package struct Pacing {
     /// Whether the stream, which has messages to tell, waits for one that is on its way. Once
     /// something has come it does not wait again, whatever was sent meanwhile.
     private func awaits(_ stream: Stream, isDraining: Bool) -> Bool {
-        guard stream.pace.sends > 0, !stream.batch.deltas.isEmpty, !isDraining,
+        guard stream.pace.sends > 0, !stream.outgoing.batch.deltas.isEmpty, !isDraining,
             instant >= awaitsFrom
         else { return false }
         stream.pace.isAwaiting = true

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// Who is connected, by number, user and address; whom to look at when; whose sockets are to be
@@ -18,6 +19,8 @@ struct SessionRegistry {
     private var closes: [(SessionID, CloseCode)] = []
     /// Sessions that are not to be read any more, or again.
     private var throttles: [(SessionID, Bool)] = []
+    /// What reads have cost beyond what was known before them.
+    private var lateCharges: [(Payer, Int)] = []
 
     init(at now: Timestamp) { timers.advance(to: now) }
 
@@ -109,6 +112,20 @@ struct SessionRegistry {
         for (user, budget) in budgets where byUser[user] == nil && budget.isFull(at: now) {
             budgets[user] = nil
         }
+    }
+
+    // MARK: - Whose read is next
+
+    /// What the session was read for has cost so much more than was known before.
+    mutating func noteLate(_ cost: Int, _ session: Session) {
+        guard cost > 0, let user = session.user else { return }
+        lateCharges.append((Payer(user: user.id, session: session.id), cost))
+    }
+
+    mutating func takeLateCharges() -> [(Payer, Int)] {
+        guard !lateCharges.isEmpty else { return [] }
+        defer { lateCharges.removeAll(keepingCapacity: true) }
+        return lateCharges
     }
 
     // MARK: - Who is read

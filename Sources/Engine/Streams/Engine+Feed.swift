@@ -9,7 +9,10 @@ extension Engine {
     /// A batch of the feed, in the order of the logs.
     package func feed(_ events: some Sequence<FeedEvent>, at now: Timestamp) {
         self.now = now
-        for event in events { take(event) }
+        for event in events {
+            take(event)
+            takeSteps()
+        }
     }
 
     private func take(_ event: FeedEvent) {
@@ -34,7 +37,7 @@ extension Engine {
             relisted(user, conversation, isIn: isIn)
         case .typing(let conversation, let user, let state, let at):
             guard let stream = streams[conversation.id], !stream.subscribers.isEmpty else { return }
-            send(
+            fanout.send(
                 Broadcast(
                     ServerFrame.typing(
                         conversation: conversation, user: user, state: state, at: at),
@@ -46,17 +49,6 @@ extension Engine {
     func takeEarly(_ stream: Stream) {
         let early = stream.early
         stream.early = []
-        if stream.replica != nil, let epoch = stream.state?.head.epoch {
-            // One question answers all that speak of another log, or of the end of this one.
-            let own = early.filter { $0.head?.epoch == epoch }
-            let others = early.filter { $0.head?.epoch != epoch }
-            stream.early = own
-            if doubt(stream, told: Set(others.compactMap(\.epoch))) { return }
-            stream.early = []
-            // Whatever order they came in, each follows what it stands on.
-            for event in own.sorted(by: { $0.head?.rev ?? 0 < $1.head?.rev ?? 0 }) { move(event) }
-            return
-        }
         for event in early {
             if case .deleted(let conversation, let epoch, _) = event {
                 deleted(event, conversation, epoch)
@@ -87,7 +79,7 @@ extension Engine {
         guard let stream = streams[conversation.id] else {
             // In nobody's sight but perhaps in somebody's list.
             if !listWatchers.isEmpty || !unreadCounts.isEmpty, !mirrors {
-                let stream = self.stream(conversation)
+                let stream = desk.stream(conversation)
                 stream.isToBeAnnounced = true
                 noteChange(event.message, rev: head.rev, stream)
                 if event.isBeginning { stream.isNewToLists = true }
@@ -100,14 +92,14 @@ extension Engine {
             stream.isToBeAnnounced = true
             return
         }
-        if stream.replica != nil { return follow(event, head, stream) }
+        if stream.replica != nil { return sync.follow(event, head, stream) }
         guard state.head.epoch == head.epoch, state.head.rev < head.rev else {
             // The stream was loaded ahead of the feed, and nobody was told of what lies between.
             return list(stream)
         }
-        counters.changes += 1
+        tally.noteChange()
         apply(stream)
-        settleParked(stream)
+        desk.settleParked(stream)
     }
 
     // MARK: - Changes
@@ -115,102 +107,27 @@ extension Engine {
     private func apply(
         _ type: DeltaType, _ message: EncodedMessage, _ head: Head, to stream: Stream
     ) {
-        if let from = stream.state?.position { remember(message, from: from, to: head, stream) }
+        if let from = stream.state?.position {
+            streams.remember(message, from: from, to: head, stream)
+        }
         stream.state?.head = head
         stream.state?.position = head
-        tell(type, .live, message, stream)
-    }
-
-    /// A message has another value, for those who watch and for the list.
-    func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
-        updateLast(message, stream)
+        stream.updateLast(message)
         list(stream)
-        if mirrors { noteChange(message, rev: message.rev, stream) }
-        stream.pace.noteArrival()
-        if via != .live { journal?.came(.fetched, stream.id, type, message, at: now) }
-        guard !stream.subscribers.isEmpty else { return }
-        if stream.batch.deltas.isEmpty { pacing.touch(stream) }
-        stream.batch.deltas.append(EncodedDelta(type, via, message))
-        stream.batch.covers.insert(message.seq, message.seq)
-        stream.batch.bytes += message.json.count
-        if stream.batch.bytes > Stream.Batch.limit { flush(stream) }
-    }
-
-    private func updateLast(_ message: EncodedMessage, _ stream: Stream) {
-        guard let state = stream.state else { return }
-        if message.isDeleted {
-            guard state.last?.seq == message.seq else { return }
-            // The one before it is the store's to know, and is asked for when somebody is told.
-            stream.state?.last = nil
-            stream.needsLast = true
-        } else if message.seq >= state.last?.seq ?? 0,
-            // What fills a hole need not be the last one that there is.
-            !stream.needsLast || message.seq >= state.head.seq
-        {
-            stream.state?.last = message
-            stream.needsLast = false
-        }
+        fanout.tell(type, .live, message, stream)
     }
 
     private func apply(
         _ record: Record, _ head: Head, removed: [String], isNew: Bool, to stream: Stream
     ) {
-        flush(stream)
-        if let from = stream.state?.position { remember(nil, from: from, to: head, stream) }
+        fanout.flush(stream)
+        if let from = stream.state?.position { streams.remember(nil, from: from, to: head, stream) }
         stream.state?.head = head
         stream.state?.position = head
-        tell(record, removed: removed, isNew: isNew, stream)
-    }
-
-    /// Slot 0 of a log that lives elsewhere, unless a newer value of it is known.
-    /// - Parameter removed: who took part until now, as far as the feed told.
-    func take(
-        _ record: Record, mark: String?, removed: [String]?, isNew: Bool = false, _ stream: Stream
-    ) {
-        guard let known = stream.state?.record, known.rev < record.rev else { return }
-        writer.keep(.record(record, mark: mark), of: stream)
-        // With it goes up to where the log was seen: it must have that yet after a restart.
-        writer.moved(stream)
-        // The change that took somebody out may lie in a hole below this one.
-        let members = Set(record.participants.map(\.id)).union((removed ?? []).map(\.id))
-        let gone = (removed ?? []) + known.participants.filter { !members.contains($0.id) }
-        tell(record, removed: gone, isNew: isNew, stream)
-        unlist(record.id, gone)
-    }
-
-    /// Slot 0 has another value. What is told of messages stands before it in the log, and was
-    /// flushed before the stream moved.
-    private func tell(_ record: Record, removed: [String], isNew: Bool, _ stream: Stream) {
-        stream.state?.record = record
-        stream.state?.members = Set(record.participants.map(\.id))
-        if mirrors { noteChange(nil, rev: record.rev, stream) }
-        for user in removed {
-            stream.readership.remove(user.id)
-            for session in sessions.of(user.id)
-            where session.subscription(to: stream) != nil {
-                journal?.left(session, stream, "removed", at: now)
-                stream.remove(session)
-                push(session, ServerFrame.unsubscribed(conversation: stream.id, reason: .removed))
-            }
-        }
+        stream.take(record, isNew: isNew)
+        unsubscribed(fanout.remove(removed, from: stream), stream)
         list(stream)
-        stream.isNewToLists = stream.isNewToLists || isNew
-        guard let state = stream.state, !stream.subscribers.isEmpty else {
-            stream.told = stream.state?.position.rev ?? 0
-            return
-        }
-        let isOpen = stream.isOpen
-        let payload = ServerFrame.conversation(
-            record, prev: stream.told, asOf: state.position.rev, head: state.head, open: isOpen)
-        send(
-            Broadcast(
-                payload,
-                .stream(
-                    prev: stream.told, asOf: state.position.rev, touched: Coverage(), deltas: 0,
-                    record: record, head: state.head, isOpen: isOpen), of: stream),
-            to: stream)
-        stream.told = state.position.rev
-        if isOpen { stream.saidOpen() }
+        fanout.tell(record, stream)
     }
 
     /// A new log begins under this id: nothing held of another one counts.
@@ -218,7 +135,7 @@ extension Engine {
         guard let stream = streams[conversation.id], let state = stream.state,
             state.head.epoch != head.epoch
         else { return }
-        noteReset(.replaced, stream.id, stream.subscribers.count)
+        tally.noteReset(.replaced, stream.id, stream.subscribers.count)
         end(stream, with: ServerFrame.reset(conversation: conversation, head: head))
     }
 
@@ -227,7 +144,7 @@ extension Engine {
         if let replica = stream.replica {
             guard replica.isConfirmed else { return stream.early.append(event) }
             // What the stream knows may be older or newer than the log that ended.
-            doubt(stream, told: [epoch])
+            sync.doubt(stream, told: [epoch])
             return
         }
         guard let state = stream.state else {
@@ -240,22 +157,12 @@ extension Engine {
     }
 
     /// Ends all subscriptions of a stream whose log is gone.
-    func end(_ stream: Stream, with payload: [UInt8]) {
-        flush(stream)
+    private func end(_ stream: Stream, with payload: [UInt8]) {
+        fanout.flush(stream)
         streams[stream.id.id] = nil
         let waiting = stream.waiting
         stream.waiting = []
-        if stream.replica != nil { dismiss(stream) }
-        stream.isListed = false
-        if let journal {
-            for subscriber in stream.subscribers {
-                journal.left(subscriber.session, stream, "ended", at: now)
-            }
-        }
-        for session in stream.removeAll() { push(session, payload) }
-        releaseHeldReplies(stream)
-        performParked(stream)
-        for call in waiting { perform(call) }
+        ended(stream, with: payload, waiting)
     }
 
     private func read(_ conversation: String, _ user: String, _ seq: Int) {
@@ -271,7 +178,7 @@ extension Engine {
         let event = Broadcast(
             ServerFrame.read(conversation: conversation, user: user, seq: seq), .read(user: user),
             conversation: conversation)
-        if let stream { send(event, to: stream) }
+        if let stream { fanout.send(event, to: stream) }
         for session in own { push(session, event) }
     }
 
@@ -284,60 +191,7 @@ extension Engine {
             !stream.isListed
         else { return }
         stream.isListed = true
-        pacing.touch(stream)
-    }
-
-    /// Sends the message changes gathered so far, and where the stream stands.
-    func flush(_ stream: Stream) {
-        guard let state = stream.state else { return }
-        let isOpen = stream.isOpen
-        guard !stream.subscribers.isEmpty else {
-            stream.batch = Stream.Batch()
-            stream.told = state.position.rev
-            stream.hasSaidOpen = false
-            stream.haveAllHeardOpen = false
-            return
-        }
-        guard
-            !stream.batch.deltas.isEmpty || stream.told != state.position.rev
-                || stream.hasSaidOpen && !isOpen
-        else { return }
-        sayStream(stream, state)
-    }
-
-    /// Those who watch are told by name that there may be more than they know.
-    func tellOpen(_ stream: Stream) {
-        if !unreadCounts.isEmpty { touchUnread(stream) }
-        guard let state = stream.state, !stream.subscribers.isEmpty, !stream.haveAllHeardOpen else {
-            return
-        }
-        sayStream(stream, state)
-    }
-
-    private func sayStream(_ stream: Stream, _ state: Stream.State) {
-        let batch = stream.batch
-        stream.batch = Stream.Batch()
-        stream.pace.noteFanOut(of: batch.deltas.count)
-        let isOpen = stream.isOpen
-        let payload = ServerFrame.messages(
-            conversation: stream.id, deltas: batch.deltas, covers: batch.covers, prev: stream.told,
-            asOf: state.position.rev, head: state.head, open: isOpen)
-        let event = Broadcast(
-            payload,
-            .stream(
-                prev: stream.told, asOf: state.position.rev, touched: batch.covers,
-                deltas: batch.deltas.count, record: nil, head: state.head, isOpen: isOpen),
-            of: stream, at: journal?.told(.told, batch.covers, "", stream, at: now))
-        send(event, to: stream)
-        stream.paid(batch.covers)
-        stream.told = state.position.rev
-        stream.hasSaidOpen = isOpen
-        stream.haveAllHeardOpen = isOpen
-    }
-
-    func send(_ event: Broadcast, to stream: Stream) {
-        pacing.noteSpoken(stream)
-        delivery.push(event, to: stream.subscribers)
+        fanout.touch(stream)
     }
 
     /// Tells the watchers of conversation lists, once a turn.
@@ -352,7 +206,7 @@ extension Engine {
         if stream.needsLast {
             stream.isListed = false
             // It is announced when that is known.
-            if !listWatchers.isEmpty || !stream.readership.isEmpty { askLast(stream) }
+            if !listWatchers.isEmpty || !stream.readership.isEmpty { sync.askLast(stream) }
             return
         }
         stream.isListed = false

@@ -22,12 +22,6 @@ final class Stream {
     var lastUsed: Timestamp
     /// The log lives elsewhere, and this is what is known of it here.
     var replica: Replica?
-    /// The position that subscribers were told last.
-    var told = 0
-    /// The last frame to some subscriber said that the conversation is open.
-    var hasSaidOpen = false
-    /// The last frame to each subscriber did.
-    var haveAllHeardOpen = false
     /// Answers to subscriptions at this position, as they were encoded: in a storm many ask the
     /// same.
     var encoded = EncodedResumes()
@@ -66,15 +60,6 @@ final class Stream {
         var owed = Coverage()
     }
 
-    /// Message changes of this turn that were not sent yet.
-    struct Batch {
-        var deltas: [EncodedDelta] = []
-        var covers = Coverage()
-        var bytes = 0
-        /// A batch above this goes out as a frame of its own: what one write of the socket takes.
-        static let limit = 65_536
-    }
-    var batch = Batch()
     /// The list entry of the conversation changed in this turn.
     var isListed = false
     var isNewToLists = false
@@ -83,12 +68,51 @@ final class Stream {
     /// The store is asked for it.
     var isAskingLast = false
 
+    /// What its subscribers were told, and are about to be; changed by `Fanout` alone.
+    var outgoing = Fanout.Outgoing()
     /// Whether it may speak; changed by `Pacing` alone.
     var pace = Pacing.Pace()
 
     init(id: String, at now: Timestamp) {
         self.id = id
         lastUsed = now
+    }
+
+    /// The store has it like this.
+    /// - Parameters:
+    ///   - seen: the newest change that values were taken from, where that is not the position.
+    ///   - question: the latest one that was asked before.
+    func begin(_ loaded: Loaded, seen: Head? = nil, after question: UInt64) {
+        state = State(
+            head: seen ?? loaded.head, position: loaded.head, record: loaded.record,
+            members: Set(loaded.record.participants.map(\.id)), last: loaded.lastMessage,
+            firstToken: question + 1)
+        outgoing.begin(at: loaded.head.rev)
+    }
+
+    /// Slot 0 has another value.
+    /// - Parameter isNew: the log begins with it.
+    func take(_ record: Record, isNew: Bool) {
+        state?.record = record
+        state?.members = Set(record.participants.map(\.id))
+        isNewToLists = isNewToLists || isNew
+    }
+
+    /// A message has another value, which may be the last one.
+    func updateLast(_ message: EncodedMessage) {
+        guard let state else { return }
+        if message.isDeleted {
+            guard state.last?.seq == message.seq else { return }
+            // The one before it is the store's to know, and is asked for when somebody is told.
+            self.state?.last = nil
+            needsLast = true
+        } else if message.seq >= state.last?.seq ?? 0,
+            // What fills a hole need not be the last one that there is.
+            !needsLast || message.seq >= state.head.seq
+        {
+            self.state?.last = message
+            needsLast = false
+        }
     }
 
     /// The store was asked and everything that waits for the answer can be dropped with it.
@@ -108,10 +132,11 @@ final class Stream {
     /// There may be changes above the position that nobody here knows.
     var isOpen: Bool { replica.map { !$0.isLive } ?? false }
 
-    /// A frame to all subscribers said that the conversation is open.
-    func saidOpen() {
-        hasSaidOpen = true
-        haveAllHeardOpen = true
+    /// What an answer about its messages rests on.
+    func standing(_ state: State, at now: Timestamp) -> Standing {
+        Standing(
+            head: state.head, asOf: state.position.rev, held: replica?.copy.held, isOpen: isOpen,
+            now: now, since: replica?.awaySince ?? now)
     }
 
     /// Subscribers that are owed some of the places, beside those that they are owed. What was lost

@@ -24,14 +24,26 @@ struct ChangesAhead {
         told[message.seq].map { $0 >= message.rev } ?? false
     }
 
+    /// Whether those who watch are still to be told of this value, which the feed has brought. One
+    /// that is newer than the change that brought it is not told again with its own.
+    /// - Parameter position: where the stream stands now.
+    mutating func isToBeTold(_ message: EncodedMessage, at position: Int) -> Bool {
+        guard hasTold(message) else {
+            if message.rev > position { tell(message) }
+            return true
+        }
+        if let rev = told[message.seq], rev <= position { told[message.seq] = nil }
+        return false
+    }
+
     /// Those who watch are told of it.
     mutating func tell(_ message: EncodedMessage) {
         if told.count >= Self.limit { told = [:] }
         told[message.seq] = message.rev
     }
 
-    /// The position has reached what was told.
-    mutating func forgetTold() { told = [:] }
+    /// The position has reached what was told up to this change.
+    mutating func forgetTold(upTo position: Int) { told = told.filter { $0.value > position } }
 
     /// Remembers that the change at `head` was seen.
     /// - Returns: whether it is the first time.

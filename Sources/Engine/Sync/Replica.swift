@@ -285,7 +285,7 @@ extension Replica {
         let wasLive = isLive
         state = .live(generation: generation)
         guard !wasLive else { return .live }
-        ahead.forgetTold()
+        ahead.forgetTold(upTo: rev)
         hasShownLatest = false
         return .present
     }

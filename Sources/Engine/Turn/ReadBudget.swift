@@ -13,33 +13,38 @@ package struct ReadBudget {
     /// which goes to everybody. A commit takes less.
     private let standing: Duration
     /// Until then nothing is read.
+    package private(set) var standsBackUntil: Duration?
+    /// Until then nothing is read for those whose last read took long.
     package private(set) var restsUntil: Duration?
     /// The last time it was for an operation; never twice in a row.
     private var stoodBack = false
 
     package init(standing: Duration = .milliseconds(1)) { self.standing = standing }
 
+    package var isResting: Bool { restsUntil != nil }
+
     /// Whether this turn reads.
     /// - Parameter hasAskedUpstream: an operation was handed to the upstream in it.
     package mutating func mayBegin(hasAskedUpstream: Bool, at instant: Duration) -> Bool {
-        if let end = restsUntil, instant < end { return false }
-        restsUntil = nil
+        if let end = restsUntil, instant >= end { restsUntil = nil }
+        if let end = standsBackUntil, instant < end { return false }
+        standsBackUntil = nil
         guard hasAskedUpstream, !stoodBack else {
             stoodBack = false
             return true
         }
         stoodBack = true
-        restsUntil = instant + standing
+        standsBackUntil = instant + standing
         return false
     }
 
     /// An answer was given.
-    /// - Returns: whether this turn may give another one.
+    /// - Returns: whether it held the turn up, and whether the turn may give another one.
     package mutating func answered(
         from start: Duration, to end: Duration, turnBegan: Duration
-    ) -> Bool {
+    ) -> (isCostly: Bool, goesOn: Bool) {
         let time = end - start
-        if time > Self.turn { restsUntil = end + time * Self.rest }
-        return restsUntil == nil && end - turnBegan < Self.turn
+        if time > Self.turn { restsUntil = max(restsUntil ?? end, end + time * Self.rest) }
+        return (time > Self.turn, end - turnBegan < Self.turn)
     }
 }

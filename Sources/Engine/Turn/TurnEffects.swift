@@ -46,8 +46,48 @@ package protocol TurnEffects {
 
 /// A read of the cache whose turn has come.
 package struct CacheRead: Sendable {
+    /// Reads of one class take turns with each other.
+    package enum Class: Sendable, CaseIterable {
+        /// Answered on the loop, in every turn.
+        case quick
+        /// Of somebody whose last read held the turn up: on the loop, when that has rested.
+        case costly
+        /// On a thread of its own.
+        case slow
+    }
+
     package let token: UInt64
     package let query: Query
     /// When it was decided, on the clock that never jumps.
     package let since: Duration
+    /// Whom it is for.
+    package let payer: Payer
+    /// What that one's next read stands behind, as `limits.requests_per_second` counts.
+    package let cost: Int
+    package private(set) var `class` = Class.quick
+    /// When it came into its class.
+    package private(set) var queued: Duration
+
+    init(_ read: Engine.Read, for payer: Payer, cost: Int, at instant: Duration) {
+        token = read.token
+        query = read.query
+        since = instant
+        queued = instant
+        self.payer = payer
+        self.cost = cost
+    }
+
+    func moved(to class: Class, at instant: Duration) -> CacheRead {
+        var read = self
+        read.class = `class`
+        read.queued = instant
+        return read
+    }
+}
+
+/// Who sees which reads begin, to judge whether that is fair. A gateway has nobody who does.
+package protocol ReadWatcher: AnyObject {
+    func began(_ read: CacheRead, at instant: Duration)
+    /// What was done for this one has cost so much more than its reads said.
+    func charged(_ payer: Payer, _ cost: Int)
 }

@@ -10,18 +10,21 @@ import Wire
 /// 1. `Engine.endTurn`, then its effects, again and again until it has none. These are cheap.
 /// 2. The sockets are written. What everybody is told does not wait for what somebody has asked.
 /// 3. Reads, as many as `ReadBudget` allows; whoever asks for thousands makes nobody's message
-///    wait. If any was done, 1 and 2 once more.
+///    wait, and nobody's read: users take turns, by what their reads cost. If any was done, 1 and 2
+///    once more.
 /// 4. Connections are closed, and sockets left unread or read again.
 ///
 /// Reads that are left wait for the next turn, behind what came in meanwhile.
 package final class TurnRunner {
-    private let engine: Engine
+    let engine: Engine
     private var reads = ReadQueue()
     private var budget: ReadBudget
     /// The upstream is asked for a write in this turn.
     private var hasAskedUpstream = false
     private var closes: [(SessionID, CloseCode)] = []
     private var throttles: [(SessionID, Bool)] = []
+    /// Sees who is read for.
+    package weak var watcher: (any ReadWatcher)?
 
     /// - Parameter budget: when the cache is read.
     package init(_ engine: Engine, budget: ReadBudget = ReadBudget()) {
@@ -43,7 +46,7 @@ package final class TurnRunner {
         let began = effects.moment().instant
         try settle(effects, began)
         if try performReads(effects, began) { try settle(effects, began) }
-        let wake = nextWake
+        let wake = nextWake(effects)
         let (closes, throttles) = (closes, throttles)
         self.closes = []
         self.throttles = []
@@ -60,7 +63,13 @@ package final class TurnRunner {
         while true {
             let moment = effects.moment()
             var turn = engine.endTurn(at: moment.now, instant: began)
-            reads.append(turn.reads, since: moment.instant)
+            settleCharges()
+            for read in turn.reads {
+                let (payer, cost) = payer(of: read)
+                reads.append(
+                    CacheRead(read, for: payer, cost: cost, at: moment.instant),
+                    isSlow: isSlow(read))
+            }
             guard turn.isOver else {
                 for effect in turn.effects { try perform(effect, effects) }
                 continue
@@ -102,42 +111,55 @@ package final class TurnRunner {
     ) throws(Effects.Failure) -> Bool {
         let hasAsked = hasAskedUpstream
         hasAskedUpstream = false
-        guard reads.hasNext else { return false }
+        guard !reads.isEmpty else { return false }
         let start = effects.moment().instant
         guard budget.mayBegin(hasAskedUpstream: hasAsked, at: start) else { return false }
         var last = start
-        while try performRead(effects) {
+        var hasRead = false
+        while let read = try performRead(effects, at: last) {
+            hasRead = true
             let end = effects.moment().instant
-            guard budget.answered(from: last, to: end, turnBegan: began) else { break }
+            let (isCostly, goesOn) = budget.answered(from: last, to: end, turnBegan: began)
+            if isCostly, read.class != .slow { reads.noteCostly(read.payer) }
+            guard goesOn else { break }
             last = end
         }
-        return true
+        return hasRead
     }
 
     /// Answers a read, or begins with a slow one.
-    /// - Returns: whether there was any.
+    /// - Returns: the read, if there was any.
     private func performRead<Effects: TurnEffects>(
-        _ effects: Effects
-    ) throws(Effects.Failure) -> Bool {
+        _ effects: Effects, at instant: Duration
+    ) throws(Effects.Failure) -> CacheRead? {
         if let read = reads.popSlow() {
+            watcher?.began(read, at: instant)
             if engine.concludeWithoutReading(read.token) {
                 try effects.finished(read, flush: engine.takeSessionsToFlush())
             } else {
                 reads.noteSlowBegan()
                 try effects.beginSlow(read)
             }
-        } else if let read = reads.popQuick() {
-            if read.query.isLong, engine.mayReadSlow(read.token) {
-                reads.appendSlow(read)
-            } else if engine.concludeWithoutReading(read.token) {
-                try effects.finished(read, flush: engine.takeSessionsToFlush())
-            } else if let result = try effects.answer(read) {
-                try finish(read, result, at: engine.now, effects)
-            }
-        } else {
-            return false
+            return read
         }
-        return true
+        guard let read = reads.popQuick(isResting: budget.isResting, at: instant) else {
+            return nil
+        }
+        watcher?.began(read, at: instant)
+        if engine.concludeWithoutReading(read.token) {
+            try effects.finished(read, flush: engine.takeSessionsToFlush())
+        } else if let result = try effects.answer(read) {
+            try finish(read, result, at: engine.now, effects)
+        }
+        return read
+    }
+
+    /// What turned out to cost more has its next turn later.
+    private func settleCharges() {
+        for (payer, cost) in engine.connections.registry.takeLateCharges() {
+            reads.charge(payer, cost)
+            watcher?.charged(payer, cost)
+        }
     }
 
     /// A read has its answer.
@@ -146,6 +168,7 @@ package final class TurnRunner {
         _ effects: Effects
     ) throws(Effects.Failure) {
         engine.answered(read.token, result, at: now)
+        settleCharges()
         try effects.finished(read, flush: engine.takeSessionsToFlush())
     }
 
@@ -159,11 +182,16 @@ package final class TurnRunner {
     }
 
     /// When a turn is due by what is left.
-    private var nextWake: Wake {
+    private func nextWake<Effects: TurnEffects>(_ effects: Effects) -> Wake {
         if engine.hasMore { return .now }
         var due = engine.nextRelease
-        if reads.hasNext {
-            guard let end = budget.restsUntil else { return .now }
+        guard !reads.isEmpty else { return due.map { .at($0) } ?? .never }
+        let instant = effects.moment().instant
+        if let end = budget.standsBackUntil {
+            due = min(due ?? end, end)
+        } else if reads.hasNext(isResting: budget.isResting, at: instant) {
+            return .now
+        } else if let end = budget.restsUntil {
             due = min(due ?? end, end)
         }
         return due.map { .at($0) } ?? .never

@@ -97,14 +97,15 @@ extension Driver {
     }
 
     private func takePoint() {
-        let books = engine.settledBooks
-        let figures = engine.figures
+        let report = engine.report
+        let books = report.settledBooks
+        let figures = report.figures
         let counts = LastHour.Counts(
             requests: figures.requests, changes: measurements.changes, written: books.written,
             coalesced: books.coalesced, failedFetches: measurements.failedFetches,
             turn: measurements.turn, fanout: measurements.fanout, fetch: measurements.fetch,
             operation: measurements.operation)
-        guard let point = desk.hour.take(counts, connections: engine.sessionCount, at: now()) else {
+        guard let point = desk.hour.take(counts, connections: report.sessionCount, at: now()) else {
             return
         }
         for socket in desk.watchers {
@@ -113,11 +114,11 @@ extension Driver {
     }
 
     private func report(after span: Duration) -> OperatorReport {
-        let overview = engine.overview(OperatorReport.named)
+        let overview = engine.report.overview(OperatorReport.named)
         let snapshot = snapshot(overview.totals, blocked: overview.blocked)
         return OperatorReport(
             at: timeOfDay, snapshot: snapshot, overview: overview, span: span / .seconds(1),
-            gaps: snapshot.sync.openGaps > 0 ? engine.openGaps() : [],
+            gaps: snapshot.sync.openGaps > 0 ? engine.report.openGaps() : [],
             limits: limits(snapshot, overview), point: desk.hour.points.last,
             notices: log.notices.latest, name: { [engine] in engine.publicName(of: $0) })
     }

@@ -27,8 +27,8 @@ import Wire
         }
         let message = EncodedMessage(
             seq: 1, rev: 1, id: "m1", author: "ann", isDeleted: false, createdAt: start, json: [])
-        stream.batch.deltas = Array(
-            repeating: EncodedDelta(.inserted, .live, message), count: messages)
+        let fanout = Fanout(Limits(), Clock(at: start), nil)
+        for _ in 0..<messages { fanout.tell(.inserted, .live, message, stream) }
         return stream
     }
 

@@ -325,6 +325,22 @@ import Wire
         #expect(replica.arrived(at: 11, at: Self.now) == .live)
     }
 
+    /// Change 11 wrote place 5, and so did change 13, whose value the feed brought with both.
+    @Test func aValueThatCameAheadOfItsChangeIsToldOnce() {
+        var replica = Place.waiting.replica
+        let value = MachineSamples.message(5, rev: 13)
+        let isToBeTold = replica.ahead.isToBeTold(value, at: 11)
+        #expect(isToBeTold)
+        #expect(replica.arrived(at: 11, at: Self.now) == .present)
+        let isToldAgain = replica.ahead.isToBeTold(value, at: 13)
+        #expect(!isToldAgain)
+        // From here on nothing is remembered of it.
+        #expect(!replica.ahead.hasTold(value))
+        let next = MachineSamples.message(5, rev: 14)
+        let isNextToBeTold = replica.ahead.isToBeTold(next, at: 14)
+        #expect(isNextToBeTold)
+    }
+
     @Test func nobodyIsToldWhatMayFollowARemoval() {
         var replica = Replica(at: Self.now)
         replica.knowMembers(upTo: 5)

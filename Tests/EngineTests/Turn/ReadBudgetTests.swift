@@ -16,22 +16,29 @@ import Testing
             #expect(
                 pace.answered(
                     from: Self.at(moment - 150), to: Self.at(moment), turnBegan: Self.start)
-                    == true)
+                    == (isCostly: false, goesOn: true))
         }
         #expect(
-            pace.answered(from: Self.at(450), to: Self.at(600), turnBegan: Self.start) == false)
+            pace.answered(from: Self.at(450), to: Self.at(600), turnBegan: Self.start)
+                == (isCostly: false, goesOn: false))
         #expect(pace.restsUntil == nil)
         #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(600)) == true)
     }
 
-    @Test func aLongAnswerIsFollowedByARestTwiceAsLong() {
+    @Test func aLongAnswerIsFollowedByARestTwiceAsLongOfItsKind() {
         var pace = ReadBudget()
         #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.start) == true)
-        #expect(pace.answered(from: Self.start, to: Self.at(2000), turnBegan: Self.start) == false)
+        #expect(
+            pace.answered(from: Self.start, to: Self.at(2000), turnBegan: Self.start)
+                == (isCostly: true, goesOn: false))
         #expect(pace.restsUntil == Self.at(6000))
-        #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(5999)) == false)
-        #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(6000)) == true)
-        #expect(pace.restsUntil == nil)
+        #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(5999)) && pace.isResting)
+        // A shorter one of somebody else's does not shorten the rest.
+        _ = pace.answered(from: Self.at(5000), to: Self.at(5501), turnBegan: Self.at(5000))
+        #expect(pace.restsUntil == Self.at(6503))
+        _ = pace.answered(from: Self.at(5502), to: Self.at(5510), turnBegan: Self.at(5502))
+        #expect(pace.restsUntil == Self.at(6503))
+        #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(6503)) && !pace.isResting)
     }
 
     @Test func theyStandBackForAnOperationButNotTwiceInARow() {
@@ -40,5 +47,6 @@ import Testing
         #expect(pace.mayBegin(hasAskedUpstream: true, at: Self.at(999)) == false)
         #expect(pace.mayBegin(hasAskedUpstream: true, at: Self.at(1000)) == true)
         #expect(pace.mayBegin(hasAskedUpstream: true, at: Self.at(1100)) == false)
+        #expect(!pace.isResting)
     }
 }

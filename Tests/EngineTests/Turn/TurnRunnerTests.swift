@@ -64,6 +64,82 @@ import Wire
         #expect(world.run() == .never && world.lines.contains("read page"))
     }
 
+    /// Ben asks for one thing, behind forty that Ann asks for on four connections.
+    @Test func whoeverAsksForLittleComesBeforeTheRestOfWhoAsksForMuch() {
+        let world = Self.world()
+        for session in 2...4 as ClosedRange<SessionID> { world.connect(session, "ann") }
+        world.connect(5, "ben")
+        world.readTime = .microseconds(100)
+        world.answered = []
+        for _ in 0..<10 {
+            for session in 1...4 as ClosedRange<SessionID> {
+                world.send(session, "fetchMessages", #""conversation":"c1","limit":150"#)
+            }
+        }
+        _ = world.run()
+        world.send(5, "fetchMessages", #""conversation":"c1","limit":1"#)
+        let before = world.answered.count
+        world.settle()
+        #expect(world.answered.count == 41 && before < 20)
+        let others = world.answered[before...].prefix { $0 != 5 }.count
+        #expect(others <= 1, "\(world.answered): Ann has one more turn, then it is Ben's")
+    }
+
+    @Test func whileALongReadRestsOthersAreReadFor() {
+        let world = Self.world()
+        world.connect(2, "ben")
+        world.readTime = .milliseconds(2)
+        world.answered = []
+        for _ in 0..<2 { world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#) }
+        let began = world.instant
+        #expect(world.run() == .at(began + .milliseconds(6)))
+        world.readTime = .microseconds(100)
+        world.send(2, "fetchMessages", #""conversation":"c1","limit":1"#)
+        #expect(world.run() == .at(began + .milliseconds(6)) && world.answered == [1, 2])
+        world.instant = began + .milliseconds(6)
+        #expect(world.run() == .never && world.answered == [1, 2, 1])
+    }
+
+    /// Others who ask for more than a turn reads, all the time, don't keep somebody from what was
+    /// set aside because one read of theirs took long.
+    @Test func whatWasSetAsideIsReadThoughOthersAskAllTheTime() {
+        let world = Self.world()
+        for session in 2...4 as ClosedRange<SessionID> { world.connect(session, "ben") }
+        world.readTime = .milliseconds(2)
+        world.answered = []
+        for _ in 0..<2 { world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#) }
+        _ = world.run()
+        world.readTime = .microseconds(200)
+        var turns = 0
+        while world.answered.count(where: { $0 == 1 }) < 2, turns < 100 {
+            turns += 1
+            for session in 2...4 as ClosedRange<SessionID> {
+                for _ in 0..<2 {
+                    world.send(session, "fetchMessages", #""conversation":"c1","limit":1"#)
+                }
+            }
+            if case .at(let end) = world.run() { world.instant = end }
+        }
+        #expect(turns < 20, "\(world.answered)")
+        world.settle()
+        #expect(world.turns.isIdle)
+    }
+
+    @Test func aLongPageIsReadBesideTheTurns() {
+        let world = Self.world()
+        world.send(1, "fetchMessages", #""conversation":"c1","limit":1000"#)
+        world.lines = []
+        world.settle()
+        #expect(world.lines.contains("slow page") && !world.lines.contains("read page"))
+        // What the stream has moved past meanwhile is asked again, in a turn: it can't be overtaken
+        // for ever.
+        let answer = world.lookAtSlow()
+        world.say("hello")
+        world.finishSlow(with: answer)
+        world.settle()
+        #expect(world.lines.contains("read page") && world.turns.isIdle)
+    }
+
     @Test func oneSlowReadAtATimeAndNoneHoldsUpTheOthers() {
         let world = Self.world()
         for _ in 0..<120 { world.say("hello") }
@@ -117,6 +193,8 @@ private final class TurnLog: TurnEffects {
     private var origin = Origin()
     private let now = Timestamp(milliseconds: 1_700_000_000_000)
     private var slow: CacheRead?
+    /// For whom reads were answered in a turn, in this order.
+    var answered: [SessionID] = []
     private var nextID = 0
 
     init() {
@@ -169,11 +247,14 @@ private final class TurnLog: TurnEffects {
                 [NewMessage(author: "ann", content: MessageContent(body: body))]))
     }
 
-    func finishSlow() {
+    func finishSlow(with answer: Result<Answer, RequestError>? = nil) {
         guard let read = slow else { return }
         slow = nil
-        turns.finishSlow(read, look(read), at: now, self)
+        turns.finishSlow(read, answer ?? look(read), at: now, self)
     }
+
+    /// What the slow read finds now.
+    func lookAtSlow() -> Result<Answer, RequestError>? { slow.map(look) }
 
     private func look(_ read: CacheRead) -> Result<Answer, RequestError> {
         origin.answer(read.query, atCommit: origin.commit, told: origin.commit)
@@ -210,6 +291,7 @@ private final class TurnLog: TurnEffects {
     func answer(_ read: CacheRead) -> Result<Answer, RequestError>? {
         lines.append("read \(Self.name(read))")
         instant += readTime
+        answered.append(read.payer.session)
         return look(read)
     }
 

@@ -4,10 +4,9 @@ import Wire
 
 /// What became of a message, read from the journal. Asked for by an operator, a few times a day: it
 /// walks through the whole journal.
-extension Engine {
+extension EngineReport {
     /// - Complexity: O(entries + subscribers)
     package func explain(_ question: Explanation.Question, at now: Timestamp) -> Explanation {
-        self.now = now
         journal?.drop(at: now)
         var walk = ExplainWalk(question)
         let stream = streams[question.conversation.id]
@@ -35,9 +34,6 @@ extension Engine {
             begins: journal?.begins, members: stream?.state?.members,
             floor: stream?.state?.head.floor)
     }
-
-    /// Begins the public number of every session.
-    package func publicName(of session: SessionID) -> String { "\(instance)-\(session)" }
 }
 
 /// One walk through the journal for one question: first whose writes and which sessions are meant,

@@ -3,7 +3,7 @@ import Ports
 import Wire
 
 /// Which message lists show as a conversation's last one, after the last one was deleted.
-extension Engine {
+extension Sync {
     /// The store has the conversation's last message at least as new as the stream's. What was read
     /// before a change that the stream has taken since is asked for once more, by `announce`.
     func refreshed(_ conversation: String, _ result: Result<Answer, RequestError>) {
@@ -17,7 +17,7 @@ extension Engine {
             stream.needsLast = false
             stream.state?.last = loaded.lastMessage
         }
-        list(stream)
+        emit(.list(stream))
     }
 
     /// The last message was deleted: which is the last one now?
@@ -47,6 +47,6 @@ extension Engine {
             stream.needsLast = false
             stream.state?.last = view.lastMessage
         }
-        list(stream)
+        emit(.list(stream))
     }
 }

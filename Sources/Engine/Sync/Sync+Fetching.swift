@@ -5,7 +5,7 @@ import Wire
 /// What is asked of an origin that lives elsewhere, again after a while if there is no answer; and
 /// where each answer goes. `FetchQueue` keeps the order. The backfill of what subscribers are owed
 /// goes this way, the newest places first.
-extension Engine {
+extension Sync {
     /// Asks for what the stream needs next, unless that is under way or has to wait.
     func drive(_ stream: Stream) {
         guard let replica = stream.replica, let generation = replica.generation,
@@ -23,42 +23,18 @@ extension Engine {
     /// readers who still have to take the last: what is sent to them is not to fill their outboxes
     /// again.
     private func pay(_ stream: Stream) {
-        guard let sync, let replica = stream.replica, replica.inFlight.places.isEmpty else {
+        guard let options, let replica = stream.replica, replica.inFlight.places.isEmpty else {
             return
         }
         let owed = stream.subscribers.reduce(into: Coverage()) { owed, subscriber in
             if !subscriber.session.lane.isBlocked { owed = owed.union(subscriber.owed) }
         }
         guard let run = owed.runs.last else { return }
-        fetch(Coverage.closed(max(run.low, run.high - sync.page + 1), run.high), of: stream)
-    }
-
-    /// Sends places to those subscribers who were told that they would be, to each what it is owed.
-    func payOwed(_ places: Coverage, _ messages: [EncodedMessage], _ stream: Stream) {
-        guard stream.replica?.isOwed == true else { return }
-        // The same may have come by another way in this turn.
-        flush(stream)
-        guard let state = stream.state else { return }
-        for (owed, sessions) in stream.owing(places) {
-            let deltas = messages.filter { owed.contains($0.seq) }
-                .map { EncodedDelta(.inserted, .fill, $0) }
-            let payload = ServerFrame.messages(
-                conversation: stream.id, deltas: deltas, covers: owed, prev: stream.told,
-                asOf: stream.told, head: state.head, open: stream.isOpen)
-            let event = Broadcast(
-                payload,
-                .stream(
-                    prev: stream.told, asOf: stream.told, touched: owed, deltas: deltas.count,
-                    record: nil, head: state.head, isOpen: stream.isOpen), of: stream,
-                at: journal?.paid(owed, sessions, stream, at: now))
-            for session in sessions { push(session, event) }
-            if stream.isOpen { stream.hasSaidOpen = true }
-        }
-        stream.paid(places)
+        fetch(Coverage.closed(max(run.low, run.high - options.page + 1), run.high), of: stream)
     }
 
     private func ask(for step: Replica.Step, _ stream: Stream, _ generation: Int) {
-        guard let sync else { return }
+        guard let options else { return }
         let subject = FetchQueue.Subject(stream)
         switch (step, stream.state) {
         case (.compareHead, _?):
@@ -68,14 +44,14 @@ extension Engine {
         case (.latest, _?):
             ask(
                 .step(step, subject),
-                .page(conversation: stream.id, PageRequest(limit: sync.page)), rank(of: stream))
+                .page(conversation: stream.id, PageRequest(limit: options.page)), rank(of: stream))
         case (.catchUp, let state?):
             let from = stream.replica?.readTo ?? state.position
             ask(
                 .step(step, subject),
                 .changes(
                     conversation: stream.id, since: from.rev,
-                    mark: from.rev > 0 && from.mark.isEmpty ? nil : from.mark, limit: sync.page,
+                    mark: from.rev > 0 && from.mark.isEmpty ? nil : from.mark, limit: options.page,
                     recordAbove: state.record.rev),
                 rank(of: stream))
         case (.verifyHead, let state?):
@@ -89,13 +65,13 @@ extension Engine {
             ask(
                 .step(step, subject),
                 .changes(
-                    conversation: stream.id, since: upTo, mark: nil, limit: sync.page,
+                    conversation: stream.id, since: upTo, mark: nil, limit: options.page,
                     recordAbove: state.record.rev),
                 rank(of: stream))
         case (.forkEpoch, let state?):
-            act(
+            questions.act(
                 .disown(
-                    token: token(for: .fetch(.step(step, subject))), state.head,
+                    token: questions.number(for: .fetch(.step(step, subject))), state.head,
                     conversation: stream.id))
         case (_, nil):
             return
@@ -121,7 +97,7 @@ extension Engine {
         for run in missing.runs {
             var high = run.high
             while high >= run.low {
-                let low = max(run.low, high - Engine.rangeLimit + 1)
+                let low = max(run.low, high - Self.rangeLimit + 1)
                 let request = PageRequest(
                     before: .seq(high + 1), after: .seq(low - 1), limit: high - low + 1)
                 ask(
@@ -146,34 +122,33 @@ extension Engine {
     }
 
     /// Hands out what may be asked now; called at the end of the turn.
-    func sendFetches() {
-        guard let sync else { return }
+    /// - Parameter isHere: whether whoever made the call is still connected.
+    func sendFetches(isHere: (Call) -> Bool) {
+        guard let options else { return }
         fetches.askForHeads { rank(of: $0) }
-        while let entry = fetches.next(within: sync.concurrency, where: isWaitedFor) {
-            counters.fetches[entry.query.kind, default: 0] += 1
-            act(.fetch(token: token(for: .fetch(entry.question)), entry.query))
+        while let entry = fetches.next(
+            within: options.concurrency, where: { $0.call.map(isHere) ?? true })
+        {
+            tally.noteFetch(entry.query.kind)
+            questions.act(
+                .fetch(token: questions.number(for: .fetch(entry.question)), entry.query))
         }
     }
 
-    /// Whether whoever asked is still there.
-    private func isWaitedFor(_ question: FetchQueue.Question) -> Bool {
-        switch question {
-        case .message(let call, _), .moment(let call, _), .call(let call):
-            sessions[call.session] != nil
-        case .heads, .step, .range, .proof, .last, .list: true
-        }
-    }
-
-    /// The origin has answered.
-    /// - Parameter generation: of the feed that was under way all the time, 0 for none.
-    package func fetched(
-        _ token: UInt64, generation: Int, _ result: Result<HistoryAnswer, RequestError>,
-        at now: Timestamp
-    ) {
-        self.now = now
-        guard case .fetch(let question) = pending.removeValue(forKey: token) else { return }
+    /// A question to the origin has an answer, or has failed.
+    /// - Returns: the result, or the failure that an answer to another question is.
+    func checked(
+        _ question: FetchQueue.Question, _ result: Result<HistoryAnswer, RequestError>
+    ) -> Result<HistoryAnswer, RequestError> {
         if case .step(.forkEpoch, _) = question {} else { fetches.finished() }
-        let result = question.checked(result)
+        return question.checked(result)
+    }
+
+    /// The origin has answered about streams; what calls and lists asked is theirs.
+    func fetched(
+        _ question: FetchQueue.Question, _ generation: Int,
+        _ result: Result<HistoryAnswer, RequestError>
+    ) {
         switch question {
         case .heads(let subjects):
             for subject in subjects {
@@ -199,14 +174,8 @@ extension Engine {
                 guard case .conversation(let view) = $0 else { return }
                 took(last: view, subject.stream)
             }
-        case .message(let call, let id):
-            located(call, id: id, result)
-        case .moment(let call, let moment):
-            located(call, moment, result)
-        case .call(let call):
-            answer(call, generation, result)
-        case .list(let user, let reading):
-            listed(user, reading, result)
+        case .message, .moment, .call, .list:
+            break
         }
     }
 
@@ -217,10 +186,8 @@ extension Engine {
         _ result: Result<HistoryAnswer, RequestError>, _ take: (HistoryAnswer) -> Void
     ) {
         let stream = subject.stream
-        guard subject.isCurrent, streams[stream.id.id] === stream, let replica = stream.replica
-        else {
-            return
-        }
+        guard subject.isCurrent, streams.has(stream), let replica = stream.replica
+        else { return }
         if let step { stream.replica?.inFlight.end(step) }
         switch result {
         case _ where generation != replica.generation:
@@ -239,15 +206,15 @@ extension Engine {
                 fallBack(stream)
             }
         }
-        guard streams[stream.id.id] === stream else { return }
+        guard streams.has(stream) else { return }
         drive(stream)
-        wake(stream)
+        emit(.wake(stream))
     }
 
     /// The origin did not answer: it is left in peace for a while, and whoever waits is told.
     func fallBack(_ stream: Stream) {
-        guard let sync, let replica = stream.replica else { return }
-        let pause = fetches.pause(after: replica.backoff.failures, sync)
+        guard let options, let replica = stream.replica else { return }
+        let pause = fetches.pause(after: replica.backoff.failures, options)
         stream.replica?.backoff.fail(until: now.adding(pause))
         watch(stream)
         // Whoever watches is told by name that this one is open, and the rest need not wait for it.
@@ -271,6 +238,16 @@ extension Result<HistoryAnswer, RequestError> {
             let part = damaged.first(where: { $0.key.isSameID(conversation) })?.value
         else { return self }
         return .failure(.damaged(part))
+    }
+}
+
+extension FetchQueue.Question {
+    /// The call that waits for the answer, if it is one's alone.
+    fileprivate var call: Call? {
+        switch self {
+        case .message(let call, _), .moment(let call, _), .call(let call): call
+        case .heads, .step, .range, .proof, .last, .list: nil
+        }
     }
 }
 

@@ -33,30 +33,13 @@ package struct SyncFigures: Sendable, Hashable {
     package init() {}
 }
 
-extension Engine {
-    /// Those who watch are told what they don't hold any more; the stream has not moved by it.
-    func tellGap(_ places: Coverage, _ cause: GapCause, _ stream: Stream) {
-        guard let state = stream.state, !stream.subscribers.isEmpty, !places.isEmpty else { return }
-        let isOpen = stream.isOpen
-        let payload = ServerFrame.gap(
-            conversation: stream.id, gaps: standing(stream, state).gaps(places, cause),
-            prev: stream.told, asOf: stream.told, head: state.head, open: isOpen)
-        send(
-            Broadcast(
-                payload,
-                .stream(
-                    prev: stream.told, asOf: stream.told, touched: places, deltas: 0, record: nil,
-                    head: state.head, isOpen: isOpen), of: stream,
-                at: journal?.told(.gapTold, places, cause.rawValue, stream, at: now)), to: stream)
-        if isOpen { stream.saidOpen() }
-    }
-
+extension EngineReport {
     /// Every gap still open, oldest first: what lies above the position of a stream and is not
     /// held, what a subscriber is owed, and what could not be stored.
     /// - Complexity: O(streams)
     package func openGaps() -> [OpenGap] {
         var gaps: [OpenGap] = []
-        for stream in inOrder(streams.values) {
+        for stream in streams.values.inOrder {
             guard let replica = stream.replica, let state = stream.state else { continue }
             if replica.copy.isDetached {
                 gaps += self.gaps(
@@ -79,7 +62,7 @@ extension Engine {
 
     private func gaps(_ places: Coverage, _ cause: GapCause, _ stream: Stream) -> [OpenGap] {
         guard let replica = stream.replica, let state = stream.state else { return [] }
-        return standing(stream, state).gaps(places, cause).map {
+        return stream.standing(state, at: now).gaps(places, cause).map {
             let asked = replica.inFlight.places.intersection(
                 Coverage.closed($0.after + 1, $0.before - 1))
             let isAsked = !asked.isEmpty || replica.inFlight.hasSteps
@@ -95,7 +78,7 @@ extension Engine {
     /// The same in numbers.
     package func syncFigures() -> SyncFigures {
         var figures = SyncFigures()
-        guard mirrors else { return figures }
+        guard isElsewhere else { return figures }
         let gaps = openGaps()
         figures.openGaps = gaps.count
         figures.missing = gaps.reduce(0) { $0 + ($1.gap.missing ?? 0) }
@@ -103,8 +86,8 @@ extension Engine {
             figures.oldestGapAge =
                 Double(now.milliseconds - oldest.gap.since.milliseconds) / 1000
         }
-        figures.queued = fetches.queued
-        figures.fetching = fetches.inFlight
+        figures.queued = queuedFetches
+        figures.fetching = fetchesInFlight
         return figures
     }
 }

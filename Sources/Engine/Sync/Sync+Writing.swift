@@ -4,14 +4,14 @@ import Wire
 
 /// What the cache is told to keep, and what it answers. What a turn decides is written in one
 /// transaction, before anything is read from the cache.
-extension Engine {
+extension Sync {
     /// The value of a message at a place that the log has now.
     /// - Parameter asOf: the change up to which it is the newest value, by what brought it.
     func keep(_ message: EncodedMessage, mark: String?, asOf rev: Int, of stream: Stream) {
         guard let replica = stream.replica, replica.copy.takes(valueAsOf: rev) else { return }
         // A newer value may be what the cache drops, and this one would take its place.
         if replica.copy.trimmedAt != nil, replica.ahead.hasTold(message) { return }
-        writer.keep(message, mark: mark, of: stream, after: nextToken)
+        writer.keep(message, mark: mark, of: stream, after: questions.last)
     }
 
     /// Nothing that is held of the conversation counts.
@@ -24,46 +24,44 @@ extension Engine {
     func save(_ stream: Stream) { writer.save(stream) { isToBeRead(stream) } }
 
     private func isToBeRead(_ stream: Stream) -> Bool {
-        !stream.waiting.isEmpty
-            || pending.values.contains {
-                switch $0 {
-                case .answer(let call), .shown(let call):
-                    call.request.conversation?.isSameID(stream.id) ?? false
-                case .load, .refresh, .boundaries, .write, .store, .reload, .place, .proof,
-                    .unread, .fetch:
-                    false
-                }
-            }
+        !stream.waiting.isEmpty || questions.isRead(stream.id)
     }
 
     /// Has the shell write what was decided so far.
     func saveWrites() {
         writer.saveAll { isToBeRead($0) }
         guard let batch = writer.takeBatch() else { return }
-        store(batch.writes, for: .store(batch.streams))
+        questions.store(batch.writes, of: batch.streams)
         for stream in writer.takeReloads() { reload(stream) }
     }
 
-    /// The cache has dropped what it need not keep, and is asked for what it holds now.
-    func reload(_ stream: Stream) {
+    /// Asks the cache, which has all by then that was decided before.
+    func read(_ query: Query, for purpose: Questions.Purpose) {
+        let number = questions.number(for: purpose)
+        if mirrors { saveWrites() }
+        questions.read(query, as: number)
+    }
+
+    /// The cache has dropped what it need not keep, and is asked for what it holds now, whatever
+    /// waits to be written.
+    private func reload(_ stream: Stream) {
         guard let replica = stream.replica else { return }
-        readAtOnce(
-            .load(conversation: stream.id),
-            for: .reload(stream, beginning: replica.copy.beginnings))
+        let number = questions.number(for: .reload(stream, beginning: replica.copy.beginnings))
+        questions.read(.load(conversation: stream.id), as: number)
     }
 
     /// - Parameter beginning: how often what is held had begun anew when the cache was asked.
     func reloaded(
         _ stream: Stream, _ beginning: Int, _ result: Result<Answer, RequestError>
     ) {
-        guard streams[stream.id.id] === stream, let state = stream.state,
+        guard streams.has(stream), let state = stream.state,
             let replica = stream.replica, !replica.copy.isDetached,
             replica.copy.beginnings == beginning
         else { return }
         guard case .success(.loaded(let loaded)) = result, let cached = loaded.cached,
             loaded.head.epoch == state.head.epoch
         else { return detach(stream) }
-        defer { wake(stream) }
+        defer { emit(.wake(stream)) }
         let isCurrent = loaded.head.rev == state.position.rev
         if stream.replica?.copy.reload(cached, isCurrent: isCurrent) == false {
             writer.reloadAgain(stream)
@@ -71,31 +69,21 @@ extension Engine {
     }
 
     /// The cache has dropped something by itself.
-    package func trimmed(
-        _ conversation: String, _ result: Result<Answer, RequestError>, at now: Timestamp
-    ) {
-        self.now = now
-        guard let stream = streams[conversation.id], let replica = stream.replica else { return }
+    func trimmed(_ stream: Stream, _ result: Result<Answer, RequestError>) {
+        guard let replica = stream.replica else { return }
         reloaded(stream, replica.copy.beginnings, result)
     }
 
     /// The file has taken what it was told, or has not.
-    package func stored(_ token: UInt64, _ succeeded: Bool, at now: Timestamp) {
-        self.now = now
-        guard case .store(let streams) = pending.removeValue(forKey: token) else { return }
+    func stored(_ number: UInt64, _ succeeded: Bool) {
+        guard case .store(let written) = questions.close(number) else { return }
         guard !succeeded else {
-            for stream in streams { stream.replica?.copy.noteStored() }
+            for stream in written { stream.replica?.copy.noteStored() }
             return
         }
-        for stream in inOrder(streams) where self.streams[stream.id.id] === stream {
-            detach(stream)
-        }
+        for stream in written.inOrder where streams.has(stream) { detach(stream) }
         // What was decided on top of it, and is on its way to the shell, must not be done either.
-        let later = pending.keys.filter { later in
-            guard case .store(let others) = pending[later] else { return false }
-            return others.contains { other in streams.contains { $0 === other } }
-        }
-        for later in later.sorted() { stored(later, false, at: now) }
+        for later in questions.stores(of: written) { stored(later, false) }
     }
 
     /// What the file says of the conversation no longer counts. Those who watch miss nothing: they
@@ -104,6 +92,6 @@ extension Engine {
         guard let since = writer.detach(stream, at: now) else { return }
         stream.replica?.noteAway(since: since)
         watch(stream)
-        wake(stream)
+        emit(.wake(stream))
     }
 }

@@ -5,47 +5,33 @@ import Rules
 import Wire
 
 /// What a connected client asks for. A request that needs the store or the origin becomes an action
-/// and waits in `pending`; one about a conversation that is not in memory waits for it to be
+/// and waits in `Questions`; one about a conversation that is not in memory waits for it to be
 /// loaded.
-extension Engine {
+extension RequestDesk {
     func perform(_ call: Call) {
-        guard let session = sessions[call.session], let user = session.user else { return }
+        guard let session = connections[call.session], let user = session.user else { return }
         switch call.request {
         case .connect:
             break
         case .refresh(let token):
-            refresh(session, call, token: token)
+            connections.refresh(session, call, token: token)
         case .subscribeMessages(let conversation, let have, let limit):
             inOrder(session, call, conversation) {
                 subscribe(session, call, conversation, have, limit)
             }
         case .unsubscribeMessages(let conversation):
             inOrder(session, call, conversation) { unsubscribe(session, call, conversation) }
-        case .subscribeConversations(let since, let limit):
-            inOrder(session, call, Self.ownList) {
-                // Watching begins before the store is read: what changes in between comes twice
-                // rather than never, and a value is a value.
-                session.busy[Self.ownList.id] = call.id
-                var call = call
-                call.beginsList = !session.watchesConversations
-                watchList(session, user)
-                if mirrors { return askOrigin(call, user) }
-                ask(
-                    .conversationsSince(
-                        user: user, token: since, limit: limit, unread: session.asksUnread), call)
+        case .subscribeConversations:
+            inOrder(session, call, Request.ownList) {
+                session.busy[Request.ownList.id] = call.id
+                emit(.call(call, user: user))
             }
         case .unsubscribeConversations:
-            inOrder(session, call, Self.ownList) {
-                session.heldListEvents = []
-                unwatchList(session)
-                reply(call) { $0.emptyObject() }
-            }
-        case .fetchConversations(let limit, let cursor):
-            if mirrors { return askOrigin(call, user) }
-            let unread = session.asksUnread
-            ask(.conversations(user: user, limit: limit, cursor: cursor, unread: unread), call)
+            inOrder(session, call, Request.ownList) { emit(.call(call, user: user)) }
+        case .fetchConversations:
+            emit(.call(call, user: user))
         case .fetchConversation(let conversation):
-            if mirrors { return askOrigin(call, user) }
+            if mirrors { return emit(.call(call, user: user)) }
             guard admit(call, conversation) != nil else { return }
             ask(.view(conversation: conversation, user: user), call)
         case .fetchMessages(let conversation, let page):
@@ -54,13 +40,13 @@ extension Engine {
             ask(.page(conversation: conversation, page), call)
         case .fetchParticipants(let conversation, let range):
             guard admit(call, conversation) != nil else { return }
-            if mirrors { return askOrigin(call, user) }
+            if mirrors { return emit(.call(call, user: user)) }
             ask(.participants(conversation: conversation, range), call)
         case .findBoundaries(let conversation, let have):
             findBoundaries(call, conversation, have)
         case .typing(let conversation, let state):
             guard admit(call, conversation) != nil else { return }
-            act(.publish(.typing(conversation: conversation, user: user, state, at: now)))
+            questions.act(.publish(.typing(conversation: conversation, user: user, state, at: now)))
             reply(call) { $0.emptyObject() }
         case .sendMessage, .editMessage, .deleteMessage, .createConversation, .updateConversation,
             .addParticipants, .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation,
@@ -74,12 +60,12 @@ extension Engine {
     /// The conversation in memory, if the caller takes part in it. Otherwise the call waits for it
     /// to be loaded, or has been answered.
     func admit(_ call: Call, _ conversation: String) -> (stream: Stream, state: Stream.State)? {
-        guard let user = sessions[call.session]?.user else { return nil }
+        guard let user = connections[call.session]?.user else { return nil }
         let stream = stream(conversation)
         guard let state = stream.state else {
             if stream.replica?.isLoaded == true {
                 // Neither the cache nor the origin knows it yet.
-                if !wait(call, for: stream) { fail(call, unavailable(stream)) }
+                if !sync.wait(call, for: stream) { fail(call, sync.unavailable(stream)) }
             } else {
                 stream.waiting.append(call)
             }
@@ -89,38 +75,15 @@ extension Engine {
             // Somebody may have joined since the feed broke.
             if !stream.isOpen {
                 fail(call, .noConversation)
-            } else if !wait(call, for: stream) {
-                fail(call, unavailable(stream))
+            } else if !sync.wait(call, for: stream) {
+                fail(call, sync.unavailable(stream))
             }
             return nil
         }
         return (stream, state)
     }
 
-    /// The conversation in memory; the store is asked for it if it is not there.
-    func stream(_ conversation: String) -> Stream {
-        if let stream = streams[conversation.id] {
-            stream.lastUsed = now
-            return stream
-        }
-        let stream = Stream(id: conversation, at: now)
-        streams[conversation.id] = stream
-        if mirrors {
-            begin(stream)
-            return stream
-        }
-        read(.load(conversation: conversation), for: .load(conversation))
-        return stream
-    }
-
-    func ask(_ query: Query, _ call: Call) {
-        read(query, for: .answer(call))
-    }
-
     // MARK: - Subscribing
-
-    /// Stands for the list of conversations where a conversation's id is expected: no id is empty.
-    private static let ownList = ""
 
     /// A subscription and its end, on one connection and for one conversation or for the list,
     /// happen in the order in which they were asked for.
@@ -134,31 +97,10 @@ extension Engine {
         }
     }
 
-    /// The call is answered; what it held up goes on.
-    func release(_ session: Session, _ call: Call) {
-        if call.request.showsConversations {
-            session.listReads -= 1
-            if session.listReads == 0 {
-                let held = session.heldListEvents
-                session.heldListEvents = []
-                for event in held { push(session, event) }
-            }
-        }
-        let conversation: String
-        switch call.request {
-        case .subscribeMessages(let id, _, _): conversation = id
-        case .subscribeConversations: conversation = Self.ownList
-        case .connect, .refresh, .unsubscribeMessages, .unsubscribeConversations,
-            .fetchConversations, .fetchConversation, .fetchMessages, .fetchParticipants,
-            .findBoundaries, .sendMessage, .editMessage, .deleteMessage, .createConversation,
-            .updateConversation, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins,
-            .deleteConversation, .leaveConversation, .markRead, .typing:
-            return
-        }
-        guard session.busy[conversation.id] == call.id else { return }
-        session.busy[conversation.id] = nil
-        while session.busy[conversation.id] == nil,
-            let next = session.held.firstIndex(where: { $0.conversation.id == conversation.id })
+    /// A subscription, or its end, is answered: what it held up goes on.
+    func proceed(_ session: Session, _ conversation: ID) {
+        while session.busy[conversation] == nil,
+            let next = session.held.firstIndex(where: { $0.conversation.id == conversation })
         {
             perform(session.held.remove(at: next).call)
         }
@@ -176,7 +118,7 @@ extension Engine {
         if let answer = stream.encoded.answer(.init(have: have, limit: limit), at: state),
             !stream.isOpen
         {
-            flush(stream)
+            fanout.flush(stream)
             return begin(call, answer, stream, state)
         }
         if mirrors { return subscribeMirrored(call, stream, state, have, limit) }
@@ -196,7 +138,7 @@ extension Engine {
 
     private func unsubscribe(_ session: Session, _ call: Call, _ conversation: String) {
         if let stream = streams[conversation.id], session.subscription(to: stream) != nil {
-            flush(stream)
+            fanout.flush(stream)
             journal?.left(session, stream, "unsubscribed", at: now)
             stream.remove(session)
         }
@@ -205,11 +147,11 @@ extension Engine {
 
     func findBoundaries(_ call: Call, _ conversation: String, _ have: Have?) {
         guard let (stream, state) = admit(call, conversation) else { return }
-        if stream.isOpen, wait(call, for: stream) { return }
+        if stream.isOpen, sync.wait(call, for: stream) { return }
         guard stream.replica?.copy.isDetached != true else { return fail(call, .noCache) }
         let held = boundariesAsked(have, stream, state)
         let places = held.runs.flatMap { [$0.low, $0.high] }
-        read(
+        sync.read(
             .ids(conversation: conversation, places: places),
             for: .boundaries(call, head: state.head))
     }
@@ -225,10 +167,35 @@ extension Engine {
 
     private func write(_ call: Call, by user: String) {
         guard let operation = operation(call) else { return }
-        let token = token(for: .write(call))
+        let token = questions.number(for: .write(call))
         noteSend(
-            operation, token: token, from: call.session, trace: sessions[call.session]?.trace ?? "")
-        act(.perform(token: token, operation, .user(user)))
+            operation, token: token, from: call.session,
+            trace: connections[call.session]?.trace ?? "")
+        questions.act(.perform(token: token, operation, .user(user)))
+    }
+
+    /// The operation is on its way to the log, until it is `performed` under the same token.
+    func noteSend(
+        _ operation: Operation, token: UInt64, from session: SessionID, trace: String
+    ) {
+        journal?.asked(operation, token: token, by: session, trace: trace, at: now)
+        guard case .send(let conversation, _) = operation,
+            let stream = streams[conversation.id], !stream.subscribers.isEmpty
+        else { return }
+        fanout.pacing.noteSend(to: stream, token: token)
+    }
+
+    /// The upstream did it, or refused it.
+    func performed(_ write: Call, _ result: Result<Outcome, RequestError>) {
+        var call = write
+        call.isJournaled = true
+        switch result {
+        case .failure(let error): fail(call, error)
+        case .success(let outcome):
+            if let session = connections[call.session] { tally.noteEnd(of: call.request, session) }
+            if holdsReply(call, outcome) { return }
+            reply(call, people: outcome.people) { $0.outcome(outcome, of: call.request) }
+        }
     }
 
     /// Why clients may not ask for this, whoever does; nil if they may.
@@ -261,7 +228,7 @@ extension Engine {
         }
         switch call.request {
         case .sendMessage(let conversation, let content):
-            let author = sessions[call.session]?.user ?? ""
+            let author = connections[call.session]?.user ?? ""
             return .send(
                 conversation: conversation, [NewMessage(author: author, content: content)])
         case .editMessage(let conversation, let id, let edit):
@@ -269,7 +236,7 @@ extension Engine {
         case .deleteMessage(let conversation, let id, let ifRev):
             return .delete(conversation: conversation, id: id, ifRev: ifRev)
         case .createConversation(let id, let fields, let distinct):
-            let user = sessions[call.session]?.user ?? ""
+            let user = connections[call.session]?.user ?? ""
             guard let refusal = limits.clients.refusal(ofCreating: id, by: user) else {
                 return .create(id: id, fields, distinct: distinct)
             }

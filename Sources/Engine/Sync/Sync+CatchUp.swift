@@ -4,7 +4,7 @@ import Wire
 
 /// What the origin answers about a mirrored log, and where it brings the stream: heads, the chain
 /// of changes, pages, and that there is another log or none. This is the catch-up after an outage.
-extension Engine {
+extension Sync {
     /// The head of the log, nil if there is no such log any more.
     func probed(_ stream: Stream, _ head: Head?) {
         guard let state = stream.state,
@@ -78,7 +78,7 @@ extension Engine {
             record: record, members: Set(record.participants.map(\.id)), last: view.lastMessage,
             firstToken: 0)
         stream.needsLast = isOlder
-        stream.told = view.head.rev
+        stream.outgoing.begin(at: view.head.rev)
         if known == nil {
             writer.restart(stream, record, at: view.head)
         } else {
@@ -92,9 +92,10 @@ extension Engine {
         confirm(stream)
         takePostponed(stream)
         join(stream)
-        list(stream)
+        emit(.list(stream))
         let members = Set(record.participants.map(\.id))
-        unlist(stream.id, (known?.record.participants ?? []).filter { !members.contains($0.id) })
+        let gone = (known?.record.participants ?? []).filter { !members.contains($0.id) }
+        emit(.left(stream, users: gone))
     }
 
     /// A part of the chain.
@@ -122,7 +123,7 @@ extension Engine {
             arrive(at: reached, stream)
         } else {
             stream.replica?.goOn(
-                isFar: changes.head.rev - state.position.rev > sync?.farBehind ?? .max,
+                isFar: changes.head.rev - state.position.rev > options?.farBehind ?? .max,
                 isWatched: !stream.subscribers.isEmpty)
         }
     }
@@ -146,7 +147,7 @@ extension Engine {
         raiseFloor(stream, to: head.floor)
         note(head, stream)
         if let record {
-            flush(stream)
+            fanout.flush(stream)
             take(record, mark: nil, removed: nil, stream)
         }
         stream.replica?.knowMembers(upTo: head.rev)
@@ -174,19 +175,19 @@ extension Engine {
         if page.head.rev <= known { note(page.head, stream) }
         let above = page.messages.filter { $0.seq > state.position.seq && $0.rev <= known }
         guard let highest = above.map(\.seq).max() else { return }
-        flush(stream)
+        fanout.flush(stream)
         for message in above {
             keep(message, mark: nil, asOf: page.head.rev, of: stream)
             guard stream.replica?.ahead.hasTold(message) == false else { continue }
             tell(.inserted, .fill, message, stream)
             stream.replica?.ahead.tell(message)
         }
-        flush(stream)
+        fanout.flush(stream)
         // Just what is lacking, in as many intervals as it has: a place that was told live would
         // not be told again. Without a cache nobody knows what that is, and the stream is open.
         guard let replica = stream.replica, !replica.copy.isDetached else { return }
         let hole = Coverage.closed(max(state.position.seq + 1, page.head.floor), highest)
-        tellGap(hole.subtracting(replica.copy.held), .upstream, stream)
+        fanout.tellGap(hole.subtracting(replica.copy.held), .upstream, stream)
     }
 
     /// What changed before the cache's knowledge begins.
@@ -239,7 +240,7 @@ extension Engine {
         }
         expect(page.head.rev, stream)
         // Dense numbering: what was read lies without a hole from the anchor on.
-        payOwed(Coverage(lowest, run.high), messages, stream)
+        fanout.payOwed(Coverage(lowest, run.high), messages, stream)
     }
 }
 

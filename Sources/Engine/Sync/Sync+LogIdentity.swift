@@ -5,11 +5,11 @@ import Wire
 /// Whether the log that is listened to is the one that a stream knows: another master may go on
 /// under the same epoch, another log may have taken the name, or there may be none any more. A
 /// failover that lost the end of a log comes to light here.
-extension Engine {
+extension Sync {
     /// Whether it is of the stream's log, or who may be told of it, is not known yet: it waits
     /// until that is.
     func postpone(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
-        if stream.early.count < Engine.earlyLimit {
+        if stream.early.count < Self.earlyLimit {
             stream.early.append(event)
         } else {
             _ = stream.replica?.expects(head.rev)
@@ -25,6 +25,23 @@ extension Engine {
             event.isRecord || event.head.map { replica.knowsMembers(before: $0.rev) } ?? true
         }
         if isDue { takeEarly(stream) }
+    }
+
+    /// What came while the stream was being loaded, or before it was known to be of its log.
+    func takeEarly(_ stream: Stream) {
+        let early = stream.early
+        guard let epoch = stream.state?.head.epoch else { return }
+        // One question answers all that speak of another log, or of the end of this one.
+        let own = early.filter { $0.head?.epoch == epoch }
+        let others = early.filter { $0.head?.epoch != epoch }
+        stream.early = own
+        if doubt(stream, told: Set(others.compactMap(\.epoch))) { return }
+        stream.early = []
+        // Whatever order they came in, each follows what it stands on.
+        for event in own.sorted(by: { $0.head?.rev ?? 0 < $1.head?.rev ?? 0 }) {
+            guard let head = event.head, streams.has(stream) else { continue }
+            follow(event, head, stream)
+        }
     }
 
     /// Events that wait; beyond, their changes are read.
@@ -69,34 +86,13 @@ extension Engine {
             return
         }
         drop(stream)
-        var people: [String] = []
-        for user in listings.keys
-        where listings[user]?.conversations.remove(stream.id.id) != nil { people.append(user.text) }
-        guard let state = stream.state else {
-            let waiting = stream.waiting
-            stream.waiting = []
-            dismiss(stream)
-            for call in waiting { fail(call, .noConversation) }
-            return unlist(stream.id, people)
-        }
-        people += state.record.participants
-        end(
-            stream,
-            with: ServerFrame.unsubscribed(conversation: stream.id, reason: .deleted))
-        unlist(stream.id, people)
+        emit(.vanished(stream, end(stream)))
     }
 
     /// Another log has this name: nothing held of the old one counts.
     func replaced(_ stream: Stream, _ head: Head, _ reason: ResetReason = .replaced) {
         drop(stream)
-        let listed = stream.listed
-        noteReset(reason, stream.id, stream.subscribers.count)
-        end(stream, with: ServerFrame.reset(conversation: stream.id, head: head))
-        unlist(stream.id, stream.state?.record.participants ?? [])
-        guard listed > 0 else { return }
-        // Lists show the new one.
-        let successor = self.stream(stream.id)
-        successor.listed = listed
-        successor.isToBeAnnounced = true
+        tally.noteReset(reason, stream.id, stream.subscribers.count)
+        emit(.replaced(stream, head, end(stream)))
     }
 }

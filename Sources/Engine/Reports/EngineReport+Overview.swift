@@ -31,8 +31,9 @@ package struct Overview: Sendable {
     package var totals: Totals
 }
 
-extension Engine {
-    /// Looks at everything that is in memory.
+extension EngineReport {
+    /// Looks at everything that is in memory. What is new is so since the last time that anybody
+    /// looked.
     /// - Parameter limit: how many of each are named.
     /// - Complexity: O(streams + sessions)
     package func overview(_ limit: Int) -> Overview {
@@ -43,19 +44,15 @@ extension Engine {
             ledger.seen = ledger.books.accepted
             if ledger.books.accepted > 0 { busiest.take(stream, news, ledger.books.accepted) }
         }
-        var totals = Totals(
-            sessions: sessions.count, subscriptions: 0, streams: streams.count, outboxBytes: 0,
-            books: delivery.accounting)
+        var totals = totalsWithoutSessions
         var slowest = Leaders<Session>(limit)
         var blocked = 0
         for session in sessions.values {
-            let outbox = session.lane.outbox
-            totals.subscriptions += session.subscriptions.count
-            totals.outboxBytes += outbox.backlog
-            totals.books.queued += outbox.deltas
-            if session.lane.isBlocked { blocked += 1 }
-            if session.lane.isBlocked || session.coalesced > 0 {
-                slowest.take(session, outbox.backlog, session.coalesced)
+            totals.add(session)
+            let isBlocked = session.lane.isBlocked
+            if isBlocked { blocked += 1 }
+            if isBlocked || session.coalesced > 0 {
+                slowest.take(session, session.lane.outbox.backlog, session.coalesced)
             }
         }
         var overview = Overview(totals: totals)
@@ -74,14 +71,6 @@ extension Engine {
         }
         return overview
     }
-
-    /// What was counted so far of deltas, those that wait left out.
-    /// - Complexity: O(1)
-    package var settledBooks: Books { delivery.accounting }
-
-    /// How many connections there are.
-    /// - Complexity: O(1)
-    package var sessionCount: Int { sessions.count }
 }
 
 /// The first few by two numbers, largest first.

@@ -5,25 +5,8 @@ import Wire
 /// What a request needs of a mirrored conversation before the cache can answer it, and what happens
 /// if the origin does not bring it: a subscription is answered with the gaps that are left, a fetch
 /// with an error.
-extension Engine {
+extension RequestDesk {
     // MARK: - Waiting
-
-    /// The call waits for the stream, unless that is of no use or has lasted long enough.
-    /// - Returns: whether it waits.
-    func wait(_ call: Call, for stream: Stream) -> Bool {
-        guard let sync, !isUnavailable(stream), stream.replica?.copy.isDetached == false else {
-            return false
-        }
-        var call = call
-        if let deadline = call.deadline {
-            guard now < deadline else { return false }
-        } else {
-            call.deadline = now.adding(sync.wait)
-        }
-        stream.waiting.append(call)
-        watch(stream)
-        return true
-    }
 
     /// Something has changed for those who wait.
     func wake(_ stream: Stream) {
@@ -39,24 +22,24 @@ extension Engine {
     func subscribeMirrored(
         _ call: Call, _ stream: Stream, _ state: Stream.State, _ have: Have?, _ limit: Int
     ) {
-        guard let replica = stream.replica, let sync else { return }
+        guard let replica = stream.replica, let farBehind = sync.options?.farBehind else { return }
         guard !replica.copy.isDetached else { return fail(call, .noCache) }
-        if !replica.isLive, wait(call, for: stream) { return }
+        if !replica.isLive, sync.wait(call, for: stream) { return }
         var call = call
         if call.era != replica.era {
             // What the log had then, this one need not have.
             (call.isConfirmed, call.hasAskedCache, call.era) = (nil, false, replica.era)
         }
         if let have, call.isConfirmed == nil || have.head.epoch != state.head.epoch {
-            if let verdict = verdict(on: have, stream, state) {
+            if let verdict = sync.verdict(on: have, stream, state) {
                 call.isConfirmed = verdict
             } else if !call.hasAskedCache {
                 // The answer is at hand, so this wait has no end of its own.
                 call.hasAskedCache = true
                 stream.waiting.append(call)
-                return askCache(have.head, stream)
-            } else if replica.isConfirmed, wait(call, for: stream) {
-                return askOrigin(have.head, stream)
+                return sync.askCache(have.head, stream)
+            } else if replica.isConfirmed, sync.wait(call, for: stream) {
+                return sync.askOrigin(have.head, stream)
             } else {
                 // What can't be confirmed is answered as what was not.
                 call.isConfirmed = false
@@ -72,11 +55,11 @@ extension Engine {
             return ask(.page(conversation: stream.id, request), call)
         }
         if have.asOf < replica.copy.changesFrom, !have.runs.isEmpty, replica.isLive,
-            replica.copy.changesFrom - have.asOf <= sync.farBehind
+            replica.copy.changesFrom - have.asOf <= farBehind
         {
             stream.replica?.copy.fillBack(from: have.asOf)
-            fillBack(stream)
-            if wait(call, for: stream) { return }
+            sync.fillBack(stream)
+            if sync.wait(call, for: stream) { return }
         }
         let top = have.runs.clipped(1, newest).last ?? 0
         guard has(Coverage.closed(max(oldest, top + 1), newest), call, stream) else { return }
@@ -94,76 +77,9 @@ extension Engine {
     private func has(_ places: Coverage, _ call: Call, _ stream: Stream) -> Bool {
         let missing = places.subtracting(stream.replica?.copy.held ?? Coverage())
         guard !missing.isEmpty, stream.replica?.isConfirmed == true else { return true }
-        guard wait(call, for: stream) else { return true }
-        fetch(missing, of: stream)
+        guard sync.wait(call, for: stream) else { return true }
+        sync.fetch(missing, of: stream)
         return false
-    }
-
-    // MARK: - Is it this log?
-
-    /// Whether the log has what the holder says that it saw of it; nil if that has to be asked for.
-    private func verdict(on have: Have, _ stream: Stream, _ state: Stream.State) -> Bool? {
-        let head = have.head
-        guard head.epoch == state.position.epoch, have.asOf <= head.rev else { return false }
-        if head.rev == 0 { return head.mark.isEmpty }
-        if head.rev == state.position.rev { return head.mark == state.position.mark }
-        if let verdict = stream.recent.confirms(head) { return verdict }
-        return stream.replica?.identity.holds(HeadProof(head))
-    }
-
-    private func askCache(_ head: Head, _ stream: Stream) {
-        let proof = HeadProof(head)
-        read(
-            .confirm(conversation: stream.id, head),
-            for: .proof(FetchQueue.Subject(stream), proof))
-    }
-
-    /// What the cache saw itself.
-    func confirmed(
-        _ subject: FetchQueue.Subject, _ proof: HeadProof, _ result: Result<Answer, RequestError>
-    ) {
-        let stream = subject.stream
-        guard streams[stream.id.id] === stream else { return }
-        if subject.isCurrent, case .success(.confirmation(let holds?)) = result {
-            note(proof, holds, stream)
-        } else {
-            wake(stream)
-        }
-    }
-
-    /// Asks the origin, once for all who say the same.
-    private func askOrigin(_ head: Head, _ stream: Stream) {
-        let proof = HeadProof(head)
-        guard stream.replica?.identity.ask(proof) == true else { return }
-        ask(
-            .proof(FetchQueue.Subject(stream), proof),
-            .changes(conversation: stream.id, since: proof.rev, mark: proof.mark, limit: 1),
-            rank(of: stream))
-    }
-
-    /// What the origin says.
-    func judged(
-        _ proof: HeadProof, _ subject: FetchQueue.Subject, _ generation: Int,
-        _ result: Result<HistoryAnswer, RequestError>
-    ) {
-        let stream = subject.stream
-        guard subject.isCurrent, streams[stream.id.id] === stream else { return }
-        switch result {
-        case .success(.changes(let changes)) where generation == stream.replica?.generation:
-            note(proof, changes.head.epoch == stream.state?.head.epoch, stream)
-        case .failure(let error)
-        where error.code == .conflict && generation == stream.replica?.generation:
-            note(proof, false, stream)
-        case .success, .failure:
-            stream.replica?.identity.giveUp(proof)
-            fallBack(stream)
-            wake(stream)
-        }
-    }
-
-    private func note(_ proof: HeadProof, _ holds: Bool, _ stream: Stream) {
-        stream.replica?.identity.note(proof, holds: holds)
-        wake(stream)
     }
 
     // MARK: - Pages
@@ -197,10 +113,10 @@ extension Engine {
             let bounded = PageRequest(
                 before: .seq(high + 1), after: .seq(low - 1),
                 limit: min(1000, high - low + 1), order: request.order)
-            return read(.page(conversation: stream.id, bounded), for: .shown(call))
+            return sync.read(.page(conversation: stream.id, bounded), for: .shown(call))
         }
-        guard wait(call, for: stream) else { return fail(call, unavailable(stream)) }
-        fetch(missing, of: stream)
+        guard sync.wait(call, for: stream) else { return fail(call, sync.unavailable(stream)) }
+        sync.fetch(missing, of: stream)
     }
 
     /// The first of two answers: what the cache has.
@@ -208,17 +124,17 @@ extension Engine {
         guard case .fetchMessages(let conversation, let request) = call.request,
             let (stream, state) = admit(call, conversation)
         else { return }
-        if case .success(.page(let page)) = result, let session = sessions[call.session],
+        if case .success(.page(let page)) = result, let session = connections[call.session],
             page.head.epoch == state.head.epoch
         {
-            flush(stream)
+            fanout.flush(stream)
             let shown = page.settled(
                 floor: state.head.floor, newest: state.head.seq, request, call.place)
-            push(
+            connections.push(
                 session,
                 ServerFrame.reply(id: call.id, cached: true) {
                     $0.page(
-                        shown, standing(stream, state),
+                        shown, stream.standing(state, at: now),
                         reachesBelow: request.reaches(
                             below: state.head.floor, newest: state.head.seq, call.place))
                 })
@@ -232,13 +148,13 @@ extension Engine {
         switch anchor {
         case .seq: break
         case .id(let id):
-            read(
+            sync.read(
                 .place(conversation: stream.id, id: id),
                 for: .place(call, id: id, field: field))
         case .time(let moment):
-            guard !isUnavailable(stream) else { return fail(call, unavailable(stream)) }
+            guard !sync.isUnavailable(stream) else { return fail(call, sync.unavailable(stream)) }
             let request = PageRequest(before: anchor, limit: 1)
-            ask(
+            sync.ask(
                 .moment(call, moment), .page(conversation: stream.id, request), 0)
         }
     }
@@ -253,8 +169,8 @@ extension Engine {
         if case .success(.place(let place?)) = result {
             return perform(call.with(id: id, at: place))
         }
-        guard !isUnavailable(stream) else { return fail(call, unavailable(stream)) }
-        ask(
+        guard !sync.isUnavailable(stream) else { return fail(call, sync.unavailable(stream)) }
+        sync.ask(
             .message(call, id: id), .message(conversation: conversation, id: id), 0)
     }
 
@@ -292,13 +208,14 @@ extension Engine {
     /// A write was done whose change the feed has not told yet: the reply waits for it, so that
     /// whoever reads after it reads it.
     func holdsReply(_ call: Call, _ outcome: Outcome) -> Bool {
-        guard let sync, let rev = outcome.newestChange, let conversation = call.request.written,
+        guard let grace = sync.options?.gapGrace, let rev = outcome.newestChange,
+            let conversation = call.request.written,
             let stream = streams[conversation.id], let state = stream.state,
             let replica = stream.replica, replica.isLive, state.position.rev < rev
         else { return false }
         stream.heldReplies.append(
-            HeldReply(rev: rev, deadline: now.adding(sync.gapGrace), call: call, outcome: outcome))
-        watch(stream)
+            HeldReply(rev: rev, deadline: now.adding(grace), call: call, outcome: outcome))
+        sync.watch(stream)
         return true
     }
 
@@ -309,9 +226,11 @@ extension Engine {
         let due = stream.heldReplies.filter { !isLive || $0.rev <= position || $0.deadline <= now }
         guard !due.isEmpty else { return }
         // The change goes out first, and may be made to wait.
-        if rests(stream), isLive { return pacing.touch(stream) }
+        if isLive, fanout.pacing.rests(stream, isDraining: connections.isDraining) {
+            return fanout.touch(stream)
+        }
         stream.heldReplies.removeAll { !isLive || $0.rev <= position || $0.deadline <= now }
-        flush(stream)
+        fanout.flush(stream)
         for held in due {
             reply(held.call) { $0.outcome(held.outcome, of: held.call.request) }
         }

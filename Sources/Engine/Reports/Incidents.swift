@@ -26,33 +26,16 @@ package struct Incident: Sendable, Hashable {
     static let limit = 1000
 }
 
-extension Engine {
-    /// What happened since the last call.
-    package func takeIncidents() -> [Incident] {
-        defer { counters.incidents = [] }
-        return counters.incidents
-    }
-
-    /// Subscribers of a conversation are told to forget what they hold.
-    func noteReset(_ reason: ResetReason, _ conversation: String, _ subscriptions: Int) {
-        counters.resets[reason, default: 0] += subscriptions
-        guard counters.incidents.count < Incident.limit else { return }
-        counters.incidents.append(
-            Incident(
-                conversation: conversation, reason: reason, subscriptions: subscriptions))
-    }
-
+extension Stream {
     /// Why what the holder says was not confirmed.
-    func reason(toReset have: Have, _ stream: Stream, _ state: Stream.State) -> ResetReason {
+    func reason(toReset have: Have, _ state: State) -> ResetReason {
         let seen = have.head
         if seen.epoch != state.head.epoch { return .epoch }
         if seen.rev > state.head.rev { return .ahead }
-        guard let replica = stream.replica, seen.rev != state.position.rev, seen.rev > 0,
-            have.asOf <= seen.rev
+        guard let replica, seen.rev != state.position.rev, seen.rev > 0, have.asOf <= seen.rev
         else { return .mark }
         let isRefused =
-            replica.identity.holds(HeadProof(seen)) == false
-            || stream.recent.confirms(seen) == false
+            replica.identity.holds(HeadProof(seen)) == false || recent.confirms(seen) == false
         return isRefused ? .mark : .unanswered
     }
 }

@@ -13,22 +13,14 @@ package struct TracedCall: Sendable, Hashable {
     static let limit = 1000
 }
 
-extension Engine {
-    /// What ended since the last call: requests that were refused, or failed, and writes.
-    package func takeTracedCalls() -> [TracedCall] {
-        guard !counters.traced.isEmpty else { return [] }
-        defer { counters.traced = [] }
-        return counters.traced
-    }
-
-    /// The request ended. Of a session without a trace nothing is noted.
-    func noteTraced(_ request: Request, _ session: Session, _ error: RequestError? = nil) {
-        guard !session.trace.isEmpty, counters.traced.count < TracedCall.limit else { return }
-        counters.traced.append(
-            TracedCall(
-                trace: session.trace, method: request.row.method,
-                conversation: request.writtenConversation ?? request.conversation,
-                user: session.user ?? "", error: error))
+extension TracedCall {
+    /// - Parameter error: nil if it was done.
+    init(_ request: Request, of session: Session, _ error: RequestError?) {
+        trace = session.trace
+        method = request.row.method
+        conversation = request.writtenConversation ?? request.conversation
+        user = session.user ?? ""
+        self.error = error
     }
 }
 

@@ -4,11 +4,10 @@ import Wire
 
 /// A log of which the origin has lost a part: it is never shown as whole. The conversation counts
 /// as cut off, until an answer about it succeeds.
-extension Engine {
+extension Sync {
     /// The origin has found that this part of the log is damaged, or (nil) that it is whole again.
-    package func damaged(_ conversation: String, _ part: String?, at now: Timestamp) {
-        self.now = now
-        guard let stream = streams[conversation.id], stream.replica != nil else { return }
+    func heard(_ part: String?, of stream: Stream) {
+        guard stream.replica != nil else { return }
         if let part {
             damaged(stream, part)
         } else if stream.replica?.backoff.damagedPart != nil {
@@ -23,12 +22,12 @@ extension Engine {
         stream.replica?.backoff.damage(part)
         stream.readership = Readership()
         if replica.isLive {
-            flush(stream)
+            fanout.flush(stream)
             _ = stream.replica?.doubted(at: now)
             tellOpen(stream)
         }
         fallBack(stream)
-        wake(stream)
+        emit(.wake(stream))
     }
 
     /// Why the origin does not answer about a conversation.

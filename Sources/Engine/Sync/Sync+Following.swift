@@ -5,7 +5,7 @@ import Wire
 /// How a mirrored stream comes to the present: the head of its log is asked for, then the changes
 /// above its position until they join what the feed has told meanwhile. Live changes lie on top and
 /// never move the place that the catch-up reads from.
-extension Engine {
+extension Sync {
     /// A live change of a mirrored log.
     func follow(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
         guard let state = stream.state, let replica = stream.replica,
@@ -25,15 +25,15 @@ extension Engine {
             postpone(event, head, stream)
             return expect(head.rev, stream)
         }
-        counters.changes += 1
+        tally.noteChange()
         // What is told of messages stands before the record in the log.
-        if case .record = event { flush(stream) }
+        if case .record = event { fanout.flush(stream) }
         if replica.isLive, head.rev == state.position.rev + 1 {
-            remember(event.message, from: state.position, to: head, stream)
+            streams.remember(event.message, from: state.position, to: head, stream)
             stand(stream, at: head)
             stream.replica?.followed(to: head.rev)
             apply(event, head, stream)
-            releaseHeldReplies(stream)
+            emit(.release(stream))
             return takePostponed(stream)
         }
         guard stream.replica?.ahead.see(head) == true else { return }
@@ -50,21 +50,49 @@ extension Engine {
         case .message(_, let type, let message, _):
             // The log may have thrown it away since.
             guard message.seq >= stream.state?.head.floor ?? 1 else {
-                return pacing.touch(stream)
+                return fanout.touch(stream)
             }
             // An origin that reads what it tells may bring a newer value than the change's own.
             let mark = message.rev == head.rev ? head.mark : nil
             keep(message, mark: mark, asOf: head.rev, of: stream)
-            // A feed that is out of order may have told a newer value of it.
-            guard stream.replica?.ahead.hasTold(message) == false else { return }
-            if head.rev > stream.state?.position.rev ?? 0 { stream.replica?.ahead.tell(message) }
-            tell(type, .live, message, stream)
+            emit(.changed(stream, message, rev: head.rev))
+            // A feed that is out of order, or reads what it tells, may have told a newer value.
+            let position = stream.state?.position.rev ?? 0
+            guard stream.replica?.ahead.isToBeTold(message, at: position) == true else { return }
+            stream.updateLast(message)
+            fanout.tell(type, .live, message, stream)
         case .record(let record, _, let removed, let isNew):
             let mark = record.rev == head.rev ? head.mark : nil
             take(record, mark: mark, removed: removed, isNew: isNew, stream)
         case .deleted, .read, .listed, .typing:
             break
         }
+    }
+
+    /// A message has another value, for those who watch and for lists.
+    func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
+        stream.updateLast(message)
+        emit(.changed(stream, message, rev: message.rev))
+        fanout.tell(type, via, message, stream)
+    }
+
+    /// Slot 0 of a log that lives elsewhere, unless a newer value of it is known.
+    /// - Parameter removed: who took part until now, as far as the feed told.
+    func take(
+        _ record: Record, mark: String?, removed: [String]?, isNew: Bool = false, _ stream: Stream
+    ) {
+        guard let known = stream.state?.record, known.rev < record.rev else { return }
+        writer.keep(.record(record, mark: mark), of: stream)
+        // With it goes up to where the log was seen: it must have that yet after a restart.
+        writer.moved(stream)
+        // The change that took somebody out may lie in a hole below this one.
+        let members = Set(record.participants.map(\.id)).union((removed ?? []).map(\.id))
+        let gone = (removed ?? []) + known.participants.filter { !members.contains($0.id) }
+        stream.take(record, isNew: isNew)
+        emit(.changed(stream, nil, rev: record.rev))
+        emit(.removed(stream, fanout.remove(gone, from: stream)))
+        fanout.tell(record, stream)
+        emit(.left(stream, users: gone))
     }
 
     /// The stream's position rises to `head`.
@@ -75,7 +103,7 @@ extension Engine {
         stream.replica?.knowMembers(upTo: head.rev)
         note(head, stream)
         writer.moved(stream)
-        pacing.touch(stream)
+        fanout.touch(stream)
     }
 
     /// Values are taken from the log as it is at `head`. Floors only rise, whatever comes late.
@@ -93,7 +121,7 @@ extension Engine {
         if let last = state.last, last.seq < floor {
             stream.state?.last = nil
             stream.needsLast = true
-            list(stream)
+            emit(.list(stream))
         }
         // What was thrown away is owed to nobody.
         stream.paid(Coverage.closed(1, floor - 1))
@@ -115,16 +143,16 @@ extension Engine {
             let position = stream.replica?.ahead.absorb(after: state.position)
         else { return }
         if position.rev > state.position.rev { stand(stream, at: position) }
-        releaseHeldReplies(stream)
+        emit(.release(stream))
         switch stream.replica?.arrived(at: position.rev, at: now) {
         case .reading, .live, nil: return
         case .hole: return watch(stream)
         case .present: break
         }
         stream.state?.head = position
-        pacing.touch(stream)
+        fanout.touch(stream)
         status.settled(stream.id.id)
-        list(stream)
-        wake(stream)
+        emit(.list(stream))
+        emit(.wake(stream))
     }
 }

@@ -1,0 +1,9 @@
+import Chat
+
+/// The moment of what is being decided, for all machines of an engine. The engine sets it with each
+/// call that comes in.
+final class Clock {
+    @exclusivity(unchecked) var now: Timestamp
+
+    init(at now: Timestamp) { self.now = now }
+}

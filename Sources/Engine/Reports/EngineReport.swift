@@ -1,0 +1,69 @@
+import Chat
+import Ports
+import Wire
+
+/// What can be said of all that the engine has in memory at one moment, for health, metrics and
+/// operators: numbers, gaps, what stands out, and what became of a message. It is made when
+/// somebody asks and read at once, before the engine goes on; it decides nothing, and the engine
+/// knows none of its questions.
+package struct EngineReport {
+    let now: Timestamp
+    let sessions: SessionRegistry
+    let streams: StreamRegistry
+    let journal: Journal?
+    /// What was counted so far of deltas, those that wait left out.
+    package let settledBooks: Books
+    /// What was counted so far.
+    package let figures: Figures
+    let status: UpstreamStatus
+    /// Whether logs live elsewhere.
+    let isElsewhere: Bool
+    /// Questions to their origin that wait, and those on their way.
+    let queuedFetches: Int
+    let fetchesInFlight: Int
+}
+
+extension EngineReport {
+    /// How many connections there are.
+    /// - Complexity: O(1)
+    package var sessionCount: Int { sessions.count }
+
+    /// In which state the upstream is, and since when.
+    package var upstream: (state: UpstreamState, since: Timestamp) {
+        (status.state, status.since)
+    }
+
+    /// Since when the upstream's link is down, from the start on; nil while it is up, and where the
+    /// store is the origin.
+    package var unlinkedSince: Timestamp? { status.unlinkedSince }
+
+    /// Counted on demand: health is asked for a few times a minute, changes come by the thousand.
+    /// - Complexity: O(sessions)
+    package func totals() -> Totals {
+        sessions.values.reduce(into: totalsWithoutSessions) { $0.add($1) }
+    }
+
+    var totalsWithoutSessions: Totals {
+        Totals(
+            sessions: sessions.count, subscriptions: 0, streams: streams.count, outboxBytes: 0,
+            books: settledBooks)
+    }
+
+    /// The books of each conversation in memory.
+    /// - Complexity: O(streams + what waits in outboxes)
+    package func conversationBooks() -> [(conversation: String, books: Books)] {
+        var queued: [ObjectIdentifier: Int] = [:]
+        for session in sessions.values {
+            for event in session.lane.outbox.events {
+                if let ledger = event.ledger {
+                    queued[ObjectIdentifier(ledger), default: 0] += event.deltas
+                }
+            }
+        }
+        return streams.values.inOrder.map { stream in
+            var books = stream.ledger.books
+            books.queued = queued[ObjectIdentifier(stream.ledger)] ?? 0
+            return (stream.id, books)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Wire
+
+/// What the engine counts, and what the log is yet to be told of. Shared by the
+/// machines of an engine, which tell it what happens.
+final class Tally {
+    private(set) var figures = Figures()
+    private var incidents: [Incident] = []
+    private var traced: [TracedCall] = []
+
+    // MARK: - What happens
+
+    func noteRequest() { figures.requests += 1 }
+
+    /// A request is answered with this error.
+    func noteFailure(_ error: RequestError) {
+        figures.errors[error.code, default: 0] += 1
+    }
+
+    func noteClose(_ code: CloseCode) { figures.closes[code, default: 0] += 1 }
+
+    /// A change was taken from the feed.
+    func noteChange() { figures.changes += 1 }
+
+    func noteFetch(_ kind: FetchKind) { figures.fetches[kind, default: 0] += 1 }
+
+    /// A subscription was confirmed.
+    func noteResume() { figures.resumes += 1 }
+
+    /// One was answered from memory.
+    func noteRemembered() { figures.remembered += 1 }
+
+    /// Subscribers of a conversation are told to forget what they hold.
+    func noteReset(_ reason: ResetReason, _ conversation: String, _ subscriptions: Int) {
+        figures.resets[reason, default: 0] += subscriptions
+        guard incidents.count < Incident.limit else { return }
+        incidents.append(
+            Incident(conversation: conversation, reason: reason, subscriptions: subscriptions))
+    }
+
+    /// The request ended. Of a session without a trace nothing is noted.
+    /// - Parameter error: nil if it was done.
+    func noteEnd(of request: Request, _ session: Session, _ error: RequestError? = nil) {
+        guard !session.trace.isEmpty, traced.count < TracedCall.limit else { return }
+        traced.append(TracedCall(request, of: session, error))
+    }
+
+    // MARK: - What is to be said
+
+    /// What happened since the last call.
+    func takeIncidents() -> [Incident] {
+        guard !incidents.isEmpty else { return [] }
+        defer { incidents = [] }
+        return incidents
+    }
+
+    /// What ended since the last call: requests that were refused, or failed, and writes.
+    func takeTracedCalls() -> [TracedCall] {
+        guard !traced.isEmpty else { return [] }
+        defer { traced = [] }
+        return traced
+    }
+}

@@ -1,0 +1,223 @@
+import Chat
+import JSON
+import Wire
+
+/// Who comes in, and what is taken of what clients ask for.
+extension Connections {
+    /// A WebSocket was accepted.
+    /// - Parameters:
+    ///   - bearer: a token from the header or the query of the upgrade.
+    ///   - address: where it came from, without a port.
+    func connected(_ id: SessionID, bearer: String?, from address: String) {
+        let session = Session(id: id, at: now, rate: limits.requestsPerSecond)
+        session.bearer = bearer
+        if !registry.add(session, from: address, limits) {
+            close(session, .connectionLimit)
+        } else if drain != nil {
+            close(session, .draining)
+        } else {
+            schedule(session)
+        }
+    }
+
+    /// A frame of a client that may be answered.
+    /// - Returns: the call that it is; nil if it was refused.
+    func take(_ frame: RequestFrame, _ session: Session) -> Call? {
+        tally.noteRequest()
+        if let wait = pay(frame, session) {
+            throttle(session, frame.cost)
+            let error = RequestError(
+                .rateLimited,
+                "requests: beyond limits.requests_per_second, at most"
+                    + " \(limits.requestsPerSecond) a second are accepted",
+                retry: .later, after: wait)
+            if case .success(let request) = frame.request {
+                journal?.refused(request, error, session, at: now)
+                tally.noteEnd(of: request, session, error)
+            }
+            refuse(session, frame.id, error)
+            return nil
+        }
+        let request: Request
+        switch frame.request {
+        case .failure(let error):
+            if session.user == nil, error.code == .unknownMethod {
+                close(session, .protocolViolation)
+            } else {
+                refuse(session, frame.id, error)
+            }
+            return nil
+        case .success(let value):
+            request = value
+        }
+        guard session.inFlight.insert(frame.id).inserted else {
+            refuse(
+                session, 0, .badRequest("id: \(frame.id) is in use, give each request its own"))
+            return nil
+        }
+        session.weight += request.weight
+        registry.noteThrottle(session)
+        let call = Call(
+            session: session.id, id: frame.id, request: request, takesCached: frame.takesCached)
+        if case .connect(_, _, _, _, let trace) = request {
+            if session.user == nil { session.trace = trace ?? "" }
+            return call
+        }
+        guard session.user != nil else {
+            close(session, .protocolViolation)
+            return nil
+        }
+        if request.showsConversations { session.listReads += 1 }
+        return call
+    }
+
+    /// To refuse costs little, but not nothing: whoever goes on asking at full speed is not read
+    /// for a moment, so that what it asks for waits at its own end.
+    private func throttle(_ session: Session, _ cost: Int) {
+        guard session.throttledUntil == nil, let wait = session.refusals.take(cost, at: now) else {
+            return
+        }
+        registry.pause(session, min(wait, 1000), at: now)
+    }
+
+    private func refuse(_ session: Session, _ id: Int, _ error: RequestError) {
+        tally.noteFailure(error)
+        push(session, ServerFrame.error(id: id, error))
+    }
+
+    /// A client says who it is.
+    /// - Parameter status: how clients see the upstream.
+    /// - Returns: the session, if it is let in.
+    func connect(_ call: Call, _ status: UpstreamStatus) -> Session? {
+        guard let session = registry[call.session],
+            case .connect(let token, let user, _, let unread, _) = call.request
+        else { return nil }
+        guard session.user == nil else {
+            fail(call, .badRequest("method: this connection is connected already"))
+            return nil
+        }
+        defer { session.bearer = nil }
+        switch authenticator.identify(token: token ?? session.bearer, user: user, at: now) {
+        case .failure(let refusal):
+            refuse(session, call, refusal)
+            return nil
+        case .success(let identity):
+            guard registry.signIn(session, as: identity.user, limits, at: now) else {
+                close(session, .connectionLimit)
+                return nil
+            }
+            session.deadline = identity.deadline
+            session.asksUnread = unread
+            journal?.connected(session, at: now)
+            reply(call) { welcome(session, identity.user, status, &$0) }
+            schedule(session)
+            return session
+        }
+    }
+
+    private func refuse(_ session: Session, _ call: Call, _ refusal: Refusal) {
+        switch refusal {
+        case .request(let error):
+            fail(call, error)
+        case .expired:
+            fail(call, RequestError(.unauthorized, "token: expired", retry: .later))
+            close(session, .tokenExpired)
+        case .refused(let reason):
+            fail(call, RequestError(.unauthorized, "token: \(reason)"))
+            close(session, .tokenRefused)
+        }
+    }
+
+    /// A new token in place of the one that ends.
+    func refresh(_ session: Session, _ call: Call, token: String) {
+        switch authenticator.identify(token: token, user: nil, at: now) {
+        case .failure(.request(let error)):
+            fail(call, error)
+        case .failure(.expired):
+            fail(call, RequestError(.unauthorized, "params.token: expired"))
+        case .failure(.refused(let reason)):
+            fail(call, RequestError(.unauthorized, "params.token: \(reason)"))
+        case .success(let identity):
+            guard identity.user.id == session.user?.id else {
+                return fail(call, RequestError(.forbidden, "params.token: is another user's"))
+            }
+            session.deadline = identity.deadline
+            reply(call) {
+                $0.beginObject()
+                $0.key("expiresAt")
+                if let expires = identity.expires {
+                    $0.string(expires.description)
+                } else {
+                    $0.null()
+                }
+                $0.endObject()
+            }
+            schedule(session)
+        }
+    }
+
+    private func welcome(
+        _ session: Session, _ user: String, _ status: UpstreamStatus, _ json: inout JSONWriter
+    ) {
+        json.beginObject()
+        json.member("session", string: publicName(of: session.id))
+        json.member("user", string: user)
+        json.key("server")
+        json.beginObject()
+        json.member("name", string: server.name)
+        json.member("version", string: server.version)
+        json.endObject()
+        json.key("pingInterval")
+        if limits.pingInterval % 1000 == 0 {
+            json.int(limits.pingInterval / 1000)
+        } else {
+            json.double(Double(limits.pingInterval) / 1000)
+        }
+        json.key("limits")
+        json.beginObject()
+        for limit in limits.shown { json.member(limit.name, int: limit.value) }
+        json.endObject()
+        json.key("upstream")
+        json.beginObject()
+        json.member("state", string: status.state.rawValue)
+        json.member("since", string: status.since.description)
+        json.endObject()
+        json.endObject()
+    }
+
+    // MARK: - Budgets
+
+    /// Takes what a frame costs by what it says, or tells after how many milliseconds it may come
+    /// again.
+    private func pay(_ frame: RequestFrame, _ session: Session) -> Int? {
+        guard let budget = session.budget else { return session.bucket.take(frame.cost, at: now) }
+        return budget.requests.take(min(frame.cost, limits.largestCost), at: now)
+    }
+
+    /// Charges what a request turned out to take beyond that. It was answered: what is not there is
+    /// owed, and whoever owes waits.
+    func charge(_ call: Call, _ session: Session, rows: Int, bytes: Int, people: Int) {
+        let paid = call.request.cost
+        let cost = call.request.cost(rows: rows, bytes: bytes, people: people)
+        registry.noteLate(min(cost, limits.largestCost) - call.readCost, session)
+        guard limits.requestsPerSecond > 0, let budget = session.budget else { return }
+        let more = min(cost, limits.largestCost) - min(paid, limits.largestCost)
+        if more > 0 { budget.requests.charge(more, at: now) }
+    }
+
+    /// Charges the bytes of a frame. While a user owes some, none of the user's sockets is read.
+    func chargeBytes(_ frame: RequestFrame, _ session: Session) {
+        guard limits.bytesPerSecond > 0, let user = session.user, let budget = session.budget else {
+            return
+        }
+        budget.bytes.charge(frame.size, at: now)
+        guard let wait = budget.bytes.debt(at: now) else { return }
+        for session in registry.of(user.id) {
+            registry.pause(session, min(wait, Self.longestPause), at: now)
+        }
+    }
+
+    /// Milliseconds. What a user sends in one turn is soon paid back; a limit that was lowered is
+    /// not to silence anybody for long.
+    private static let longestPause = 10_000
+}

@@ -1,0 +1,121 @@
+import Chat
+import Wire
+
+/// What time brings: pings, tokens that end, connections that are silent, and the drain.
+extension Connections {
+    /// Tokens end by the time of day, which is so many milliseconds ahead of the engine's clock.
+    func adopt(timeOfDayAhead ahead: Int64) {
+        guard registry.adopt(timeOfDayAhead: ahead) else { return }
+        for session in registry.values where session.deadline != nil { schedule(session) }
+    }
+
+    /// Time has passed.
+    func tick() {
+        registry.advance(to: now)
+        advanceDrain()
+    }
+
+    /// Looks at some of those whose time has come. Thousands of connections that came together end
+    /// together; nobody else is to wait for all of them.
+    func runTimers() {
+        for id in registry.takeDue(Self.looksPerTurn) {
+            guard let session = registry[id], !session.isClosing else { continue }
+            registry.endPause(session, at: now)
+            if session.nextLook <= now { look(at: session) }
+        }
+    }
+
+    /// A look that closes costs some 15 µs.
+    private static let looksPerTurn = 8
+
+    private func look(at session: Session) {
+        guard session.user != nil else {
+            if now >= session.since.adding(limits.connectTimeout) {
+                return close(session, .protocolViolation)
+            }
+            return schedule(session)
+        }
+        if let end = registry.tokenEnd(of: session), now >= end {
+            return close(session, .tokenExpired)
+        }
+        if let sent = session.pingSent,
+            now >= max(sent, session.lastProgress).adding(limits.pongTimeout)
+        {
+            fanout.delivery.discard(session, at: now)
+            return close(session, .noPong)
+        }
+        if now >= session.lastPing.adding(limits.pingInterval) {
+            push(session, .barrier(Frame.ping))
+            session.pingSent = session.pingSent ?? now
+            session.lastPing = now
+        }
+        if now >= session.lane.lastSent.adding(limits.pingInterval),
+            session.lane.outbox.bytesInFlight == 0
+        {
+            push(session, Broadcast(ServerFrame.ping, .ping))
+        }
+        schedule(session)
+    }
+
+    /// Has the session looked at when the next of its deadlines comes.
+    func schedule(_ session: Session) {
+        guard session.user != nil else {
+            return registry.schedule(session, at: session.since.adding(limits.connectTimeout))
+        }
+        var next = session.lastPing.adding(limits.pingInterval)
+        let silence = session.lane.lastSent.adding(limits.pingInterval)
+        if silence > now { next = min(next, silence) }
+        if let sent = session.pingSent {
+            next = min(next, max(sent, session.lastProgress).adding(limits.pongTimeout))
+        }
+        if let end = registry.tokenEnd(of: session) { next = min(next, end) }
+        registry.schedule(session, at: max(next, now.adding(1)))
+    }
+
+    // MARK: - Drain
+
+    /// Begins the drain. New connections are refused from now on.
+    func beginDrain(window: Int64, deadline: Int64, _ succession: Succession) {
+        guard drain == nil else { return }
+        // In the order in which they came, on whichever loop.
+        let leaving = registry.values.filter { !$0.isClosing }
+            .sorted { ($0.since, $0.id) < ($1.since, $1.id) }
+        var (closing, deadline, begin) = (window, deadline, Int64(0))
+        if succession == .after {
+            closing = window / Succession.closing
+            deadline = min(deadline, window / Succession.parting)
+            begin = deadline + Succession.arrival
+        }
+        var closes: [(at: Timestamp, session: SessionID)] = []
+        for (index, session) in leaving.enumerated() {
+            let share = (Int64(index), Int64(max(1, leaving.count)))
+            let slot = begin + window * share.0 / share.1
+            push(session, ServerFrame.goaway(reconnectIn: Int(slot), reason: "draining"))
+            closes.append((now.adding(closing * share.0 / share.1), session.id))
+        }
+        drain = Drain(
+            closes: closes.reversed(), deadline: now.adding(deadline),
+            lastReturn: now.adding(begin + window))
+    }
+
+    /// Milliseconds until whoever comes while the gateway drains may come again, nil if it doesn't.
+    var drainedIn: Int64? {
+        drain.map { max(0, $0.lastReturn.milliseconds - now.milliseconds) }
+    }
+
+    var isDraining: Bool { drain != nil }
+
+    /// Whether every client was told, sent what it is owed, and closed, or the deadline is over.
+    var isDrained: Bool {
+        guard let drain else { return false }
+        return registry.isEmpty || now >= drain.deadline
+    }
+
+    private func advanceDrain() {
+        guard drain != nil else { return }
+        while let next = drain?.closes.last, next.at <= now {
+            drain?.closes.removeLast()
+            if let session = registry[next.session] { close(session, .draining) }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Chat
+import Ports
+import Wire
+
+/// Whether a log has what a holder says that it saw of it: what is in memory may tell, the cache,
+/// or the origin, which is asked once for all who say the same.
+extension Sync {
+    /// Whether the log has what the holder says that it saw of it; nil if that has to be asked for.
+    func verdict(on have: Have, _ stream: Stream, _ state: Stream.State) -> Bool? {
+        let head = have.head
+        guard head.epoch == state.position.epoch, have.asOf <= head.rev else { return false }
+        if head.rev == 0 { return head.mark.isEmpty }
+        if head.rev == state.position.rev { return head.mark == state.position.mark }
+        if let verdict = stream.recent.confirms(head) { return verdict }
+        return stream.replica?.identity.holds(HeadProof(head))
+    }
+
+    func askCache(_ head: Head, _ stream: Stream) {
+        let proof = HeadProof(head)
+        read(
+            .confirm(conversation: stream.id, head),
+            for: .proof(FetchQueue.Subject(stream), proof))
+    }
+
+    /// What the cache saw itself.
+    func confirmed(
+        _ subject: FetchQueue.Subject, _ proof: HeadProof, _ result: Result<Answer, RequestError>
+    ) {
+        let stream = subject.stream
+        guard streams.has(stream) else { return }
+        if subject.isCurrent, case .success(.confirmation(let holds?)) = result {
+            note(proof, holds, stream)
+        } else {
+            emit(.wake(stream))
+        }
+    }
+
+    /// Asks the origin, once for all who say the same.
+    func askOrigin(_ head: Head, _ stream: Stream) {
+        let proof = HeadProof(head)
+        guard stream.replica?.identity.ask(proof) == true else { return }
+        ask(
+            .proof(FetchQueue.Subject(stream), proof),
+            .changes(conversation: stream.id, since: proof.rev, mark: proof.mark, limit: 1),
+            rank(of: stream))
+    }
+
+    /// What the origin says.
+    func judged(
+        _ proof: HeadProof, _ subject: FetchQueue.Subject, _ generation: Int,
+        _ result: Result<HistoryAnswer, RequestError>
+    ) {
+        let stream = subject.stream
+        guard subject.isCurrent, streams.has(stream) else { return }
+        switch result {
+        case .success(.changes(let changes)) where generation == stream.replica?.generation:
+            note(proof, changes.head.epoch == stream.state?.head.epoch, stream)
+        case .failure(let error)
+        where error.code == .conflict && generation == stream.replica?.generation:
+            note(proof, false, stream)
+        case .success, .failure:
+            stream.replica?.identity.giveUp(proof)
+            fallBack(stream)
+            emit(.wake(stream))
+        }
+    }
+
+    private func note(_ proof: HeadProof, _ holds: Bool, _ stream: Stream) {
+        stream.replica?.identity.note(proof, holds: holds)
+        emit(.wake(stream))
+    }
+}

@@ -1,0 +1,47 @@
+import Ports
+import Wire
+
+/// What the runner knows of a read before it is its turn.
+extension TurnRunner {
+    /// Whether it is read beside the turns.
+    func isSlow(_ read: Engine.Read) -> Bool {
+        guard read.query.isLong, engine.mayReadSlow(read.token) else { return false }
+        // Most conversations have a few participants.
+        guard case .participants(let conversation, let range) = read.query, range.limit <= 0,
+            let state = engine.streams[conversation.id]?.state
+        else { return true }
+        return state.members.count > Self.manyMembers
+    }
+
+    private static let manyMembers = 200
+
+    /// Whom the answer is for, and what it costs, as far as that is known before it is read.
+    func payer(of read: Engine.Read) -> (Payer, cost: Int) {
+        let purpose = engine.questions[read.token]
+        if case .unread(let user, _) = purpose { return (Payer(user: user), 1) }
+        guard let call = purpose?.asking(in: engine.streams),
+            let session = engine.sessions[call.session], let user = session.user
+        else { return (.gateway, 1) }
+        return (Payer(user: user.id, session: session.id), call.readCost)
+    }
+}
+
+extension Questions.Purpose {
+    /// The call that it is for, or the first of those that wait for the stream.
+    fileprivate func asking(in streams: StreamRegistry) -> Call? {
+        switch self {
+        case .answer(let call), .boundaries(let call, _), .shown(let call), .place(let call, _, _):
+            call
+        case .load(let conversation), .refresh(let conversation):
+            streams[conversation.id]?.waiting.first
+        case .reload(let stream, _): stream.waiting.first
+        case .proof(let subject, _): subject.stream.waiting.first
+        case .write, .store, .fetch, .unread: nil
+        }
+    }
+}
+
+extension Call {
+    /// What its read counts before it is known how much it is.
+    var readCost: Int { max(request.cost, 1 + request.weight) }
+}

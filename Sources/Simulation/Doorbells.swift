@@ -1,0 +1,130 @@
+import Engine
+import Ports
+import Wire
+
+/// What the adapter of a feed that only rings knows of each conversation, as the one for Postgres
+/// does: an event says that something has changed, and what that is is read, from the position that
+/// an answer of this feed has told. A value, owned by the link.
+struct Doorbells {
+    /// What changed above a position is to be read.
+    struct Question {
+        let conversation: String
+        let entry: Int
+        let position: Head
+        let generation: Int
+    }
+
+    /// What was read.
+    enum Answer {
+        case part([FeedEvent], Head, more: Bool)
+        /// There is no such conversation.
+        case ended
+        /// Another log, or what can't be told one after the other.
+        case broken
+    }
+
+    /// What is done with an answer.
+    struct Taken {
+        var events: [FeedEvent] = []
+        /// The engine is to compare heads, as if the feed had just been joined.
+        var isBroken = false
+        var next: Question?
+    }
+
+    private struct Entry {
+        let number: Int
+        /// nil until an answer of this feed has told one.
+        var position: Head?
+        var isRung = false
+        var isAsking = false
+    }
+
+    private var entries: [String: Entry] = [:]
+    private var count = 0
+
+    mutating func begin(_ conversation: String) {
+        count += 1
+        entries[conversation] = Entry(number: count)
+    }
+
+    mutating func end(_ conversation: String) { entries[conversation] = nil }
+
+    mutating func endAll() { entries = [:] }
+
+    /// It has rung, and what changed is not told yet.
+    func isBehind(_ conversation: String) -> Bool {
+        entries[conversation].map { $0.isRung || $0.isAsking } ?? false
+    }
+
+    mutating func ring(_ conversation: String, in generation: Int) -> Question? {
+        entries[conversation]?.isRung = true
+        return question(conversation, generation)
+    }
+
+    /// An answer of this feed has told the head.
+    mutating func learn(_ head: Head, of conversation: String, in generation: Int) -> Question? {
+        guard let entry = entries[conversation], entry.position == nil else { return nil }
+        entries[conversation]?.position = head
+        return question(conversation, generation)
+    }
+
+    private mutating func question(_ conversation: String, _ generation: Int) -> Question? {
+        guard let entry = entries[conversation], entry.isRung, !entry.isAsking,
+            let position = entry.position
+        else { return nil }
+        entries[conversation]?.isRung = false
+        entries[conversation]?.isAsking = true
+        return Question(
+            conversation: conversation, entry: entry.number, position: position,
+            generation: generation)
+    }
+
+    mutating func take(_ answer: Answer, to question: Question, in generation: Int) -> Taken {
+        let conversation = question.conversation
+        guard entries[conversation]?.number == question.entry else { return Taken() }
+        entries[conversation]?.isAsking = false
+        var taken = Taken()
+        switch answer {
+        case .part(let events, let head, let more):
+            entries[conversation]?.position = head
+            if more { entries[conversation]?.isRung = true }
+            taken.events = events
+        case .ended:
+            entries[conversation]?.position = nil
+            taken.events = [
+                .deleted(
+                    conversation: conversation, epoch: question.position.epoch, participants: [])
+            ]
+        case .broken:
+            begin(conversation)
+            taken.isBroken = true
+        }
+        taken.next = self.question(conversation, generation)
+        return taken
+    }
+}
+
+extension Origin {
+    /// What changed above a position, as it is now.
+    /// - Parameter limit: how many changes are read at most.
+    func changes(above position: Head, of conversation: String, limit: Int) -> Doorbells.Answer {
+        guard let log = log(conversation) else { return .ended }
+        guard log.has(position), position.rev == 0 || position.rev > log.base else {
+            return .broken
+        }
+        let revs = (position.rev + 1..<log.rev + 1).prefix(limit)
+        var chain = ChangeChain(head: log.head, more: revs.last ?? log.rev < log.rev)
+        for rev in revs {
+            let seq = log.changes[rev - 1].slot
+            chain.steps.append(ChangeChain.Step(rev: rev, seq: seq, mark: log.mark(at: rev)))
+            if seq == 0 {
+                chain.record = log.record()
+            } else if seq >= log.floor {
+                chain.messages[seq] = log.message(seq)
+            }
+        }
+        guard case .part(let events, let head) = chain.told(of: conversation, after: position)
+        else { return .broken }
+        return .part(events, head, more: chain.more)
+    }
+}
