@@ -19,6 +19,7 @@ import Testing
     private static let measured: Set = [
         "replay p99", "recovery p95", "delivery p99", "memory growth",
         "the fast ones' p99 with stalled ones to without, median",
+        "seeds that slow those who chat, twice",
     ]
 
     /// Nothing was lost, twice or wrong, and the exit code says what the report says.
@@ -62,6 +63,8 @@ import Testing
         ["fanout", "--clients", "50", "--seconds", "1", "--rate", "20"],
         ["slow", "--clients", "10", "--stalled", "3", "--seconds", "4", "--slice", "1000"]
             + ["--body", "3000", "--soft-limit", "64"],
+        ["worst", "--clients", "20", "--rate", "50", "--seeds", "3", "--pairs", "1"]
+            + ["--slice", "500"],
     ])
     func aDrillIsExactAndLeavesNothing(_ words: [String]) throws {
         let gateway = try GatewayProcess(settings: ["limits.outbox_soft": "64KiB"])

@@ -33,7 +33,7 @@ package struct Drill: Sendable {
     let run: @Sendable (Site, Plan, inout DrillReport) throws(BenchError) -> Void
 
     package static let all: [Drill] = [
-        jitter, avalanche, drain, slow, storm, fanout, flood, client,
+        jitter, avalanche, drain, slow, storm, fanout, flood, worst, client,
     ]
 
     /// Holds the drill.

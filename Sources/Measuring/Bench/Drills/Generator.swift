@@ -2,6 +2,11 @@
 struct Generator: RandomNumberGenerator {
     private var state: UInt64 = 0x6A09_E667_F3BC_C908
 
+    init() {}
+
+    /// Other choices for each seed.
+    init(seed: Int) { state ^= UInt64(truncatingIfNeeded: seed) &* 0xD1B5_4A32_D192_ED03 }
+
     mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

@@ -59,7 +59,7 @@ enum Request {
         }
     }
 
-    private static func request(
+    static func request(
         _ id: Int, _ method: String, _ params: (inout JSONWriter) -> Void
     ) -> [UInt8] {
         var json = JSONWriter()

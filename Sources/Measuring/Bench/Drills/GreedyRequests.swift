@@ -1,0 +1,193 @@
+import JSON
+
+/// Makes the requests of the greedy.
+struct GreedyRequests {
+    private let larder: Larder
+    private var chance: Generator
+    private var serial = 0
+    private let run: Int
+    private var runs: [Int: [UInt8]] = [:]
+    /// The conversations that they have created.
+    private(set) var made: Set<String> = []
+
+    init(_ larder: Larder, seed: Int) {
+        self.larder = larder
+        chance = Generator(seed: seed ^ 0x5EED)
+        run = Int.random(in: 0..<1 << 40)
+    }
+
+    /// One request, with what is sent before it.
+    /// - Parameter size: tiny, some or huge.
+    mutating func frames(_ greed: Greed, _ size: Int, id: Int) -> [UInt8] {
+        serial += 1
+        switch greed {
+        case .garbage:
+            // Answered with an error each, under the id 0.
+            let depth = [10, 1000, 20_000][size]
+            return Frame.masked(
+                Frame.Opcode.text, Array(repeating: UInt8(ascii: "["), count: depth))
+        case .pings:
+            let ping = Frame.masked(
+                Frame.Opcode.ping, Array(repeating: 1, count: [0, 60, 125][size]))
+            let pings = Array(repeating: ping, count: 20).flatMap { $0 }
+            return pings + Frame.masked(Frame.Opcode.text, text(.markers, 0, id))
+        case .creations:
+            let create = Frame.masked(Frame.Opcode.text, text(greed, size, id))
+            let name = madeName(serial)
+            guard serial % 2 == 0 else { return create }
+            // And at once away with it.
+            return create
+                + Frame.masked(
+                    Frame.Opcode.text,
+                    Request.request(id + Self.further, "deleteConversation") {
+                        $0.member("conversation", string: name)
+                    })
+        default: return Frame.masked(Frame.Opcode.text, text(greed, size, id))
+        }
+    }
+
+    /// Between the numbers of two requests that are made as one.
+    private static let further = 1_000_000_000
+
+    private func madeName(_ number: Int) -> String { "\(larder.prefix)made-\(run)-\(number)" }
+
+    private func count(_ size: Int) -> Int { [1, 100, 1000][size] }
+
+    private mutating func place(_ count: Int) -> Int { Int.random(in: 1...count, using: &chance) }
+
+    private mutating func text(_ greed: Greed, _ size: Int, _ id: Int) -> [UInt8] {
+        switch greed {
+        case .pages, .largePages, .lists, .listChanges, .people, .record, .resumes, .boundaries,
+            .subscriptions:
+            reading(greed, size, id)
+        default: writing(greed, size, id)
+        }
+    }
+
+    // MARK: - Reading
+
+    private mutating func reading(_ greed: Greed, _ size: Int, _ id: Int) -> [UInt8] {
+        let (larder, count) = (larder, count(size))
+        switch greed {
+        case .pages:
+            let anchor = ["before", "after", "around"].randomElement(using: &chance) ?? "before"
+            let place = place(Larder.messages)
+            return Request.request(id, "fetchMessages") {
+                $0.member("conversation", string: larder.deep)
+                $0.member(anchor, int: place)
+                $0.member("limit", int: count)
+            }
+        case .largePages:
+            let place = place(Larder.largeMessages)
+            return Request.fetchMessages(
+                id: id, conversation: larder.large, before: place, limit: count)
+        case .lists:
+            return Request.request(id, "fetchConversations") { $0.member("limit", int: count) }
+        case .listChanges:
+            return Request.request(id, "subscribeConversations") { $0.member("limit", int: count) }
+        case .people:
+            return Request.request(id, "fetchParticipants") {
+                $0.member("conversation", string: larder.crowded)
+                $0.member("limit", int: size == 2 ? 0 : count)
+            }
+        case .record:
+            return Request.request(id, "fetchConversation") {
+                $0.member("conversation", string: larder.crowded)
+            }
+        case .subscriptions:
+            let name = size == 2 ? larder.large : larder.prefix + "list-\(place(Larder.lists) - 1)"
+            return Request.subscribe(id: id, conversation: name, limit: count)
+        default:
+            let have = have(runs: [5, 400, 1000][size])
+            guard greed == .boundaries else {
+                return Request.subscribe(
+                    id: id, conversation: larder.deep, limit: count, have: have)
+            }
+            return Request.request(id, "findBoundaries") {
+                $0.member("conversation", string: larder.deep)
+                $0.member("have", raw: have)
+            }
+        }
+    }
+
+    /// No two are equal, so that no answer is there already.
+    private mutating func have(runs count: Int) -> [UInt8] {
+        let asOf = place(larder.rev)
+        if runs[count] == nil {
+            let words = (0..<count).map { "[\(2 * $0 + 1),\(2 * $0 + 1)]" }
+            runs[count] = Array("[\(words.joined(separator: ","))]}".utf8)
+        }
+        return Array(#"{"head":"#.utf8) + larder.head + Array(#","asOf":\#(asOf),"runs":"#.utf8)
+            + (runs[count] ?? [])
+    }
+
+    // MARK: - Writing
+
+    private mutating func writing(_ greed: Greed, _ size: Int, _ id: Int) -> [UInt8] {
+        let (larder, serial) = (larder, serial)
+        let body = String(repeating: "b", count: [1, 1000, 30_000][size])
+        switch greed {
+        case .messages:
+            return Request.request(id, "sendMessage") {
+                $0.member("conversation", string: larder.loud)
+                $0.member("body", string: body)
+            }
+        case .fields:
+            return Request.request(id, "sendMessage") {
+                $0.member("conversation", string: larder.loud)
+                for field in 0..<[1, 20, 100][size] { $0.member("field\(field)", int: serial) }
+            }
+        case .edits:
+            // The first one is not there yet: then it is sent.
+            let message = "\(run)-\(serial / 8)"
+            return serial % 8 == 0
+                ? Request.sendMessage(
+                    id: id, conversation: larder.loud, message: message, body: body)
+                : Request.editMessage(
+                    id: id, conversation: larder.loud, message: message, body: body + "\(serial)")
+        case .titles:
+            return Request.request(id, "updateConversation") {
+                $0.member("conversation", string: larder.crowded)
+                $0.member("title", string: String(body.prefix(20_000)) + "\(serial)")
+            }
+        case .markers:
+            return Request.request(id, "markRead") {
+                $0.member("conversation", string: larder.deep)
+                $0.member("seq", int: serial % Larder.messages)
+            }
+        case .typing:
+            return Request.request(id, "typing") {
+                $0.member("conversation", string: larder.loud)
+                $0.member("state", string: "begin")
+            }
+        default: return people(greed, size, id)
+        }
+    }
+
+    private mutating func people(_ greed: Greed, _ size: Int, _ id: Int) -> [UInt8] {
+        let count = [1, 100, 4000][size]
+        guard greed == .joining else {
+            let first = greed == .distinct ? place(10) : serial
+            let name = madeName(first)
+            made.insert(name)
+            return Request.request(id, "createConversation") {
+                $0.member("id", string: name)
+                Self.list("participants", (0..<count).map { "q\(first)-\($0)" }, &$0)
+                if greed == .distinct { $0.member("distinct", bool: true) }
+            }
+        }
+        let (larder, serial) = (larder, serial)
+        return Request.request(id, serial % 2 == 1 ? "addParticipants" : "removeParticipants") {
+            $0.member("conversation", string: larder.crowded)
+            // As many as there is room for.
+            Self.list("users", (0..<min(900, count)).map { "joins-\($0)" }, &$0)
+        }
+    }
+
+    private static func list(_ name: String, _ users: [String], _ json: inout JSONWriter) {
+        json.key(name)
+        json.beginArray()
+        for user in users { json.string(user) }
+        json.endArray()
+    }
+}
