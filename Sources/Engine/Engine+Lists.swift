@@ -9,6 +9,10 @@ struct Listing {
     var watchers = 0
     /// What is in it, as far as it was read.
     var conversations: Set<ID> = []
+    /// What the last answer's token has, until the list was read whole.
+    var answered: Set<ID>?
+    /// It was read whole since it is followed: what comes later has just come into it.
+    var isWhole = false
     /// It is being read.
     var isBeingRead = false
     /// Of the reading under way, or the last one: an answer of an earlier one does not count.
@@ -20,6 +24,31 @@ struct Listing {
     /// Those in it of which the watchers were told last that they are out: the log told so before
     /// the list did.
     var left: Set<ID> = []
+
+    /// Whether a conversation that a reading found came into the list after the watchers were
+    /// given it. The reading may know of it before the feed tells.
+    func isNew(_ conversation: ID) -> Bool {
+        isWhole || answered.map { !$0.contains(conversation) } ?? false
+    }
+
+    /// Whether the conversation is in it, as far as its watchers were told.
+    func shows(_ conversation: ID) -> Bool {
+        conversations.contains(conversation) && !left.contains(conversation)
+    }
+
+    mutating func noteWhole() {
+        isWhole = true
+        answered = nil
+    }
+
+    mutating func noteAnswer(_ heads: [ID: Head]) {
+        if !isWhole { answered = Set(heads.keys) }
+    }
+
+    mutating func forget(_ conversation: ID) {
+        conversations.remove(conversation)
+        left.remove(conversation)
+    }
 
     /// The watchers were told that the conversation is out of the list.
     mutating func noteTold(_ conversation: ID) {
@@ -125,11 +154,12 @@ extension Engine {
         }
         let found = Set(list.heads.keys)
         for conversation in sorted(found.subtracting(listing.conversations)) {
-            join(conversation, to: user)
+            join(conversation, to: user, isNew: listing.isNew(conversation))
         }
         for conversation in sorted(listing.conversations.subtracting(found)) {
             leave(conversation, from: user)
         }
+        listings[user]?.noteWhole()
         readUnread(user, reading, list)
         if listings[user]?.isStale == true {
             listings[user]?.isStale = false
@@ -144,15 +174,10 @@ extension Engine {
         guard listings[user]?.conversations.insert(conversation).inserted == true else { return }
         let stream = stream(conversation.text)
         stream.listed += 1
-        stream.isNewToLists =
-            stream.isNewToLists || isNew && (stream.state == nil || stream.isListed)
-        // The list that the user was given may be older than the stream: once it is known, it is
-        // told.
-        guard let state = stream.state else {
-            stream.isToBeAnnounced = true
+        guard stream.came(into: user, isNew: isNew), let state = stream.state else {
+            if stream.needsLast { list(stream) }
             return
         }
-        guard !stream.isListed, !stream.needsLast else { return list(stream) }
         let watchers = sessions.of(user).filter(\.watchesConversations)
         send(isNew ? .inserted : .updated, stream, state, to: watchers)
     }
@@ -162,7 +187,7 @@ extension Engine {
         guard listings[user]?.conversations.remove(conversation) != nil else { return }
         streams[conversation]?.listed -= 1
         if listings[user]?.left.remove(conversation) == nil {
-            unlist(conversation.text, [user.text])
+            tellUnlisted(conversation.text, [user.text])
         }
     }
 
@@ -204,6 +229,7 @@ extension Engine {
         guard let user = sessions[call.session]?.user?.id, let listing = listings[user] else {
             return
         }
+        listings[user]?.noteAnswer(heads)
         let gone = listing.conversations.filter { heads[$0] == nil }
         guard !gone.isEmpty else { return }
         for conversation in sorted(gone) { leave(conversation, from: user) }

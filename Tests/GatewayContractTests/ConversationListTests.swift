@@ -136,7 +136,8 @@ extension DefaultGateway {
             #expect(changes["conversations"].column("id") == [.string(id)])
         }
 
-        @Test func whoWatchesHearsOfEveryChangeOfTheList() throws {
+        /// Once for each change, whichever of log and list tells of it first.
+        @Test(arguments: 0..<20) func whoWatchesHearsOfEveryChangeOfTheList(_: Int) throws {
             let gateway = try LiveGateway.get()
             let user = LiveGateway.name("user")
             let client = try gateway.client(user)

@@ -82,7 +82,7 @@ extension Engine {
                 let stream = desk.stream(conversation)
                 stream.isToBeAnnounced = true
                 noteChange(event.message, rev: head.rev, stream)
-                if event.isBeginning { stream.isNewToLists = true }
+                if event.isBeginning { stream.entry.isNew = true }
             }
             return
         }
@@ -210,8 +210,7 @@ extension Engine {
             return
         }
         stream.isListed = false
-        let type: DeltaType = stream.isNewToLists ? .inserted : .updated
-        stream.isNewToLists = false
+        guard let type = stream.entry.tell(state) else { return }
         let receivers = watchers(among: state.members).filter { lists(stream, $0) }
         send(type, stream, state, to: receivers)
     }
@@ -240,13 +239,21 @@ extension Engine {
         return users.flatMap { sessions.of($0).filter(\.watchesConversations) }
     }
 
+    /// The log says that these are out of the conversation. Whose list said so before was told.
     func unlist(_ conversation: String, _ users: [String]) {
         dropUnread(conversation.id, of: users)
+        guard !listWatchers.isEmpty else { return }
+        let id = conversation.id
+        tellUnlisted(conversation, users.filter { listings[$0.id]?.shows(id) ?? !mirrors })
+        for user in users { listings[user.id]?.noteTold(id) }
+    }
+
+    /// Tells those who watch the lists of these users that the conversation is out of them.
+    func tellUnlisted(_ conversation: String, _ users: [String]) {
         guard !listWatchers.isEmpty, !users.isEmpty else { return }
         let event = Broadcast(
             ServerFrame.conversationRemoved(conversation), .conversations(head: nil),
             conversation: conversation)
-        for user in users { listings[user.id]?.noteTold(conversation.id) }
         for session in watchers(among: Set(users.map(\.id))) { push(session, event) }
     }
 }

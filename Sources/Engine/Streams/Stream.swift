@@ -62,7 +62,7 @@ final class Stream {
 
     /// The list entry of the conversation changed in this turn.
     var isListed = false
-    var isNewToLists = false
+    var entry = ListEntry()
     /// The last message was deleted; the store knows the one before it.
     var needsLast = false
     /// The store is asked for it.
@@ -95,7 +95,7 @@ final class Stream {
     func take(_ record: Record, isNew: Bool) {
         state?.record = record
         state?.members = Set(record.participants.map(\.id))
-        isNewToLists = isNewToLists || isNew
+        entry.isNew = entry.isNew || isNew
     }
 
     /// A message has another value, which may be the last one.

@@ -137,17 +137,17 @@ extension Engine {
     }
 
     private func vanished(_ stream: Stream, _ waiting: [Call]) {
-        var people: [String] = []
-        for user in listings.keys
-        where listings[user]?.conversations.remove(stream.id.id) != nil { people.append(user.text) }
-        if let state = stream.state {
-            people += state.record.participants
+        let id = stream.id.id
+        let told = listings.values.filter { $0.shows(id) }.map(\.user)
+        for user in listings.keys { listings[user]?.forget(id) }
+        dropUnread(id, of: told + (stream.state?.record.participants ?? []))
+        if stream.state != nil {
             let payload = ServerFrame.unsubscribed(conversation: stream.id, reason: .deleted)
             ended(stream, with: payload, waiting)
         } else {
             for call in waiting { fail(call, .noConversation) }
         }
-        unlist(stream.id, people)
+        tellUnlisted(stream.id, told)
     }
 
     private func replaced(_ stream: Stream, _ head: Head, _ waiting: [Call]) {

@@ -1,0 +1,50 @@
+import Chat
+import Wire
+
+/// What those who watch lists were told of a conversation, so that nobody is told the same twice:
+/// the feed, a reading of the list and a catch-up may each come with it.
+struct ListEntry {
+    /// It has come into somebody's list since they were told.
+    var isNew = false
+    /// What they were all told last; nil once somebody was not.
+    private var told: Told?
+
+    private struct Told: Equatable {
+        let head: Head
+        let record: Int
+        let last: Int?
+    }
+
+    /// How the state is told now.
+    /// - Returns: nil if it was told before.
+    mutating func tell(_ state: Stream.State) -> DeltaType? {
+        let type: DeltaType = isNew ? .inserted : .updated
+        isNew = false
+        let new = Told(head: state.head, record: state.record.rev, last: state.last?.rev)
+        guard told != new else { return nil }
+        told = new
+        return type
+    }
+
+    /// Somebody's list has it who was not told.
+    mutating func begin() { told = nil }
+}
+
+extension Stream {
+    /// The conversation came into the user's list.
+    /// - Parameter isNew: just now.
+    /// - Returns: whether it can be told as it is known; otherwise it is told once that is so. The
+    ///   list that the user was given may be older than the stream.
+    func came(into user: ID, isNew: Bool) -> Bool {
+        entry.begin()
+        guard let state else {
+            entry.isNew = entry.isNew || isNew
+            isToBeAnnounced = true
+            return false
+        }
+        // Where the list told of it before the log, the change that lets the user in tells it.
+        let isKnown = state.members.contains(user) && !isListed && !needsLast
+        entry.isNew = entry.isNew || isNew && !isKnown
+        return isKnown
+    }
+}
