@@ -7,29 +7,48 @@ import Wire
 /// has read whole and followed since, as of where its stream stands, and as open. What it can't
 /// vouch for it does not answer.
 extension Engine {
-    // MARK: - Learning
-
     /// What the origin says of how the caller reads, where the feed tells of all that follows.
     func learn(_ view: ConversationView, _ call: Call, _ generation: Int) {
-        guard let reader = view.reader, let user = sessions[call.session]?.user,
-            let stream = streams[view.record.id.id], let state = stream.state,
-            let replica = stream.replica, replica.isFollowed(in: generation, since: call.era),
-            // Whoever left and joined again since has another marker.
-            view.head.rev >= state.record.rev
+        guard let user = sessions[call.session]?.user,
+            let replica = streams[view.record.id.id]?.replica,
+            replica.isFollowed(in: generation, since: call.era)
         else { return }
-        stream.readership.adopt(reader, of: user.id, at: view.head, position: state.position)
+        lists.learn(view, of: user.id)
     }
-
-    // MARK: - Answering
 
     /// Answers a call for which the origin has no answer.
     /// - Returns: false if it is not known here, or not all of it.
     func answerAsKnown(_ call: Call) -> Bool {
-        guard let user = sessions[call.session]?.user,
-            case .fetchConversation(let conversation) = call.request,
-            let stream = streams[conversation.id], let view = known(stream, to: user.id)
+        guard let user = sessions[call.session]?.user else { return false }
+        if case .fetchConversation(let conversation) = call.request {
+            return answerAsKnown(call, conversation, user.id)
+        }
+        if case .fetchConversations(let limit, let text) = call.request {
+            let bytes = limits.replyBytes
+            guard let list = lists.page(of: user.id, limit, behind: text, bytes: bytes) else {
+                return false
+            }
+            showed(list.conversations, call)
+            conclude(call, list, isOpen: true)
+            return true
+        }
+        if case .subscribeConversations(let since, let limit) = call.request {
+            guard let known = lists.known(to: user.id) else { return false }
+            let changes = known.changes(since: since, limit: limit, bytes: limits.replyBytes)
+            // Whoever is given what changed knows the others by the token.
+            showed(changes.conversations, call, knowing: changes.complete ? changes.heads : [:])
+            conclude(call, changes, isOpen: true)
+            return true
+        }
+        return false
+    }
+
+    private func answerAsKnown(_ call: Call, _ conversation: String, _ user: ID) -> Bool {
+        guard let stream = streams[conversation.id], let view = stream.known(to: user),
+            lists[user]?.gone.contains(conversation.id) != true
         else { return false }
-        noteOpen(stream)
+        // Those who watch have it closed when there is nothing more that nobody here knows.
+        if stream.isOpen { stream.outgoing.noteOpen() }
         reply(call, people: view.record.participants.count) {
             $0.beginObject()
             $0.key("conversation")
@@ -38,30 +57,6 @@ extension Engine {
             $0.endObject()
         }
         return true
-    }
-
-    /// A conversation as of where its stream stands; nil if that is not known, or not of that one
-    /// moment, or if the user does not take part then.
-    private func known(_ stream: Stream, to user: ID) -> ConversationView? {
-        guard let state = stream.state, state.isOfOneMoment, !stream.needsLast,
-            state.members.contains(user),
-            let reader = stream.readership.state(of: user, at: state.position)
-        else { return nil }
-        return ConversationView(
-            record: state.record, lastMessage: state.last, head: state.head, reader: reader)
-    }
-
-    /// Those who watch have it closed when there is nothing more that nobody here knows.
-    private func noteOpen(_ stream: Stream) {
-        if stream.isOpen { stream.outgoing.noteOpen() }
-    }
-}
-
-extension Stream.State {
-    /// Nothing is known above the position.
-    fileprivate var isOfOneMoment: Bool {
-        head.epoch == position.epoch && head.rev == position.rev && record.rev <= position.rev
-            && last?.rev ?? 0 <= position.rev
     }
 }
 

@@ -37,21 +37,25 @@ extension Engine {
     func answer(
         _ call: Call, _ generation: Int, _ result: Result<HistoryAnswer, RequestError>
     ) {
+        let user = sessions[call.session]?.user?.id
         switch (result, call.request) {
         case (.failure(let error), _):
             if error.isOfOriginAway, answerAsKnown(call) { return }
             if call.beginsList, let session = sessions[call.session] { unwatchList(session) }
             fail(call, error)
         case (.success(.conversationsSince(let changes)), .subscribeConversations):
+            if let user { lists.showed(changes.conversations, of: changes.total, to: user) }
             // Whoever is given what changed knows the others by the token.
             showed(changes.conversations, call, knowing: changes.complete ? changes.heads : [:])
             drop(allBut: changes.heads, call)
             conclude(call, .conversationsSince(changes))
         case (.success(.conversations(let list)), _):
+            if let user { lists.showed(list.conversations, of: list.total, to: user) }
             showed(list.conversations, call)
             conclude(call, list)
         case (.success(.conversation(let view)), _):
             learn(view, call, generation)
+            if let user { lists.showed([view], to: user) }
             if view.reader != nil { showed([view], call) }
             conclude(call, .view(view))
         case (.success(.participants(let list)), _):

@@ -27,9 +27,10 @@ extension Engine {
 
     /// An answer has told the session the total. Where that is another one than is known here, one
     /// of both is older, and which of them can't be told.
-    func toldUnread(_ total: UnreadTotal, _ session: Session) {
-        session.toldUnread = UnreadTold(total: total, isOpen: false)
-        guard let user = session.user?.id, let count = unreadCounts[user] else { return }
+    /// - Parameter isOpen: it said itself that it may be older.
+    func toldUnread(_ total: UnreadTotal, isOpen: Bool, _ session: Session) {
+        session.toldUnread = UnreadTold(total: total, isOpen: isOpen)
+        guard !isOpen, let user = session.user?.id, let count = unreadCounts[user] else { return }
         if count.isKnown, count.total != total { count.doubt() }
         noteUnread(user)
     }
@@ -42,7 +43,8 @@ extension Engine {
         guard !unreadCounts.isEmpty || !stream.readership.isEmpty else { return }
         let change = LogChange(
             rev: rev, seq: message?.seq ?? 0, author: message?.author ?? "",
-            isDeleted: message.map { $0.isDeleted && $0.rev <= rev } ?? false)
+            isDeleted: message.map { $0.isDeleted && $0.rev <= rev } ?? false,
+            createdAt: message?.createdAt.milliseconds ?? 0)
         stream.readership.note(change)
         guard !unreadCounts.isEmpty else { return }
         // Whoever misses one asks the origin.
@@ -127,16 +129,16 @@ extension Engine {
 
     private func readUnread(_ user: ID, _ count: UnreadCount) {
         guard !mirrors else { return readList(user) }
-        listReadings += 1
-        count.began(listReadings, at: now)
-        read(.listed(user: count.user), for: .unread(user, reading: listReadings))
+        let reading = lists.countReading()
+        count.began(reading, at: now)
+        read(.listed(user: count.user), for: .unread(user, reading: reading))
     }
 
     /// Whether what the origin answers now is followed from then on.
     private func mayRead(_ user: ID, _ count: UnreadCount) -> Bool {
         guard now >= count.readAfter else { return false }
         guard mirrors else { return true }
-        guard isLinked, let listing = listings[user], listing.retryAt == nil else { return false }
+        guard isLinked, let listing = lists[user], listing.retryAt == nil else { return false }
         return now >= count.readAfter.adding(UnreadCount.interval)
             || listing.conversations.allSatisfy { streams[$0]?.replica?.generation != nil }
     }
@@ -180,7 +182,7 @@ extension Engine {
         guard now >= count.sayAfter else { return false }
         if !count.isFollowed {
             count.isFollowed = true
-            let isNew = mirrors && listings[user] == nil
+            let isNew = mirrors && lists[user] == nil
             if mirrors { followList(of: count.user) }
             // A list that is new is read when the feed tells of it.
             if !isNew { readUnread(user, count) }
@@ -204,9 +206,7 @@ extension Engine {
 
     /// Whether there may be changes in the user's conversations that nobody here knows.
     private func isOpen(_ user: ID) -> Bool {
-        guard mirrors else { return false }
-        guard isLinked, let listing = listings[user] else { return true }
-        return listing.conversations.contains { streams[$0]?.isOpen ?? true }
+        mirrors && lists.isOpen(user)
     }
 
     /// - Returns: whether all who asked have been told.

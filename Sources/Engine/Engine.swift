@@ -16,10 +16,8 @@ package final class Engine {
     /// What became of the latest messages; nil where none is kept.
     package let journal: Journal?
 
-    /// The lists that are watched, by user.
-    var listings: [ID: Listing] = [:]
-    /// How often a list was read.
-    var listReadings = 0
+    /// The lists that are watched.
+    let lists: Lists
 
     // For those who are told what is unread.
 
@@ -66,6 +64,7 @@ package final class Engine {
                 clock: clock, streams: streams, questions: questions, fanout: fanout,
                 tally: tally), instance: instance)
         desk = RequestDesk(connections, self.sync)
+        lists = Lists(streams, clock, self.sync)
     }
 
     package internal(set) var now: Timestamp {

@@ -9,6 +9,8 @@ struct LogChange {
     var seq: Int
     var author: String
     var isDeleted: Bool
+    /// When the message was sent, in milliseconds; 0 of the record.
+    var createdAt: Int64 = 0
 }
 
 /// How a user reads one conversation, as of a change of its log. A log's revs are dense, so a

@@ -133,6 +133,19 @@ package struct ListDigest: Sendable, Hashable {
     }
 }
 
+/// A place in the log of what left a list.
+package struct ListPlace: Sendable, Hashable {
+    /// The newest departure that is known.
+    package var seq: Int
+    /// What the log alone has there, in hexadecimal.
+    package var mark: String
+
+    package init(seq: Int, mark: String) {
+        self.seq = seq
+        self.mark = mark
+    }
+}
+
 /// What the token of an origin elsewhere says: up to which place of the log of departures a user
 /// knows the list, with the mark there, and where the conversations stood.
 package struct ListPlaceToken: Sendable, Hashable {

@@ -271,10 +271,20 @@ package struct ListedHeads: Sendable, Hashable {
     package var heads: [ID: Head]
     /// How the user reads them, at the same moment.
     package var readers: [ID: ReaderState]
+    /// When they were active last, from an origin elsewhere, in milliseconds.
+    package var activity: [ID: Int64]
+    /// Up to where the log of the list's departures is known with them; nil where that can't be
+    /// told.
+    package var place: ListPlace?
 
-    package init(heads: [ID: Head], readers: [ID: ReaderState]) {
+    package init(
+        heads: [ID: Head], readers: [ID: ReaderState], activity: [ID: Int64] = [:],
+        place: ListPlace? = nil
+    ) {
         self.heads = heads
         self.readers = readers
+        self.activity = activity
+        self.place = place
     }
 }
 

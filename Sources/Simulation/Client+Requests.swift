@@ -5,7 +5,10 @@ import Wire
 /// What a client asks for, as the bytes of its frames.
 extension Client {
     func connect() -> [UInt8] {
-        request("connect", .connect) { [user] in $0.member("user", string: user) }
+        request("connect", .connect) { [user, asksUnread] in
+            $0.member("user", string: user)
+            if asksUnread { $0.member("unread", bool: true) }
+        }
     }
 
     /// - Parameter isForged: the mark is not that of the log.
@@ -81,7 +84,14 @@ extension Client {
 
     func unwatch() -> [UInt8] { request("unsubscribeConversations", .unwatch) { _ in } }
 
-    func fetchConversations() -> [UInt8] { request("fetchConversations", .list) { _ in } }
+    /// - Parameter goesOn: behind the page before, if there was one that did not end the list.
+    func fetchConversations(limit: Int? = nil, goesOn: Bool = false) -> [UInt8] {
+        let start = goesOn ? cursor : nil
+        return request("fetchConversations", .list(behind: start)) {
+            if let limit { $0.member("limit", int: limit) }
+            if let start { $0.member("cursor", string: start) }
+        }
+    }
 
     func fetchConversation(_ conversation: String) -> [UInt8] {
         request("fetchConversation", .view(conversation)) {

@@ -15,7 +15,8 @@ final class Client {
         case boundaries(String, have: Have?)
         case watch
         case unwatch
-        case list
+        /// Behind a cursor, or from the beginning.
+        case list(behind: String?)
         case view(String)
         case other
     }
@@ -34,9 +35,15 @@ final class Client {
     /// What it holds, by conversation.
     var holdings: [String: Holding] = [:]
     var list = Listing()
+    /// What this connection was shown of it.
+    private(set) var shown = ShownList()
+    /// Where the last page of it ended.
+    private(set) var cursor: String?
     var nextRequest = 1
     var asked: [Int: Asked] = [:]
     var isConnected = false
+    /// It asks to be told how much is unread.
+    var asksUnread = false
     /// What the gateway said last of the state of its upstream.
     private(set) var upstream = "online"
     /// The last reply.
@@ -54,6 +61,7 @@ final class Client {
         isConnected = false
         asked = [:]
         list.isWatched = false
+        shown.begin()
         for conversation in holdings.keys { holdings[conversation]?.unsubscribe() }
     }
 
@@ -91,16 +99,39 @@ final class Client {
             try require(
                 holdings[conversation]?.isSubscribed ?? false, "\(event) without a subscription")
             holdings[conversation]?.end()
+            if event == "unsubscribed" { shown.remove(conversation, oracle) }
         case "conversations":
             for delta in try frame.required("deltas").elements("deltas") {
-                try list.apply(try delta.members("delta"), user, oracle)
+                try listed(try delta.members("delta"), oracle)
             }
         case "upstream":
             upstream = frame["state"]?.string ?? ""
-        case "read", "typing", "goaway", "ping":
+        case "read", "unread", "typing", "goaway", "ping":
             break
         default:
             throw Violation("an event that the protocol does not know")
+        }
+    }
+
+    private func listed(_ delta: JSONObject, _ oracle: Oracle) throws(Violation) {
+        try list.apply(delta, user, oracle)
+        let view = try delta.required("conversation").members("conversation")
+        guard let id = view["id"]?.string else { return }
+        if delta["type"]?.string == "deleted" {
+            shown.remove(id, oracle)
+        } else {
+            try shown.show(view, id)
+        }
+    }
+
+    /// An answer about the list, or a part of it.
+    private func show(
+        _ result: JSONObject, request: Int, isWhole: Bool, _ oracle: Oracle
+    ) throws(Violation) {
+        try shown.judge(result, isWhole: isWhole, user, oracle)
+        for json in try result.required("conversations").elements("conversations") {
+            let view = try json.members("conversation")
+            try shown.show(view, view["id"]?.string ?? "")
         }
     }
 
@@ -161,10 +192,18 @@ final class Client {
         case .boundaries(let conversation, let have):
             try takeBoundaries(conversation, have, result, oracle)
         case .watch:
+            let isWhole = result["complete"]?.bool == false
+            try show(result, request: id, isWhole: isWhole, oracle)
             try list.begin(result, request: id, user, oracle)
+            for id in try result.required("removed").elements("removed") {
+                shown.remove(id.string ?? "", oracle)
+            }
         case .unwatch:
             list.isWatched = false
-        case .list:
+        case .list(let start):
+            cursor = result["next"]?.string
+            let isWhole = start == nil && cursor == nil
+            try show(result, request: id, isWhole: isWhole, oracle)
             for view in try result.required("conversations").elements("conversations") {
                 try list.show(view, in: result, request: id, user, oracle)
             }
@@ -172,6 +211,7 @@ final class Client {
             let view = try result.required("conversation")
             let shown = try view.members("conversation")["id"]?.string
             try require(shown == conversation, "another conversation than was asked for")
+            try self.shown.show(view.members("conversation"), conversation)
             try list.show(view, in: result, request: id, user, oracle)
         case .other:
             break

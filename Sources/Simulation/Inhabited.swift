@@ -90,7 +90,9 @@ extension Inhabited {
         case 50..<54: return client.findBoundaries(conversation, ofOwn: random.chance(60))
         case 54..<62: return client.watch()
         case 62..<63: return client.unwatch()
-        case 63..<66: return client.fetchConversations()
+        case 63..<66:
+            return client.fetchConversations(
+                limit: random.chance(40) ? random.number(1...2) : nil, goesOn: random.chance(30))
         case 66..<70: return client.fetchConversation(conversation)
         case 70..<72: return client.call("fetchParticipants", conversation)
         default: return writing(client, conversation)

@@ -186,6 +186,22 @@ extension MirrorWorld {
         try pass()
     }
 
+    /// - Returns: the reply, also to a client that watches its list.
+    package func rewatch(_ client: Int) throws(Violation) -> JSONObject? {
+        try watch(client)
+        return clients[client].reply
+    }
+
+    /// - Parameter goesOn: behind the page before.
+    /// - Returns: the reply.
+    package func fetchConversations(
+        _ client: Int, limit: Int? = nil, goesOn: Bool = false
+    ) throws(Violation) -> JSONObject? {
+        send(client, clients[client].fetchConversations(limit: limit, goesOn: goesOn))
+        try pass()
+        return clients[client].reply
+    }
+
     package func fetch(
         _ client: Int, _ page: PageRequest, of conversation: String = "c1"
     ) throws(Violation) {

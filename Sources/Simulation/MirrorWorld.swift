@@ -78,6 +78,7 @@ package final class MirrorWorld: Inhabited {
         scenario.isRinging = isRinging
         self.init(seed: seed, scenario, random)
         self.pace = pace
+        for (place, client) in clients.enumerated() { client.asksUnread = place % 3 == 1 }
     }
 
     init(seed: UInt64, _ scenario: MirrorScenario, _ random: SplitMix64) {
@@ -97,6 +98,9 @@ package final class MirrorWorld: Inhabited {
 
     /// What the gateways that run have counted since they began.
     package var figures: [Figures] { gateways.compactMap { $0.engine?.report.figures } }
+
+    /// How many answers about lists were given as open, and judged.
+    package var openLists: Int { clients.reduce(0) { $0 + $1.shown.judged } }
 
     /// How many reads waited while others were read for.
     package var readsThatWaited: Int { gateways.reduce(0) { $0 + $1.fairness.waited } }

@@ -85,15 +85,27 @@ extension Origin {
     func list(
         of user: String, limit: Int, cursor: String?, _ commit: Int
     ) throws(RequestError) -> ConversationList {
-        let all = list(of: user, atCommit: commit)
-        guard let start = Int(cursor ?? "0"), start >= 0 else {
-            throw .badRequest("cursor: no cursor")
-        }
-        let listed = all.dropFirst(start).prefix(limit)
-        let end = start + listed.count
+        let all = latestFirst(list(of: user, atCommit: commit))
+        let behind = cursor.flatMap { ActivityCursor($0) }
+        guard cursor == nil || behind != nil else { throw .badRequest("cursor: no cursor") }
+        let rest = behind.map { cursor in all.filter { cursor.stands(before: $0.cursor) } } ?? all
+        let listed = rest.prefix(limit)
         return ConversationList(
-            conversations: Array(listed), next: end < all.count ? String(end) : nil,
-            total: all.count, unread: UnreadTotal(all.compactMap(\.reader)))
+            conversations: listed.map(\.view),
+            next: listed.count < rest.count ? listed.last?.cursor.text : nil,
+            total: all.count, unread: UnreadTotal(all.compactMap(\.view.reader)))
+    }
+
+    private func latestFirst(
+        _ views: [ConversationView]
+    ) -> [(view: ConversationView, cursor: ActivityCursor)] {
+        views.map { ($0, cursor(of: $0)) }.sorted { $0.cursor.stands(before: $1.cursor) }
+    }
+
+    /// Where the conversation stands in lists, as it was shown.
+    package func cursor(of view: ConversationView) -> ActivityCursor {
+        let activity = logs(view.record.id, having: view.head).last?.activity(asOf: view.head.rev)
+        return ActivityCursor(activity: activity ?? 0, id: view.record.id)
     }
 
     func changes(
@@ -123,8 +135,16 @@ extension Origin {
 }
 
 extension ModelLog {
+    /// The moment of the newest message that was sent, or of the newest change of the record.
+    package func activity(asOf rev: Int) -> Int64 {
+        let changed = record(asOf: rev).updatedAt
+        let sent = stride(from: 1, through: highest(asOf: rev), by: 1)
+            .map { message($0, asOf: rev).createdAt }
+        return max(changed, sent.max() ?? changed).milliseconds
+    }
+
     /// Whether the user took part at any moment between the two commits.
-    fileprivate func had(_ user: String, betweenCommits commits: ClosedRange<Int>) -> Bool {
+    func had(_ user: String, betweenCommits commits: ClosedRange<Int>) -> Bool {
         if let ended, ended <= commits.lowerBound { return false }
         let first = max(rev(atCommit: commits.lowerBound), 1)
         return stride(from: first, through: rev(atCommit: commits.upperBound), by: 1).contains {

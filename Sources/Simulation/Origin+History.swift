@@ -22,9 +22,7 @@ extension Origin {
         case .conversations(let user, let limit, let cursor):
             return .conversations(try list(of: user, limit: limit, cursor: cursor, commit))
         case .conversationsSince(let user, let token, let limit):
-            var changes = changes(of: user, since: token, limit: limit, commit)
-            changes.heads = heads(ofList: user).heads
-            return .conversationsSince(changes)
+            return .conversationsSince(changes(of: user, sincePlace: token, limit: limit))
         case .listed(let user): return .listed(heads(ofList: user))
         case .message(let id, let message):
             let log = try present(id)
@@ -50,6 +48,53 @@ extension Origin {
         }
     }
 
+    /// What changed since a token that holds a place in the log of departures.
+    private func changes(
+        of user: String, sincePlace text: String?, limit: Int
+    ) -> ConversationChanges {
+        let all = list(of: user)
+        let place = place(of: user)
+        let listed = heads(ofList: user)
+        func changes(
+            _ views: [ConversationView], removed: [String] = [], complete: Bool
+        ) -> ConversationChanges {
+            ConversationChanges(
+                conversations: views, removed: removed, total: all.count,
+                token: ListPlaceToken(
+                    place: place.seq, mark: place.mark,
+                    digest: digest(all, ListDigest(for: all.count))
+                ).text, complete: complete, unread: UnreadTotal(all.compactMap(\.reader)),
+                heads: listed.heads)
+        }
+        guard let token = text.flatMap({ ListPlaceToken($0) }), let since = token.place,
+            since <= place.seq, token.mark == place.mark
+        else { return changes(Array(all.prefix(limit)), complete: false) }
+        let present = Set(all.map(\.record.id))
+        let removed = conversations.filter { id in
+            !present.contains(id)
+                && logs[id]?.contains { $0.had(user, betweenCommits: since...commit) } ?? false
+        }
+        let now = digest(all, ListDigest(like: token.digest))
+        return changes(
+            all.filter { now.differs(from: token.digest, at: $0.record.id) }, removed: removed,
+            complete: true)
+    }
+
+    private func digest(_ views: [ConversationView], _ empty: ListDigest) -> ListDigest {
+        views.reduce(into: empty) {
+            $0.add($1.record.id, $1.head, lastRead: $1.reader?.lastReadSeq ?? 0)
+        }
+    }
+
+    /// The newest departure of the user: the commit that took somebody's conversation away.
+    private func place(of user: String) -> ListPlace {
+        let seqs = conversations.flatMap { logs[$0] ?? [] }.compactMap { log in
+            [log.ended, log.removal(of: user).map { log.changes[$0 - 1].commit }]
+                .compactMap(\.self).max()
+        }
+        return ListPlace(seq: seqs.max() ?? 0, mark: isOld ? "0d" : "00")
+    }
+
     func heads(ofList user: String, atCommit commit: Int? = nil) -> ListedHeads {
         let views = list(of: user, atCommit: commit)
         return ListedHeads(
@@ -57,7 +102,10 @@ extension Origin {
                 views.map { ($0.record.id.id, $0.head) }, uniquingKeysWith: { $1 }),
             readers: Dictionary(
                 views.compactMap { view in view.reader.map { (view.record.id.id, $0) } },
-                uniquingKeysWith: { $1 }))
+                uniquingKeysWith: { $1 }),
+            activity: Dictionary(
+                views.map { ($0.record.id.id, cursor(of: $0).activity) },
+                uniquingKeysWith: { $1 }), place: place(of: user))
     }
 
     private func present(_ id: String) throws(RequestError) -> ModelLog {

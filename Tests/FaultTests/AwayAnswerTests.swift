@@ -82,13 +82,89 @@ extension Faults {
             #expect(isFresh)
         }
 
-        private func code(_ client: ChatTestClient, _ params: JSONValue) throws -> String {
+        @Test(arguments: Away.Kind.allCases)
+        fileprivate func aListThatWasReadWholeIsAnsweredAsOpen(_ kind: Away.Kind) throws {
+            let origin = try Away(kind)
+            let gateway = try GatewayProcess(settings: origin.settings)
+            let api = gateway.api()
+            for id in ["c1", "c2", "c3", "c4"] {
+                try api.put(id, ["participants": ["alice", "bob"], "title": .string(id)])
+                try api.post(["author": "bob", "body": "1"], to: id)
+            }
+            let alice = try ChatTestClient(port: gateway.port)
+            try alice.connect(user: "alice", unread: true)
+            let bob = try gateway.client("bob")
+            try alice.request("subscribeConversations")
+            try rest(gateway)
+            let token = try alice.request("subscribeConversations")["token"]
+            let first = try alice.request("fetchConversations", ["limit": 2])
+            #expect(first["conversations"].elements.map { $0["id"] } == ["c4", "c3"])
+            // What the gateway is told from here on, and does not read.
+            try alice.request("markRead", ["conversation": "c3", "seq": 1])
+            _ = try alice.nextEvent("read") { $0["conversation"] == "c3" }
+            let last = try api.post(["author": "bob", "body": "2"], to: "c2")
+            _ = try alice.nextEvent("conversations") {
+                $0["deltas"].elements.first?["conversation"]["lastMessage"] == last
+            }
+            try api.remove("alice", from: "c4")
+            _ = try alice.nextEvent("conversations") {
+                $0["deltas"].elements.first?["type"] == "deleted"
+            }
+            try origin.leave()
+            try hears(alice, "offline")
+            let known = try alice.request("fetchConversations")
+            #expect(known["open"] == true && known["total"] == 3)
+            let shown = known["conversations"].elements
+            #expect(shown.map { $0["id"] } == ["c2", "c3", "c1"])
+            #expect(shown.map { $0["unreadCount"] } == [2, 0, 1])
+            #expect(shown.first?["lastMessage"] == last)
+            #expect(known["unreadTotal"] == ["messages": 3, "conversations": 2])
+            let rest = try alice.request(
+                "fetchConversations", ["limit": 2, "cursor": first["next"]])
+            #expect(rest["open"] == true)
+            #expect(rest["conversations"].elements.map { $0["id"] } == ["c1"])
+            let news = try alice.request("subscribeConversations", ["since": token])
+            #expect(news["open"] == true && news["complete"] == true && news["removed"] == ["c4"])
+            #expect(Set(news["conversations"].elements.map { $0["id"] }) == ["c2", "c3"])
+            // Nobody has read Bob's list.
+            #expect(try code(bob, [:], of: "fetchConversations") == "origin_unavailable")
+            #expect(try code(alice, ["conversation": "c4"]) == "origin_unavailable")
+            try origin.comeBack()
+            try hears(alice, "online")
+            try api.post(["author": "bob", "body": "3"], to: "c1")
+            try api.remove("alice", from: "c3")
+            let late = try alice.request("subscribeConversations", ["since": news["token"]])
+            #expect(late["open"].isNull && late["complete"] == true)
+            #expect(late["removed"].elements.contains("c3"))
+            #expect(late["conversations"].elements.map { $0["id"] }.contains("c1"))
+            #expect(!late["conversations"].elements.map { $0["id"] }.contains("c3"))
+        }
+
+        /// The gateway has asked its origin for nothing more, for longer than it waits with it.
+        private func rest(_ gateway: GatewayProcess) throws {
+            let kind = "gapless_origin_fetches_total{kind=\"conversation\"}"
+            var (asked, quiet) = (-1, Deadline.after(.seconds(3)))
+            let isQuiet = try Deadline.standard.poll {
+                let now = try gateway.metrics()[kind] ?? 0
+                if now != asked { (asked, quiet) = (now, Deadline.after(.seconds(3))) }
+                return quiet.isOver
+            }
+            #expect(isQuiet)
+        }
+
+        private func code(
+            _ client: ChatTestClient, _ params: JSONValue, of method: String = "fetchConversation"
+        ) throws -> String {
             do {
-                try client.request("fetchConversation", params)
+                try client.request(method, params)
                 return "ok"
             } catch let error as ChatTestClient.RequestFailed {
                 return error.code
             }
         }
     }
+}
+
+extension JSONValue {
+    fileprivate var elements: [JSONValue] { array ?? [] }
 }

@@ -101,6 +101,23 @@ import Testing
         #expect(overtaken > 8 && written > 8, "\(overtaken) overtaken, \(written) lost")
     }
 
+    /// Where little else goes wrong than that links break, most lists are known when they do.
+    @Test func listsAreAnsweredWhileTheOriginIsAway() {
+        var judged = 0
+        for seed in 1...UInt64(max(100, Setting.seeds)) {
+            let faults = Set(Fault.allCases).subtracting([.lapses, .late, .repeated, .stalls])
+            let world = MirrorWorld(
+                seed: seed, without: faults, isRinging: seed.isMultiple(of: 3))
+            do throws(Violation) {
+                try world.run(steps: 80)
+            } catch {
+                Issue.record("with broken links only: \(error)")
+            }
+            judged += world.openLists
+        }
+        #expect(judged > 100, "\(judged)")
+    }
+
     @Test func oneSeedIsShown() {
         guard let seed = Setting.seed else { return }
         let trial = Trial(

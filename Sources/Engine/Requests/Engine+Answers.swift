@@ -40,7 +40,12 @@ extension Engine {
     ) {
         self.now = now
         noteSent(token: token, result)
-        if case .write(let call) = questions.close(token) { desk.performed(call, result) }
+        if case .write(let call) = questions.close(token) {
+            if case .success(let outcome) = result, let user = sessions[call.session]?.user {
+                lists.wrote(outcome, call.request, by: user.id)
+            }
+            desk.performed(call, result)
+        }
         takeSteps()
     }
 

@@ -51,11 +51,7 @@ extension Engine {
         case .conversations(let list):
             conclude(call, list)
         case .conversationsSince(let changes):
-            let rows = changes.conversations.count + changes.removed.count
-            let unread = unread(changes.unread, call)
-            reply(call, rows: rows + rowsCounted(unread, changes.total)) {
-                $0.conversations(changes, unread)
-            }
+            conclude(call, changes)
         case .participants(let list):
             guard case .fetchParticipants(_, let range) = call.request else { return }
             reply(call, rows: list.participants.count) { $0.participants(list, range) }
@@ -65,19 +61,29 @@ extension Engine {
     }
 
     /// A part of a list.
-    func conclude(_ call: Call, _ list: ConversationList) {
-        let unread = unread(list.unread, call)
+    /// - Parameter isOpen: the origin did not answer.
+    func conclude(_ call: Call, _ list: ConversationList, isOpen: Bool = false) {
+        let unread = unread(list.unread, isOpen, call)
         reply(call, rows: list.conversations.count + rowsCounted(unread, list.total)) {
-            $0.conversations(list, unread)
+            $0.conversations(list, unread, isOpen: isOpen)
+        }
+    }
+
+    /// What changed in a list.
+    func conclude(_ call: Call, _ changes: ConversationChanges, isOpen: Bool = false) {
+        let rows = changes.conversations.count + changes.removed.count
+        let unread = unread(changes.unread, isOpen, call)
+        reply(call, rows: rows + rowsCounted(unread, changes.total)) {
+            $0.conversations(changes, unread, isOpen: isOpen)
         }
     }
 
     /// What the answer says of what is unread: nothing, but to those who asked for it.
-    private func unread(_ total: UnreadTotal?, _ call: Call) -> UnreadTotal? {
+    private func unread(_ total: UnreadTotal?, _ isOpen: Bool, _ call: Call) -> UnreadTotal? {
         guard let session = sessions[call.session], session.asksUnread, let total else {
             return nil
         }
-        toldUnread(total, session)
+        toldUnread(total, isOpen: isOpen, session)
         return total
     }
 

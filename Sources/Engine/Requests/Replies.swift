@@ -76,18 +76,23 @@ extension JSONWriter {
 
     /// The result of `fetchConversations`.
     /// - Parameter unread: what the user has not read, for those who asked for it.
-    package mutating func conversations(_ list: ConversationList, _ unread: UnreadTotal? = nil) {
+    package mutating func conversations(
+        _ list: ConversationList, _ unread: UnreadTotal? = nil, isOpen: Bool = false
+    ) {
         beginObject()
         key("conversations")
         views(list.conversations)
         if let next = list.next { member("next", string: next) }
         member("total", int: list.total)
         if let unread { member("unreadTotal", unread) }
+        open(isOpen)
         endObject()
     }
 
     /// The result of `subscribeConversations`.
-    mutating func conversations(_ changes: ConversationChanges, _ unread: UnreadTotal?) {
+    mutating func conversations(
+        _ changes: ConversationChanges, _ unread: UnreadTotal?, isOpen: Bool = false
+    ) {
         beginObject()
         key("conversations")
         views(changes.conversations)
@@ -99,6 +104,7 @@ extension JSONWriter {
         member("token", string: changes.token)
         member("complete", bool: changes.complete)
         if let unread { member("unreadTotal", unread) }
+        open(isOpen)
         endObject()
     }
 

@@ -168,7 +168,7 @@ extension Engine {
     private func read(_ conversation: String, _ user: String, _ seq: Int) {
         markUnread(conversation.id, user.id, upTo: seq)
         let stream = streams[conversation.id]
-        stream?.readership.mark(user.id, upTo: seq)
+        if let stream { lists.read(user.id, upTo: seq, stream) }
         let own = sessions.of(user.id).filter { session in
             session.watchesConversations
                 && !(stream.map { session.subscription(to: $0) != nil } ?? false)
@@ -225,7 +225,7 @@ extension Engine {
         let event = Broadcast(
             payload, .conversations(head: state.head), conversation: stream.id)
         for session in receivers {
-            if let user = session.user?.id { listings[user]?.left.remove(stream.id.id) }
+            if let user = session.user?.id { lists.listings[user]?.left.remove(stream.id.id) }
             if stream.isOpen, session.isAhead(of: event) { continue }
             push(session, event)
         }
@@ -242,10 +242,10 @@ extension Engine {
     /// The log says that these are out of the conversation. Whose list said so before was told.
     func unlist(_ conversation: String, _ users: [String]) {
         dropUnread(conversation.id, of: users)
-        guard !listWatchers.isEmpty else { return }
         let id = conversation.id
-        tellUnlisted(conversation, users.filter { listings[$0.id]?.shows(id) ?? !mirrors })
-        for user in users { listings[user.id]?.noteTold(id) }
+        let shown = users.filter { lists[$0.id]?.shows(id) ?? !mirrors }
+        for user in users { lists.listings[user.id]?.noteTold(id) }
+        tellUnlisted(conversation, shown)
     }
 
     /// Tells those who watch the lists of these users that the conversation is out of them.

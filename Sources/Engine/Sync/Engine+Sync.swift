@@ -13,7 +13,10 @@ extension Engine {
         self.now = now
         guard mirrors else { return }
         sync.linked(state)
-        if isLinked { readListsAgain() }
+        if isLinked {
+            lists.doubtAll()
+            readListsAgain()
+        }
         takeSteps()
         tellUpstream()
     }
@@ -22,7 +25,7 @@ extension Engine {
     package func subscribed(_ conversation: String, generation: Int, at now: Timestamp) {
         self.now = now
         guard let stream = streams[conversation.id] else { return }
-        sync.subscribed(stream, generation: generation, reading: listReadings)
+        sync.subscribed(stream, generation: generation, reading: lists.readings)
         takeSteps()
     }
 
@@ -30,6 +33,7 @@ extension Engine {
     package func lapsed(generation: Int, at now: Timestamp) {
         self.now = now
         sync.lapsed(generation: generation)
+        lists.lapsed(generation: generation)
         takeSteps()
         doubtUnread()
         tellUpstream()
@@ -57,7 +61,8 @@ extension Engine {
         case .message(let call, let id): desk.located(call, id: id, result)
         case .moment(let call, let moment): desk.located(call, moment, result)
         case .call(let call): answer(call, generation, result)
-        case .list(let user, let reading): listed(user, reading, result)
+        case .list(let user, let reading): listed(user, reading, generation, result)
+        case .reader(let user, let subject): lists.took(subject, of: user, generation, result)
         }
         takeSteps()
     }
@@ -105,6 +110,7 @@ extension Engine {
             noteChange(message, rev: rev, stream)
         case .list(let stream): list(stream)
         case .opened(let stream):
+            lists.fellBehind(stream)
             if !unreadCounts.isEmpty { touchUnread(stream) }
         case .left(let stream, let users): unlist(stream.id, users)
         case .removed(let stream, let sessions): unsubscribed(sessions, stream)
@@ -138,8 +144,7 @@ extension Engine {
 
     private func vanished(_ stream: Stream, _ waiting: [Call]) {
         let id = stream.id.id
-        let told = listings.values.filter { $0.shows(id) }.map(\.user)
-        for user in listings.keys { listings[user]?.forget(id) }
+        let told = lists.forget(id)
         dropUnread(id, of: told + (stream.state?.record.participants ?? []))
         if stream.state != nil {
             let payload = ServerFrame.unsubscribed(conversation: stream.id, reason: .deleted)

@@ -25,6 +25,8 @@ struct FetchQueue {
         case last(Subject)
         /// What is in a user's list.
         case list(user: ID, reading: Int)
+        /// How a user reads a conversation of the list.
+        case reader(ID, Subject)
     }
 
     /// A stream, as it was when something was asked about it.
@@ -231,7 +233,7 @@ extension FetchQueue.Question {
         switch self {
         case .heads(let subjects): subjects.contains { $0.isCurrent }
         case .step(_, let subject), .range(let subject, _), .proof(let subject, _),
-            .last(let subject):
+            .last(let subject), .reader(_, let subject):
             subject.isCurrent
         case .message, .moment, .call, .list: true
         }

@@ -14,13 +14,19 @@ struct Readership {
         var place: ReadPlace?
         /// How far the feed has told that the user has read, since it is listened to.
         var marked = 0
+        /// How far an answer of the origin has told the user to have read.
+        var shown = 0
     }
 
     private var readers: [ID: Reader] = [:]
     /// The latest ones, in the order of their revs.
     private var changes: [LogChange] = []
     /// How many changes are kept for those who have not followed them.
-    private static let limit = 256
+    private static let limit = 64
+    /// When the log was active last, in milliseconds, and as of which change.
+    private var active: (rev: Int, moment: Int64)?
+    /// The newest change that an answer of the origin has shown to anybody.
+    private var shown = 0
 
     var isEmpty: Bool { readers.isEmpty }
 
@@ -36,15 +42,19 @@ struct Readership {
         changes.insert(change, at: at)
         guard changes.count > Self.limit else { return }
         for user in readers.keys { follow(user) }
+        followActivity()
         changes.removeFirst(Self.limit / 2)
     }
 
     /// The feed has told that the user has read up to here.
-    mutating func mark(_ user: ID, upTo seq: Int) {
-        guard let reader = readers[user] else { return }
+    /// - Returns: false if it can't be told any more how the user reads.
+    mutating func mark(_ user: ID, upTo seq: Int) -> Bool {
+        guard let reader = readers[user] else { return true }
         readers[user]?.marked = max(reader.marked, seq)
         follow(user)
-        if readers[user]?.place?.mark(upTo: seq) == false { readers[user]?.place = nil }
+        guard readers[user]?.place?.mark(upTo: seq) == false else { return true }
+        readers[user]?.place = nil
+        return false
     }
 
     /// The user does not take part any more.
@@ -55,7 +65,30 @@ struct Readership {
         _ = readers[user]?.place?.take(changes, by: user.text)
     }
 
+    /// Where a change does not continue what is known, it does not come to where the stream stands.
+    private mutating func followActivity() {
+        guard var active else { return }
+        for change in changes where change.rev == active.rev + 1 {
+            active = (change.rev, max(active.moment, change.createdAt))
+        }
+        self.active = active
+    }
+
     // MARK: - The origin
+
+    /// An answer of the origin has shown the log as of this change, and how the user reads it.
+    mutating func saw(_ rev: Int, _ reader: ReaderState?, by user: ID) {
+        shown = max(shown, rev)
+        guard let reader, let known = readers[user] else { return }
+        readers[user]?.shown = max(known.shown, reader.lastReadSeq)
+    }
+
+    /// The origin has answered when the log was active last, as of this head.
+    mutating func adopt(_ moment: Int64, at head: Head) {
+        followActivity()
+        guard active?.rev ?? 0 < head.rev else { return }
+        active = (head.rev, max(moment, active?.moment ?? 0))
+    }
 
     /// The origin is asked how the user reads.
     mutating func expect(_ user: ID) {
@@ -80,9 +113,16 @@ struct Readership {
     /// How the user reads the log as of where the stream stands; nil if that is not known.
     mutating func state(of user: ID, at position: Head) -> ReaderState? {
         follow(user)
-        guard let place = readers[user]?.place, place.epoch == position.epoch,
-            place.rev == position.rev, !place.mayCountTrimmed(below: position.floor)
+        guard let reader = readers[user], let place = reader.place,
+            place.epoch == position.epoch, place.rev == position.rev, place.rev >= shown,
+            place.lastRead >= reader.shown, !place.mayCountTrimmed(below: position.floor)
         else { return nil }
         return ReaderState(lastReadSeq: place.lastRead, unreadCount: place.unread)
+    }
+
+    /// When the log was active last as of where the stream stands; nil if that is not known.
+    mutating func activity(at position: Head) -> Int64? {
+        followActivity()
+        return active.flatMap { $0.rev == position.rev ? $0.moment : nil }
     }
 }

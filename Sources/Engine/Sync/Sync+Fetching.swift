@@ -174,7 +174,7 @@ extension Sync {
                 guard case .conversation(let view) = $0 else { return }
                 took(last: view, subject.stream)
             }
-        case .message, .moment, .call, .list:
+        case .message, .moment, .call, .list, .reader:
             break
         }
     }
@@ -246,7 +246,7 @@ extension FetchQueue.Question {
     fileprivate var call: Call? {
         switch self {
         case .message(let call, _), .moment(let call, _), .call(let call): call
-        case .heads, .step, .range, .proof, .last, .list: nil
+        case .heads, .step, .range, .proof, .last, .list, .reader: nil
         }
     }
 }

@@ -30,8 +30,7 @@ extension PostgresUpstream {
             }
         case .listed(let user):
             readList(of: user, knowing: nil) {
-                answer(
-                    $0.map { .listed(ListedHeads(heads: $0.heads, readers: $0.readers)) }, [:])
+                answer($0.map { .listed($0.listed) }, [:])
             }
         case .message(let id, let message):
             read("message", id, { $0.member("id", string: message) }) { result in

@@ -12,7 +12,7 @@ extension PostgresUpstream {
     func list(
         of user: String, limit: Int, cursor: String?, then: @escaping Listed<ConversationList>
     ) {
-        let behind = cursor.flatMap { ListCursorOfRedis($0) }
+        let behind = cursor.flatMap { ActivityCursor($0) }
         guard cursor == nil || behind != nil else {
             let text = "cursor: not a cursor (accepted: the `next` of an earlier answer)"
             return then(.failure(.badRequest(text)))
@@ -43,7 +43,7 @@ extension PostgresUpstream {
                     return .success(
                         ConversationList(
                             conversations: views,
-                            next: answer["next"].flatMap { ListCursorOfRedis(postgres: $0) }?.text,
+                            next: answer["next"].flatMap { ActivityCursor(postgres: $0) }?.text,
                             total: answer["total"]?.int ?? 0,
                             unread: UnreadTotal(
                                 messages: unread?["messages"]?.int ?? 0,
@@ -171,7 +171,7 @@ extension PostgresUpstream {
     }
 }
 
-extension ListCursorOfRedis {
+extension ActivityCursor {
     fileprivate init?(postgres value: RawJSON) {
         guard let parts = value.array, parts.count == 2, let activity = parts[0].int,
             let id = parts[1].string

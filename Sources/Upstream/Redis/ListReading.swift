@@ -9,7 +9,7 @@ struct ListEntry: Sendable {
     var head: Head
     var reader: ReaderState
 
-    var place: ListCursorOfRedis { ListCursorOfRedis(activity: activity, id: id) }
+    var place: ActivityCursor { ActivityCursor(activity: activity, id: id) }
 
     init(activity: Int64, id: String, head: Head, reader: ReaderState) {
         self.activity = activity
@@ -31,32 +31,6 @@ struct ListEntry: Sendable {
     }
 }
 
-/// The place of a conversation in a list. As a cursor it travels through clients.
-struct ListCursorOfRedis: Sendable {
-    var activity: Int64
-    var id: String
-
-    var text: String { String(activity, radix: 36) + "." + id }
-
-    init(activity: Int64, id: String) {
-        self.activity = activity
-        self.id = id
-    }
-
-    init?(_ text: String) {
-        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let activity = Int64(parts[0], radix: 36),
-            Identifier.isValid(String(parts[1]))
-        else { return nil }
-        self.init(activity: activity, id: String(parts[1]))
-    }
-
-    func stands(before other: ListCursorOfRedis) -> Bool {
-        activity == other.activity
-            ? other.id.utf8.lexicographicallyPrecedes(id.utf8) : activity > other.activity
-    }
-}
-
 /// A user's list as it was read.
 struct ListReading: Sendable {
     /// Those in which the user takes part, latest activity first.
@@ -67,6 +41,8 @@ struct ListReading: Sendable {
     var isKnown: Bool
     /// Who left since the reader knew the list.
     var gone: [String]
+    /// Whether all that is not in the list and left it stands at or below the place in the log.
+    var isPlaceExact = true
 
     var unread: UnreadTotal { UnreadTotal(entries.map(\.reader)) }
 

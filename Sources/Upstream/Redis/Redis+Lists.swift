@@ -25,7 +25,7 @@ extension Redis {
         of user: String, limit: Int, cursor: String?,
         then: @escaping @Sendable (Result<ConversationList, RequestError>) -> Void
     ) {
-        let behind = cursor.flatMap { ListCursorOfRedis($0) }
+        let behind = cursor.flatMap { ActivityCursor($0) }
         guard cursor == nil || behind != nil else {
             let text = "cursor: not a cursor (accepted: the `next` of an earlier answer)"
             return then(.failure(.badRequest(text)))
@@ -78,7 +78,7 @@ extension Redis {
         then: @escaping @Sendable (Result<ListedHeads, RequestError>) -> Void
     ) {
         readList(of: user, knowing: nil) { result in
-            then(result.map { ListedHeads(heads: $0.heads, readers: $0.readers) })
+            then(result.map { $0.listed })
         }
     }
 
@@ -216,6 +216,7 @@ extension Redis {
         guard !left.isEmpty, let place = reading.place else { return then(.success(reading)) }
         depart(left, from: user) { result in
             var reading = reading
+            reading.isPlaceExact = false
             guard case .success(let answer) = result else {
                 reading.gone += left.compactMap { Self.departed(Array($0.utf8)) }
                 return then(.success(reading))
@@ -225,6 +226,7 @@ extension Redis {
             // Only if nobody else was entered meanwhile is the newest place one that was read.
             if answer[1].int == place.seq, let seq = answer[2].place {
                 reading.place = (seq, answer[3].bytes ?? [])
+                reading.isPlaceExact = true
             }
             then(.success(reading))
         }
@@ -333,7 +335,7 @@ extension Redis {
     }
 
     private func show(
-        _ reading: ListReading, of user: String, limit: Int, behind: ListCursorOfRedis?,
+        _ reading: ListReading, of user: String, limit: Int, behind: ActivityCursor?,
         then: @escaping @Sendable (Result<ConversationList, RequestError>) -> Void
     ) {
         let entries = reading.entries
@@ -364,6 +366,16 @@ extension Redis {
 }
 
 extension ListReading {
+    /// Where all of it stands.
+    var listed: ListedHeads {
+        ListedHeads(
+            heads: heads, readers: readers,
+            activity: Dictionary(
+                entries.map { ($0.id.id, $0.activity) }, uniquingKeysWith: { $1 }),
+            place: isPlaceExact
+                ? place.map { ListPlace(seq: $0.seq, mark: Hexadecimal.text($0.mark)) } : nil)
+    }
+
     var heads: [ID: Head] {
         Dictionary(entries.map { ($0.id.id, $0.head) }, uniquingKeysWith: { $1 })
     }

@@ -1,0 +1,196 @@
+import Chat
+import JSON
+import Ports
+import Testing
+import Wire
+
+@testable import Engine
+
+/// A list as it is known while the origin is away, and how its conversations are read: alone.
+@Suite struct ListsTests {
+    private static func entry(
+        _ id: String, activity: Int64, rev: Int = 5, lastRead: Int = 0, unread: Int = 1
+    ) -> KnownList.Entry {
+        var record = MachineSamples.record()
+        record.id = id
+        return KnownList.Entry(
+            ConversationView(
+                record: record, lastMessage: nil, head: MachineSamples.head(rev),
+                reader: ReaderState(lastReadSeq: lastRead, unreadCount: unread)),
+            activity: activity)
+    }
+
+    private static func list(
+        _ entries: [KnownList.Entry], at place: ListPlace? = ListPlace(seq: 3, mark: "aa"),
+        departed: [String] = []
+    ) -> KnownList {
+        KnownList(entries, place: place, departed: departed)
+    }
+
+    private static let three = [
+        entry("a", activity: 1), entry("c", activity: 2), entry("b", activity: 2),
+    ]
+
+    @Test func theLatestComesFirstAndOfTwoAsLateTheLargerID() {
+        let page = Self.list(Self.three).page(10, behind: nil, bytes: .max)
+        #expect(page.conversations.map(\.record.id) == ["c", "b", "a"])
+        #expect(page.next == nil && page.total == 3)
+        #expect(page.unread == UnreadTotal(messages: 3, conversations: 3))
+    }
+
+    @Test func aPageGoesOnBehindItsCursor() {
+        let list = Self.list(Self.three)
+        let first = list.page(2, behind: nil, bytes: .max)
+        let cursor = first.next.flatMap { ActivityCursor($0) }
+        #expect(list.page(2, behind: cursor, bytes: .max).conversations.map(\.record.id) == ["a"])
+        // One of them has gone up since.
+        let moved = Self.list([Self.entry("b", activity: 9)] + Self.three.prefix(2))
+        #expect(moved.page(2, behind: cursor, bytes: .max).conversations.map(\.record.id) == ["a"])
+    }
+
+    @Test func aPageHoldsWhatFitsAndOneInAnyCase() {
+        let list = Self.list(Self.three)
+        let one = list.page(3, behind: nil, bytes: 1)
+        #expect(one.conversations.map(\.record.id) == ["c"] && one.next != nil)
+        let size = Self.three[0].view.size
+        #expect(list.page(3, behind: nil, bytes: 2 * size).conversations.count == 2)
+    }
+
+    @Test func aTokenOfThePlaceIsComparedAndNoOther() {
+        let token = Self.list(Self.three).changes(since: nil, limit: 9, bytes: .max)
+        #expect(!token.complete && token.conversations.count == 3)
+        let entries = [Self.entry("a", activity: 1, lastRead: 1), Self.three[2]]
+        let now = Self.list(entries, departed: ["c", "b"])
+        let news = now.changes(since: token.token, limit: 9, bytes: .max)
+        #expect(news.complete && news.removed == ["c"])
+        #expect(news.conversations.contains { $0.record.id == "a" })
+        let later = Self.list(entries, at: ListPlace(seq: 4, mark: "aa"), departed: ["c"])
+        #expect(!later.changes(since: token.token, limit: 9, bytes: .max).complete)
+        let other = Self.list(entries, at: ListPlace(seq: 3, mark: "bb"), departed: ["c"])
+        #expect(!other.changes(since: token.token, limit: 9, bytes: .max).complete)
+        // Somebody left of whom nobody here knows.
+        let less = Self.list(entries)
+        #expect(!less.changes(since: token.token, limit: 9, bytes: .max).complete)
+    }
+
+    @Test func withoutAPlaceTheTokenProvesNothing() throws {
+        let list = Self.list(Self.three, at: nil)
+        let token = list.changes(since: nil, limit: 9, bytes: .max).token
+        #expect(try #require(ListPlaceToken(token)).place == nil)
+        #expect(!list.changes(since: token, limit: 9, bytes: .max).complete)
+    }
+
+    // MARK: - A listing
+
+    @Test func onlyAReadingInAnUnbrokenFeedCounts() {
+        var listing = Listing(user: "ann")
+        listing.beginReading(1)
+        listing.adopt(nil, generation: 1)
+        #expect(listing.known == nil)
+        listing.follow(readings: 1)
+        listing.adopt(nil, generation: 1)
+        #expect(listing.known == nil)
+        listing.beginReading(2)
+        listing.adopt(nil, generation: 0)
+        #expect(listing.known == nil)
+        listing.adopt(nil, generation: 1)
+        #expect(listing.known != nil)
+        // What breaks is still known as it was; what is joined again is not.
+        listing.lapsed(generation: 1)
+        #expect(listing.known != nil && !listing.isFollowed)
+        listing.follow(readings: 2)
+        #expect(listing.known == nil)
+    }
+
+    @Test func whoIsGoneStaysGoneUntilTheListSaysOtherwise() {
+        var listing = Listing(user: "ann")
+        _ = listing.insert("c1".id)
+        listing.noteTold("c1".id)
+        listing.noteTold("c2".id)
+        #expect(listing.gone == ["c1".id] && listing.departed == ["c1"])
+        listing.beginReading(1)
+        listing.adopt(nil, generation: 1)
+        #expect(listing.gone.isEmpty)
+        listing.beginReading(2)
+        listing.noteTold("c1".id)
+        listing.adopt(nil, generation: 1)
+        #expect(listing.gone == ["c1".id])
+        listing.isIn("c1".id)
+        #expect(listing.gone.isEmpty)
+        let wasIn = listing.remove("c1".id, readings: 2)
+        #expect(wasIn)
+        #expect(listing.departed == ["c1"])
+        listing.beginReading(3)
+        listing.adopt(nil, generation: 1)
+        #expect(listing.departed.isEmpty)
+    }
+
+    // MARK: - How it is read
+
+    private static func change(_ rev: Int) -> LogChange {
+        LogChange(
+            rev: rev, seq: rev, author: "ben", isDeleted: false, createdAt: Int64(rev) * 10)
+    }
+
+    private static func readership() -> Readership {
+        var readership = Readership()
+        readership.expect("ann".id)
+        let head = MachineSamples.head(5)
+        let state = ReaderState(lastReadSeq: 3, unreadCount: 2)
+        readership.adopt(state, of: "ann".id, at: head, position: head)
+        readership.adopt(7, at: head)
+        return readership
+    }
+
+    @Test func activityFollowsTheChangesAsLongAsNoneIsMissing() {
+        var readership = Self.readership()
+        do {
+            let seen = readership.activity(at: MachineSamples.head(5))
+            #expect(seen == 7)
+        }
+        readership.note(Self.change(6))
+        do {
+            let seen = readership.activity(at: MachineSamples.head(6))
+            #expect(seen == 60)
+        }
+        do {
+            let seen = readership.activity(at: MachineSamples.head(5))
+            #expect(seen == nil)
+        }
+        readership.note(Self.change(8))
+        do {
+            let seen = readership.activity(at: MachineSamples.head(8))
+            #expect(seen == nil)
+        }
+    }
+
+    @Test func nothingOlderIsKnownThanWasShown() {
+        let (ann, head) = ("ann".id, MachineSamples.head(5))
+        var readership = Self.readership()
+        do {
+            let seen = readership.state(of: ann, at: head)?.unreadCount
+            #expect(seen == 2)
+        }
+        readership.saw(6, nil, by: ann)
+        do {
+            let seen = readership.state(of: ann, at: head)
+            #expect(seen == nil)
+        }
+        readership.note(Self.change(6))
+        do {
+            let seen = readership.state(of: ann, at: MachineSamples.head(6))?.unreadCount
+            #expect(seen == 3)
+        }
+        readership.saw(6, ReaderState(lastReadSeq: 6, unreadCount: 0), by: ann)
+        do {
+            let seen = readership.state(of: ann, at: MachineSamples.head(6))
+            #expect(seen == nil)
+        }
+        let isKnown = readership.mark(ann, upTo: 6)
+        #expect(isKnown)
+        do {
+            let seen = readership.state(of: ann, at: MachineSamples.head(6))?.unreadCount
+            #expect(seen == 0)
+        }
+    }
+}
