@@ -32,7 +32,7 @@ extension Driver {
             upstreamKind: upstream.kind, upstreamState: report.upstream.state,
             upstreamSince: report.upstream.since,
             lastEventAge: lastEvent.map { Double(now.milliseconds - $0.milliseconds) / 1000 },
-            isWritable: isWritable, cachedMessages: (try? reader.messageCount()) ?? 0,
+            isWritable: !cache.isLost, cachedMessages: (try? reader.messageCount()) ?? 0,
             cacheBytes: store.bytes, sessions: figures.sessions,
             subscriptions: figures.subscriptions, streams: figures.streams,
             outboxBytes: figures.outboxBytes, isDraining: engine.isDraining,

@@ -39,12 +39,12 @@ extension Driver: TurnEffects {
         do {
             try mirror.perform(writes, at: timeOfDay)
             measurements.committed(writes.count, since: began, isInFile: true)
-            if !isWritable, mirror.checkpointFailure == nil { wroteCache(nil) }
+            if !cache.isWritable, mirror.checkpointFailure == nil { wroteCache(nil) }
             return true
         } catch {
             measurements.committed(writes.count, since: began, isInFile: false)
             log.error("write of the cache failed", ["error": "\(error)"])
-            if isWritable { wroteCache(error) }
+            wroteCache(error)
             note(error)
             return false
         }

@@ -37,13 +37,14 @@ extension Driver {
     /// Without this a gateway that is not ready gets no traffic, and without traffic it would never
     /// learn that it can write again.
     func probeCache() {
+        noteCache()
         guard let mirror else { return }
-        if isWritable, let failure = mirror.checkpointFailure {
+        if cache.isWritable, let failure = mirror.checkpointFailure {
             log.error("checkpoint of the cache failed", ["error": "\(failure)"])
             wroteCache(failure)
             note(failure)
         }
-        if !isWritable {
+        if !cache.isWritable {
             guard (try? mirror.probe()) != nil else { return }
             wroteCache(nil)
         }
@@ -75,16 +76,31 @@ extension Driver {
         }
     }
 
-    /// The file can be written again, or can't any more.
-    /// - Parameter failure: why, nil if it can.
+    /// The file took what it was given, or did not.
+    /// - Parameter failure: why not, nil if it did.
     func wroteCache(_ failure: (any Error)?) {
-        isWritable = failure == nil
         if let failure {
+            cache.fail("\(failure)", at: now())
+        } else {
+            cache.succeed(at: now())
+        }
+        noteCache()
+    }
+
+    /// A file that can't be written is told at once, and every minute while that lasts.
+    func noteCache() {
+        switch cache.look(at: now()) {
+        case .lost(let seconds):
             log.error(
                 "cache can't be written",
-                ["path": configuration.cache.path, "error": "\(failure)"])
-        } else {
-            log.info("cache is writable again")
+                [
+                    "path": configuration.cache.path, "error": cache.failure,
+                    "for_s": "\(seconds)",
+                    "remedy": "look at its disk: full, read-only, or failing; it is tried again "
+                        + "every second",
+                ])
+        case .back: log.info("cache is writable again")
+        case nil: break
         }
     }
 

@@ -55,7 +55,8 @@ final class Driver {
     /// Calls of the server API that wait for the upstream.
     var waiting: [UInt64: WaitingCall] = [:]
     var lastEvent: Timestamp?
-    var isWritable = true
+    /// Whether the file can be written, as readiness sees it.
+    var cache = CacheReadiness()
     /// Whether the feed of the origin is there, as readiness sees it.
     var feed = FeedReadiness()
     /// Connections that there was no descriptor for.

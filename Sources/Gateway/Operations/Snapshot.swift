@@ -14,6 +14,7 @@ struct Snapshot: Sendable {
     var upstreamSince: Timestamp
     /// Seconds since the feed last told anything; nil if it never did.
     var lastEventAge: Double?
+    /// Whether the cache's file can be written, and could for two seconds after it could not.
     var isWritable: Bool
     var cachedMessages: Int
     var cacheBytes: Int
@@ -63,6 +64,7 @@ extension Snapshot {
         if !isWritable || isDraining { return "down" }
         let isSound =
             books.error == 0 && sync.openGaps == 0 && faults.trouble == nil && !isShortOfDescriptors
-        return upstreamState == .online && isSound ? "ok" : "degraded"
+        // A feed that has just come back and is not trusted yet is not `ok`: readiness says so too.
+        return upstreamState == .online && !isFeedLost && isSound ? "ok" : "degraded"
     }
 }
