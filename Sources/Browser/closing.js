@@ -28,6 +28,7 @@ export const CloseCode = Object.freeze({
   tokenExpired: 3001,
   connectionLimit: 3004,
   tokenRefused: 3500,
+  protocolViolation: 3501,
 });
 
 /**
@@ -36,6 +37,22 @@ export const CloseCode = Object.freeze({
  * @param {number} code
  */
 export function mayComeBack(code) { return code < 3500 || code > 3999; }
+
+/** A gateway that sees a violation closes at once; one that hears nothing waits for longer. */
+const VIOLATION_DELAY = 1_000;
+
+/**
+ * What it means that a gateway closed a try, `age` milliseconds after it began. `connect` is the
+ * first request of every try: where 3501 comes late, the network kept it from the gateway for
+ * longer than `limits.connect_timeout`, and that is no reason to stay away.
+ *
+ * @param {number} code
+ * @param {number} age
+ */
+export function codeOfTry(code, age) {
+  const isLate = code === CloseCode.protocolViolation && age >= VIOLATION_DELAY;
+  return isLate ? CloseCode.broken : code;
+}
 
 /**
  * What to tell a person about a connection that was closed with `code`.

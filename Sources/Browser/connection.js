@@ -1,5 +1,5 @@
 import { Backoff } from './backoff.js';
-import { CloseCode, closeReason, mayComeBack } from './closing.js';
+import { CloseCode, closeReason, codeOfTry, mayComeBack } from './closing.js';
 import { Pending } from './pending.js';
 import { refusalOf } from './refusal.js';
 import { RequestError } from './request-error.js';
@@ -74,7 +74,8 @@ export class Connection {
   /** Counts the tries, so that what belongs to an earlier one is known. */
   #attempt = 0;
   #heardAt = 0;
-  #liveSince = 0;
+  /** When the try began, or the session. */
+  #since = 0;
   #expired = false;
   /** Whether a socket has opened, or it was said why none does. */
   #isExplained = false;
@@ -139,8 +140,7 @@ export class Connection {
 
   /** The device lost its network: a socket that stands would only be silent for long. */
   cut() {
-    const { phase } = this.#state;
-    if (phase === 'live' || phase === 'connecting') {
+    if (['live', 'connecting'].includes(this.#state.phase)) {
       this.#lose(CloseCode.broken, 'this device is offline');
     }
   }
@@ -183,6 +183,7 @@ export class Connection {
     const attempt = this.#attempt;
     this.#clearTimers();
     this.#slotAt = null;
+    this.#since = this.#environment.now();
     this.#setState({ phase: 'connecting' });
     this.#timer('step', CONNECT_TIMEOUT, () => this.#lose(CloseCode.broken, 'no answer'));
     let credentials;
@@ -215,7 +216,7 @@ export class Connection {
     socket.onmessage = ({ data }) => { if (socket === this.#socket) this.#receive(data); };
     socket.onclose = ({ code }) => {
       if (socket !== this.#socket) return;
-      this.#lose(code);
+      this.#lose(this.isLive ? code : codeOfTry(code, this.#environment.now() - this.#since));
       this.#explain();
     };
     // One that was open before says so no more.
@@ -264,7 +265,7 @@ export class Connection {
     this.#clearTimers();
     this.#user = result.user;
     this.#upstream = result.upstream ?? null;
-    this.#liveSince = this.#environment.now();
+    this.#since = this.#environment.now();
     this.#watchSilence(result.pingInterval * 1500);
     this.#refreshBefore(expiresAt);
     this.#session += 1;
@@ -355,8 +356,7 @@ export class Connection {
    * @param {boolean} [again]
    */
   #lose(code, reason = closeReason(code), again = mayComeBack(code)) {
-    const lifetime = this.#environment.now() - this.#liveSince;
-    if (this.isLive && lifetime >= GOOD_AFTER) this.#backoff.reset();
+    if (this.isLive && this.#environment.now() - this.#since >= GOOD_AFTER) this.#backoff.reset();
     this.#attempt += 1;
     this.#clearTimers();
     const socket = this.#socket;

@@ -8,7 +8,8 @@ struct Link: Sendable {
     var attempt = 0
     var credentials: Credentials?
     var heardAt: Int64 = 0
-    var liveSince: Int64 = 0
+    /// When the try began, or the session.
+    var since: Int64 = 0
     /// So long may the gateway be silent, in milliseconds.
     var silence: Int64 = 37_500
     /// Nobody reads at present, so nothing can be heard.
@@ -28,6 +29,8 @@ extension ClientSession {
     private static let goodAfter: Int64 = 10_000
     /// Given to the gateway to close with a code of its own after it refused `connect`.
     private static let refusalGrace: Int64 = 1_000
+    /// A gateway that sees a violation closes at once; one that hears nothing waits for longer.
+    private static let violationDelay: Int64 = 1_000
 
     /// Connects, and stays connected until `close`.
     package mutating func open(_ now: Instant) {
@@ -54,6 +57,7 @@ extension ClientSession {
         link.refusal = nil
         clearLinkAlarms()
         set(.step, at: now.monotonic + options.connectTimeout)
+        link.since = now.monotonic
         setState(.connecting)
         act(.ask(attempt: link.attempt, isExpired: link.isExpired))
     }
@@ -92,7 +96,8 @@ extension ClientSession {
 
     /// The socket is gone.
     package mutating func closed(code: UInt16?, _ now: Instant) {
-        lose(code ?? link.refusal, now)
+        let code = code ?? link.refusal
+        lose(state.isLive ? code : codeOfTry(code, now), now)
     }
 
     /// Reading has stopped, since what came is not taken, or goes on.
@@ -120,7 +125,7 @@ extension ClientSession {
             clearLinkAlarms()
             self.user = user
             upstream = try answer.object("upstream")["state"]?.string.flatMap(UpstreamState.init)
-            link.liveSince = now.monotonic
+            link.since = now.monotonic
             link.silence = Int64(interval * 1500)
             link.isPaused = false
             set(.silence, at: now.monotonic + link.silence)
@@ -177,6 +182,14 @@ extension ClientSession {
         for alarm in [Alarm.step, .silence, .refresh, .slot] { clear(alarm) }
     }
 
+    /// What it means that the gateway closed a try. `connect` is the first request of every try:
+    /// where 3501 comes late, the network kept it from the gateway for longer than
+    /// `limits.connect_timeout`, and that is no reason to stay away.
+    private func codeOfTry(_ code: UInt16?, _ now: Instant) -> UInt16? {
+        let isLate = now.monotonic - link.since >= Self.violationDelay
+        return code == CloseCode.protocolViolation.rawValue && isLate ? nil : code
+    }
+
     /// Whether a client that was closed with this code may connect again: the table of
     /// `protocol.md` 2, and its rule for codes that are not in it. Whatever the network does may.
     static func mayComeBack(_ code: UInt16?) -> Bool {
@@ -190,7 +203,7 @@ extension ClientSession {
 
     /// Ends the present try or session and decides about the next one.
     private mutating func lose(_ code: UInt16?, again: Bool, _ now: Instant) {
-        if state.isLive, now.monotonic - link.liveSince >= Self.goodAfter { link.backoff.reset() }
+        if state.isLive, now.monotonic - link.since >= Self.goodAfter { link.backoff.reset() }
         link.attempt += 1
         link.isPaused = false
         clearLinkAlarms()
