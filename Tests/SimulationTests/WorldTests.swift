@@ -104,7 +104,8 @@ import Testing
     /// Where little else goes wrong than that links break, most lists are known when they do.
     @Test func listsAreAnsweredWhileTheOriginIsAway() {
         var judged = 0
-        for seed in 1...UInt64(max(100, Setting.seeds)) {
+        let count = max(100, Setting.seeds)
+        for seed in 1...UInt64(count) {
             let faults = Set(Fault.allCases).subtracting([.lapses, .late, .repeated, .stalls])
             let world = MirrorWorld(
                 seed: seed, without: faults, isRinging: seed.isMultiple(of: 3))
@@ -115,7 +116,7 @@ import Testing
             }
             judged += world.openLists
         }
-        #expect(judged > 100, "\(judged)")
+        #expect(judged * 3 > count, "\(judged) answers in \(count) worlds")
     }
 
     @Test func oneSeedIsShown() {
