@@ -152,9 +152,10 @@ extension Engine {
         let all = shown.keys.inOrder
         for id in all {
             lists.listings[user]?.left.remove(id)
-            // Whoever watches already may have been told more than this answer by a branch of the
-            // log that is lost, and takes the event for the truth.
-            guard call.beginsList, let head = shown[id] else { continue }
+            // Who watches already may know more, of a branch that is lost: the event is the truth.
+            guard let head = shown[id] else { continue }
+            streams[id]?.entry.noteShown(head)
+            guard call.beginsList else { continue }
             session.noteShown(id, head, isListed: listing.conversations.contains(id), streams[id])
         }
         let unknown = all.filter { !listing.conversations.contains($0) }

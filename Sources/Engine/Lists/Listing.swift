@@ -95,7 +95,9 @@ struct Listing {
 
     /// Somebody was told that the user does not take part any more.
     mutating func noteGone(_ conversation: ID) {
-        if conversations.contains(conversation) { told.gone.insert(conversation) }
+        guard conversations.contains(conversation) else { return }
+        told.gone.insert(conversation)
+        noteDeparture()
     }
 
     /// - Returns: whether it was not in it.
@@ -105,6 +107,7 @@ struct Listing {
     /// - Returns: whether it was in it.
     mutating func remove(_ conversation: ID, readings: Int) -> Bool {
         guard conversations.remove(conversation) != nil else { return false }
+        noteDeparture()
         told.gone.remove(conversation)
         told.left[conversation] = readings
         if told.left.count > Self.departureLimit {
@@ -146,6 +149,15 @@ struct Listing {
     var isFollowed: Bool { followedSince < .max }
 
     mutating func doubt() { known = nil }
+
+    /// Something left it: the feed tells of that late, and may mean a log which another one has
+    /// followed since, in which the user takes part. It is read again at once.
+    private mutating func noteDeparture() {
+        if isBeingRead { isStale = true }
+        guard known != nil else { return }
+        known = nil
+        looks.at = Timestamp(milliseconds: 0)
+    }
 
     mutating func beginReading(_ reading: Int) {
         isBeingRead = true

@@ -26,6 +26,10 @@ struct ListEntry {
         return type
     }
 
+    /// An answer has shown it to somebody who watches. If it was another state, perhaps of a branch
+    /// that is lost, what is told next is news.
+    mutating func noteShown(_ head: Head) { if told?.head != head { told = nil } }
+
     /// Somebody's list has it who was not told.
     mutating func begin() { told = nil }
 }
