@@ -30,7 +30,7 @@ let package = Package(
     products: [
         .executable(name: "gapless", targets: ["gapless"]),
         .library(name: "Chat", targets: ["Chat"]),
-        .library(name: "ChatClient", targets: ["ChatClient"]),
+        .library(name: "GaplessClient", targets: ["GaplessClient"]),
     ],
     targets: [
         // MARK: C libraries, each a module map and a shim
@@ -88,11 +88,11 @@ let package = Package(
 
         // MARK: the client library
         core(
-            "ChatClient",
+            "GaplessClient",
             ["ClientCore", "SQLite", "WebSockets", "Wire", "Chat", "JSON"]),
 
         .executableTarget(
-            name: "gapless-example", dependencies: ["ChatClient"], swiftSettings: house),
+            name: "gapless-example", dependencies: ["GaplessClient"], swiftSettings: house),
 
         // MARK: the program
         .executableTarget(name: "gapless", dependencies: ["Commands"], swiftSettings: house),
@@ -168,9 +168,9 @@ let package = Package(
             "ClientCoreTests",
             ["ClientCore", "Simulation", "Engine", "Ports", "Wire", "Chat", "JSON", "TestSupport"]),
         tests(
-            "ChatClientTests",
+            "GaplessClientTests",
             [
-                "ChatClient", "ClientCore", "Wire", "Chat", "JSON", "TestSupport", "gapless",
+                "GaplessClient", "ClientCore", "Wire", "Chat", "JSON", "TestSupport", "gapless",
                 "gapless-example",
             ]),
         tests("GatewayContractTests", ["TestSupport", "gapless"]),

@@ -1,4 +1,4 @@
-import ChatClient
+import GaplessClient
 
 /// The quick start of README.md: shows a conversation live, and what is missing of it.
 let url = CommandLine.arguments.dropFirst().first ?? "ws://127.0.0.1:8000/v1/ws"

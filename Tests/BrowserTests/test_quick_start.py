@@ -117,7 +117,7 @@ class CommandTests(unittest.TestCase):
         described = json.loads(subprocess.run(
             [swift, "package", "dump-package"], cwd=folder, check=True, capture_output=True).stdout)
         target = next(each for each in described["targets"] if each["name"] == "hello")
-        self.assertEqual(["ChatClient", REPOSITORY.name], target["dependencies"][0]["product"][:2])
+        self.assertEqual(["GaplessClient", REPOSITORY.name], target["dependencies"][0]["product"][:2])
         self.assertEqual([], list((folder / "Sources/hello").iterdir()))
 
     def test_they_lead_to_a_live_list(self):

@@ -16,7 +16,7 @@ enum House {
         ["Crypto", "Postgres", "Simulation", "SQLite", "WebSockets"],
         ["Cache"],
         ["CacheBench", "Upstream"],
-        ["ChatClient", "Configuration"],
+        ["GaplessClient", "Configuration"],
         ["Gateway"],
         ["Commands"],
         ["gapless", "gapless-bench", "gapless-example", "gapless-limit", "gapless-plain"],
@@ -91,7 +91,7 @@ enum House {
     /// `@unchecked Sendable`.
     static let threadOwners: Set<String> = [
         "Sources/Cache/Writer.swift",
-        "Sources/ChatClient/Runner.swift",
+        "Sources/GaplessClient/Runner.swift",
         "Sources/Gateway/Loops/SideLoop.swift",
         "Sources/Gateway/Loops/SideLoops.swift",
         "Sources/Gateway/Serve.swift",

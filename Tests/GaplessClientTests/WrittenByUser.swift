@@ -1,7 +1,7 @@
 import Chat
 import TestSupport
 
-@testable import ChatClient
+@testable import GaplessClient
 @testable import ClientCore
 
 /// What the user of a world of faces wrote, to be found again at its end.

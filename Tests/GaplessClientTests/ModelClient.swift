@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Wire
 
-@testable import ChatClient
+@testable import GaplessClient
 @testable import ClientCore
 
 /// A client with the real session and a gateway that answers late or refuses, for objects that

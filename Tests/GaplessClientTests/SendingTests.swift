@@ -1,7 +1,7 @@
-import ChatClient
 import Foundation
-import TestSupport
+import GaplessClient
 import Testing
+import TestSupport
 
 extension LiveClient {
     /// What is sent is shown at once, arrives once, and never leaves the list in between.

@@ -1,6 +1,6 @@
-import ChatClient
-import TestSupport
+import GaplessClient
 import Testing
+import TestSupport
 
 extension LiveClient {
     /// What a managed list is told to do and not to do.

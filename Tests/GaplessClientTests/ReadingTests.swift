@@ -1,7 +1,7 @@
-import ChatClient
 import Foundation
-import TestSupport
+import GaplessClient
 import Testing
+import TestSupport
 
 extension LiveClient {
     /// Pages, conversations and participants, with their answers from the cache first.

@@ -1,8 +1,8 @@
 import Chat
-import TestSupport
 import Testing
+import TestSupport
 
-@testable import ChatClient
+@testable import GaplessClient
 @testable import ClientCore
 
 /// What the objects for views once did wrong, each by the name of what it protects.

@@ -1,8 +1,8 @@
-import ChatClient
 import Foundation
+import GaplessClient
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 extension LiveClient {
     /// With a store, what is fetched comes from there first; without a connection it ends in a

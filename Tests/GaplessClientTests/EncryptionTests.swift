@@ -1,7 +1,7 @@
-import ChatClient
 import Foundation
-import TestSupport
+import GaplessClient
 import Testing
+import TestSupport
 
 extension LiveClient {
     /// Over TLS a client talks to the host that it was told to, or to nobody.

@@ -1,6 +1,6 @@
-import ChatClient
-import TestSupport
+import GaplessClient
 import Testing
+import TestSupport
 
 /// A gateway with the conversation "ops" of alice and bob, and alice's client, which connects and
 /// follows it. What most tests of a live client begin with.

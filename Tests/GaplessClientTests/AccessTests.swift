@@ -1,8 +1,8 @@
-import ChatClient
 import Foundation
+import GaplessClient
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 extension LiveClient {
     /// Tokens that end, are replaced and are refused.

@@ -1,8 +1,8 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
-@testable import ChatClient
+@testable import GaplessClient
 
 extension LiveClient {
     /// The seven scenarios of a chat's history against the program: what is shown, where the banner

@@ -1,7 +1,7 @@
-import ChatClient
 import Foundation
-import TestSupport
+import GaplessClient
 import Testing
+import TestSupport
 
 extension LiveClient {
     /// A client with a store begins where the last one ended, and forgets on logout.

@@ -1,7 +1,7 @@
 import Chat
 import TestSupport
 
-@testable import ChatClient
+@testable import GaplessClient
 @testable import ClientCore
 
 /// Four objects for views on one conversation of one client, whose session is the real one, and a

@@ -1,7 +1,7 @@
-import ChatClient
 import Foundation
-import TestSupport
+import GaplessClient
 import Testing
+import TestSupport
 
 /// Real clients of a real gateway: its own process, SQLite file and sockets. One after the other,
 /// since each takes what two cores give.

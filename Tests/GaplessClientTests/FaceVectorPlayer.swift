@@ -3,7 +3,7 @@ import Testing
 
 import enum TestSupport.JSONValue
 
-@testable import ChatClient
+@testable import GaplessClient
 
 /// One object for views with its reader, played by a case of faces.json.
 @MainActor

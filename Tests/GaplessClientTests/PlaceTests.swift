@@ -1,8 +1,8 @@
 import JSON
-import TestSupport
 import Testing
+import TestSupport
 
-@testable import ChatClient
+@testable import GaplessClient
 
 extension LiveClient {
     /// After an outage of any length each object for views can be made whole, from the message that

@@ -1,7 +1,7 @@
 import Chat
 import TestSupport
 
-@testable import ChatClient
+@testable import GaplessClient
 @testable import ClientCore
 
 /// An object for views with somebody who uses it, and what is known of it from outside.

@@ -1,10 +1,10 @@
 import Testing
 
 import enum TestSupport.JSONValue
-import struct TestSupport.Vector
 import enum TestSupport.Vectors
+import struct TestSupport.Vector
 
-@testable import ChatClient
+@testable import GaplessClient
 
 /// The faces against the vectors that the JavaScript client passes too.
 @Suite struct FaceVectorTests {

@@ -1,4 +1,4 @@
-import ChatClient
+import GaplessClient
 import Synchronization
 
 /// What handlers have seen, for a test to look at.

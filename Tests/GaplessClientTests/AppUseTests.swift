@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
-import TestSupport
 import Testing
+import TestSupport
 
-@testable import ChatClient
+@testable import GaplessClient
 
 extension LiveClient {
     /// What apps do with the client that is no matter of messages.
