@@ -343,7 +343,7 @@ extension Rig {
         send(session, 100, "subscribeMessages", #""conversation":"c1""#)
     }
 
-    fileprivate func explain(
+    func explain(
         seq: Int? = nil, id: String? = nil, user: String? = nil,
         origin: Explanation.Origin = .unasked
     ) -> Explanation {
@@ -352,7 +352,7 @@ extension Rig {
         return engine.report.explain(question, at: now)
     }
 
-    fileprivate func fate(of session: SessionID, _ seq: Int, user: String? = nil) -> Fate? {
+    func fate(of session: SessionID, _ seq: Int, user: String? = nil) -> Fate? {
         explain(seq: seq, user: user).readers.first { $0.session == session }?.fate
     }
 }

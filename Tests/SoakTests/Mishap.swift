@@ -43,8 +43,13 @@ extension Stage {
         switch mishap {
         case .outage(let outage):
             try outage.begin(redis)
+            // Where the other gateway goes on, this one comes to be far behind.
+            let isHalf = outage.isOfTheLink && !outage.isMomentary
+            let writer = isHalf ? burst(of: 15, pause: 0) : nil
+            if let writer { _ = try live(.seconds(4)) { writer.isDone } }
             if !outage.isMomentary { try pass(.milliseconds(800), .milliseconds(5000)) }
             try outage.end(redis)
+            if let writer { try wait(for: writer) }
         case .killed:
             let gateway = victim()
             gateway.kill()
@@ -143,22 +148,42 @@ extension Stage {
         for guest in guests where guest.isSlow && guest.isHere {
             guest.restsUntil = .now + .seconds(6)
         }
-        guard let id = conversations.randomElement(using: &random) else { return }
-        let (port, ledger, burst) = (far.port, ledger, counts.values.reduce(0, +))
-        let writer = Background { _ in
+        if let writer = burst(of: 30, pause: 60_000) { try wait(for: writer) }
+        // Whoever goes while much waits for it.
+        guests.first { $0.isSlow && $0.isHere && $0.isResting }?.cut(.seconds(1))
+    }
+
+    /// Much is said in one conversation, by the far gateway.
+    ///
+    /// - Parameter count: of arrays of ten messages.
+    private func burst(of count: Int, pause: UInt32) -> Background<Void>? {
+        let watched = conversations.filter { id in
+            guests.contains { $0.isResting && $0.conversations.contains(id) }
+        }
+        guard
+            let id = watched.randomElement(using: &random)
+                ?? conversations.randomElement(using: &random)
+        else { return nil }
+        bursts += 1
+        burstsIn = id
+        let (port, ledger, number) = (far.port, ledger, bursts)
+        return Background { _ in
             let api = ServerAPI(
                 port: port, apiKey: GatewayProcess.apiKey, learnsWrites: false)
-            for array in 0..<15 {
+            for array in 0..<count {
                 let messages = (0..<10).map { place -> JSONValue in
-                    let name = "burst-\(burst)-\(array)-\(place)"
+                    let name = "burst-\(number)-\(array)-\(place)"
                     let body = String(repeating: "\(name) ", count: 120)
                     return ["id": .string(name), "author": "burst", "body": .string(body)]
                 }
                 let stored = try ServerAPI.insist { try api.post(messages, to: id) }
                 for message in stored { ledger.note(id, message) }
-                usleep(100_000)
+                usleep(pause)
             }
         }
+    }
+
+    private func wait(for writer: Background<Void>) throws {
         let isDone = try live(.seconds(30)) { writer.isDone }
         if !isDone { accuse("a burst is not written in time") }
     }

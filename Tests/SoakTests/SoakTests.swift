@@ -83,6 +83,7 @@ extension Stage {
         if let first = own.dropFirst(own.count / 4).first, let last = own.last {
             print("soak: the tests took \(first >> 20) MiB at a quarter, \(last >> 20) at the end")
         }
+        for line in inquest.lines { print("soak: \(line)") }
         for (name, count) in counts.sorted(by: { $0.key < $1.key }) {
             print("soak: \(name): \(count)")
         }

@@ -7,12 +7,16 @@ final class Stage {
     static let ids = (0..<6).map { "c\($0)" }
 
     /// Redis keeps more than the caches do, so that a place that one of them trimmed is fetched
-    /// again; and both little enough that they are full from the beginning on and stay it.
+    /// again; and both little enough that they are full from the beginning on and stay it. Who
+    /// misses a burst is far behind.
     private static let retained = 400
     private static let settings = [
         "upstream.kind": "redis", "upstream.redis.retain": "\(retained)",
         "cache.retain_messages": "250", "limits.outbox_soft": "16KiB", "sync.backoff_max": "400ms",
-        "sync.linger": "5s", "drain.window": "3s", "page.enabled": "false",
+        "sync.linger": "5s", "sync.page": "25", "sync.pages": "2",
+        "drain.window": "3s", "page.enabled": "false",
+        // Of what is older an answer is to say that it does not know.
+        "journal.age": "5m",
     ]
 
     /// The deadline of the link, and what two gateways on a busy machine may take on top.
@@ -25,6 +29,7 @@ final class Stage {
     let chronicle = Chronicle()
     let ledger: Ledger
     let sampler: Sampler
+    let inquest: Inquest
     let length: Double
     let conversations = Stage.ids
     private(set) var guests: [Guest] = []
@@ -36,6 +41,11 @@ final class Stage {
     private var nextSample = ContinuousClock.now
     private var nextCheck = ContinuousClock.now
     private var nextForgetting = ContinuousClock.now
+    var nextSpot = ContinuousClock.now
+    var inquests = 0
+    var bursts = 0
+    /// Where the last burst was.
+    var burstsIn: String?
     private var reloads = 0
     /// How often what happened.
     var counts: [String: Int] = [:]
@@ -54,6 +64,7 @@ final class Stage {
         redis = try LinkedRedis()
         near = try GatewayProcess(settings: Self.settings, starts: false)
         far = try GatewayProcess(settings: Self.settings, starts: false)
+        inquest = Inquest([near, far])
         keys = try Keys(in: near.directory)
         try writeConfiguration()
         let ways = [redis.linkedSettings, redis.directSettings]
@@ -85,7 +96,7 @@ final class Stage {
         try Data(text.utf8).write(to: configuration, options: .atomic)
     }
 
-    private var people: [String] { (0..<Self.guestCount).map { "guest-\($0)" } }
+    var people: [String] { (0..<Self.guestCount).map { "guest-\($0)" } }
 
     /// As many messages in each conversation as the origin keeps.
     private func fill() throws {
@@ -159,8 +170,11 @@ final class Stage {
             try swarm.turn(milliseconds: 20)
             for guest in guests {
                 try guest.move(mood)
-                guest.witness.judge(guest.client.takeRecording(), by: chronicle)
+                let steps = guest.client.takeRecording()
+                guest.witness.judge(steps, by: chronicle)
+                try inquest.hear(guest.user, steps, port: guest.client.port)
             }
+            inquest.turn()
             try look()
             if try condition() { return true }
             // What comes meanwhile is read in one piece: the soak is to be a light load.
@@ -175,6 +189,7 @@ final class Stage {
             nextCheck = now + .milliseconds(500)
             for guest in guests { guest.checkFresh(at: now - Self.due) }
         }
+        spot(at: now)
         if nextSample < now {
             nextSample = now + .seconds(1)
             try sampler.look(at: near, "near")
@@ -184,6 +199,7 @@ final class Stage {
         if nextForgetting < now {
             nextForgetting = now + .seconds(10)
             chronicle.forget()
+            inquest.forget()
         }
     }
 
@@ -210,6 +226,7 @@ final class Stage {
         orders.calm(true)
         let heads = Dictionary(uniqueKeysWithValues: conversations.map { ($0, ledger.newest($0)) })
         try expectWhole(heads)
+        try inquire()
         mood = .lively
         orders.calm(false)
     }
@@ -253,6 +270,7 @@ final class Stage {
         var logs: [String: Truth.Log] = [:]
         for id in conversations { logs[id] = try api.learnChanges(of: id).log }
         try expectWhole(logs.mapValues(\.headRev))
+        try inquire()
         for (id, log) in logs { try expectExact(id, log, api.truth(of: id)) }
         for guest in guests where !guest.witness.isDone {
             accuse("\(guest.user): a change was told, and nobody made it")
@@ -279,7 +297,7 @@ final class Stage {
 
     /// All that is wrong.
     func judge() -> [String] {
-        var all = faults + chronicle.faults
+        var all = faults + chronicle.faults + inquest.faults
         for guest in guests { all += guest.faults + guest.witness.faults }
         if sampler.unbalanced > 0 { all.append("the books: \(sampler.unbalanced) times") }
         for gateway in gateways {

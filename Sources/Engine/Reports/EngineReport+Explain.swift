@@ -286,13 +286,7 @@ private struct ExplainWalk {
         case .shown where entry.places.contains(seq):
             reader.became(.resumed, at: entry.at)
         case .leftOut where entry.places.contains(seq):
-            let fate: Fate =
-                switch entry.text {
-                case GapCause.upstream.rawValue, GapCause.cache.rawValue: .owed
-                case GapCause.trimmed.rawValue: .trimmed
-                default: .leftOut
-                }
-            reader.became(fate, at: entry.at, [("cause", .text(entry.text))])
+            reader.became(Fate(gap: entry.text), at: entry.at, [("cause", .text(entry.text))])
         case .left:
             reader.isSubscribed = false
             reader.note("unsubscribed", at: entry.at, [("reason", .text(entry.text))])
@@ -306,9 +300,15 @@ private struct ExplainWalk {
                 reader.became(.fetched, at: entry.at)
             }
         case .readRefused:
-            reader.became(.readRefused, at: entry.at, [("reason", .text(entry.text))])
+            // Who has it lost nothing by that.
+            if reader.fate.isShown {
+                reader.note(
+                    Fate.readRefused.rawValue, at: entry.at, [("reason", .text(entry.text))])
+            } else {
+                reader.became(.readRefused, at: entry.at, [("reason", .text(entry.text))])
+            }
         case .shed where entry.places.contains(seq):
-            guard !reader.isSettled, reader.told >= UInt64(entry.low) else { return }
+            // Many places become few intervals, which may hold some that were written before.
             reader.isSettled = true
             let gap = entry.places.run(at: seq)
             reader.became(
@@ -325,12 +325,17 @@ private struct ExplainWalk {
     // MARK: - The answer
 
     private func fate(begins: Timestamp?, floor: Int?) -> Fate {
-        for fate in [Fate.told, .unwatched, .committed, .repeated, .refused, .waiting]
-        where seen.contains(fate) {
+        for fate in [Fate.told, .unwatched, .committed, .repeated] where seen.contains(fate) {
             return fate
         }
-        if let floor, let seq, seq < floor { return .trimmed }
-        guard case .message(let message) = question.origin else { return .unknown }
+        let isBelow = floor.map { floor in seq.map { $0 < floor } ?? false } ?? false
+        guard case .message(let message) = question.origin, !isBelow else {
+            // What was refused here may have been sent again elsewhere, so the origin comes first.
+            for fate in [Fate.refused, .waiting] where !isBelow && seen.contains(fate) {
+                return fate
+            }
+            return isBelow ? .trimmed : .unknown
+        }
         return begins.map { message.createdAt >= $0 } ?? false ? .unwatched : .earlier
     }
 
@@ -353,5 +358,17 @@ private struct ExplainWalk {
             fate: fate(begins: begins, floor: floor), origin: question.origin, begins: begins,
             steps: steps, readers: Array(readers.prefix(Explanation.readerLimit)),
             counts: readers.reduce(into: [:]) { $0[$1.fate, default: 0] += 1 })
+    }
+}
+
+extension Fate {
+    /// What lies in a gap that an answer names, by its cause.
+    fileprivate init(gap cause: String) {
+        self =
+            switch cause {
+            case GapCause.upstream.rawValue, GapCause.cache.rawValue: .owed
+            case GapCause.trimmed.rawValue: .trimmed
+            default: .leftOut
+            }
     }
 }

@@ -15,7 +15,7 @@ package enum Fate: String, Sendable, Hashable, CaseIterable {
     /// In plain words, for whoever is asked about a message.
     package var meaning: String {
         switch self {
-        case .unknown: "neither the journal nor the origin knows it"
+        case .unknown: "the journal does not know it, and the origin has none or could not be asked"
         case .earlier: "it happened before the journal begins"
         case .trimmed: "the origin no longer keeps it"
         case .waiting: "the origin was asked to write it and has not answered"

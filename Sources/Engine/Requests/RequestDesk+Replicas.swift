@@ -130,6 +130,7 @@ extension RequestDesk {
             fanout.flush(stream)
             let shown = page.settled(
                 floor: state.head.floor, newest: state.head.seq, request, call.place)
+            journal?.paged(session, stream.id, shown.messages, at: now)
             connections.push(
                 session,
                 ServerFrame.reply(id: call.id, cached: true) {

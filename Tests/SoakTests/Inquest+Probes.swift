@@ -1,0 +1,89 @@
+import Glibc
+import TestSupport
+
+// What a soak's guests do not come to by themselves: a conversation that nobody watches, somebody
+// who takes no part, ids that nobody sent.
+extension Inquest {
+    /// Who takes part in it and never comes.
+    static let sleeper = "sleeper"
+    private static let quiet = "quiet"
+
+    /// - Parameters:
+    ///   - conversation: one of the soak's.
+    ///   - places: the floor of its log, and its end.
+    /// - Throws: what a client or the server API throws.
+    func probe(
+        _ number: Int, _ stage: Stage, _ conversation: String, _ places: ClosedRange<Int>
+    ) throws {
+        let (near, far) = (stage.near.api(learnsWrites: false), stage.far.api(learnsWrites: false))
+        try ServerAPI.insist {
+            _ = try near.put(Self.quiet, ["participants": ["prober", .string(Self.sleeper)]])
+        }
+        let id = "quiet-\(number)"
+        let message: JSONValue = ["id": .string(id), "author": "prober", "body": "probe"]
+        for (place, api) in [near, far].enumerated() {
+            try ServerAPI.insist { _ = try api.post(message, to: Self.quiet) }
+            let fates: Set<String> = place == 0 ? ["unwatched", "repeated"] : ["repeated"]
+            ask(
+                Question(
+                    conversation: Self.quiet, id: id, gateway: place, expected: fates))
+            ask(
+                Question(
+                    conversation: Self.quiet, id: id, user: Self.sleeper, gateway: place,
+                    expected: fates, expectedReader: ["not_connected"]))
+        }
+        for place in 0...1 {
+            ask(
+                Question(
+                    conversation: conversation, id: "never-\(number)", gateway: place,
+                    expected: ["unknown"]))
+            guard places.lowerBound > 1 else { continue }
+            ask(
+                Question(
+                    conversation: conversation, seq: 1, gateway: place,
+                    expected: ["trimmed", "unwatched"]))
+        }
+        try intrude(number, stage, conversation, newest: places.upperBound)
+    }
+
+    /// Somebody who takes no part tries to read and to write.
+    private func intrude(
+        _ number: Int, _ stage: Stage, _ conversation: String, newest: Int
+    ) throws {
+        let user = "stranger-\(number)"
+        let place = number % 2
+        let client = try ChatTestClient(port: stage.gateways[place].port)
+        let id = "strange-\(number)"
+        try client.connect(user: user, token: stage.keys.token(user, seconds: 60))
+        var params: JSONValue = ["conversation": .string(conversation)]
+        ask(
+            Question(
+                conversation: conversation, seq: newest, user: user, gateway: place,
+                expectedReader: ["not_participant"]))
+        turnAll()
+        do {
+            try client.request("subscribeMessages", params)
+            stage.accuse("a stranger may read \(conversation)")
+        } catch is ChatTestClient.RequestFailed {}
+        params["id"] = .string(id)
+        params["body"] = "strange"
+        do {
+            try client.request("sendMessage", params)
+            stage.accuse("a stranger may write to \(conversation)")
+        } catch is ChatTestClient.RequestFailed {}
+        ask(
+            Question(
+                conversation: conversation, id: id, user: user, gateway: place,
+                expected: ["refused"], expectedReader: ["read_refused"]))
+        turnAll()
+        client.disconnect()
+    }
+
+    private func turnAll() {
+        let deadline = Deadline.after(.seconds(10))
+        while isAsking, !deadline.isOver {
+            turn()
+            usleep(5000)
+        }
+    }
+}
