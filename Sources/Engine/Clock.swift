@@ -7,3 +7,10 @@ final class Clock {
 
     init(at now: Timestamp) { self.now = now }
 }
+
+extension Timestamp {
+    /// The moment `milliseconds` later.
+    func adding(_ milliseconds: Int64) -> Timestamp {
+        Timestamp(milliseconds: self.milliseconds + milliseconds)
+    }
+}

@@ -1,5 +1,4 @@
 import Chat
-import JSON
 import Ports
 import Wire
 
@@ -10,50 +9,29 @@ import Wire
 ///
 /// The order of a turn: any number of calls, then `endTurn`, whose effects are performed, again and
 /// again until there is none; `TurnRunner` does that.
+///
+/// This is the door: one method an input. What is decided about one matter has a machine of its
+/// own, and `Coordinator` brings them together.
 package final class Engine {
-    /// Those who watch their list of conversations.
-    var listWatchers: [SessionID: Session] = [:]
-    /// What became of the latest messages; nil where none is kept.
-    package let journal: Journal?
-
-    /// The lists that are watched.
-    let lists: Lists
-
-    // For those who are told what is unread.
-
-    /// By user.
-    var unreadCounts: [ID: UnreadCount] = [:]
-    /// Those to be looked at in this turn, and those a little later.
-    var unreadTouched: [ID] = []
-    var unreadDue: [ID] = []
-
-    // What its machines share.
-
-    let clock: Clock
-    let streams: StreamRegistry
-    let questions = Questions()
-    /// What is written, to whom and when.
-    let fanout: Fanout
-    /// What is counted, and what the log is yet to be told of.
-    let tally = Tally()
+    /// What the shell asks of delivery, and what it tells of sockets.
+    package let sockets: Sockets
     /// Who is connected.
     let connections: Connections
     /// Follows logs that live elsewhere.
     let sync: Sync
-    /// What clients ask about conversations.
-    let desk: RequestDesk
+    private let machines: Coordinator
 
     /// - Parameter instance: some letters and digits that no other process uses.
     package init(
         limits: Limits, server: ServerIdentity, authenticator: any Authenticator, instance: String,
         sync: SyncOptions? = nil, at now: Timestamp
     ) {
-        journal =
+        let journal =
             limits.journal > 0
             ? Journal(bytes: limits.journal, age: limits.journalAge, at: now) : nil
-        clock = Clock(at: now)
-        streams = StreamRegistry(limits, at: now)
-        fanout = Fanout(limits, clock, journal)
+        let clock = Clock(at: now)
+        let fanout = Fanout(limits, clock, journal)
+        let tally = Tally()
         connections = Connections(
             limits,
             Connections.House(server: server, authenticator: authenticator, instance: instance),
@@ -61,16 +39,23 @@ package final class Engine {
         self.sync = Sync(
             sync,
             Sync.Shared(
-                clock: clock, streams: streams, questions: questions, fanout: fanout,
-                tally: tally), instance: instance)
-        desk = RequestDesk(connections, self.sync)
-        lists = Lists(streams, clock, self.sync)
+                clock: clock, streams: StreamRegistry(limits, at: now), questions: Questions(),
+                fanout: fanout, tally: tally), instance: instance)
+        machines = Coordinator(connections, self.sync)
+        sockets = Sockets(connections)
     }
 
-    package internal(set) var now: Timestamp {
-        get { clock.now }
-        set { clock.now = newValue }
+    private var fanout: Fanout { sync.fanout }
+    var streams: StreamRegistry { sync.streams }
+    var questions: Questions { sync.questions }
+
+    package private(set) var now: Timestamp {
+        get { sync.clock.now }
+        set { sync.clock.now = newValue }
     }
+
+    /// What became of the latest messages; nil where none is kept.
+    package var journal: Journal? { connections.journal }
 
     package var limits: Limits { connections.limits }
 
@@ -80,7 +65,7 @@ package final class Engine {
         set { connections.authenticator = newValue }
     }
 
-    // MARK: - What goes out
+    // MARK: - Turns
 
     /// Ends the turn: what the changes of the turn have to say is encoded and queued, and readers
     /// that fell behind are shed.
@@ -89,25 +74,7 @@ package final class Engine {
     package func endTurn(at now: Timestamp, instant: Duration) -> Turn {
         self.now = now
         fanout.pacing.advance(to: instant)
-        connections.runTimers()
-        resumeDeferred()
-        takeSteps()
-        for stream in fanout.pacing.takeDue(isDraining: isDraining) {
-            fanout.flush(stream)
-            announce(stream)
-            desk.releaseHeldReplies(stream)
-        }
-        settleTouchedUnread()
-        if mirrors {
-            if sync.status.takeIsToBeTold() { tellUpstream() }
-            takeSteps()
-            sync.saveWrites()
-            sync.sendFetches { sessions[$0.session] != nil }
-        }
-        for session in fanout.delivery.shedSlowReaders(at: now) {
-            connections.close(session, .outboxOverflow)
-        }
-        takeSteps()
+        machines.endTurn()
         var turn = questions.takeDecided()
         guard turn.isOver else { return turn }
         turn.writes = fanout.delivery.takeReady()
@@ -118,63 +85,223 @@ package final class Engine {
 
     /// Sessions whose sockets are not to be read from now on (true), or again (false): to be looked
     /// at between two frames of a turn; the others come with its end.
-    package func takeThrottles() -> [(SessionID, Bool)] {
-        connections.registry.takeThrottles()
+    package func takeThrottles() -> [(SessionID, Bool)] { connections.registry.takeThrottles() }
+
+    /// The sockets were written at the end of a turn: the conversations with more to say than that
+    /// rest for as long as it took them.
+    /// - Parameters: as `Pacing.wrote` has them.
+    package func wrote(_ sessions: Int, in time: Duration, at instant: Duration) {
+        fanout.pacing.wrote(sessions, in: time, at: instant)
     }
 
-    // MARK: - What can be asked
+    /// When a turn is due though nothing has come in, on the clock of `endTurn`: some conversation
+    /// has rested then. Nil if none waits.
+    package var nextRelease: Duration? { fanout.pacing.nextRelease }
 
-    /// What is in memory now, for health, metrics and operators.
-    package var report: EngineReport {
-        var figures = tally.figures
-        figures.pacing = fanout.pacing.counters
-        figures.shed = fanout.delivery.shedCount
-        return EngineReport(
-            now: now, sessions: sessions, streams: streams, journal: journal,
-            settledBooks: fanout.delivery.accounting, figures: figures, status: sync.status,
-            isElsewhere: mirrors, queuedFetches: sync.fetches.queued,
-            fetchesInFlight: sync.fetches.inFlight)
+    /// Whether there is something to do in the next turn that came in before: requests that were
+    /// put off and can go on, sessions that are to be looked at, queues that are to be shed.
+    package var hasMore: Bool { connections.registry.isBehind || fanout.delivery.hasMore }
+
+    // MARK: - Clients
+
+    /// A WebSocket was accepted.
+    /// - Parameters: as `Connections.connected` has them.
+    package func connected(
+        _ id: SessionID, bearer: String? = nil, from address: String = "", at now: Timestamp
+    ) {
+        self.now = now
+        connections.connected(id, bearer: bearer, from: address)
+        machines.takeSteps()
     }
 
-    /// Subscribers that were told to forget what they hold since the last call.
-    package func takeIncidents() -> [Incident] { tally.takeIncidents() }
+    /// A frame came in.
+    package func received(_ id: SessionID, _ frame: RequestFrame, at now: Timestamp) {
+        self.now = now
+        if let session = connections.admit(frame, from: id) { machines.take(frame, session) }
+    }
 
-    /// Calls of their callers' traces that ended since the last call.
-    package func takeTracedCalls() -> [TracedCall] { tally.takeTracedCalls() }
+    /// A pong came.
+    package func ponged(_ id: SessionID, at now: Timestamp) { connections.ponged(id, at: now) }
+
+    /// The connection is gone.
+    package func closed(_ id: SessionID) {
+        connections.closed(id)
+        machines.takeSteps()
+    }
+
+    /// Closes a user's connections, by the server API.
+    /// - Returns: how many there were.
+    package func disconnect(user: String, mayComeBack: Bool) -> Int {
+        defer { machines.takeSteps() }
+        return connections.disconnect(user.id, mayComeBack: mayComeBack)
+    }
 
     /// Begins with what no session of another process has.
     package func publicName(of session: SessionID) -> String {
         connections.publicName(of: session)
     }
 
-    // MARK: - For the other files of the engine
+    // MARK: - Logs
 
-    /// Who is connected.
-    var sessions: SessionRegistry { _read { yield connections.registry } }
-
-    func push(_ session: Session, _ payload: [UInt8]) { connections.push(session, payload) }
-
-    func push(_ session: Session, _ event: Broadcast) { connections.push(session, event) }
-
-    /// - Parameters: as `Connections.reply` has them.
-    func reply(
-        _ call: Call, size: Int = 256, rows: Int = 0, people: Int = 0,
-        _ result: (inout JSONWriter) -> Void
-    ) {
-        connections.reply(call, size: size, rows: rows, people: people, result)
+    /// A batch of the feed, in the order of the logs.
+    package func feed(_ events: some Sequence<FeedEvent>, at now: Timestamp) {
+        self.now = now
+        for event in events {
+            machines.feed.take(event)
+            machines.takeSteps()
+        }
     }
 
-    func fail(_ call: Call, _ error: RequestError) { connections.fail(call, error) }
+    /// The operation is on its way to the log, until `noteSent` is called with the same token.
+    /// Those of its own calls the engine knows; this is for others'.
+    package func noteSend(
+        _ operation: Operation, token: UInt64, from session: SessionID = 0, trace: String = ""
+    ) {
+        machines.desk.noteSend(operation, token: token, from: session, trace: trace)
+    }
 
-    /// Whether the streams follow logs that live elsewhere.
-    var mirrors: Bool { sync.mirrors }
+    /// The operation was done, or refused.
+    package func noteSent(token: UInt64, _ result: Result<Outcome, RequestError>) {
+        machines.desk.noteSent(token: token, result)
+    }
 
-    /// Has the upstream do it.
-    func act(_ effect: UpstreamEffect) { questions.act(effect) }
+    /// The upstream did a write, or refused it.
+    package func performed(
+        _ token: UInt64, _ result: Result<Outcome, RequestError>, at now: Timestamp
+    ) {
+        self.now = now
+        machines.performed(token, result)
+    }
 
-    /// The conversation in memory; the store is asked for it if it is not there.
-    func stream(_ conversation: String) -> Stream { desk.stream(conversation) }
+    // MARK: - Logs that live elsewhere
 
-    /// Asks the cache, which has all by then that was decided before.
-    func read(_ query: Query, for purpose: Questions.Purpose) { sync.read(query, for: purpose) }
+    /// The upstream's link is up, or is not.
+    package func linked(_ state: UpstreamState, at now: Timestamp) {
+        self.now = now
+        machines.linked(state)
+    }
+
+    /// The origin has acknowledged: from here on the feed tells of this conversation.
+    package func subscribed(_ conversation: String, generation: Int, at now: Timestamp) {
+        self.now = now
+        sync.subscribed(conversation, generation: generation, reading: machines.lists.readings)
+        machines.takeSteps()
+    }
+
+    /// The origin has acknowledged: from here on the feed tells what comes into the user's list and
+    /// leaves it.
+    package func subscribedList(of user: String, at now: Timestamp) {
+        self.now = now
+        machines.announcer.followed(user.id)
+    }
+
+    /// Every subscription of that generation has ended.
+    package func lapsed(generation: Int, at now: Timestamp) {
+        self.now = now
+        machines.lapsed(generation: generation)
+    }
+
+    /// The origin has found that this part of the log is damaged, or (nil) that it is whole again.
+    package func damaged(_ conversation: String, _ part: String?, at now: Timestamp) {
+        self.now = now
+        sync.heard(part, of: conversation)
+        machines.takeSteps()
+    }
+
+    /// The origin has answered.
+    /// - Parameter generation: of the feed that was under way all the time, 0 for none.
+    package func fetched(
+        _ token: UInt64, generation: Int, _ result: Result<HistoryAnswer, RequestError>,
+        at now: Timestamp
+    ) {
+        self.now = now
+        machines.fetched(token, generation, result)
+    }
+
+    // MARK: - The store
+
+    /// The store answered a read.
+    package func answered(
+        _ token: UInt64, _ result: Result<Answer, RequestError>, at now: Timestamp
+    ) {
+        self.now = now
+        machines.answered(token, result)
+    }
+
+    /// Whether somebody waits for what was asked under this token.
+    package func isAwaited(_ token: UInt64) -> Bool { questions[token] != nil }
+
+    /// Concludes a read, if that needs no look at the cache.
+    /// - Returns: whether it has.
+    package func concludeWithoutReading(_ token: UInt64) -> Bool {
+        defer { machines.takeSteps() }
+        return machines.desk.concludeWithoutReading(token)
+    }
+
+    /// Whether the question may be answered at another moment than the others, while the feed goes
+    /// on.
+    package func mayReadSlow(_ token: UInt64) -> Bool { machines.desk.mayReadSlow(token) }
+
+    /// The cache has dropped something by itself.
+    package func trimmed(
+        _ conversation: String, _ result: Result<Answer, RequestError>, at now: Timestamp
+    ) {
+        self.now = now
+        sync.trimmed(conversation, result)
+        machines.takeSteps()
+    }
+
+    /// The file has taken what it was told, or has not.
+    package func stored(_ token: UInt64, _ succeeded: Bool, at now: Timestamp) {
+        self.now = now
+        sync.stored(token, succeeded)
+        machines.takeSteps()
+    }
+
+    // MARK: - Time
+
+    /// Time has passed; to be called a few times a second.
+    package func tick(at now: Timestamp) {
+        self.now = now
+        machines.tick()
+    }
+
+    /// Tokens end by the time of day, which is so many milliseconds ahead of the engine's clock.
+    package func adopt(timeOfDayAhead ahead: Int64) { connections.adopt(timeOfDayAhead: ahead) }
+
+    /// Holds everybody to other limits from here on; what was asked for stays paid.
+    package func adopt(_ limits: Limits) {
+        fanout.adopt(limits)
+        streams.adopt(limits)
+        connections.adopt(limits)
+    }
+
+    /// Begins the drain. New connections are refused from now on.
+    /// - Parameters: as `Connections.beginDrain` has them.
+    package func beginDrain(
+        window: Int64, deadline: Int64, succession: Succession = .beside, at now: Timestamp
+    ) {
+        self.now = now
+        connections.beginDrain(window: window, deadline: deadline, succession)
+        machines.takeSteps()
+    }
+
+    /// Milliseconds until whoever comes while the gateway drains may come again, nil if it doesn't.
+    package var drainedIn: Int64? { connections.drainedIn }
+
+    package var isDraining: Bool { connections.isDraining }
+
+    /// Whether every client was told, sent what it is owed, and closed, or the deadline is over.
+    package var isDrained: Bool { connections.isDrained }
+
+    // MARK: - What can be asked
+
+    /// What is in memory now, for health, metrics and operators.
+    package var report: EngineReport { EngineReport(of: connections, sync) }
+
+    /// Subscribers that were told to forget what they hold since the last call.
+    package func takeIncidents() -> [Incident] { sync.tally.takeIncidents() }
+
+    /// Calls of their callers' traces that ended since the last call.
+    package func takeTracedCalls() -> [TracedCall] { sync.tally.takeTracedCalls() }
 }

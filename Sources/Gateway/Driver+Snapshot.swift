@@ -37,7 +37,7 @@ extension Driver {
             subscriptions: figures.subscriptions, streams: figures.streams,
             outboxBytes: figures.outboxBytes, isDraining: engine.isDraining,
             books: figures.books, figures: report.figures, sync: report.syncFigures(),
-            blocked: blocked ?? engine.blockedSessions().count,
+            blocked: blocked ?? engine.sockets.blockedSessions().count,
             commits: writer?.commits ?? measurements.commits,
             committedWrites: writer?.rows ?? measurements.writes,
             failedCommits: writer?.rollbacks ?? measurements.failedCommits,

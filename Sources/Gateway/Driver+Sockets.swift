@@ -44,7 +44,7 @@ extension Driver: ServerDelegate {
     }
 
     func writable(_ socket: SocketID) {
-        engine.progressed(
+        engine.sockets.progressed(
             socket.rawValue, unsent: server.unsentBytes(socket), at: now())
     }
 

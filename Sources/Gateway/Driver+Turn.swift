@@ -9,7 +9,7 @@ import Wire
 extension Driver: TurnEffects {
     func moment() -> Moment { Moment(now: now(), instant: ContinuousClock.now - origin) }
 
-    func perform(_ effect: Engine.UpstreamEffect) {
+    func perform(_ effect: Turn.UpstreamEffect) {
         switch effect {
         case .perform(let token, let operation, let caller):
             perform(operation, by: caller, token: token)

@@ -64,13 +64,13 @@ extension Driver {
     func noteProgress() {
         let before = acknowledged
         acknowledged.removeAll(keepingCapacity: true)
-        let blocked = engine.blockedSessions()
+        let blocked = engine.sockets.blockedSessions()
         if let sides { sides.probe(blocked.filter(sides.serves)) }
         for session in blocked where sides?.serves(session) != true {
             let bytes = server.acknowledgedBytes(SocketID(rawValue: session))
             acknowledged[session] = bytes
             if let earlier = before[session], bytes > earlier {
-                engine.progressed(
+                engine.sockets.progressed(
                     session, unsent: server.unsentBytes(SocketID(rawValue: session)), at: now())
             }
         }

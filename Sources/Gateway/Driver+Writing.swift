@@ -13,14 +13,14 @@ extension Driver {
             var unfinished: [Session] = []
             for session in sessions where sides?.serves(session.id) != true && session.isReady {
                 writes.begin()
-                let isMore = engine.take(session, Self.writeSize) { writes.append($0) }
+                let isMore = engine.sockets.take(session, Self.writeSize) { writes.append($0) }
                 writes.end(for: SocketID(rawValue: session.id))
                 if isMore { unfinished.append(session) }
             }
             // Let go while they are at hand.
             sessions = []
             for unsent in writes.send(by: server, &buffer) {
-                engine.blocked(writes.sockets[unsent.index].rawValue, unsent: unsent.bytes)
+                engine.sockets.blocked(writes.sockets[unsent.index].rawValue, unsent: unsent.bytes)
             }
             writes.removeAll()
             sessions = unfinished.filter { server.isOpen(SocketID(rawValue: $0.id)) }

@@ -52,7 +52,7 @@ struct GatewayTurn: TurnEffects {
 
     func moment() -> Moment { Moment(now: world.now, instant: world.clock.instant) }
 
-    func perform(_ effect: Engine.UpstreamEffect) throws(Failure) {
+    func perform(_ effect: Turn.UpstreamEffect) throws(Failure) {
         try count()
         if !effect.isVerification { gateway.lastDeed = world.turn }
         switch effect {
@@ -136,7 +136,7 @@ struct GatewayTurn: TurnEffects {
 
 extension MirrorWorld {
     func flush(_ session: SessionID, _ engine: Engine) {
-        guard let place = place(of: session), !engine.isBlocked(session) else { return }
+        guard let place = place(of: session), !engine.sockets.isBlocked(session) else { return }
         connections[place]?.socket.fill(from: engine, session, 65_536)
     }
 

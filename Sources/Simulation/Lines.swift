@@ -166,7 +166,7 @@ extension StoreWrite {
     }
 }
 
-extension Engine.UpstreamEffect {
+extension Turn.UpstreamEffect {
     /// A look at whether the heads are where they should be.
     var isVerification: Bool {
         if case .fetch(_, .heads) = self { true } else { false }

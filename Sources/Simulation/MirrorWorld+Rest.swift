@@ -72,7 +72,7 @@ extension MirrorWorld {
         for (conversation, holding) in client.holdings.sorted(by: { $0.key < $1.key }) {
             guard let position = holding.position, let head = holding.head,
                 !client.isOpen(conversation), !isExcused(conversation, gateway),
-                gateway.engine?.keepsBack(conversation) != true
+                gateway.engine?.report.keepsBack(conversation) != true
             else { continue }
             guard let log = origin.log(conversation) else {
                 throw Violation("\(client.name) was not told that \(conversation) is gone")

@@ -28,13 +28,13 @@ package struct Socket {
         var isMoreQueued = true
         while isMoreQueued {
             var count = 0
-            isMoreQueued = engine.take(session, limit) {
+            isMoreQueued = engine.sockets.take(session, limit) {
                 send($0.bytes)
                 count += $0.bytes.count
             }
             reported = unsent
             if count == 0 { return }
-            if unsent > 0 { return engine.blocked(session, unsent: unsent) }
+            if unsent > 0 { return engine.sockets.blocked(session, unsent: unsent) }
         }
     }
 

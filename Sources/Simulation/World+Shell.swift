@@ -59,7 +59,7 @@ extension World {
             let isMoved = unsent < connection.socket.reported
             connection.socket.reported = unsent
             connections[place] = connection
-            if isMoved { engine.progressed(connection.session, unsent: unsent, at: now) }
+            if isMoved { engine.sockets.progressed(connection.session, unsent: unsent, at: now) }
             for frame in frames { try receive(place, frame) }
             let isOver =
                 connection.deadline.map { $0 <= turn || connection.socket.isEmpty } ?? false

@@ -9,7 +9,7 @@ extension World: TurnEffects {
 
     package func moment() -> Moment { Moment(now: now, instant: clock.instant) }
 
-    package func perform(_ effect: Engine.UpstreamEffect) throws(Violation) {
+    package func perform(_ effect: Turn.UpstreamEffect) throws(Violation) {
         effects += 1
         try require(effects < 10_000, "the turn does not come to its end")
         switch effect {
@@ -77,7 +77,7 @@ extension World: TurnEffects {
     }
 
     private func flush(_ session: SessionID) {
-        guard let place = place(of: session), !engine.isBlocked(session) else { return }
+        guard let place = place(of: session), !engine.sockets.isBlocked(session) else { return }
         connections[place]?.socket.fill(from: engine, session, scenario.write)
     }
 

@@ -237,14 +237,14 @@ final class SessionWorld {
         var more = true
         while more, person.connection != nil {
             var count = 0
-            more = engine.take(session, scenario.write) {
+            more = engine.sockets.take(session, scenario.write) {
                 person.connection?.socket.send($0.bytes)
                 count += $0.bytes.count
             }
             let unsent = person.connection?.socket.unsent ?? 0
             person.connection?.socket.reported = unsent
             if count == 0 { return }
-            if unsent > 0 { return engine.blocked(session, unsent: unsent) }
+            if unsent > 0 { return engine.sockets.blocked(session, unsent: unsent) }
         }
     }
 
@@ -254,7 +254,7 @@ final class SessionWorld {
         let unsent = person.connection?.socket.unsent ?? 0
         let isMoved = unsent < person.connection?.socket.reported ?? 0
         person.connection?.socket.reported = unsent
-        if isMoved { engine.progressed(connection.session, unsent: unsent, at: now) }
+        if isMoved { engine.sockets.progressed(connection.session, unsent: unsent, at: now) }
         for frame in frames {
             guard person.connection?.session == connection.session else { return }
             switch try ReceivedFrame(frame) {
@@ -286,7 +286,7 @@ final class SessionWorld {
 extension SessionWorld: TurnEffects {
     func moment() -> Moment { Moment(now: now, instant: .milliseconds(now.milliseconds)) }
 
-    func perform(_ effect: Engine.UpstreamEffect) {
+    func perform(_ effect: Turn.UpstreamEffect) {
         switch effect {
         case .perform(let token, let operation, let caller):
             let performed = origin.perform(operation, by: caller)
@@ -313,7 +313,7 @@ extension SessionWorld: TurnEffects {
     }
 
     func finished(_ read: CacheRead, flush sessions: [Session]) {
-        for session in sessions where !engine.isBlocked(session.id) { flush(session.id) }
+        for session in sessions where !engine.sockets.isBlocked(session.id) { flush(session.id) }
     }
 
     func write(_ sessions: consuming [Session]) -> Duration? {

@@ -201,7 +201,7 @@ import Wire
         for _ in 0..<12 {
             rig.pass(10, answeringPings: false)
             rig.engine.ponged(fine, at: rig.now)
-            rig.engine.progressed(slow, unsent: 10, at: rig.now)
+            rig.engine.sockets.progressed(slow, unsent: 10, at: rig.now)
         }
         #expect(rig.closes == [gone: .noPong])
         #expect(rig.engine.report.totals().books.error == 0)
@@ -284,7 +284,7 @@ import Wire
         // The first event went out into the socket, the others wait.
         #expect(rig.take(slow).map(\.seqs) == [[1]])
         rig.blocked = []
-        rig.engine.progressed(slow, unsent: 0, at: rig.now)
+        rig.engine.sockets.progressed(slow, unsent: 0, at: rig.now)
         rig.turn()
         let frames = rig.take(slow)
         #expect(frames.first?.event == "gap")
@@ -339,14 +339,14 @@ import Wire
         #expect(rig.closes.isEmpty)
 
         // It reads a little, and has a little more.
-        rig.engine.progressed(session, unsent: 0, at: rig.now)
+        rig.engine.sockets.progressed(session, unsent: 0, at: rig.now)
         rig.turn()
         #expect(rig.engine.report.totals().outboxBytes <= 3000 + size)
         let early = rig.take(session).compactMap { $0["id"]?.int }
         #expect(early.count < 10)
         // It reads all, and misses nothing.
         rig.blocked = []
-        rig.engine.progressed(session, unsent: 0, at: rig.now)
+        rig.engine.sockets.progressed(session, unsent: 0, at: rig.now)
         rig.turn()
         let late = rig.take(session).compactMap { $0["id"]?.int }
         #expect(early + late == Array(3...40))

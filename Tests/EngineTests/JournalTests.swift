@@ -132,7 +132,7 @@ import Wire
         #expect(rig.fate(of: ben, 1) == .written && rig.fate(of: ben, 2) == .queued)
         rig.now.milliseconds += 2000
         rig.blocked = []
-        rig.engine.progressed(ben, unsent: 0, at: rig.now)
+        rig.engine.sockets.progressed(ben, unsent: 0, at: rig.now)
         rig.turn()
         let late = rig.explain(seq: 2).readers[0]
         #expect(late.fate == .writtenLate && late.at == rig.now)
@@ -152,7 +152,7 @@ import Wire
         #expect(facts[0].value == .number(1))
         #expect(rig.fate(of: ben, 1) == .written)
         rig.blocked = []
-        rig.engine.progressed(ben, unsent: 0, at: rig.now)
+        rig.engine.sockets.progressed(ben, unsent: 0, at: rig.now)
         rig.turn()
         rig.send(ben, 9, "fetchMessages", #""conversation":"c1","after":9,"before":11"#)
         #expect(rig.fate(of: ben, 10) == .fetched && rig.fate(of: ben, 11) == .coalesced)

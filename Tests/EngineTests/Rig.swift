@@ -202,11 +202,11 @@ final class Rig {
         sizes[id] = 0
         if away.contains(id) {
             guard !session.isInTransit else { return }
-            engine.handOver(session, .max) { read($0, id) }
+            engine.sockets.handOver(session, .max) { read($0, id) }
             travelling.append(session)
         } else {
-            _ = engine.take(session, .max) { read($0, id) }
-            if blocked.contains(id) { engine.blocked(id, unsent: bytes(of: id)) }
+            _ = engine.sockets.take(session, .max) { read($0, id) }
+            if blocked.contains(id) { engine.sockets.blocked(id, unsent: bytes(of: id)) }
         }
     }
 
@@ -226,13 +226,13 @@ final class Rig {
     func land(unsent: Int = 0) {
         let sessions = travelling
         travelling = []
-        for session in sessions { engine.landed(session, unsent: unsent) }
+        for session in sessions { engine.sockets.landed(session, unsent: unsent) }
         turn()
     }
 
     /// What a session that is closed while it is in transit is still given.
     func rest(of session: SessionID) -> [JSONObject] {
-        _ = engine.handOverRest(session) { read($0, session) }
+        _ = engine.sockets.handOverRest(session) { read($0, session) }
         return take(session)
     }
 }
@@ -240,7 +240,7 @@ final class Rig {
 extension Rig: TurnEffects {
     func moment() -> Moment { Moment(now: now, instant: instant) }
 
-    func perform(_ effect: Engine.UpstreamEffect) {
+    func perform(_ effect: Turn.UpstreamEffect) {
         switch effect {
         case .perform(let token, let operation, let caller):
             if isHoldingWrites {
@@ -273,7 +273,7 @@ extension Rig: TurnEffects {
     }
 
     func finished(_ read: CacheRead, flush sessions: [Session]) {
-        for session in sessions where !engine.isBlocked(session.id) { flush(session) }
+        for session in sessions where !engine.sockets.isBlocked(session.id) { flush(session) }
     }
 
     func write(_ sessions: consuming [Session]) -> Duration? {

@@ -38,7 +38,7 @@ import Wire
         #expect(sheds.filter { $0 > 0 } == [8, 8, 4])
         rig.blocked = []
         for session in slow {
-            rig.engine.progressed(session, unsent: 0, at: rig.now)
+            rig.engine.sockets.progressed(session, unsent: 0, at: rig.now)
             rig.turn()
             #expect(rig.take(session).map(\.event).contains("gap"))
         }

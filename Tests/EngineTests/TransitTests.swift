@@ -41,7 +41,7 @@ import Wire
         let onItsWay = rig.engine.report.totals().outboxBytes
         #expect(onItsWay == rig.bytes(of: session) && onItsWay > 0)
         // It is not blocked: of that only its loop can tell.
-        #expect(rig.engine.blockedSessions().isEmpty)
+        #expect(rig.engine.sockets.blockedSessions().isEmpty)
         rig.land()
         #expect(rig.engine.report.totals().outboxBytes == 0)
     }
@@ -59,9 +59,9 @@ import Wire
         let (rig, session) = Self.subscriber(soft: 2000)
         for _ in 0..<50 { rig.say("more") }
         rig.land(unsent: 500)
-        #expect(rig.engine.blockedSessions() == [session] && rig.engine.isBlocked(session))
+        #expect(rig.engine.sockets.blockedSessions() == [session] && rig.engine.sockets.isBlocked(session))
         #expect(rig.engine.report.figures.shed == 1)
-        rig.engine.progressed(session, unsent: 0, at: rig.now)
+        rig.engine.sockets.progressed(session, unsent: 0, at: rig.now)
         rig.turn()
         #expect(rig.take(session).map(\.event).contains("gap"))
         #expect(rig.engine.report.totals().books.error == 0)
@@ -112,7 +112,7 @@ import Wire
         rig.say("never sent")
         rig.engine.closed(session)
         rig.land(unsent: 100)
-        #expect(rig.take(session).isEmpty && rig.engine.blockedSessions().isEmpty)
+        #expect(rig.take(session).isEmpty && rig.engine.sockets.blockedSessions().isEmpty)
         let totals = rig.engine.report.totals()
         #expect(totals.books.error == 0 && totals.outboxBytes == 0)
     }

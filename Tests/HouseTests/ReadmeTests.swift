@@ -50,8 +50,8 @@ import Testing
 
     /// The words of the field, each with the file that does it.
     private static let words = [
-        ("backpressure", "Sources/Engine/Delivery/Engine+Postponing.swift"),
-        ("in-flight", "Sources/Engine/Delivery/Engine+InFlight.swift"),
+        ("backpressure", "Sources/Engine/Delivery/Postponed.swift"),
+        ("in-flight", "Sources/Engine/Delivery/Sockets.swift"),
         ("catch-up", "Sources/Engine/Sync/Sync+CatchUp.swift"),
         ("backfill", "Sources/Engine/Sync/Sync+Fetching.swift"),
         ("replica", "Sources/Engine/Sync/Replica.swift"),

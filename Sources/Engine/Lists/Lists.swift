@@ -9,15 +9,15 @@ import Wire
 /// It knows streams and asks the origin, and neither sessions nor who is told what.
 final class Lists {
     /// By user.
-    var listings: [ID: Listing] = [:]
+    private(set) var listings: [ID: Listing] = [:]
     /// How often a list was read.
     private(set) var readings = 0
     /// How many conversations the readings that are kept have, all lists together.
     private var places = 0
 
-    private let streams: StreamRegistry
+    let streams: StreamRegistry
     private let clock: Clock
-    private let sync: Sync
+    let sync: Sync
 
     /// Of so many conversations it is kept how their users read them, all lists together: about
     /// 100 MiB. Lists beyond are not answered while the origin is away.
@@ -64,19 +64,23 @@ final class Lists {
         look(at: user, in: Self.soon)
     }
 
-    /// One more needs the user's list.
-    /// - Returns: whether it is new.
-    func watch(_ user: String) -> Bool {
+    /// One more needs the user's list: what comes into it, and leaves it, is told from now on.
+    func follow(_ user: String) {
         let isNew = listings[user.id] == nil
         listings[user.id, default: Listing(user: user)].watchers += 1
-        return isNew
+        if isNew { sync.questions.act(.subscribeList(user: user)) }
     }
 
     /// One less needs it.
-    /// - Returns: the list, if nobody does.
-    func unwatch(_ user: ID) -> Listing? {
+    /// - Parameter watched: conversations that the user watches all the same.
+    func unfollow(_ user: ID, watched: () -> Set<ID>) {
         listings[user]?.watchers -= 1
-        return listings[user]?.watchers == 0 ? listings.removeValue(forKey: user) : nil
+        guard listings[user]?.watchers == 0, let listing = listings.removeValue(forKey: user)
+        else { return }
+        sync.questions.act(.unsubscribeList(user: listing.user))
+        let watched = watched()
+        forget(listing) { watched.contains($0.id.id) }
+        for conversation in listing.conversations { streams[conversation]?.listed -= 1 }
     }
 
     /// There is no such conversation any more.
@@ -91,7 +95,7 @@ final class Lists {
     }
 
     /// Nobody watches it any more.
-    func forget(_ listing: Listing, isNeeded: (Stream) -> Bool) {
+    private func forget(_ listing: Listing, isNeeded: (Stream) -> Bool) {
         let user = listing.user.id
         for id in listing.conversations {
             guard let stream = streams[id], !isNeeded(stream) else { continue }
@@ -99,10 +103,85 @@ final class Lists {
         }
     }
 
+    // MARK: - What stands in them
+
+    /// A conversation has come into the user's list.
+    /// - Returns: whether it was not in it.
+    func insert(_ conversation: ID, of user: ID) -> Bool {
+        guard listings[user]?.insert(conversation) == true else { return false }
+        look(at: user, in: Self.soon)
+        return true
+    }
+
+    /// A conversation has left the user's list.
+    /// - Returns: whether those who watch were told so before; nil if it was not in it.
+    func remove(_ conversation: ID, of user: ID) -> Bool? {
+        guard listings[user]?.remove(conversation, readings: readings) == true else { return nil }
+        return listings[user]?.left.remove(conversation) != nil
+    }
+
+    /// The feed tells of a change of the user's list.
+    /// - Returns: whether it is followed.
+    func noteChange(_ user: ID) -> Bool {
+        guard let listing = listings[user] else { return false }
+        // What is being read may be from before or after.
+        if listing.isBeingRead { listings[user]?.isStale = true }
+        return true
+    }
+
+    /// The feed says that the conversation is in the user's list.
+    func isIn(_ conversation: ID, _ user: ID) { listings[user]?.isIn(conversation) }
+
+    /// An answer's token has these.
+    func noteAnswer(_ heads: [ID: Head], _ user: ID) { listings[user]?.noteAnswer(heads) }
+
+    /// Those who watch the user's list are shown that the conversation is in it.
+    func noteShown(_ conversation: ID, to user: ID) { listings[user]?.left.remove(conversation) }
+
+    /// Somebody has come to watch who was told of no departure.
+    func forgetTold(_ user: ID) { listings[user]?.left = [] }
+
+    /// The log says that these do not take part any more, and their watchers are told so.
+    /// - Returns: whose list showed it until now.
+    func noteTold(_ conversation: ID, of users: [String]) -> [String] {
+        let shown = users.filter { listings[$0.id]?.shows(conversation) ?? !sync.mirrors }
+        for user in users { listings[user.id]?.noteTold(conversation) }
+        return shown
+    }
+
     // MARK: - Reading
 
+    /// Has the origin asked for the user's list, unless it is.
     /// - Returns: the number of the reading that begins; nil if one is under way.
-    func beginReading(_ user: ID) -> Int? {
+    func read(_ user: ID) -> Int? {
+        guard let reading = beginReading(user), let listing = listings[user] else { return nil }
+        sync.ask(.list(user: user, reading: reading), .listed(user: listing.user), 1)
+        return reading
+    }
+
+    /// The reading with this number is over.
+    /// - Returns: the list as it was known; nil if another reading counts.
+    func endReading(_ user: ID, _ reading: Int) -> Listing? {
+        guard let listing = listings[user], listing.reading == reading, listing.isBeingRead else {
+            return nil
+        }
+        listings[user]?.isBeingRead = false
+        return listing
+    }
+
+    /// The origin did not answer: it is asked again later.
+    func failed(_ user: ID) {
+        listings[user]?.retryAt = now.adding(sync.options?.backoffMax ?? 0)
+    }
+
+    /// Whether the list changed while it was being read; that is forgotten.
+    func takeIsStale(_ user: ID) -> Bool {
+        guard listings[user]?.isStale == true else { return false }
+        listings[user]?.isStale = false
+        return true
+    }
+
+    private func beginReading(_ user: ID) -> Int? {
         guard let listing = listings[user] else { return nil }
         guard !listing.isBeingRead else {
             listings[user]?.isStale = true
@@ -118,6 +197,7 @@ final class Lists {
     /// The list has come.
     /// - Parameter generation: of the feed that was under way all the time, 0 for none.
     func adopt(_ list: ListedHeads, of user: ID, _ generation: Int) {
+        listings[user]?.noteWhole()
         guard let reading = listings[user]?.reading else { return }
         for (id, reader) in list.readers {
             guard let head = list.heads[id], let stream = streams[id], let state = stream.state,
@@ -273,54 +353,6 @@ final class Lists {
             .reader(listing.user.id, FetchQueue.Subject(stream)),
             .conversation(stream.id, reader: listing.user), 1)
     }
-
-    /// Whether the conversation can be shown, or is known not to be the user's.
-    private func isKnown(_ id: ID, to user: ID, _ listing: Listing) -> Bool {
-        guard let stream = streams[id], let state = stream.state else {
-            return listing.gone.contains(id)
-        }
-        guard !listing.gone.contains(id) else { return !state.members.contains(user) }
-        return stream.readership.activity(at: state.position) != nil
-            && stream.readership.state(of: user, at: state.position) != nil
-    }
-
-    /// Whether there may be changes in the user's conversations that nobody here knows.
-    func isOpen(_ user: ID) -> Bool {
-        guard sync.isLinked, let listing = listings[user] else { return true }
-        return listing.conversations.contains { streams[$0]?.isOpen ?? true }
-    }
-
-    // MARK: - Answers
-
-    /// A part of the list; nil if it is not known.
-    func page(
-        of user: ID, _ limit: Int, behind text: String?, bytes: Int
-    ) -> ConversationList? {
-        let cursor = text.flatMap { ActivityCursor($0) }
-        guard text == nil || cursor != nil else { return nil }
-        return known(to: user)?.page(limit, behind: cursor, bytes: bytes)
-    }
-
-    /// The user's list; nil if it is not known, or not all of it.
-    func known(to user: ID) -> KnownList? {
-        guard let listing = listings[user], let reading = listing.known else { return nil }
-        var entries: [KnownList.Entry] = []
-        entries.reserveCapacity(listing.conversations.count)
-        for id in listing.conversations {
-            if listing.gone.contains(id) {
-                // Gone, or there again: the log is behind the list, or the other way round.
-                guard isKnown(id, to: user, listing) else { return nil }
-                continue
-            }
-            guard let stream = streams[id], let view = stream.known(to: user),
-                let activity = stream.readership.activity(at: view.head)
-            else { return nil }
-            entries.append(
-                KnownList.Entry(
-                    view, activity: max(activity, view.record.updatedAt.milliseconds)))
-        }
-        return KnownList(entries, place: reading.place, departed: listing.departed)
-    }
 }
 
 extension Dictionary<ID, Listing> {
@@ -334,24 +366,4 @@ extension Dictionary<ID, Listing> {
 extension Sequence<ID> {
     /// The same in each run, whatever order they come in.
     var inOrder: [ID] { sorted { $0.text < $1.text } }
-}
-
-extension Stream {
-    /// The conversation as of where the stream stands; nil if that is not known, or not of that one
-    /// moment, or if the user does not take part then.
-    func known(to user: ID) -> ConversationView? {
-        guard let state, state.isOfOneMoment, !needsLast, state.members.contains(user),
-            let reader = readership.state(of: user, at: state.position)
-        else { return nil }
-        return ConversationView(
-            record: state.record, lastMessage: state.last, head: state.head, reader: reader)
-    }
-}
-
-extension Stream.State {
-    /// Nothing is known above the position.
-    fileprivate var isOfOneMoment: Bool {
-        head.epoch == position.epoch && head.rev == position.rev && record.rev <= position.rev
-            && last?.rev ?? 0 <= position.rev
-    }
 }

@@ -21,9 +21,30 @@ package struct EngineReport {
     /// Questions to their origin that wait, and those on their way.
     let queuedFetches: Int
     let fetchesInFlight: Int
+
+    init(of connections: Connections, _ sync: Sync) {
+        now = sync.now
+        sessions = connections.registry
+        streams = sync.streams
+        journal = connections.journal
+        settledBooks = sync.fanout.delivery.accounting
+        var figures = sync.tally.figures
+        figures.pacing = sync.fanout.pacing.counters
+        figures.shed = sync.fanout.delivery.shedCount
+        self.figures = figures
+        status = sync.status
+        isElsewhere = sync.mirrors
+        queuedFetches = sync.fetches.queued
+        fetchesInFlight = sync.fetches.inFlight
+    }
 }
 
 extension EngineReport {
+    /// Whether the conversation has something to say, and rests.
+    package func keepsBack(_ conversation: String) -> Bool {
+        streams[conversation.id]?.pace.isHeld ?? false
+    }
+
     /// How many connections there are.
     /// - Complexity: O(1)
     package var sessionCount: Int { sessions.count }

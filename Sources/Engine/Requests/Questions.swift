@@ -39,7 +39,7 @@ final class Questions {
     // MARK: - What is asked
 
     /// Has the upstream do it.
-    func act(_ effect: Engine.UpstreamEffect) { decided.append(.upstream(effect)) }
+    func act(_ effect: Turn.UpstreamEffect) { decided.append(.upstream(effect)) }
 
     /// Has the cache keep it.
     func store(_ writes: [StoreWrite], of streams: [Stream]) {
@@ -48,7 +48,7 @@ final class Questions {
 
     /// Asks the cache under a number that was given to the question.
     func read(_ query: Query, as number: UInt64) {
-        decided.append(Engine.Read(token: number, query: query))
+        decided.append(Turn.Read(token: number, query: query))
     }
 
     /// A number for a question.

@@ -61,7 +61,7 @@ extension RequestDesk {
     /// to be loaded, or has been answered.
     func admit(_ call: Call, _ conversation: String) -> (stream: Stream, state: Stream.State)? {
         guard let user = connections[call.session]?.user else { return nil }
-        let stream = stream(conversation)
+        let stream = sync.stream(conversation)
         guard let state = stream.state else {
             if stream.replica?.isLoaded == true {
                 // Neither the cache nor the origin knows it yet.
@@ -174,7 +174,7 @@ extension RequestDesk {
         questions.act(.perform(token: token, operation, .user(user)))
     }
 
-    /// The operation is on its way to the log, until it is `performed` under the same token.
+    /// The operation is on its way to the log, until `noteSent` is called with the same token.
     func noteSend(
         _ operation: Operation, token: UInt64, from session: SessionID, trace: String
     ) {
@@ -183,6 +183,12 @@ extension RequestDesk {
             let stream = streams[conversation.id], !stream.subscribers.isEmpty
         else { return }
         fanout.pacing.noteSend(to: stream, token: token)
+    }
+
+    /// The operation was done, or refused.
+    func noteSent(token: UInt64, _ result: Result<Outcome, RequestError>) {
+        journal?.answered(token, result, at: now)
+        fanout.pacing.noteSent(token: token)
     }
 
     /// The upstream did it, or refused it.

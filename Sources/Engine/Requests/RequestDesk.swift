@@ -55,22 +55,6 @@ final class RequestDesk {
         return steps
     }
 
-    /// The conversation in memory; the store is asked for it if it is not there.
-    func stream(_ conversation: String) -> Stream {
-        if let stream = streams[conversation.id] {
-            stream.lastUsed = now
-            return stream
-        }
-        let stream = Stream(id: conversation, at: now)
-        streams[conversation.id] = stream
-        if mirrors {
-            sync.begin(stream)
-            return stream
-        }
-        sync.read(.load(conversation: conversation), for: .load(conversation))
-        return stream
-    }
-
     func ask(_ query: Query, _ call: Call) { sync.read(query, for: .answer(call)) }
 
     func reply(
@@ -128,11 +112,35 @@ final class RequestDesk {
     }
 
     /// The log behind the stream is another one now, or gone: whoever waits asks again.
-    func performParked(_ stream: Stream) {
+    private func performParked(_ stream: Stream) {
         let parked = stream.parked
         stream.parked = []
         for (token, _) in parked {
             if case .answer(let call) = questions.close(token) { perform(call) }
+        }
+    }
+
+    // MARK: - The end of a stream
+
+    /// The stream is not in memory any more: nobody watches it, and whoever waits asks again.
+    func ended(_ stream: Stream, with payload: [UInt8], _ waiting: [Call]) {
+        stream.isListed = false
+        if let journal {
+            for subscriber in stream.subscribers {
+                journal.left(subscriber.session, stream, "ended", at: now)
+            }
+        }
+        for session in stream.removeAll() { connections.push(session, payload) }
+        releaseHeldReplies(stream)
+        performParked(stream)
+        for call in waiting { perform(call) }
+    }
+
+    /// They do not take part in the conversation any more.
+    func removed(_ sessions: [Session], from stream: Stream) {
+        for session in sessions {
+            connections.push(
+                session, ServerFrame.unsubscribed(conversation: stream.id, reason: .removed))
         }
     }
 

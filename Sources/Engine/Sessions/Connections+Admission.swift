@@ -20,6 +20,19 @@ extension Connections {
         }
     }
 
+    /// A frame came in.
+    /// - Returns: its session; nil if it is not answered now. Whoever has not taken what it was
+    ///   sent waits with what it asks for.
+    func admit(_ frame: RequestFrame, from id: SessionID) -> Session? {
+        guard let session = registry[id], !session.isClosing else { return nil }
+        chargeBytes(frame, session)
+        guard session.postponed.isEmpty, !isOverfull(session) else {
+            session.postponed.append(.frame(frame))
+            return nil
+        }
+        return session
+    }
+
     /// A frame of a client that may be answered.
     /// - Returns: the call that it is; nil if it was refused.
     func take(_ frame: RequestFrame, _ session: Session) -> Call? {
@@ -206,7 +219,7 @@ extension Connections {
     }
 
     /// Charges the bytes of a frame. While a user owes some, none of the user's sockets is read.
-    func chargeBytes(_ frame: RequestFrame, _ session: Session) {
+    private func chargeBytes(_ frame: RequestFrame, _ session: Session) {
         guard limits.bytesPerSecond > 0, let user = session.user, let budget = session.budget else {
             return
         }

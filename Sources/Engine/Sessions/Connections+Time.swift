@@ -25,6 +25,13 @@ extension Connections {
         }
     }
 
+    /// A pong came.
+    func ponged(_ id: SessionID, at now: Timestamp) {
+        guard let session = registry[id] else { return }
+        session.pingSent = nil
+        session.lastProgress = now
+    }
+
     /// A look that closes costs some 15 µs.
     private static let looksPerTurn = 8
 
@@ -75,6 +82,9 @@ extension Connections {
     // MARK: - Drain
 
     /// Begins the drain. New connections are refused from now on.
+    /// - Parameters:
+    ///   - window: milliseconds over which the clients' slots are spread.
+    ///   - deadline: milliseconds after which whoever is left is closed.
     func beginDrain(window: Int64, deadline: Int64, _ succession: Succession) {
         guard drain == nil else { return }
         // In the order in which they came, on whichever loop.

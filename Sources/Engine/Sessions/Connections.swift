@@ -93,6 +93,20 @@ final class Connections {
         fanout.delivery.discard(session, at: now)
     }
 
+    /// Closes a user's connections, by the server API.
+    /// - Returns: how many there were.
+    func disconnect(_ user: ID, mayComeBack: Bool) -> Int {
+        let closing = registry.of(user)
+        for session in closing {
+            // Whoever may come back is told when: at once.
+            if mayComeBack {
+                push(session, ServerFrame.goaway(reconnectIn: 0, reason: "disconnected"))
+            }
+            close(session, mayComeBack ? .draining : .disconnected)
+        }
+        return closing.count
+    }
+
     /// Takes the session out of everything that would push to it.
     private func leave(_ session: Session) {
         for subscription in session.subscriptions.reversed() {

@@ -6,8 +6,8 @@ import Wire
 /// as cut off, until an answer about it succeeds.
 extension Sync {
     /// The origin has found that this part of the log is damaged, or (nil) that it is whole again.
-    func heard(_ part: String?, of stream: Stream) {
-        guard stream.replica != nil else { return }
+    func heard(_ part: String?, of conversation: String) {
+        guard let stream = streams[conversation.id], stream.replica != nil else { return }
         if let part {
             damaged(stream, part)
         } else if stream.replica?.backoff.damagedPart != nil {

@@ -69,8 +69,8 @@ extension Sync {
     }
 
     /// The cache has dropped something by itself.
-    func trimmed(_ stream: Stream, _ result: Result<Answer, RequestError>) {
-        guard let replica = stream.replica else { return }
+    func trimmed(_ conversation: String, _ result: Result<Answer, RequestError>) {
+        guard let stream = streams[conversation.id], let replica = stream.replica else { return }
         reloaded(stream, replica.copy.beginnings, result)
     }
 

@@ -4,7 +4,7 @@ import Wire
 
 /// Follows logs that live elsewhere: for each conversation in memory its replica is brought to the
 /// present, by what the feed tells and what the origin is asked, and the cache is told to keep it.
-/// Where the store is the origin it has nothing to do.
+/// Where the store is the origin there is nothing to follow.
 ///
 /// Owned by the engine. It moves streams and tells those who watch them, through `Fanout`. It knows
 /// no requests, lists or connections: what is to be done about those comes out as steps, in order,
@@ -114,8 +114,10 @@ final class Sync {
 
     /// The origin has acknowledged: from here on the feed tells of this conversation.
     /// - Parameter reading: how many readings of lists had begun.
-    func subscribed(_ stream: Stream, generation: Int, reading: Int) {
-        guard let wasLive = stream.replica?.isLive else { return }
+    func subscribed(_ conversation: String, generation: Int, reading: Int) {
+        guard let stream = streams[conversation.id], let wasLive = stream.replica?.isLive else {
+            return
+        }
         stream.followedSince = reading
         stream.replica?.acknowledged(generation: generation, isKnown: stream.state != nil)
         if wasLive { tellOpen(stream) }
@@ -208,10 +210,26 @@ final class Sync {
         return true
     }
 
-    // MARK: - The life of a mirrored stream
+    // MARK: - The life of a stream
+
+    /// The conversation in memory; the store is asked for it if it is not there.
+    func stream(_ conversation: String) -> Stream {
+        if let stream = streams[conversation.id] {
+            stream.lastUsed = now
+            return stream
+        }
+        let stream = Stream(id: conversation, at: now)
+        streams[conversation.id] = stream
+        if mirrors {
+            begin(stream)
+        } else {
+            read(.load(conversation: conversation), for: .load(conversation))
+        }
+        return stream
+    }
 
     /// Begins to follow a conversation: the cache is asked for it, and the origin for its feed.
-    func begin(_ stream: Stream) {
+    private func begin(_ stream: Stream) {
         stream.replica = Replica(at: now)
         questions.act(.subscribe(stream.id))
         read(.load(conversation: stream.id), for: .load(stream.id))

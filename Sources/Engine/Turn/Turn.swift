@@ -7,10 +7,10 @@ import Wire
 /// written, closed and throttled comes with the last part of a turn, which has no effects.
 package struct Turn {
     /// To be performed at once, in this order.
-    package fileprivate(set) var effects: [Engine.Effect] = []
+    package fileprivate(set) var effects: [Turn.Effect] = []
     /// Questions to the cache. They cost what their answers are long, and come behind everything
     /// else; a read that comes later sees more, and never less than it was asked for.
-    package fileprivate(set) var reads: [Engine.Read] = []
+    package fileprivate(set) var reads: [Turn.Read] = []
     /// Sessions that have frames to send and whose sockets take some.
     package internal(set) var writes: [Session] = []
     /// Connections to close, after their outboxes were sent.
@@ -24,11 +24,11 @@ package struct Turn {
 
 /// What the engine asks of whatever runs it, in the order in which it decided so.
 struct Decided {
-    private var effects: [Engine.Effect] = []
-    private var reads: [Engine.Read] = []
+    private var effects: [Turn.Effect] = []
+    private var reads: [Turn.Read] = []
 
-    mutating func append(_ effect: Engine.Effect) { effects.append(effect) }
-    mutating func append(_ read: Engine.Read) { reads.append(read) }
+    mutating func append(_ effect: Turn.Effect) { effects.append(effect) }
+    mutating func append(_ read: Turn.Read) { reads.append(read) }
 
     /// The beginning of a turn: what was decided since the last one.
     mutating func take() -> Turn {
@@ -39,7 +39,7 @@ struct Decided {
     }
 }
 
-extension Engine {
+extension Turn {
     /// What the engine has others do, other than to read the cache.
     package enum Effect: Sendable {
         /// Have the cache keep this, in one transaction and before anything that follows; answered

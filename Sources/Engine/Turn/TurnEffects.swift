@@ -10,7 +10,7 @@ package protocol TurnEffects {
     func moment() -> Moment
 
     /// Asks the upstream, which answers later.
-    func perform(_ effect: Engine.UpstreamEffect) throws(Failure)
+    func perform(_ effect: Turn.UpstreamEffect) throws(Failure)
 
     /// Hands the upstream what it was asked for so far. Called before the file is written, which
     /// the origin does not wait for, and before the sockets are.
@@ -68,7 +68,7 @@ package struct CacheRead: Sendable {
     /// When it came into its class.
     package private(set) var queued: Duration
 
-    init(_ read: Engine.Read, for payer: Payer, cost: Int, at instant: Duration) {
+    init(_ read: Turn.Read, for payer: Payer, cost: Int, at instant: Duration) {
         token = read.token
         query = read.query
         since = instant

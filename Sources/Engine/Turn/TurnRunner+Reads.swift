@@ -4,7 +4,7 @@ import Wire
 /// What the runner knows of a read before it is its turn.
 extension TurnRunner {
     /// Whether it is read beside the turns.
-    func isSlow(_ read: Engine.Read) -> Bool {
+    func isSlow(_ read: Turn.Read) -> Bool {
         guard read.query.isLong, engine.mayReadSlow(read.token) else { return false }
         // Most conversations have a few participants.
         guard case .participants(let conversation, let range) = read.query, range.limit <= 0,
@@ -16,11 +16,11 @@ extension TurnRunner {
     private static let manyMembers = 200
 
     /// Whom the answer is for, and what it costs, as far as that is known before it is read.
-    func payer(of read: Engine.Read) -> (Payer, cost: Int) {
+    func payer(of read: Turn.Read) -> (Payer, cost: Int) {
         let purpose = engine.questions[read.token]
         if case .unread(let user, _) = purpose { return (Payer(user: user), 1) }
         guard let call = purpose?.asking(in: engine.streams),
-            let session = engine.sessions[call.session], let user = session.user
+            let session = engine.connections[call.session], let user = session.user
         else { return (.gateway, 1) }
         return (Payer(user: user.id, session: session.id), call.readCost)
     }

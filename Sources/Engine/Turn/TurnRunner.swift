@@ -88,7 +88,7 @@ package final class TurnRunner {
     }
 
     private func perform<Effects: TurnEffects>(
-        _ effect: Engine.Effect, _ effects: Effects
+        _ effect: Turn.Effect, _ effects: Effects
     ) throws(Effects.Failure) {
         switch effect {
         case .store(let token, let writes):
@@ -135,7 +135,7 @@ package final class TurnRunner {
         if let read = reads.popSlow() {
             watcher?.began(read, at: instant)
             if engine.concludeWithoutReading(read.token) {
-                try effects.finished(read, flush: engine.takeSessionsToFlush())
+                try effects.finished(read, flush: engine.sockets.takeSessionsToFlush())
             } else {
                 reads.noteSlowBegan()
                 try effects.beginSlow(read)
@@ -147,7 +147,7 @@ package final class TurnRunner {
         }
         watcher?.began(read, at: instant)
         if engine.concludeWithoutReading(read.token) {
-            try effects.finished(read, flush: engine.takeSessionsToFlush())
+            try effects.finished(read, flush: engine.sockets.takeSessionsToFlush())
         } else if let result = try effects.answer(read) {
             try finish(read, result, at: engine.now, effects)
         }
@@ -169,7 +169,7 @@ package final class TurnRunner {
     ) throws(Effects.Failure) {
         engine.answered(read.token, result, at: now)
         settleCharges()
-        try effects.finished(read, flush: engine.takeSessionsToFlush())
+        try effects.finished(read, flush: engine.sockets.takeSessionsToFlush())
     }
 
     /// The slow read that was under way has its answer.

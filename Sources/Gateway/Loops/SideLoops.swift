@@ -84,7 +84,7 @@ final class SideLoops: @unchecked Sendable {
         guard session.isReady else { return }
         let place = place(session.id)
         sides[place].orders.writes.begin()
-        driver.engine.handOver(session, limit) { sides[place].orders.writes.append($0) }
+        driver.engine.sockets.handOver(session, limit) { sides[place].orders.writes.append($0) }
         sides[place].orders.writes.end(for: SocketID(rawValue: session.id))
         sides[place].sessions.append(session)
     }
@@ -94,7 +94,7 @@ final class SideLoops: @unchecked Sendable {
         let place = place(session)
         let socket = SocketID(rawValue: session)
         sides[place].orders.writes.begin()
-        let closing = driver.engine.handOverRest(session) {
+        let closing = driver.engine.sockets.handOverRest(session) {
             sides[place].orders.writes.append($0)
         }
         if let session = closing {
@@ -163,7 +163,7 @@ final class SideLoops: @unchecked Sendable {
             case .received(let socket, let frame): received(socket.rawValue, frame)
             case .pong(let socket): driver.pong(socket)
             case .writable(let socket):
-                driver.engine.progressed(socket.rawValue, unsent: 0, at: driver.now())
+                driver.engine.sockets.progressed(socket.rawValue, unsent: 0, at: driver.now())
             case .closed(let socket):
                 aside[socket.rawValue] = nil
                 driver.closed(socket)
@@ -194,20 +194,20 @@ final class SideLoops: @unchecked Sendable {
         var rest = unsent[...]
         for (index, session) in sessions.enumerated() {
             guard let first = rest.first, first.index == index else {
-                driver.engine.landed(session, unsent: 0)
+                driver.engine.sockets.landed(session, unsent: 0)
                 continue
             }
             rest.removeFirst()
-            driver.engine.landed(session, unsent: first.bytes)
+            driver.engine.sockets.landed(session, unsent: first.bytes)
         }
     }
 
     private func progressed(_ progress: Report.Progress) {
         let session = progress.socket.rawValue
-        guard driver.engine.isBlocked(session) else { return }
+        guard driver.engine.sockets.isBlocked(session) else { return }
         acknowledged[session] = progress.acknowledged
         guard let earlier = before[session], progress.acknowledged > earlier else { return }
-        driver.engine.progressed(session, unsent: progress.unsent, at: driver.now())
+        driver.engine.sockets.progressed(session, unsent: progress.unsent, at: driver.now())
     }
 }
 

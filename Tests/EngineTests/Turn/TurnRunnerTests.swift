@@ -272,7 +272,7 @@ private final class TurnLog: TurnEffects {
 
     func moment() -> Moment { Moment(now: now, instant: instant) }
 
-    func perform(_ effect: Engine.UpstreamEffect) {
+    func perform(_ effect: Turn.UpstreamEffect) {
         if case .perform(let token, let operation, let caller) = effect {
             lines.append("perform")
             let performed = origin.perform(operation, by: caller)
@@ -301,12 +301,12 @@ private final class TurnLog: TurnEffects {
     }
 
     func finished(_ read: CacheRead, flush sessions: [Session]) {
-        for session in sessions { _ = engine.take(session, .max) { _ in } }
+        for session in sessions { _ = engine.sockets.take(session, .max) { _ in } }
     }
 
     func write(_ sessions: consuming [Session]) -> Duration? {
         lines.append("write \(sessions.map { "\($0.id)" }.joined(separator: " "))")
-        for session in sessions { _ = engine.take(session, .max) { _ in } }
+        for session in sessions { _ = engine.sockets.take(session, .max) { _ in } }
         return nil
     }
 

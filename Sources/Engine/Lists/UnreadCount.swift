@@ -8,7 +8,7 @@ import Wire
 /// Where one does not, the origin is asked again, at most once a second, and once a millisecond for
 /// each conversation.
 ///
-/// It knows heads and markers, neither streams nor sessions; `Engine+Unread` decides when it is
+/// It knows heads and markers, neither streams nor sessions; `UnreadTotals` decides when it is
 /// told.
 final class UnreadCount {
     let user: String

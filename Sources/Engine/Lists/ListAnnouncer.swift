@@ -1,0 +1,271 @@
+import Chat
+import Ports
+import Wire
+
+/// Who is told of lists of conversations: those who watch theirs are told what comes in, what
+/// leaves, and what changes in it, each once a turn. `Lists` knows what stands in them. It moves no
+/// stream, and knows no requests.
+final class ListAnnouncer {
+    /// Those who watch their list of conversations.
+    private var watchers: [SessionID: Session] = [:]
+
+    let lists: Lists
+    private let totals: UnreadTotals
+    private let connections: Connections
+    private let sync: Sync
+    private let fanout: Fanout
+
+    init(_ lists: Lists, _ totals: UnreadTotals, _ connections: Connections, _ sync: Sync) {
+        self.lists = lists
+        self.totals = totals
+        self.connections = connections
+        self.sync = sync
+        fanout = sync.fanout
+    }
+
+    private var streams: StreamRegistry { sync.streams }
+    private var isElsewhere: Bool { sync.mirrors }
+
+    /// Somebody watches.
+    var isWatched: Bool { !watchers.isEmpty }
+
+    // MARK: - Watching
+
+    func watch(_ session: Session, _ user: String) {
+        watchers[session.id] = session
+        guard !session.watchesConversations else { return }
+        session.watchesConversations = true
+        guard isElsewhere else { return }
+        if lists[user.id] != nil {
+            // Not to this one.
+            lists.forgetTold(user.id)
+            totals.readList(user.id)
+        }
+        // A list that is new is read when the feed is known to tell of it.
+        lists.follow(user)
+    }
+
+    func unwatch(_ session: Session) {
+        watchers[session.id] = nil
+        session.shown = [:]
+        guard session.watchesConversations else { return }
+        session.watchesConversations = false
+        guard let user = session.user?.id, isElsewhere else { return }
+        lists.unfollow(user) { connections.registry.watched(by: user) }
+    }
+
+    /// The origin has acknowledged: what was read before may lack what nobody told of.
+    func followed(_ user: ID) {
+        lists.followed(user)
+        totals.readList(user)
+    }
+
+    // MARK: - Reading
+
+    /// After a loss what came and went in the meantime is not known.
+    func readAllAgain() { for user in lists.listings.keys.inOrder { totals.readList(user) } }
+
+    /// Those that the origin did not answer, and those of which something is not known.
+    func readInTime() { for user in lists.lookInTime() { totals.readList(user) } }
+
+    /// The list has come.
+    /// - Parameter generation: of the feed that was under way all the time, 0 for none.
+    func read(
+        _ user: ID, _ reading: Int, _ generation: Int,
+        _ result: Result<HistoryAnswer, RequestError>
+    ) {
+        guard let listing = lists.endReading(user, reading) else { return }
+        guard case .success(.listed(let list)) = result else {
+            lists.failed(user)
+            return totals.failed(user, reading)
+        }
+        let found = Set(list.heads.keys)
+        for conversation in found.subtracting(listing.conversations).inOrder {
+            join(conversation, to: user, isNew: listing.isNew(conversation))
+        }
+        for conversation in listing.conversations.subtracting(found).inOrder {
+            leave(conversation, from: user)
+        }
+        lists.adopt(list, of: user, generation)
+        totals.adopt(list, of: user, reading)
+        if lists.takeIsStale(user) { totals.readList(user) }
+    }
+
+    /// - Parameter isNew: it came into the list just now.
+    private func join(_ conversation: ID, to user: ID, isNew: Bool = false) {
+        guard lists.insert(conversation, of: user) else { return }
+        let stream = sync.stream(conversation.text)
+        stream.listed += 1
+        guard stream.came(into: user, isNew: isNew), let state = stream.state else {
+            if stream.needsLast { list(stream) }
+            return
+        }
+        // An answer may have shown more than the feed has told yet.
+        let receivers = connections.registry.of(user).filter {
+            $0.watchesConversations && !$0.wasShown(conversation, beyond: state.head)
+        }
+        send(isNew ? .inserted : .updated, stream, state, to: receivers)
+    }
+
+    private func leave(_ conversation: ID, from user: ID) {
+        totals.drop(conversation, of: [user.text])
+        guard let wasTold = lists.remove(conversation, of: user) else { return }
+        streams[conversation]?.listed -= 1
+        streams[conversation]?.readership.remove(user)
+        if !wasTold { tellLeft(conversation.text, [user.text]) }
+    }
+
+    /// A conversation came into a user's list, or left it.
+    func relisted(_ user: String, _ conversation: String, isIn: Bool) {
+        guard lists.noteChange(user.id) else { return }
+        if isIn {
+            // Out and in again: the log may have told of the first, and not of the second.
+            lists.isIn(conversation.id, user.id)
+            join(conversation.id, to: user.id, isNew: true)
+        } else {
+            lists.left(conversation.id, user.id)
+            leave(conversation.id, from: user.id)
+        }
+    }
+
+    // MARK: - What answers show
+
+    /// Somebody who watches a list is shown these as parts of it. What the list is not known to
+    /// have is looked after as well, until the list has been read again.
+    func showed(
+        _ views: [ConversationView], _ call: Call, knowing heads: [ID: Head] = [:]
+    ) {
+        guard let session = connections[call.session], session.watchesConversations,
+            let user = session.user?.id, let listing = lists[user]
+        else { return }
+        var shown = heads
+        for view in views { shown[view.record.id.id] = view.head }
+        let all = shown.keys.inOrder
+        for id in all {
+            lists.noteShown(id, to: user)
+            // Who watches already may know more, of a branch that is lost: the event is the truth.
+            guard let head = shown[id] else { continue }
+            streams[id]?.entry.noteShown(head)
+            guard call.beginsList else { continue }
+            session.noteShown(id, head, isListed: listing.conversations.contains(id), streams[id])
+        }
+        let unknown = all.filter { !listing.conversations.contains($0) }
+        guard !unknown.isEmpty else { return }
+        for conversation in unknown { join(conversation, to: user) }
+        // It will be read anyway when the feed begins to tell of it.
+        if listing.isFollowed { totals.readList(user) }
+    }
+
+    /// The token that somebody is given knows that these are in the list, and no others. What is
+    /// told of another one, by a stream that is behind, would never be taken back.
+    func drop(allBut heads: [ID: Head], _ call: Call) {
+        guard let user = connections[call.session]?.user?.id, let listing = lists[user] else {
+            return
+        }
+        lists.noteAnswer(heads, user)
+        let gone = listing.conversations.filter { heads[$0] == nil }
+        guard !gone.isEmpty else { return }
+        for conversation in gone.inOrder { leave(conversation, from: user) }
+        // It may have come into the list since.
+        totals.readList(user)
+    }
+
+    // MARK: - Changes
+
+    /// The conversation's entry in its participants' lists has changed.
+    func list(_ stream: Stream) {
+        guard
+            !watchers.isEmpty || !totals.isEmpty || !stream.readership.isEmpty, !stream.isListed
+        else { return }
+        stream.isListed = true
+        fanout.touch(stream)
+    }
+
+    /// Tells the watchers of conversation lists, once a turn.
+    func announce(_ stream: Stream) {
+        guard stream.isListed else { return }
+        guard let state = stream.state else {
+            stream.isListed = false
+            stream.isToBeAnnounced = true
+            return
+        }
+        totals.count(stream, state)
+        if stream.needsLast {
+            stream.isListed = false
+            // It is announced when that is known.
+            if !watchers.isEmpty || !stream.readership.isEmpty { sync.askLast(stream) }
+            return
+        }
+        stream.isListed = false
+        guard let type = stream.entry.tell(state) else { return }
+        let receivers = watchers(among: state.members).filter { shows(stream, $0) }
+        send(type, stream, state, to: receivers)
+    }
+
+    /// Shows lists the conversation as it is.
+    private func send(
+        _ type: DeltaType, _ stream: Stream, _ state: Stream.State, to receivers: [Session]
+    ) {
+        guard !receivers.isEmpty else { return }
+        let payload = ServerFrame.conversations(
+            type, state.record, lastMessage: state.last, head: state.head)
+        let event = Broadcast(
+            payload, .conversations(head: state.head), conversation: stream.id)
+        for session in receivers {
+            if let user = session.user?.id { lists.noteShown(stream.id.id, to: user) }
+            if stream.isOpen, session.isAhead(of: event) { continue }
+            connections.push(session, event)
+        }
+    }
+
+    /// Whether the conversation stands in the list that the session watches. The record of a stream
+    /// that is behind may still name somebody who is gone.
+    private func shows(_ stream: Stream, _ session: Session) -> Bool {
+        guard isElsewhere else { return true }
+        guard let user = session.user else { return false }
+        return lists[user.id]?.conversations.contains(stream.id.id) ?? false
+    }
+
+    /// Those of the users who watch their lists, found from the shorter side.
+    private func watchers(among users: Set<ID>) -> [Session] {
+        guard users.count < watchers.count else {
+            return watchers.values.filter { $0.user.map { users.contains($0.id) } ?? false }
+        }
+        return users.flatMap { connections.registry.of($0).filter(\.watchesConversations) }
+    }
+
+    // MARK: - Departures
+
+    /// The log says that these are out of the conversation. Whose list said so before was told.
+    func left(_ conversation: String, _ users: [String]) {
+        totals.drop(conversation.id, of: users)
+        tellLeft(conversation, lists.noteTold(conversation.id, of: users))
+    }
+
+    /// There is no such conversation any more.
+    /// - Parameter participants: who took part, as far as is known.
+    /// - Returns: whose lists showed it; they are yet to be told.
+    func vanished(_ conversation: ID, _ participants: [String]) -> [String] {
+        let told = lists.forget(conversation)
+        totals.drop(conversation, of: told + participants)
+        return told
+    }
+
+    /// Tells those who watch the lists of these users that the conversation is out of them.
+    func tellLeft(_ conversation: String, _ users: [String]) {
+        guard !watchers.isEmpty, !users.isEmpty else { return }
+        let event = Broadcast(
+            ServerFrame.conversationRemoved(conversation), .conversations(head: nil),
+            conversation: conversation)
+        for session in watchers(among: Set(users.map(\.id))) {
+            connections.push(session, event)
+        }
+    }
+}
+
+extension SessionRegistry {
+    /// The conversations whose messages somebody watches for the user.
+    func watched(by user: ID) -> Set<ID> {
+        Set(of(user).flatMap(\.subscriptions).map { $0.stream.id.id })
+    }
+}

@@ -1,0 +1,74 @@
+import Chat
+import Ports
+import Wire
+
+/// What is answered of lists while the origin is away.
+extension Lists {
+    /// Whether the conversation can be shown, or is known not to be the user's.
+    func isKnown(_ id: ID, to user: ID, _ listing: Listing) -> Bool {
+        guard let stream = streams[id], let state = stream.state else {
+            return listing.gone.contains(id)
+        }
+        guard !listing.gone.contains(id) else { return !state.members.contains(user) }
+        return stream.readership.activity(at: state.position) != nil
+            && stream.readership.state(of: user, at: state.position) != nil
+    }
+
+    /// Whether there may be changes in the user's conversations that nobody here knows.
+    func isOpen(_ user: ID) -> Bool {
+        guard sync.isLinked, let listing = listings[user] else { return true }
+        return listing.conversations.contains { streams[$0]?.isOpen ?? true }
+    }
+
+    // MARK: - Answers
+
+    /// A part of the list; nil if it is not known.
+    func page(
+        of user: ID, _ limit: Int, behind text: String?, bytes: Int
+    ) -> ConversationList? {
+        let cursor = text.flatMap { ActivityCursor($0) }
+        guard text == nil || cursor != nil else { return nil }
+        return known(to: user)?.page(limit, behind: cursor, bytes: bytes)
+    }
+
+    /// The user's list; nil if it is not known, or not all of it.
+    func known(to user: ID) -> KnownList? {
+        guard let listing = listings[user], let reading = listing.known else { return nil }
+        var entries: [KnownList.Entry] = []
+        entries.reserveCapacity(listing.conversations.count)
+        for id in listing.conversations {
+            if listing.gone.contains(id) {
+                // Gone, or there again: the log is behind the list, or the other way round.
+                guard isKnown(id, to: user, listing) else { return nil }
+                continue
+            }
+            guard let stream = streams[id], let view = stream.known(to: user),
+                let activity = stream.readership.activity(at: view.head)
+            else { return nil }
+            entries.append(
+                KnownList.Entry(
+                    view, activity: max(activity, view.record.updatedAt.milliseconds)))
+        }
+        return KnownList(entries, place: reading.place, departed: listing.departed)
+    }
+}
+
+extension Stream {
+    /// The conversation as of where the stream stands; nil if that is not known, or not of that one
+    /// moment, or if the user does not take part then.
+    func known(to user: ID) -> ConversationView? {
+        guard let state, state.isOfOneMoment, !needsLast, state.members.contains(user),
+            let reader = readership.state(of: user, at: state.position)
+        else { return nil }
+        return ConversationView(
+            record: state.record, lastMessage: state.last, head: state.head, reader: reader)
+    }
+}
+
+extension Stream.State {
+    /// Nothing is known above the position.
+    fileprivate var isOfOneMoment: Bool {
+        head.epoch == position.epoch && head.rev == position.rev && record.rev <= position.rev
+            && last?.rev ?? 0 <= position.rev
+    }
+}

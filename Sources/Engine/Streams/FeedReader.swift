@@ -1,0 +1,227 @@
+import Chat
+import Ports
+import Wire
+
+/// What the feed tells: it moves the streams and goes to those who watch. A log in the same file is
+/// followed here, change by change, since its feed has no hole; that of a log elsewhere goes to
+/// `Sync`. Message changes of a turn are gathered per conversation and encoded once, whoever gets
+/// them.
+final class FeedReader {
+    private let desk: RequestDesk
+    private let announcer: ListAnnouncer
+    private let totals: UnreadTotals
+    private let connections: Connections
+    private let sync: Sync
+    private let fanout: Fanout
+
+    init(_ desk: RequestDesk, _ announcer: ListAnnouncer, _ totals: UnreadTotals) {
+        self.desk = desk
+        self.announcer = announcer
+        self.totals = totals
+        connections = desk.connections
+        sync = desk.sync
+        fanout = sync.fanout
+    }
+
+    private var streams: StreamRegistry { sync.streams }
+    private var isElsewhere: Bool { sync.mirrors }
+
+    func take(_ event: FeedEvent) {
+        switch event {
+        case .message, .record:
+            if let journal = connections.journal,
+                case .message(let conversation, let type, let message, _) = event
+            {
+                journal.came(.arrived, conversation, type, message, at: sync.now)
+            }
+            move(event)
+            // A log elsewhere tells lists when its stream takes the record.
+            if case .record(let record, _, let removed, _) = event,
+                streams[record.id.id]?.replica == nil
+            {
+                announcer.left(record.id, removed)
+            }
+        case .deleted(let conversation, let epoch, let participants):
+            announcer.left(conversation, participants)
+            deleted(event, conversation, epoch)
+        case .read(let conversation, let user, let seq):
+            read(conversation, user, seq)
+        case .listed(let user, let conversation, let isIn):
+            announcer.relisted(user, conversation, isIn: isIn)
+        case .typing(let conversation, let user, let state, let at):
+            guard let stream = streams[conversation.id], !stream.subscribers.isEmpty else { return }
+            fanout.send(
+                Broadcast(
+                    ServerFrame.typing(
+                        conversation: conversation, user: user, state: state, at: at),
+                    .typing, conversation: conversation), to: stream)
+        }
+    }
+
+    private func read(_ conversation: String, _ user: String, _ seq: Int) {
+        totals.mark(conversation.id, user.id, upTo: seq)
+        let stream = streams[conversation.id]
+        if let stream { announcer.lists.read(user.id, upTo: seq, stream) }
+        let own = connections.registry.of(user.id).filter { session in
+            session.watchesConversations
+                && !(stream.map { session.subscription(to: $0) != nil } ?? false)
+        }
+        let watchers = stream.map { !$0.subscribers.isEmpty } ?? false
+        guard watchers || !own.isEmpty else { return }
+        let event = Broadcast(
+            ServerFrame.read(conversation: conversation, user: user, seq: seq), .read(user: user),
+            conversation: conversation)
+        if let stream { fanout.send(event, to: stream) }
+        for session in own { connections.push(session, event) }
+    }
+
+    // MARK: - A log in the same file
+
+    /// The store has answered what it has of the conversation.
+    func loaded(_ conversation: String, _ result: Result<Answer, RequestError>) {
+        guard let stream = streams[conversation.id] else { return }
+        if stream.replica != nil { return sync.found(stream, result) }
+        let waiting = stream.waiting
+        stream.waiting = []
+        switch result {
+        case .success(.loaded(let loaded)):
+            stream.begin(loaded, after: sync.questions.last)
+            if stream.isToBeAnnounced {
+                stream.isToBeAnnounced = false
+                announcer.list(stream)
+            }
+            takeEarly(stream)
+            for call in waiting { desk.perform(call) }
+        case .success:
+            streams[conversation.id] = nil
+            for call in waiting { desk.fail(call, .misled) }
+        case .failure(let error):
+            if stream.early.contains(where: \.isBeginning) {
+                // It was created after the store was read.
+                stream.early = []
+                stream.waiting = waiting
+                return sync.read(.load(conversation: conversation), for: .load(conversation))
+            }
+            streams[conversation.id] = nil
+            for call in waiting { desk.fail(call, error) }
+        }
+    }
+
+    /// What came while the stream was being loaded, now that it is.
+    private func takeEarly(_ stream: Stream) {
+        let early = stream.early
+        stream.early = []
+        for event in early {
+            if case .deleted(let conversation, let epoch, _) = event {
+                deleted(event, conversation, epoch)
+            } else {
+                move(event)
+            }
+        }
+    }
+
+    private func move(_ event: FeedEvent) {
+        switch event {
+        case .message(let conversation, let type, let message, let head):
+            advance(conversation, event, head) { apply(type, message, head, to: $0) }
+        case .record(let record, let head, let removed, let isNew):
+            if isNew, !isElsewhere { replaced(record.id, head) }
+            advance(record.id, event, head) {
+                apply(record, head, removed: removed, isNew: isNew, to: $0)
+            }
+        case .deleted, .read, .listed, .typing:
+            break
+        }
+    }
+
+    /// Moves the stream by one change, unless it is past it.
+    private func advance(
+        _ conversation: String, _ event: FeedEvent, _ head: Head, _ apply: (Stream) -> Void
+    ) {
+        guard let stream = streams[conversation.id] else {
+            // In nobody's sight but perhaps in somebody's list.
+            if announcer.isWatched || !totals.isEmpty, !isElsewhere {
+                let stream = sync.stream(conversation)
+                stream.isToBeAnnounced = true
+                totals.note(event.message, rev: head.rev, stream)
+                if event.isBeginning { stream.entry.isNew = true }
+            }
+            return
+        }
+        if !isElsewhere { totals.note(event.message, rev: head.rev, stream) }
+        guard let state = stream.state else {
+            stream.early.append(event)
+            stream.isToBeAnnounced = true
+            return
+        }
+        if stream.replica != nil { return sync.follow(event, head, stream) }
+        guard state.head.epoch == head.epoch, state.head.rev < head.rev else {
+            // The stream was loaded ahead of the feed, and nobody was told of what lies between.
+            return announcer.list(stream)
+        }
+        sync.tally.noteChange()
+        apply(stream)
+        desk.settleParked(stream)
+    }
+
+    private func apply(
+        _ type: DeltaType, _ message: EncodedMessage, _ head: Head, to stream: Stream
+    ) {
+        if let from = stream.state?.position {
+            streams.remember(message, from: from, to: head, stream)
+        }
+        stream.state?.head = head
+        stream.state?.position = head
+        stream.updateLast(message)
+        announcer.list(stream)
+        fanout.tell(type, .live, message, stream)
+    }
+
+    private func apply(
+        _ record: Record, _ head: Head, removed: [String], isNew: Bool, to stream: Stream
+    ) {
+        fanout.flush(stream)
+        if let from = stream.state?.position { streams.remember(nil, from: from, to: head, stream) }
+        stream.state?.head = head
+        stream.state?.position = head
+        stream.take(record, isNew: isNew)
+        desk.removed(fanout.remove(removed, from: stream), from: stream)
+        announcer.list(stream)
+        fanout.tell(record, stream)
+    }
+
+    /// A new log begins under this id: nothing held of another one counts.
+    private func replaced(_ conversation: String, _ head: Head) {
+        guard let stream = streams[conversation.id], let state = stream.state,
+            state.head.epoch != head.epoch
+        else { return }
+        sync.tally.noteReset(.replaced, stream.id, stream.subscribers.count)
+        end(stream, with: ServerFrame.reset(conversation: conversation, head: head))
+    }
+
+    private func deleted(_ event: FeedEvent, _ conversation: String, _ epoch: String) {
+        guard let stream = streams[conversation.id] else { return }
+        if let replica = stream.replica {
+            guard replica.isConfirmed else { return stream.early.append(event) }
+            // What the stream knows may be older or newer than the log that ended.
+            sync.doubt(stream, told: [epoch])
+            return
+        }
+        guard let state = stream.state else {
+            // What is being read may be this log or the next of the same name: the answer tells.
+            stream.early.append(event)
+            return
+        }
+        guard state.head.epoch == epoch else { return }
+        end(stream, with: ServerFrame.unsubscribed(conversation: conversation, reason: .deleted))
+    }
+
+    /// Ends all subscriptions of a stream whose log is gone.
+    private func end(_ stream: Stream, with payload: [UInt8]) {
+        fanout.flush(stream)
+        streams[stream.id.id] = nil
+        let waiting = stream.waiting
+        stream.waiting = []
+        desk.ended(stream, with: payload, waiting)
+    }
+}

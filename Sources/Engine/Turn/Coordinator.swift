@@ -1,0 +1,269 @@
+import Chat
+import Ports
+import Wire
+
+/// Brings the machines of an engine together: what one gives back as steps is done by the others,
+/// after each event and in order, and a turn ends in a fixed order. It decides nothing about one
+/// matter alone. The arrows between the machines point one way, and none points here.
+final class Coordinator {
+    let connections: Connections
+    let sync: Sync
+    let desk: RequestDesk
+    let lists: Lists
+    let totals: UnreadTotals
+    let announcer: ListAnnouncer
+    let listDesk: ListDesk
+    let feed: FeedReader
+
+    init(_ connections: Connections, _ sync: Sync) {
+        self.connections = connections
+        self.sync = sync
+        desk = RequestDesk(connections, sync)
+        lists = Lists(sync.streams, sync.clock, sync)
+        totals = UnreadTotals(lists, connections, sync)
+        announcer = ListAnnouncer(lists, totals, connections, sync)
+        listDesk = ListDesk(announcer, totals, connections, sync)
+        feed = FeedReader(desk, announcer, totals)
+    }
+
+    private var fanout: Fanout { sync.fanout }
+
+    // MARK: - Steps
+
+    /// Does what connections, the following of logs and requests ask of each other and of lists.
+    func takeSteps() {
+        while true {
+            let connections = connections.takeSteps()
+            let sync = sync.takeSteps()
+            let desk = desk.takeSteps()
+            guard !connections.isEmpty || !sync.isEmpty || !desk.isEmpty else { return }
+            for step in connections { take(step) }
+            for step in sync { take(step) }
+            for step in desk { take(step) }
+        }
+    }
+
+    private func take(_ step: Connections.Step) {
+        switch step {
+        case .answered(let session, let conversation): desk.proceed(session, conversation)
+        case .left(let session):
+            announcer.unwatch(session)
+            totals.end(session)
+        }
+    }
+
+    private func take(_ step: RequestDesk.Step) {
+        switch step {
+        case .call(let call, let user): listDesk.perform(call, user)
+        case .answer(let call, let answer): listDesk.conclude(call, answer)
+        }
+    }
+
+    private func take(_ step: Sync.Step) {
+        switch step {
+        case .wake(let stream): desk.wake(stream)
+        case .release(let stream): desk.releaseHeldReplies(stream)
+        case .changed(let stream, let message, let rev):
+            announcer.list(stream)
+            totals.note(message, rev: rev, stream)
+        case .list(let stream): announcer.list(stream)
+        case .opened(let stream):
+            lists.fellBehind(stream)
+            totals.fellBehind(stream)
+        case .left(let stream, let users): announcer.left(stream.id, users)
+        case .removed(let stream, let sessions): desk.removed(sessions, from: stream)
+        case .vanished(let stream, let waiting): vanished(stream, waiting)
+        case .replaced(let stream, let head, let waiting): replaced(stream, head, waiting)
+        }
+    }
+
+    private func vanished(_ stream: Stream, _ waiting: [Call]) {
+        let participants = stream.state?.record.participants ?? []
+        let told = announcer.vanished(stream.id.id, participants)
+        if stream.state != nil {
+            let payload = ServerFrame.unsubscribed(conversation: stream.id, reason: .deleted)
+            desk.ended(stream, with: payload, waiting)
+        } else {
+            for call in waiting { desk.fail(call, .noConversation) }
+        }
+        announcer.tellLeft(stream.id, told)
+    }
+
+    private func replaced(_ stream: Stream, _ head: Head, _ waiting: [Call]) {
+        desk.ended(stream, with: ServerFrame.reset(conversation: stream.id, head: head), waiting)
+        announcer.left(stream.id, stream.state?.record.participants ?? [])
+        guard stream.listed > 0 else { return }
+        // Lists show the new one.
+        let successor = sync.stream(stream.id)
+        successor.listed = stream.listed
+        successor.isToBeAnnounced = true
+    }
+
+    // MARK: - What comes in
+
+    /// A frame of a client that may be answered.
+    func take(_ frame: RequestFrame, _ session: Session) {
+        if let call = connections.take(frame, session) {
+            if case .connect = call.request {
+                if let session = connections.connect(call, sync.status) { totals.begin(session) }
+            } else {
+                desk.perform(call)
+            }
+        }
+        takeSteps()
+    }
+
+    /// The store answered a read.
+    func answered(_ token: UInt64, _ result: Result<Answer, RequestError>) {
+        switch sync.questions.close(token) {
+        case .load(let conversation): feed.loaded(conversation, result)
+        case .refresh(let conversation): sync.refreshed(conversation, result)
+        case .answer(let call): desk.answered(token, call, result)
+        case .boundaries(let call, let head): desk.answered(call, askedAt: head, result)
+        case .reload(let stream, let beginning): sync.reloaded(stream, beginning, result)
+        case .shown(let call): desk.showed(call, result)
+        case .place(let call, let id, let field): desk.placed(call, id, field, result)
+        case .proof(let subject, let claim): sync.confirmed(subject, claim, result)
+        case .unread(let user, let reading): totals.answered(user, reading, result)
+        case .write, .store, .fetch, nil: break
+        }
+        takeSteps()
+    }
+
+    /// The upstream did a write, or refused it.
+    func performed(_ token: UInt64, _ result: Result<Outcome, RequestError>) {
+        desk.noteSent(token: token, result)
+        if case .write(let call) = sync.questions.close(token) {
+            if case .success(let outcome) = result, let user = connections[call.session]?.user {
+                lists.wrote(outcome, call.request, by: user.id)
+            }
+            desk.performed(call, result)
+        }
+        takeSteps()
+    }
+
+    /// The origin has answered.
+    func fetched(_ token: UInt64, _ generation: Int, _ result: Result<HistoryAnswer, RequestError>)
+    {
+        guard case .fetch(let question) = sync.questions.close(token) else { return }
+        let result = sync.checked(question, result)
+        switch question {
+        case .heads, .step, .range, .proof, .last: sync.fetched(question, generation, result)
+        case .message(let call, let id): desk.located(call, id: id, result)
+        case .moment(let call, let moment): desk.located(call, moment, result)
+        case .call(let call): listDesk.answered(call, generation, result)
+        case .list(let user, let reading): announcer.read(user, reading, generation, result)
+        case .reader(let user, let subject): lists.took(subject, of: user, generation, result)
+        }
+        takeSteps()
+    }
+
+    /// The upstream's link is up, or is not.
+    func linked(_ state: UpstreamState) {
+        guard sync.mirrors else { return }
+        sync.linked(state)
+        if sync.isLinked {
+            lists.doubtAll()
+            announcer.readAllAgain()
+        }
+        takeSteps()
+        tellUpstream()
+    }
+
+    /// Every subscription of that generation has ended.
+    func lapsed(generation: Int) {
+        sync.lapsed(generation: generation)
+        lists.lapsed(generation: generation)
+        takeSteps()
+        totals.lapsed()
+        tellUpstream()
+    }
+
+    // MARK: - Time
+
+    /// Time has passed.
+    func tick() {
+        connections.tick()
+        takeSteps()
+        if sync.mirrors {
+            sync.tick(areListsWatched: announcer.isWatched)
+            takeSteps()
+            announcer.readInTime()
+            tellUpstream()
+        }
+        totals.tellDue()
+        dropIdleStreams()
+    }
+
+    /// Streams that nobody has looked at for a while give their memory back.
+    private func dropIdleStreams() {
+        guard sync.streams.takeEvictionDue(at: sync.now) else { return }
+        for stream in sync.streams.values { stream.encoded.drop() }
+        connections.registry.dropFullBudgets(at: sync.now)
+        if let options = sync.options { return sync.dropIdle(options) }
+        sync.streams.evict(beyond: connections.limits.idleStreams)
+    }
+
+    // MARK: - The end of a turn
+
+    /// Has said what the turn's changes have to say.
+    func endTurn() {
+        connections.runTimers()
+        resumeDeferred()
+        takeSteps()
+        for stream in fanout.pacing.takeDue(isDraining: connections.isDraining) {
+            fanout.flush(stream)
+            announcer.announce(stream)
+            desk.releaseHeldReplies(stream)
+        }
+        totals.tellTouched()
+        if sync.mirrors {
+            if sync.status.takeIsToBeTold() { tellUpstream() }
+            takeSteps()
+            sync.saveWrites()
+            sync.sendFetches { connections[$0.session] != nil }
+        }
+        for session in fanout.delivery.shedSlowReaders(at: sync.now) {
+            connections.close(session, .outboxOverflow)
+        }
+        takeSteps()
+    }
+
+    /// Tells clients if they see the upstream in another state.
+    private func tellUpstream() {
+        guard sync.status.change(at: sync.now) else { return }
+        // What the streams still have to say was said under the old state.
+        for stream in fanout.pacing.takeAll() {
+            fanout.flush(stream)
+            announcer.announce(stream)
+        }
+        let state = sync.status.state
+        let event = Broadcast(ServerFrame.upstream(state: state, since: sync.now), .upstream)
+        for session in connections.registry.values.sorted(by: { $0.id < $1.id })
+        where session.user != nil {
+            connections.push(session, event)
+        }
+    }
+
+    /// Takes up the requests that were put off.
+    private func resumeDeferred() {
+        for session in fanout.delivery.takeResumable() { resumeDeferred(session) }
+    }
+
+    private func resumeDeferred(_ session: Session) {
+        let postponed = session.postponed
+        session.postponed = []
+        var next = postponed.startIndex
+        while next < postponed.endIndex, !session.isClosing, !connections.isOverfull(session) {
+            switch postponed[next] {
+            case .frame(let frame): take(frame, session)
+            case .call(let call):
+                desk.perform(call)
+                takeSteps()
+            }
+            next += 1
+        }
+        guard !session.isClosing else { return }
+        session.postponed = Array(postponed[next...]) + session.postponed
+    }
+}
