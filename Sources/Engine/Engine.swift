@@ -37,10 +37,9 @@ package final class Engine {
             Connections.House(server: server, authenticator: authenticator, instance: instance),
             fanout, tally, journal)
         self.sync = Sync(
-            sync,
             Sync.Shared(
-                clock: clock, streams: StreamRegistry(limits, at: now), questions: Questions(),
-                fanout: fanout, tally: tally), instance: instance)
+                options: sync, clock: clock, streams: StreamRegistry(limits, at: now),
+                questions: Questions(), fanout: fanout, tally: tally), instance: instance)
         machines = Coordinator(connections, self.sync)
         sockets = Sockets(connections)
     }
@@ -247,14 +246,14 @@ package final class Engine {
         _ conversation: String, _ result: Result<Answer, RequestError>, at now: Timestamp
     ) {
         self.now = now
-        sync.trimmed(conversation, result)
+        sync.store.trimmed(conversation, result)
         machines.takeSteps()
     }
 
     /// The file has taken what it was told, or has not.
     package func stored(_ token: UInt64, _ succeeded: Bool, at now: Timestamp) {
         self.now = now
-        sync.stored(token, succeeded)
+        sync.store.stored(token, succeeded)
         machines.takeSteps()
     }
 

@@ -17,9 +17,6 @@ import Testing
     }
 
     private static let exceptions: [String: Exception] = [
-        "Sync": Exception(
-            lines: 1_220, cycle: 9,
-            reason: "what is asked and what is kept have no walls of their own yet"),
         "Session": Exception(
             properties: 31, reason: "its requests have no machine of their own yet"),
         "Stream": Exception(

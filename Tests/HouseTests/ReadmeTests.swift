@@ -53,7 +53,7 @@ import Testing
         ("backpressure", "Sources/Engine/Delivery/Postponed.swift"),
         ("in-flight", "Sources/Engine/Delivery/Sockets.swift"),
         ("catch-up", "Sources/Engine/Sync/Sync+CatchUp.swift"),
-        ("backfill", "Sources/Engine/Sync/Sync+Fetching.swift"),
+        ("backfill", "Sources/Engine/Sync/Fetcher.swift"),
         ("replica", "Sources/Engine/Sync/Replica.swift"),
         ("fetch queue", "Sources/Engine/Sync/FetchQueue.swift"),
         ("flow control", "Sources/Engine/Delivery/Outbox.swift"),

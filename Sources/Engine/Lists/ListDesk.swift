@@ -57,7 +57,7 @@ final class ListDesk {
         }
     }
 
-    private func ask(_ query: Query, _ call: Call) { sync.read(query, for: .answer(call)) }
+    private func ask(_ query: Query, _ call: Call) { sync.store.read(query, for: .answer(call)) }
 
     private func askOrigin(_ call: Call, _ user: String) {
         guard sync.isLinked || !sync.hasGivenTime else {
@@ -86,7 +86,9 @@ final class ListDesk {
         }
     }
 
-    private func askOrigin(_ query: HistoryQuery, _ call: Call) { sync.ask(.call(call), query, 0) }
+    private func askOrigin(_ query: HistoryQuery, _ call: Call) {
+        sync.fetcher.ask(.call(call), query, 0)
+    }
 
     // MARK: - Answers
 

@@ -155,7 +155,7 @@ final class Lists {
     /// - Returns: the number of the reading that begins; nil if one is under way.
     func read(_ user: ID) -> Int? {
         guard let reading = beginReading(user), let listing = listings[user] else { return nil }
-        sync.ask(.list(user: user, reading: reading), .listed(user: listing.user), 1)
+        sync.fetcher.ask(.list(user: user, reading: reading), .listed(user: listing.user), 1)
         return reading
     }
 
@@ -349,7 +349,7 @@ final class Lists {
     private func ask(_ conversation: ID, _ listing: Listing) {
         guard let stream = streams[conversation] else { return }
         stream.readership.expect(listing.user.id)
-        sync.ask(
+        sync.fetcher.ask(
             .reader(listing.user.id, FetchQueue.Subject(stream)),
             .conversation(stream.id, reader: listing.user), 1)
     }

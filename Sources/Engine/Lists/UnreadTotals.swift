@@ -166,7 +166,7 @@ final class UnreadTotals {
         guard !isElsewhere else { return readList(user) }
         let reading = lists.countReading()
         count.began(reading, at: now)
-        sync.read(.listed(user: count.user), for: .unread(user, reading: reading))
+        sync.store.read(.listed(user: count.user), for: .unread(user, reading: reading))
     }
 
     /// Whether what the origin answers now is followed from then on.

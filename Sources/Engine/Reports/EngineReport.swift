@@ -34,8 +34,8 @@ package struct EngineReport {
         self.figures = figures
         status = sync.status
         isElsewhere = sync.mirrors
-        queuedFetches = sync.fetches.queued
-        fetchesInFlight = sync.fetches.inFlight
+        queuedFetches = sync.fetcher.queued
+        fetchesInFlight = sync.fetcher.inFlight
     }
 }
 

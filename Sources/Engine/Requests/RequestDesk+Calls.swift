@@ -65,7 +65,7 @@ extension RequestDesk {
         guard let state = stream.state else {
             if stream.replica?.isLoaded == true {
                 // Neither the cache nor the origin knows it yet.
-                if !sync.wait(call, for: stream) { fail(call, sync.unavailable(stream)) }
+                if !sync.wait(call, for: stream) { fail(call, sync.fetcher.unavailable(stream)) }
             } else {
                 stream.waiting.append(call)
             }
@@ -76,7 +76,7 @@ extension RequestDesk {
             if !stream.isOpen {
                 fail(call, .noConversation)
             } else if !sync.wait(call, for: stream) {
-                fail(call, sync.unavailable(stream))
+                fail(call, sync.fetcher.unavailable(stream))
             }
             return nil
         }
@@ -151,7 +151,7 @@ extension RequestDesk {
         guard stream.replica?.copy.isDetached != true else { return fail(call, .noCache) }
         let held = boundariesAsked(have, stream, state)
         let places = held.runs.flatMap { [$0.low, $0.high] }
-        sync.read(
+        sync.store.read(
             .ids(conversation: conversation, places: places),
             for: .boundaries(call, head: state.head))
     }

@@ -154,7 +154,7 @@ extension RequestDesk {
         if stream.isOpen { stream.outgoing.noteOpen() }
         if stream.replica != nil {
             sync.watch(stream)
-            sync.drive(stream)
+            sync.fetcher.drive(stream)
         }
         reply(call, size: answer.json.count + 64, rows: answer.rows) { $0.raw(answer.json) }
     }

@@ -31,15 +31,15 @@ extension RequestDesk {
             (call.isConfirmed, call.hasAskedCache, call.era) = (nil, false, replica.era)
         }
         if let have, call.isConfirmed == nil || have.head.epoch != state.head.epoch {
-            if let verdict = sync.verdict(on: have, stream, state) {
+            if let verdict = sync.proofs.verdict(on: have, stream, state) {
                 call.isConfirmed = verdict
             } else if !call.hasAskedCache {
                 // The answer is at hand, so this wait has no end of its own.
                 call.hasAskedCache = true
                 stream.waiting.append(call)
-                return sync.askCache(have.head, stream)
+                return sync.proofs.askCache(have.head, stream)
             } else if replica.isConfirmed, sync.wait(call, for: stream) {
-                return sync.askOrigin(have.head, stream)
+                return sync.proofs.askOrigin(have.head, stream)
             } else {
                 // What can't be confirmed is answered as what was not.
                 call.isConfirmed = false
@@ -58,7 +58,7 @@ extension RequestDesk {
             replica.copy.changesFrom - have.asOf <= farBehind
         {
             stream.replica?.copy.fillBack(from: have.asOf)
-            sync.fillBack(stream)
+            sync.fetcher.fillBack(stream)
             if sync.wait(call, for: stream) { return }
         }
         let top = have.runs.clipped(1, newest).last ?? 0
@@ -78,7 +78,7 @@ extension RequestDesk {
         let missing = places.subtracting(stream.replica?.copy.held ?? Coverage())
         guard !missing.isEmpty, stream.replica?.isConfirmed == true else { return true }
         guard sync.wait(call, for: stream) else { return true }
-        sync.fetch(missing, of: stream)
+        sync.fetcher.fetch(missing, of: stream)
         return false
     }
 
@@ -113,10 +113,12 @@ extension RequestDesk {
             let bounded = PageRequest(
                 before: .seq(high + 1), after: .seq(low - 1),
                 limit: min(1000, high - low + 1), order: request.order)
-            return sync.read(.page(conversation: stream.id, bounded), for: .shown(call))
+            return sync.store.read(.page(conversation: stream.id, bounded), for: .shown(call))
         }
-        guard sync.wait(call, for: stream) else { return fail(call, sync.unavailable(stream)) }
-        sync.fetch(missing, of: stream)
+        guard sync.wait(call, for: stream) else {
+            return fail(call, sync.fetcher.unavailable(stream))
+        }
+        sync.fetcher.fetch(missing, of: stream)
     }
 
     /// The first of two answers: what the cache has.
@@ -149,13 +151,15 @@ extension RequestDesk {
         switch anchor {
         case .seq: break
         case .id(let id):
-            sync.read(
+            sync.store.read(
                 .place(conversation: stream.id, id: id),
                 for: .place(call, id: id, field: field))
         case .time(let moment):
-            guard !sync.isUnavailable(stream) else { return fail(call, sync.unavailable(stream)) }
+            guard !sync.fetcher.isUnavailable(stream) else {
+                return fail(call, sync.fetcher.unavailable(stream))
+            }
             let request = PageRequest(before: anchor, limit: 1)
-            sync.ask(
+            sync.fetcher.ask(
                 .moment(call, moment), .page(conversation: stream.id, request), 0)
         }
     }
@@ -170,8 +174,10 @@ extension RequestDesk {
         if case .success(.place(let place?)) = result {
             return perform(call.with(id: id, at: place))
         }
-        guard !sync.isUnavailable(stream) else { return fail(call, sync.unavailable(stream)) }
-        sync.ask(
+        guard !sync.fetcher.isUnavailable(stream) else {
+            return fail(call, sync.fetcher.unavailable(stream))
+        }
+        sync.fetcher.ask(
             .message(call, id: id), .message(conversation: conversation, id: id), 0)
     }
 

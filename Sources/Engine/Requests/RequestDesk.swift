@@ -55,7 +55,7 @@ final class RequestDesk {
         return steps
     }
 
-    func ask(_ query: Query, _ call: Call) { sync.read(query, for: .answer(call)) }
+    func ask(_ query: Query, _ call: Call) { sync.store.read(query, for: .answer(call)) }
 
     func reply(
         _ call: Call, size: Int = 256, rows: Int = 0, people: Int = 0,

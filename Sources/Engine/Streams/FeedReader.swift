@@ -100,7 +100,7 @@ final class FeedReader {
                 // It was created after the store was read.
                 stream.early = []
                 stream.waiting = waiting
-                return sync.read(.load(conversation: conversation), for: .load(conversation))
+                return sync.store.read(.load(conversation: conversation), for: .load(conversation))
             }
             streams[conversation.id] = nil
             for call in waiting { desk.fail(call, error) }

@@ -2,8 +2,10 @@ import Chat
 import Ports
 import Wire
 
-/// What the origin answers about a mirrored log, and where it brings the stream: heads, the chain
-/// of changes, pages, and that there is another log or none. This is the catch-up after an outage.
+/// How a stream comes to the present, and what else the origin answers about its log: heads, the
+/// chain of changes, pages, and that there is another log or none. This is the catch-up after an
+/// outage: the head is asked for, then the changes above the position until they join what the feed
+/// has told meanwhile. Live changes lie on top and never move the place that is read from.
 extension Sync {
     /// The head of the log, nil if there is no such log any more.
     func probed(_ stream: Stream, _ head: Head?) {
@@ -20,11 +22,11 @@ extension Sync {
         case .nothing: break
         case .vanished: vanished(stream)
         case .replaced(let head, let reason): replaced(stream, head, reason)
-        case .moved(let rev): expect(rev, stream)
+        case .moved(let rev): applier.expect(rev, stream)
         case .confirmed:
             confirm(stream)
-            raiseFloor(stream, to: floor)
-            if stream.replica?.next == nil { join(stream) }
+            applier.raiseFloor(stream, to: floor)
+            if stream.replica?.next == nil { applier.join(stream) }
         }
     }
 
@@ -80,18 +82,18 @@ extension Sync {
         stream.needsLast = isOlder
         stream.outgoing.begin(at: view.head.rev)
         if known == nil {
-            writer.restart(stream, record, at: view.head)
+            store.restart(stream, record, at: view.head)
         } else {
-            writer.jump(stream, record, to: view.head)
+            store.jump(stream, record, to: view.head)
         }
         if let last = view.lastMessage {
-            keep(last, mark: nil, asOf: view.head.rev, of: stream)
+            store.keep(last, mark: nil, asOf: view.head.rev, of: stream)
         }
         stream.replica?.endChain()
         stream.replica?.knowMembers(upTo: view.head.rev)
         confirm(stream)
         takePostponed(stream)
-        join(stream)
+        applier.join(stream)
         emit(.list(stream))
         let members = Set(record.participants.map(\.id))
         let gone = (known?.record.participants ?? []).filter { !members.contains($0.id) }
@@ -105,17 +107,19 @@ extension Sync {
             return
         }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
-        learnMembers(changes.record, asOf: changes.head, stream)
+        applier.learnMembers(changes.record, asOf: changes.head, stream)
         confirm(stream)
         takePostponed(stream)
         guard stream.replica?.next == .catchUp else { return }
-        expect(changes.head.rev, stream)
+        applier.expect(changes.head.rev, stream)
         take(changes, state, stream)
         if !changes.more || changes.upTo >= changes.head.rev {
             stream.replica?.ahead.readsOn()
             return arrive(at: changes.head, stream)
         }
-        guard changes.upTo > (replica.readTo ?? state.position).rev else { return fallBack(stream) }
+        guard changes.upTo > (replica.readTo ?? state.position).rev else {
+            return fetcher.fallBack(stream)
+        }
         var end = changes.head
         // Far behind, a part may end where the log keeps no mark any more.
         (end.rev, end.mark) = (changes.upTo, changes.mark ?? "")
@@ -132,32 +136,19 @@ extension Sync {
         for message in changes.messages where message.seq >= changes.head.floor {
             let isTold = stream.replica?.ahead.hasTold(message) == true
             let mark = message.rev == changes.head.rev ? changes.head.mark : nil
-            keep(message, mark: mark, asOf: changes.head.rev, of: stream)
+            store.keep(message, mark: mark, asOf: changes.head.rev, of: stream)
             guard !isTold else { continue }
             // The position is where the chain ends, and the feed may break before that.
             if changes.more { stream.replica?.ahead.tell(message) }
-            tell(state.type(of: message), .fill, message, stream)
+            applier.tell(state.type(of: message), .fill, message, stream)
         }
-    }
-
-    /// The newest record of the log as of `head`, nil if the stream has it. It is applied before
-    /// any message of the same answer is told: a message may have been sent after somebody was
-    /// removed, and the part of the chain that holds the removal may come much later.
-    func learnMembers(_ record: Record?, asOf head: Head, _ stream: Stream) {
-        raiseFloor(stream, to: head.floor)
-        note(head, stream)
-        if let record {
-            fanout.flush(stream)
-            take(record, mark: nil, removed: nil, stream)
-        }
-        stream.replica?.knowMembers(upTo: head.rev)
     }
 
     /// The chain was read to its end.
     private func arrive(at head: Head, _ stream: Stream) {
         stream.replica?.endChain()
-        if head.rev > stream.state?.position.rev ?? 0 { stand(stream, at: head) }
-        join(stream)
+        if head.rev > stream.state?.position.rev ?? 0 { applier.stand(stream, at: head) }
+        applier.join(stream)
     }
 
     /// The newest page of a conversation that is far behind: it goes out at once, and what lies
@@ -168,18 +159,18 @@ extension Sync {
         }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
         stream.replica?.showedLatest()
-        raiseFloor(stream, to: page.head.floor)
-        expect(page.head.rev, stream)
+        applier.raiseFloor(stream, to: page.head.floor)
+        applier.expect(page.head.rev, stream)
         // Behind what is known of the membership somebody may have been removed.
         let known = replica.membersKnown
-        if page.head.rev <= known { note(page.head, stream) }
+        if page.head.rev <= known { applier.note(page.head, stream) }
         let above = page.messages.filter { $0.seq > state.position.seq && $0.rev <= known }
         guard let highest = above.map(\.seq).max() else { return }
         fanout.flush(stream)
         for message in above {
-            keep(message, mark: nil, asOf: page.head.rev, of: stream)
+            store.keep(message, mark: nil, asOf: page.head.rev, of: stream)
             guard stream.replica?.ahead.hasTold(message) == false else { continue }
-            tell(.inserted, .fill, message, stream)
+            applier.tell(.inserted, .fill, message, stream)
             stream.replica?.ahead.tell(message)
         }
         fanout.flush(stream)
@@ -196,26 +187,26 @@ extension Sync {
             let backfill = replica.copy.backfill
         else { return }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
-        learnMembers(changes.record, asOf: changes.head, stream)
+        applier.learnMembers(changes.record, asOf: changes.head, stream)
         takePostponed(stream)
-        expect(changes.head.rev, stream)
+        applier.expect(changes.head.rev, stream)
         // Read before something that the cache does not have.
-        guard changes.head.rev >= replica.copy.changesFrom else { return fillBack(stream) }
+        guard changes.head.rev >= replica.copy.changesFrom else { return fetcher.fillBack(stream) }
         for message in changes.messages
         where message.seq >= state.head.floor && message.seq <= state.head.seq {
-            keep(message, mark: nil, asOf: changes.head.rev, of: stream)
+            store.keep(message, mark: nil, asOf: changes.head.rev, of: stream)
         }
         let isFilled = stream.replica?.copy.filledBack(
             from: backfill.from, upTo: changes.upTo, more: changes.more)
-        guard isFilled == true else { return fillBack(stream) }
-        writer.keep(.changesFrom(conversation: stream.id, rev: backfill.from), of: stream)
+        guard isFilled == true else { return fetcher.fillBack(stream) }
+        store.hasChanges(from: backfill.from, of: stream)
     }
 
     /// Places that were asked for.
     func took(_ page: Page, for run: Coverage.Run, _ stream: Stream) {
         guard let state = stream.state, let replica = stream.replica else { return }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
-        raiseFloor(stream, to: page.head.floor)
+        applier.raiseFloor(stream, to: page.head.floor)
         // Read before something that the cache does not have.
         let least =
             replica.copy.isDetached
@@ -225,20 +216,20 @@ extension Sync {
         let messages = page.messages.filter { run.contains($0.seq) && $0.seq >= page.head.floor }
         guard let lowest = messages.map(\.seq).min() else {
             // Nothing of it is there any more; if the floor does not say why, it is asked again.
-            if run.high >= page.head.floor { fallBack(stream) }
+            if run.high >= page.head.floor { fetcher.fallBack(stream) }
             return
         }
         // Behind what is known of the membership somebody may have been removed: it is asked for
         // again, and the feed or the chain tells meanwhile.
         guard messages.allSatisfy({ $0.rev <= replica.membersKnown }) else {
-            expect(page.head.rev, stream)
-            return fallBack(stream)
+            applier.expect(page.head.rev, stream)
+            return fetcher.fallBack(stream)
         }
-        if messages.contains(where: { $0.rev > state.head.rev }) { note(page.head, stream) }
+        if messages.contains(where: { $0.rev > state.head.rev }) { applier.note(page.head, stream) }
         for message in messages {
-            keep(message, mark: nil, asOf: page.head.rev, of: stream)
+            store.keep(message, mark: nil, asOf: page.head.rev, of: stream)
         }
-        expect(page.head.rev, stream)
+        applier.expect(page.head.rev, stream)
         // Dense numbering: what was read lies without a hole from the anchor on.
         fanout.payOwed(Coverage(lowest, run.high), messages, stream)
     }

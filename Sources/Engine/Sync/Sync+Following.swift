@@ -2,9 +2,10 @@ import Chat
 import Ports
 import Wire
 
-/// How a mirrored stream comes to the present: the head of its log is asked for, then the changes
-/// above its position until they join what the feed has told meanwhile. Live changes lie on top and
-/// never move the place that the catch-up reads from.
+/// What the feed tells of logs that live elsewhere: live changes join the chain that is known, lie
+/// on top of a hole, or wait. Another master may go on under the same epoch, another log may have
+/// taken the name, or there may be none any more: a failover that lost the end of a log comes to
+/// light here, and so does a log of which the origin has lost a part.
 extension Sync {
     /// A live change of a mirrored log.
     func follow(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
@@ -17,142 +18,150 @@ extension Sync {
             doubt(stream, told: [head.epoch])
             return
         }
-        raiseFloor(stream, to: head.floor)
+        applier.raiseFloor(stream, to: head.floor)
         // The chain has brought what changed up to here, or will bring what changed again.
         guard head.rev > max(state.position.rev, replica.readTo?.rev ?? 0) else { return }
         // In the hole below it somebody may have been removed. A record says itself who is in.
         guard event.isRecord || replica.knowsMembers(before: head.rev) else {
             postpone(event, head, stream)
-            return expect(head.rev, stream)
+            return applier.expect(head.rev, stream)
         }
         tally.noteChange()
         // What is told of messages stands before the record in the log.
         if case .record = event { fanout.flush(stream) }
         if replica.isLive, head.rev == state.position.rev + 1 {
             streams.remember(event.message, from: state.position, to: head, stream)
-            stand(stream, at: head)
+            applier.stand(stream, at: head)
             stream.replica?.followed(to: head.rev)
-            apply(event, head, stream)
+            applier.apply(event, head, stream)
             emit(.release(stream))
             return takePostponed(stream)
         }
         guard stream.replica?.ahead.see(head) == true else { return }
         stream.replica?.fellBehind(at: now)
-        note(head, stream)
+        applier.note(head, stream)
         stream.replica?.knowMembers(upTo: head.rev)
-        apply(event, head, stream)
-        if stream.replica?.next == nil { join(stream) }
+        applier.apply(event, head, stream)
+        if stream.replica?.next == nil { applier.join(stream) }
         takePostponed(stream)
     }
 
-    private func apply(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
-        switch event {
-        case .message(_, let type, let message, _):
-            // The log may have thrown it away since.
-            guard message.seq >= stream.state?.head.floor ?? 1 else {
-                return fanout.touch(stream)
-            }
-            // An origin that reads what it tells may bring a newer value than the change's own.
-            let mark = message.rev == head.rev ? head.mark : nil
-            keep(message, mark: mark, asOf: head.rev, of: stream)
-            emit(.changed(stream, message, rev: head.rev))
-            // A feed that is out of order, or reads what it tells, may have told a newer value.
-            let position = stream.state?.position.rev ?? 0
-            guard stream.replica?.ahead.isToBeTold(message, at: position) == true else { return }
-            stream.updateLast(message)
-            fanout.tell(type, .live, message, stream)
-        case .record(let record, _, let removed, let isNew):
-            let mark = record.rev == head.rev ? head.mark : nil
-            take(record, mark: mark, removed: removed, isNew: isNew, stream)
-        case .deleted, .read, .listed, .typing:
-            break
+    // MARK: - What waits
+
+    /// Whether it is of the stream's log, or who may be told of it, is not known yet: it waits
+    /// until that is.
+    func postpone(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
+        if stream.early.count < Self.earlyLimit {
+            stream.early.append(event)
+        } else {
+            _ = stream.replica?.expects(head.rev)
         }
     }
 
-    /// A message has another value, for those who watch and for lists.
-    func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
-        stream.updateLast(message)
-        emit(.changed(stream, message, rev: message.rev))
-        fanout.tell(type, via, message, stream)
-    }
-
-    /// Slot 0 of a log that lives elsewhere, unless a newer value of it is known.
-    /// - Parameter removed: who took part until now, as far as the feed told.
-    func take(
-        _ record: Record, mark: String?, removed: [String]?, isNew: Bool = false, _ stream: Stream
-    ) {
-        guard let known = stream.state?.record, known.rev < record.rev else { return }
-        writer.keep(.record(record, mark: mark), of: stream)
-        // With it goes up to where the log was seen: it must have that yet after a restart.
-        writer.moved(stream)
-        // The change that took somebody out may lie in a hole below this one.
-        let members = Set(record.participants.map(\.id)).union((removed ?? []).map(\.id))
-        let gone = (removed ?? []) + known.participants.filter { !members.contains($0.id) }
-        stream.take(record, isNew: isNew)
-        emit(.changed(stream, nil, rev: record.rev))
-        emit(.removed(stream, fanout.remove(gone, from: stream)))
-        fanout.tell(record, stream)
-        emit(.left(stream, users: gone))
-    }
-
-    /// The stream's position rises to `head`.
-    func stand(_ stream: Stream, at head: Head) {
-        guard let state = stream.state else { return }
-        stream.state?.position = head
-        stream.state?.position.floor = max(head.floor, state.head.floor)
-        stream.replica?.knowMembers(upTo: head.rev)
-        note(head, stream)
-        writer.moved(stream)
-        fanout.touch(stream)
-    }
-
-    /// Values are taken from the log as it is at `head`. Floors only rise, whatever comes late.
-    func note(_ head: Head, _ stream: Stream) {
-        guard let known = stream.state?.head, head.rev >= known.rev else { return }
-        stream.state?.head = head
-        stream.state?.head.floor = max(head.floor, known.floor)
-    }
-
-    func raiseFloor(_ stream: Stream, to floor: Int) {
-        guard let state = stream.state, floor > state.head.floor else { return }
-        stream.state?.head.floor = floor
-        stream.state?.position.floor = floor
-        stream.replica?.copy.raiseFloor(to: floor)
-        if let last = state.last, last.seq < floor {
-            stream.state?.last = nil
-            stream.needsLast = true
-            emit(.list(stream))
+    /// Takes the events that waited until the membership was known up to them.
+    func takePostponed(_ stream: Stream) {
+        guard !stream.early.isEmpty, let replica = stream.replica, replica.isConfirmed else {
+            return
         }
-        // What was thrown away is owed to nobody.
-        stream.paid(Coverage.closed(1, floor - 1))
-        writer.moved(stream)
+        let isDue = stream.early.contains { event in
+            event.isRecord || event.head.map { replica.knowsMembers(before: $0.rev) } ?? true
+        }
+        if isDue { takeEarly(stream) }
     }
 
-    /// The log has changes up to `rev`: the feed is given a moment to bring what is missing.
-    func expect(_ rev: Int, _ stream: Stream) {
-        guard let state = stream.state, rev > state.position.rev else { return }
-        guard stream.replica?.expects(rev) == true else { return }
-        stream.replica?.openHole(at: now)
+    /// What came while the stream was being loaded, or before it was known to be of its log.
+    func takeEarly(_ stream: Stream) {
+        let early = stream.early
+        guard let epoch = stream.state?.head.epoch else { return }
+        // One question answers all that speak of another log, or of the end of this one.
+        let own = early.filter { $0.head?.epoch == epoch }
+        let others = early.filter { $0.head?.epoch != epoch }
+        stream.early = own
+        if doubt(stream, told: Set(others.compactMap(\.epoch))) { return }
+        stream.early = []
+        // Whatever order they came in, each follows what it stands on.
+        for event in own.sorted(by: { $0.head?.rev ?? 0 < $1.head?.rev ?? 0 }) {
+            guard let head = event.head, streams.has(stream) else { continue }
+            follow(event, head, stream)
+        }
+    }
+
+    /// Events that wait; beyond, their changes are read.
+    private static let earlyLimit = 1000
+
+    /// The feed has told of other logs of this name, or that the one that the stream knows has
+    /// ended. What is late is passed over.
+    /// - Returns: whether the origin is asked which of them counts.
+    @discardableResult
+    func doubt(_ stream: Stream, told epochs: Set<String>) -> Bool {
+        let own = stream.state?.head.epoch
+        guard stream.replica?.identity.suspect(epochs, own: own) == true else { return false }
+        doubt(stream)
+        return true
+    }
+
+    /// The log may not be the one that the stream knows.
+    func doubt(_ stream: Stream) {
+        stream.readership = Readership()
+        guard stream.replica?.doubted(at: now) == true else { return }
+        applier.tellOpen(stream)
         watch(stream)
+        fetcher.drive(stream)
     }
 
-    /// The end of the chain was reached: joins what the feed has told above it. If nothing is left,
-    /// the stream is at the present; otherwise there is a hole, which the feed may close yet.
-    func join(_ stream: Stream) {
-        guard let state = stream.state, stream.replica?.generation != nil,
-            let position = stream.replica?.ahead.absorb(after: state.position)
-        else { return }
-        if position.rev > state.position.rev { stand(stream, at: position) }
-        emit(.release(stream))
-        switch stream.replica?.arrived(at: position.rev, at: now) {
-        case .reading, .live, nil: return
-        case .hole: return watch(stream)
-        case .present: break
+    /// The log is the one that the stream knows: what the feed has told of it meanwhile counts.
+    func confirm(_ stream: Stream) {
+        guard stream.replica?.identity.confirm() == true else { return }
+        takeEarly(stream)
+    }
+
+    /// The origin has no such conversation.
+    func vanished(_ stream: Stream) {
+        let isAnother = stream.early.contains { event in
+            event.head.map { $0.epoch != stream.state?.head.epoch } ?? false
         }
-        stream.state?.head = position
-        fanout.touch(stream)
-        status.settled(stream.id.id)
-        emit(.list(stream))
+        if isAnother {
+            // The feed has told of a log that has the name now. What it told was before the
+            // question that follows.
+            stream.early = []
+            stream.replica?.asksAgain(isKnown: stream.state != nil)
+            return
+        }
+        store.drop(stream)
+        emit(.vanished(stream, end(stream)))
+    }
+
+    /// Another log has this name: nothing held of the old one counts.
+    func replaced(_ stream: Stream, _ head: Head, _ reason: ResetReason = .replaced) {
+        store.drop(stream)
+        tally.noteReset(reason, stream.id, stream.subscribers.count)
+        emit(.replaced(stream, head, end(stream)))
+    }
+
+    // MARK: - Damage
+
+    /// The origin has found that this part of the log is damaged, or (nil) that it is whole again.
+    func heard(_ part: String?, of conversation: String) {
+        guard let stream = streams[conversation.id], stream.replica != nil else { return }
+        if let part {
+            damaged(stream, part)
+        } else if stream.replica?.backoff.damagedPart != nil {
+            stream.replica?.backoff.retry()
+            fetcher.drive(stream)
+        }
+    }
+
+    /// Those who watch are told that it is open, and those who wait are answered with what is held.
+    func damaged(_ stream: Stream, _ part: String) {
+        guard let replica = stream.replica, replica.backoff.damagedPart != part else { return }
+        stream.replica?.backoff.damage(part)
+        stream.readership = Readership()
+        if replica.isLive {
+            fanout.flush(stream)
+            _ = stream.replica?.doubted(at: now)
+            applier.tellOpen(stream)
+        }
+        fetcher.fallBack(stream)
         emit(.wake(stream))
     }
 }

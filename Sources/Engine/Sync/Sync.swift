@@ -32,82 +32,81 @@ final class Sync {
         case replaced(Stream, Head, [Call])
     }
 
-    /// Nil where the store is the origin.
-    let options: SyncOptions?
-    let clock: Clock
-    let streams: StreamRegistry
-    let questions: Questions
-    let fanout: Fanout
-    let tally: Tally
-    /// How clients see the upstream.
-    var status: UpstreamStatus
-    /// What the origin is asked.
-    var fetches: FetchQueue
-    /// What the cache is to keep at the end of the turn.
-    var writer: ReplicaWriter
-    /// Streams with something that time decides.
-    private var watchful: [ID: Stream] = [:]
-    private var nextVerification: Timestamp
-    private var steps: [Step] = []
-
     /// What the machines of an engine share.
     struct Shared {
+        /// Nil where the store is the origin.
+        let options: SyncOptions?
         let clock: Clock
         let streams: StreamRegistry
         let questions: Questions
         let fanout: Fanout
         let tally: Tally
+        let steps = SyncSteps()
     }
+
+    private let shared: Shared
+    /// What the cache keeps.
+    let store: ReplicaStore
+    /// Moves streams.
+    let applier: ReplicaApplier
+    /// What the origin is asked.
+    let fetcher: Fetcher
+    /// Whether logs have what holders saw of them.
+    let proofs: HeadProofs
+    private var nextVerification: Timestamp
 
     /// - Parameter instance: some letters and digits that no other process uses.
-    init(_ options: SyncOptions?, _ shared: Shared, instance: String) {
-        self.options = options
-        clock = shared.clock
-        streams = shared.streams
-        questions = shared.questions
-        fanout = shared.fanout
-        tally = shared.tally
-        let now = shared.clock.now
-        status = UpstreamStatus(wait: options?.wait, at: now)
-        fetches = FetchQueue(instance: instance)
-        writer = ReplicaWriter(trimAfter: options?.trimAfter, at: now)
-        nextVerification = now.adding(options?.verifyInterval ?? 0)
+    init(_ shared: Shared, instance: String) {
+        self.shared = shared
+        store = ReplicaStore(shared)
+        applier = ReplicaApplier(shared, store)
+        fetcher = Fetcher(shared, applier, instance: instance)
+        proofs = HeadProofs(shared, store, fetcher)
+        nextVerification = shared.clock.now.adding(shared.options?.verifyInterval ?? 0)
     }
 
-    var now: Timestamp { clock.now }
+    var options: SyncOptions? { shared.options }
+    var clock: Clock { shared.clock }
+    var streams: StreamRegistry { shared.streams }
+    var questions: Questions { shared.questions }
+    var fanout: Fanout { shared.fanout }
+    var tally: Tally { shared.tally }
+    var now: Timestamp { shared.clock.now }
 
     /// Whether the streams follow logs that live elsewhere.
     var mirrors: Bool { options != nil }
 
+    /// How clients see the upstream.
+    var status: UpstreamStatus { applier.status }
+
     /// The upstream's link is up.
-    var isLinked: Bool { status.isLinked }
+    var isLinked: Bool { applier.status.isLinked }
 
     /// Whether the link had time to come up once: right after the start its absence says nothing.
-    var hasGivenTime: Bool { status.hasGivenTime(at: now) }
+    var hasGivenTime: Bool { applier.status.hasGivenTime(at: now) }
 
     // MARK: - Steps
 
-    func emit(_ step: Step) { steps.append(step) }
+    func emit(_ step: Step) { shared.steps.emit(step) }
 
     /// What is to be done because of what happened since the last time, in order.
-    func takeSteps() -> [Step] {
-        guard !steps.isEmpty else { return [] }
-        defer { steps = [] }
-        return steps
-    }
+    func takeSteps() -> [Step] { shared.steps.take() }
+
+    /// The stream has something that time decides.
+    func watch(_ stream: Stream) { shared.steps.watch(stream) }
 
     // MARK: - The link
 
     /// The upstream's link is up, or is not.
     func linked(_ state: UpstreamState) {
-        status.linked(state == .online, at: now)
-        for stream in watchful.values.inOrder {
+        applier.status.linked(state == .online, at: now)
+        for stream in shared.steps.watched {
             if !isLinked {
                 emit(.wake(stream))
             } else if stream.replica?.backoff.isWaiting == true {
                 // What could not be asked before can be now.
                 stream.replica?.backoff.retry()
-                drive(stream)
+                fetcher.drive(stream)
             }
         }
     }
@@ -120,10 +119,10 @@ final class Sync {
         }
         stream.followedSince = reading
         stream.replica?.acknowledged(generation: generation, isKnown: stream.state != nil)
-        if wasLive { tellOpen(stream) }
+        if wasLive { applier.tellOpen(stream) }
         stream.early = []
         stream.readership = Readership()
-        drive(stream)
+        fetcher.drive(stream)
     }
 
     /// Every subscription of that generation has ended.
@@ -133,38 +132,29 @@ final class Sync {
             stream.replica?.lapsed(at: now)
             stream.early = []
             if !stream.subscribers.isEmpty || stream.listed > 0 {
-                status.fellBehind(stream.id.id)
+                applier.status.fellBehind(stream.id.id)
             }
             watch(stream)
             emit(.wake(stream))
         }
     }
 
-    /// Those who watch are told by name that there may be more than they know.
-    func tellOpen(_ stream: Stream) {
-        emit(.opened(stream))
-        fanout.tellOpen(stream)
-    }
-
     // MARK: - Time
-
-    /// The stream has something that time decides.
-    func watch(_ stream: Stream) { watchful[stream.id.id] = stream }
 
     /// Looks at what waits for a moment.
     /// - Parameter areListsWatched: whether somebody is told of last messages who does not watch
     ///   the conversation.
     func tick(areListsWatched: Bool) {
         guard let options else { return }
-        for stream in watchful.values.inOrder where !look(at: stream, options, areListsWatched) {
-            watchful[stream.id.id] = nil
+        for stream in shared.steps.watched where !look(at: stream, options, areListsWatched) {
+            shared.steps.unwatch(stream)
         }
         guard now >= nextVerification else { return }
         nextVerification = now.adding(options.verifyInterval)
         let live = streams.values.filter {
             $0.replica?.isLive == true && (!$0.subscribers.isEmpty || $0.listed > 0)
         }
-        fetches.compareHeads(of: live.inOrder)
+        fetcher.compareHeads(of: live.inOrder)
     }
 
     /// - Returns: whether it is to be looked at again.
@@ -174,10 +164,10 @@ final class Sync {
         }
         stream.replica?.backoff.retry(at: now)
         if stream.replica?.givesUpHole(at: now, grace: options.gapGrace) == true {
-            tellOpen(stream)
+            applier.tellOpen(stream)
         }
-        if isDetached { writer.attach(stream, at: now) }
-        drive(stream)
+        if isDetached { store.attach(stream) }
+        fetcher.drive(stream)
         if stream.needsLast, stream.replica?.backoff.isWaiting == false { emit(.list(stream)) }
         if stream.waiting.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
             emit(.wake(stream))
@@ -196,7 +186,8 @@ final class Sync {
     /// The call waits for the stream, unless that is of no use or has lasted long enough.
     /// - Returns: whether it waits.
     func wait(_ call: Call, for stream: Stream) -> Bool {
-        guard let options, !isUnavailable(stream), stream.replica?.copy.isDetached == false else {
+        guard let options, !fetcher.isUnavailable(stream), stream.replica?.copy.isDetached == false
+        else {
             return false
         }
         var call = call
@@ -223,7 +214,7 @@ final class Sync {
         if mirrors {
             begin(stream)
         } else {
-            read(.load(conversation: conversation), for: .load(conversation))
+            store.read(.load(conversation: conversation), for: .load(conversation))
         }
         return stream
     }
@@ -232,7 +223,7 @@ final class Sync {
     private func begin(_ stream: Stream) {
         stream.replica = Replica(at: now)
         questions.act(.subscribe(stream.id))
-        read(.load(conversation: stream.id), for: .load(stream.id))
+        store.read(.load(conversation: stream.id), for: .load(stream.id))
     }
 
     /// What the cache has of the conversation.
@@ -251,7 +242,7 @@ final class Sync {
             emit(.list(stream))
         }
         watch(stream)
-        drive(stream)
+        fetcher.drive(stream)
         emit(.wake(stream))
     }
 
@@ -268,12 +259,12 @@ final class Sync {
 
     /// Takes the stream out of memory and its conversation out of the feed.
     func dismiss(_ stream: Stream) {
-        save(stream)
+        store.save(stream)
         stream.replica?.dismissed()
         questions.act(.unsubscribe(stream.id))
         streams[stream.id.id] = nil
-        watchful[stream.id.id] = nil
-        status.settled(stream.id.id)
+        shared.steps.unwatch(stream)
+        applier.status.settled(stream.id.id)
     }
 
     /// The log of the stream is gone, or another one has its name.

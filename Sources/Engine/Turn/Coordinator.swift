@@ -120,10 +120,10 @@ final class Coordinator {
         case .refresh(let conversation): sync.refreshed(conversation, result)
         case .answer(let call): desk.answered(token, call, result)
         case .boundaries(let call, let head): desk.answered(call, askedAt: head, result)
-        case .reload(let stream, let beginning): sync.reloaded(stream, beginning, result)
+        case .reload(let stream, let beginning): sync.store.reloaded(stream, beginning, result)
         case .shown(let call): desk.showed(call, result)
         case .place(let call, let id, let field): desk.placed(call, id, field, result)
-        case .proof(let subject, let claim): sync.confirmed(subject, claim, result)
+        case .proof(let subject, let claim): sync.proofs.confirmed(subject, claim, result)
         case .unread(let user, let reading): totals.answered(user, reading, result)
         case .write, .store, .fetch, nil: break
         }
@@ -146,7 +146,7 @@ final class Coordinator {
     func fetched(_ token: UInt64, _ generation: Int, _ result: Result<HistoryAnswer, RequestError>)
     {
         guard case .fetch(let question) = sync.questions.close(token) else { return }
-        let result = sync.checked(question, result)
+        let result = sync.fetcher.checked(question, result)
         switch question {
         case .heads, .step, .range, .proof, .last: sync.fetched(question, generation, result)
         case .message(let call, let id): desk.located(call, id: id, result)
@@ -218,10 +218,10 @@ final class Coordinator {
         }
         totals.tellTouched()
         if sync.mirrors {
-            if sync.status.takeIsToBeTold() { tellUpstream() }
+            if sync.applier.status.takeIsToBeTold() { tellUpstream() }
             takeSteps()
-            sync.saveWrites()
-            sync.sendFetches { connections[$0.session] != nil }
+            sync.store.saveAll()
+            sync.fetcher.send { connections[$0.session] != nil }
         }
         for session in fanout.delivery.shedSlowReaders(at: sync.now) {
             connections.close(session, .outboxOverflow)
@@ -231,7 +231,7 @@ final class Coordinator {
 
     /// Tells clients if they see the upstream in another state.
     private func tellUpstream() {
-        guard sync.status.change(at: sync.now) else { return }
+        guard sync.applier.status.change(at: sync.now) else { return }
         // What the streams still have to say was said under the old state.
         for stream in fanout.pacing.takeAll() {
             fanout.flush(stream)

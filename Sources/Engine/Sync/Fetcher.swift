@@ -2,10 +2,30 @@ import Chat
 import Ports
 import Wire
 
-/// What is asked of an origin that lives elsewhere, again after a while if there is no answer; and
-/// where each answer goes. `FetchQueue` keeps the order. The backfill of what subscribers are owed
-/// goes this way, the newest places first.
-extension Sync {
+/// Asks the origins of logs that live elsewhere: what a stream needs next, what its subscribers are
+/// owed (the backfill, newest places first), and what calls ask; again after a while if there is no
+/// answer. `FetchQueue` keeps the order. What answers mean is for `Sync`.
+final class Fetcher {
+    /// What the origin is asked.
+    private var fetches: FetchQueue
+    private let applier: ReplicaApplier
+    private let shared: Sync.Shared
+
+    /// - Parameter instance: some letters and digits that no other process uses.
+    init(_ shared: Sync.Shared, _ applier: ReplicaApplier, instance: String) {
+        self.shared = shared
+        self.applier = applier
+        fetches = FetchQueue(instance: instance)
+    }
+
+    private var now: Timestamp { shared.clock.now }
+
+    /// Questions that wait, and those on their way.
+    var queued: Int { fetches.queued }
+    var inFlight: Int { fetches.inFlight }
+
+    // MARK: - What streams need
+
     /// Asks for what the stream needs next, unless that is under way or has to wait.
     func drive(_ stream: Stream) {
         guard let replica = stream.replica, let generation = replica.generation,
@@ -23,7 +43,9 @@ extension Sync {
     /// readers who still have to take the last: what is sent to them is not to fill their outboxes
     /// again.
     private func pay(_ stream: Stream) {
-        guard let options, let replica = stream.replica, replica.inFlight.places.isEmpty else {
+        guard let options = shared.options, let replica = stream.replica,
+            replica.inFlight.places.isEmpty
+        else {
             return
         }
         let owed = stream.subscribers.reduce(into: Coverage()) { owed, subscriber in
@@ -34,7 +56,7 @@ extension Sync {
     }
 
     private func ask(for step: Replica.Step, _ stream: Stream, _ generation: Int) {
-        guard let options else { return }
+        guard let options = shared.options else { return }
         let subject = FetchQueue.Subject(stream)
         switch (step, stream.state) {
         case (.compareHead, _?):
@@ -69,9 +91,9 @@ extension Sync {
                     recordAbove: state.record.rev),
                 rank(of: stream))
         case (.forkEpoch, let state?):
-            questions.act(
+            shared.questions.act(
                 .disown(
-                    token: questions.number(for: .fetch(.step(step, subject))), state.head,
+                    token: shared.questions.number(for: .fetch(.step(step, subject))), state.head,
                     conversation: stream.id))
         case (_, nil):
             return
@@ -106,11 +128,22 @@ extension Sync {
                 high = low - 1
             }
         }
-        watch(stream)
+        shared.steps.watch(stream)
     }
 
     /// The most messages that an origin is asked for at once: `protocol.md` 3.
     private static let rangeLimit = 1000
+
+    /// Has the heads of these logs compared.
+    func compareHeads(of streams: [Stream]) { fetches.compareHeads(of: streams) }
+
+    /// Asks which message is the last that is not deleted.
+    func askLast(_ stream: Stream) {
+        stream.isAskingLast = true
+        ask(.last(FetchQueue.Subject(stream)), .conversation(stream.id), rank(of: stream))
+    }
+
+    // MARK: - In which order
 
     /// Lower is earlier.
     func rank(of stream: Stream) -> Int {
@@ -123,15 +156,15 @@ extension Sync {
 
     /// Hands out what may be asked now; called at the end of the turn.
     /// - Parameter isHere: whether whoever made the call is still connected.
-    func sendFetches(isHere: (Call) -> Bool) {
-        guard let options else { return }
+    func send(isHere: (Call) -> Bool) {
+        guard let options = shared.options else { return }
         fetches.askForHeads { rank(of: $0) }
         while let entry = fetches.next(
             within: options.concurrency, where: { $0.call.map(isHere) ?? true })
         {
-            tally.noteFetch(entry.query.kind)
-            questions.act(
-                .fetch(token: questions.number(for: .fetch(entry.question)), entry.query))
+            shared.tally.noteFetch(entry.query.kind)
+            shared.questions.act(
+                .fetch(token: shared.questions.number(for: .fetch(entry.question)), entry.query))
         }
     }
 
@@ -144,100 +177,30 @@ extension Sync {
         return question.checked(result)
     }
 
-    /// The origin has answered about streams; what calls and lists asked is theirs.
-    func fetched(
-        _ question: FetchQueue.Question, _ generation: Int,
-        _ result: Result<HistoryAnswer, RequestError>
-    ) {
-        switch question {
-        case .heads(let subjects):
-            for subject in subjects {
-                conclude(.compareHead, subject, generation, result.about(subject.stream.id)) {
-                    concluded(.compareHead, subject.stream, $0)
-                }
-            }
-        case .step(let step, let subject):
-            conclude(step, subject, generation, result) {
-                concluded(step, subject.stream, $0)
-            }
-        case .range(let subject, let run):
-            if subject.isCurrent { subject.stream.replica?.inFlight.end(run) }
-            conclude(nil, subject, generation, result) {
-                guard case .page(let page) = $0 else { return }
-                took(page, for: run, subject.stream)
-            }
-        case .proof(let subject, let proof):
-            judged(proof, subject, generation, result)
-        case .last(let subject):
-            subject.stream.isAskingLast = false
-            conclude(nil, subject, generation, result) {
-                guard case .conversation(let view) = $0 else { return }
-                took(last: view, subject.stream)
-            }
-        case .message, .moment, .call, .list, .reader:
-            break
-        }
-    }
-
-    /// Takes an answer about a stream, if it is of the feed that the stream is in. What was asked
-    /// before is asked again, and nobody is to blame for it.
-    private func conclude(
-        _ step: Replica.Step?, _ subject: FetchQueue.Subject, _ generation: Int,
-        _ result: Result<HistoryAnswer, RequestError>, _ take: (HistoryAnswer) -> Void
-    ) {
-        let stream = subject.stream
-        guard subject.isCurrent, streams.has(stream), let replica = stream.replica
-        else { return }
-        if let step { stream.replica?.inFlight.end(step) }
-        switch result {
-        case _ where generation != replica.generation:
-            // Of another node than the feed comes from.
-            fallBack(stream)
-        case .success(let answer):
-            stream.replica?.backoff.succeed()
-            take(answer)
-        case .failure(let error) where error.code == .notFound:
-            if stream.state == nil || step != nil { vanished(stream) } else { doubt(stream) }
-        case .failure(let error):
-            let isAnswer = error.code == .conflict && stream.replica?.conflicted(step) == true
-            if let part = error.damagedPart, part != replica.backoff.damagedPart {
-                damaged(stream, part)
-            } else if !isAnswer {
-                fallBack(stream)
-            }
-        }
-        guard streams.has(stream) else { return }
-        drive(stream)
-        emit(.wake(stream))
-    }
+    // MARK: - No answer
 
     /// The origin did not answer: it is left in peace for a while, and whoever waits is told.
     func fallBack(_ stream: Stream) {
-        guard let options, let replica = stream.replica else { return }
+        guard let options = shared.options, let replica = stream.replica else { return }
         let pause = fetches.pause(after: replica.backoff.failures, options)
         stream.replica?.backoff.fail(until: now.adding(pause))
-        watch(stream)
+        shared.steps.watch(stream)
         // Whoever watches is told by name that this one is open, and the rest need not wait for it.
-        if !replica.isLive, status.isBehind(stream.id.id) {
-            tellOpen(stream)
-            status.settled(stream.id.id)
+        if !replica.isLive, applier.status.isBehind(stream.id.id) {
+            applier.tellOpen(stream)
+            applier.status.settled(stream.id.id)
         }
     }
 
     /// Whether asking the origin is of no use right now.
     func isUnavailable(_ stream: Stream) -> Bool {
-        guard isLinked else { return hasGivenTime }
+        guard applier.status.isLinked else { return applier.status.hasGivenTime(at: now) }
         return stream.replica?.backoff.isUnavailable ?? false
     }
-}
 
-extension Result<HistoryAnswer, RequestError> {
-    /// What an answer about several logs says of one of them.
-    fileprivate func about(_ conversation: String) -> Self {
-        guard case .success(.heads(_, let damaged)) = self,
-            let part = damaged.first(where: { $0.key.isSameID(conversation) })?.value
-        else { return self }
-        return .failure(.damaged(part))
+    /// Why the origin does not answer about a conversation.
+    func unavailable(_ stream: Stream) -> RequestError {
+        stream.replica?.backoff.damagedPart.map { .damaged($0) } ?? .originUnavailable
     }
 }
 

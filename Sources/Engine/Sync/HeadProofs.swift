@@ -4,7 +4,17 @@ import Wire
 
 /// Whether a log has what a holder says that it saw of it: what is in memory may tell, the cache,
 /// or the origin, which is asked once for all who say the same.
-extension Sync {
+final class HeadProofs {
+    private let store: ReplicaStore
+    private let fetcher: Fetcher
+    private let shared: Sync.Shared
+
+    init(_ shared: Sync.Shared, _ store: ReplicaStore, _ fetcher: Fetcher) {
+        self.shared = shared
+        self.store = store
+        self.fetcher = fetcher
+    }
+
     /// Whether the log has what the holder says that it saw of it; nil if that has to be asked for.
     func verdict(on have: Have, _ stream: Stream, _ state: Stream.State) -> Bool? {
         let head = have.head
@@ -17,7 +27,7 @@ extension Sync {
 
     func askCache(_ head: Head, _ stream: Stream) {
         let proof = HeadProof(head)
-        read(
+        store.read(
             .confirm(conversation: stream.id, head),
             for: .proof(FetchQueue.Subject(stream), proof))
     }
@@ -27,11 +37,11 @@ extension Sync {
         _ subject: FetchQueue.Subject, _ proof: HeadProof, _ result: Result<Answer, RequestError>
     ) {
         let stream = subject.stream
-        guard streams.has(stream) else { return }
+        guard shared.streams.has(stream) else { return }
         if subject.isCurrent, case .success(.confirmation(let holds?)) = result {
             note(proof, holds, stream)
         } else {
-            emit(.wake(stream))
+            shared.steps.emit(.wake(stream))
         }
     }
 
@@ -39,10 +49,10 @@ extension Sync {
     func askOrigin(_ head: Head, _ stream: Stream) {
         let proof = HeadProof(head)
         guard stream.replica?.identity.ask(proof) == true else { return }
-        ask(
+        fetcher.ask(
             .proof(FetchQueue.Subject(stream), proof),
             .changes(conversation: stream.id, since: proof.rev, mark: proof.mark, limit: 1),
-            rank(of: stream))
+            fetcher.rank(of: stream))
     }
 
     /// What the origin says.
@@ -51,7 +61,7 @@ extension Sync {
         _ result: Result<HistoryAnswer, RequestError>
     ) {
         let stream = subject.stream
-        guard subject.isCurrent, streams.has(stream) else { return }
+        guard subject.isCurrent, shared.streams.has(stream) else { return }
         switch result {
         case .success(.changes(let changes)) where generation == stream.replica?.generation:
             note(proof, changes.head.epoch == stream.state?.head.epoch, stream)
@@ -60,13 +70,13 @@ extension Sync {
             note(proof, false, stream)
         case .success, .failure:
             stream.replica?.identity.giveUp(proof)
-            fallBack(stream)
-            emit(.wake(stream))
+            fetcher.fallBack(stream)
+            shared.steps.emit(.wake(stream))
         }
     }
 
     private func note(_ proof: HeadProof, _ holds: Bool, _ stream: Stream) {
         stream.replica?.identity.note(proof, holds: holds)
-        emit(.wake(stream))
+        shared.steps.emit(.wake(stream))
     }
 }

@@ -1,0 +1,158 @@
+import Chat
+import Ports
+import Wire
+
+/// Applies what is known of a log that lives elsewhere to its stream: values, the record, where it
+/// stands, and what the log has thrown away. Those who watch are told, the cache keeps it, and what
+/// it means for the rest of the engine comes out as steps. What it is given is known to be of this
+/// log; it asks nobody.
+final class ReplicaApplier {
+    /// How clients see the upstream.
+    var status: UpstreamStatus
+    private let store: ReplicaStore
+    private let shared: Sync.Shared
+
+    init(_ shared: Sync.Shared, _ store: ReplicaStore) {
+        self.shared = shared
+        self.store = store
+        status = UpstreamStatus(wait: shared.options?.wait, at: shared.clock.now)
+    }
+
+    private var now: Timestamp { shared.clock.now }
+    private var fanout: Fanout { shared.fanout }
+
+    private func emit(_ step: Sync.Step) { shared.steps.emit(step) }
+
+    // MARK: - Values
+
+    /// A live change that may be told.
+    func apply(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
+        switch event {
+        case .message(_, let type, let message, _):
+            // The log may have thrown it away since.
+            guard message.seq >= stream.state?.head.floor ?? 1 else {
+                return fanout.touch(stream)
+            }
+            // An origin that reads what it tells may bring a newer value than the change's own.
+            let mark = message.rev == head.rev ? head.mark : nil
+            store.keep(message, mark: mark, asOf: head.rev, of: stream)
+            emit(.changed(stream, message, rev: head.rev))
+            // A feed that is out of order, or reads what it tells, may have told a newer value.
+            let position = stream.state?.position.rev ?? 0
+            guard stream.replica?.ahead.isToBeTold(message, at: position) == true else { return }
+            stream.updateLast(message)
+            fanout.tell(type, .live, message, stream)
+        case .record(let record, _, let removed, let isNew):
+            let mark = record.rev == head.rev ? head.mark : nil
+            take(record, mark: mark, removed: removed, isNew: isNew, stream)
+        case .deleted, .read, .listed, .typing:
+            break
+        }
+    }
+
+    /// A message has another value, for those who watch and for lists.
+    func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
+        stream.updateLast(message)
+        emit(.changed(stream, message, rev: message.rev))
+        fanout.tell(type, via, message, stream)
+    }
+
+    /// Slot 0 of a log that lives elsewhere, unless a newer value of it is known.
+    /// - Parameter removed: who took part until now, as far as the feed told.
+    func take(
+        _ record: Record, mark: String?, removed: [String]?, isNew: Bool = false, _ stream: Stream
+    ) {
+        guard let known = stream.state?.record, known.rev < record.rev else { return }
+        store.keep(record, mark: mark, of: stream)
+        // The change that took somebody out may lie in a hole below this one.
+        let members = Set(record.participants.map(\.id)).union((removed ?? []).map(\.id))
+        let gone = (removed ?? []) + known.participants.filter { !members.contains($0.id) }
+        stream.take(record, isNew: isNew)
+        emit(.changed(stream, nil, rev: record.rev))
+        emit(.removed(stream, fanout.remove(gone, from: stream)))
+        fanout.tell(record, stream)
+        emit(.left(stream, users: gone))
+    }
+
+    /// The newest record of the log as of `head`, nil if the stream has it. It is applied before
+    /// any message of the same answer is told: a message may have been sent after somebody was
+    /// removed, and the part of the chain that holds the removal may come much later.
+    func learnMembers(_ record: Record?, asOf head: Head, _ stream: Stream) {
+        raiseFloor(stream, to: head.floor)
+        note(head, stream)
+        if let record {
+            fanout.flush(stream)
+            take(record, mark: nil, removed: nil, stream)
+        }
+        stream.replica?.knowMembers(upTo: head.rev)
+    }
+
+    // MARK: - Where it stands
+
+    /// The stream's position rises to `head`.
+    func stand(_ stream: Stream, at head: Head) {
+        guard let state = stream.state else { return }
+        stream.state?.position = head
+        stream.state?.position.floor = max(head.floor, state.head.floor)
+        stream.replica?.knowMembers(upTo: head.rev)
+        note(head, stream)
+        store.moved(stream)
+        fanout.touch(stream)
+    }
+
+    /// Values are taken from the log as it is at `head`. Floors only rise, whatever comes late.
+    func note(_ head: Head, _ stream: Stream) {
+        guard let known = stream.state?.head, head.rev >= known.rev else { return }
+        stream.state?.head = head
+        stream.state?.head.floor = max(head.floor, known.floor)
+    }
+
+    func raiseFloor(_ stream: Stream, to floor: Int) {
+        guard let state = stream.state, floor > state.head.floor else { return }
+        stream.state?.head.floor = floor
+        stream.state?.position.floor = floor
+        stream.replica?.copy.raiseFloor(to: floor)
+        if let last = state.last, last.seq < floor {
+            stream.state?.last = nil
+            stream.needsLast = true
+            emit(.list(stream))
+        }
+        // What was thrown away is owed to nobody.
+        stream.paid(Coverage.closed(1, floor - 1))
+        store.moved(stream)
+    }
+
+    /// The log has changes up to `rev`: the feed is given a moment to bring what is missing.
+    func expect(_ rev: Int, _ stream: Stream) {
+        guard let state = stream.state, rev > state.position.rev else { return }
+        guard stream.replica?.expects(rev) == true else { return }
+        stream.replica?.openHole(at: now)
+        shared.steps.watch(stream)
+    }
+
+    /// The end of the chain was reached: joins what the feed has told above it. If nothing is left,
+    /// the stream is at the present; otherwise there is a hole, which the feed may close yet.
+    func join(_ stream: Stream) {
+        guard let state = stream.state, stream.replica?.generation != nil,
+            let position = stream.replica?.ahead.absorb(after: state.position)
+        else { return }
+        if position.rev > state.position.rev { stand(stream, at: position) }
+        emit(.release(stream))
+        switch stream.replica?.arrived(at: position.rev, at: now) {
+        case .reading, .live, nil: return
+        case .hole: return shared.steps.watch(stream)
+        case .present: break
+        }
+        stream.state?.head = position
+        fanout.touch(stream)
+        status.settled(stream.id.id)
+        emit(.list(stream))
+        emit(.wake(stream))
+    }
+
+    /// Those who watch are told by name that there may be more than they know.
+    func tellOpen(_ stream: Stream) {
+        emit(.opened(stream))
+        fanout.tellOpen(stream)
+    }
+}

@@ -1,0 +1,131 @@
+import Chat
+import Ports
+import Wire
+
+/// Where each answer of the origin goes, and which message lists show as a conversation's last one
+/// after the last one was deleted.
+extension Sync {
+    /// The origin has answered about streams; what calls and lists asked is theirs.
+    func fetched(
+        _ question: FetchQueue.Question, _ generation: Int,
+        _ result: Result<HistoryAnswer, RequestError>
+    ) {
+        switch question {
+        case .heads(let subjects):
+            for subject in subjects {
+                conclude(.compareHead, subject, generation, result.about(subject.stream.id)) {
+                    concluded(.compareHead, subject.stream, $0)
+                }
+            }
+        case .step(let step, let subject):
+            conclude(step, subject, generation, result) {
+                concluded(step, subject.stream, $0)
+            }
+        case .range(let subject, let run):
+            if subject.isCurrent { subject.stream.replica?.inFlight.end(run) }
+            conclude(nil, subject, generation, result) {
+                guard case .page(let page) = $0 else { return }
+                took(page, for: run, subject.stream)
+            }
+        case .proof(let subject, let proof):
+            proofs.judged(proof, subject, generation, result)
+        case .last(let subject):
+            subject.stream.isAskingLast = false
+            conclude(nil, subject, generation, result) {
+                guard case .conversation(let view) = $0 else { return }
+                took(last: view, subject.stream)
+            }
+        case .message, .moment, .call, .list, .reader:
+            break
+        }
+    }
+
+    /// Takes an answer about a stream, if it is of the feed that the stream is in. What was asked
+    /// before is asked again, and nobody is to blame for it.
+    private func conclude(
+        _ step: Replica.Step?, _ subject: FetchQueue.Subject, _ generation: Int,
+        _ result: Result<HistoryAnswer, RequestError>, _ take: (HistoryAnswer) -> Void
+    ) {
+        let stream = subject.stream
+        guard subject.isCurrent, streams.has(stream), let replica = stream.replica
+        else { return }
+        if let step { stream.replica?.inFlight.end(step) }
+        switch result {
+        case _ where generation != replica.generation:
+            // Of another node than the feed comes from.
+            fetcher.fallBack(stream)
+        case .success(let answer):
+            stream.replica?.backoff.succeed()
+            take(answer)
+        case .failure(let error) where error.code == .notFound:
+            if stream.state == nil || step != nil { vanished(stream) } else { doubt(stream) }
+        case .failure(let error):
+            let isAnswer = error.code == .conflict && stream.replica?.conflicted(step) == true
+            if let part = error.damagedPart, part != replica.backoff.damagedPart {
+                damaged(stream, part)
+            } else if !isAnswer {
+                fetcher.fallBack(stream)
+            }
+        }
+        guard streams.has(stream) else { return }
+        fetcher.drive(stream)
+        emit(.wake(stream))
+    }
+
+    // MARK: - The last message
+
+    /// The store has the conversation's last message at least as new as the stream's. What was read
+    /// before a change that the stream has taken since is asked for once more, by `announce`.
+    func refreshed(_ conversation: String, _ result: Result<Answer, RequestError>) {
+        guard let stream = streams[conversation.id] else { return }
+        stream.isAskingLast = false
+        guard stream.needsLast, let head = stream.state?.position,
+            case .success(.loaded(let loaded)) = result, loaded.head.epoch == head.epoch
+        else { return }
+        guard stream.holds(last: loaded.lastMessage) else { return askOriginForLast(stream) }
+        if loaded.head.rev >= head.rev {
+            stream.needsLast = false
+            stream.state?.last = loaded.lastMessage
+        }
+        emit(.list(stream))
+    }
+
+    /// The last message was deleted: which is the last one now?
+    func askLast(_ stream: Stream) {
+        guard !stream.isAskingLast else { return }
+        if stream.replica?.copy.isDetached == true { return askOriginForLast(stream) }
+        stream.isAskingLast = true
+        store.read(.load(conversation: stream.id), for: .refresh(stream.id))
+    }
+
+    private func askOriginForLast(_ stream: Stream) {
+        watch(stream)
+        guard stream.replica?.isConfirmed == true, !fetcher.isUnavailable(stream) else { return }
+        fetcher.askLast(stream)
+    }
+
+    /// What the origin says.
+    func took(last view: ConversationView, _ stream: Stream) {
+        guard stream.needsLast, let state = stream.state else { return }
+        guard view.head.epoch == state.head.epoch else { return doubt(stream) }
+        if view.head.rev >= state.position.rev {
+            // Whoever was removed before it was sent is not shown it.
+            applier.learnMembers(view.record, asOf: view.head, stream)
+            takePostponed(stream)
+            applier.expect(view.head.rev, stream)
+            stream.needsLast = false
+            stream.state?.last = view.lastMessage
+        }
+        emit(.list(stream))
+    }
+}
+
+extension Result<HistoryAnswer, RequestError> {
+    /// What an answer about several logs says of one of them.
+    fileprivate func about(_ conversation: String) -> Self {
+        guard case .success(.heads(_, let damaged)) = self,
+            let part = damaged.first(where: { $0.key.isSameID(conversation) })?.value
+        else { return self }
+        return .failure(.damaged(part))
+    }
+}
