@@ -59,7 +59,9 @@ import Wire
         let (rig, session) = Self.subscriber(soft: 2000)
         for _ in 0..<50 { rig.say("more") }
         rig.land(unsent: 500)
-        #expect(rig.engine.sockets.blockedSessions() == [session] && rig.engine.sockets.isBlocked(session))
+        #expect(
+            rig.engine.sockets.blockedSessions() == [session]
+                && rig.engine.sockets.isBlocked(session))
         #expect(rig.engine.report.figures.shed == 1)
         rig.engine.sockets.progressed(session, unsent: 0, at: rig.now)
         rig.turn()

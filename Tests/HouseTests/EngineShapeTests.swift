@@ -17,10 +17,6 @@ import Testing
     }
 
     private static let exceptions: [String: Exception] = [
-        "Session": Exception(
-            properties: 31, reason: "its requests have no machine of their own yet"),
-        "Stream": Exception(
-            properties: 23, reason: "requests that wait for it have no machine of their own yet"),
         "Limits": Exception(
             properties: 23, reason: "one for each key of the configuration"),
     ]

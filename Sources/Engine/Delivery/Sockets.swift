@@ -77,7 +77,7 @@ package final class Sockets {
     package func progressed(_ id: SessionID, unsent: Int, at now: Timestamp) {
         guard let session = connections[id] else { return }
         fanout.clock.now = now
-        session.lastProgress = now
+        session.liveness.progressed(at: now)
         fanout.delivery.progressed(session, unsent: unsent)
     }
 

@@ -33,8 +33,8 @@ final class ListAnnouncer {
 
     func watch(_ session: Session, _ user: String) {
         watchers[session.id] = session
-        guard !session.watchesConversations else { return }
-        session.watchesConversations = true
+        guard !session.list.isWatching else { return }
+        session.list.isWatching = true
         guard isElsewhere else { return }
         if lists[user.id] != nil {
             // Not to this one.
@@ -47,9 +47,9 @@ final class ListAnnouncer {
 
     func unwatch(_ session: Session) {
         watchers[session.id] = nil
-        session.shown = [:]
-        guard session.watchesConversations else { return }
-        session.watchesConversations = false
+        session.list.forgetShown()
+        guard session.list.isWatching else { return }
+        session.list.isWatching = false
         guard let user = session.user?.id, isElsewhere else { return }
         lists.unfollow(user) { connections.registry.watched(by: user) }
     }
@@ -95,14 +95,14 @@ final class ListAnnouncer {
     private func join(_ conversation: ID, to user: ID, isNew: Bool = false) {
         guard lists.insert(conversation, of: user) else { return }
         let stream = sync.stream(conversation.text)
-        stream.listed += 1
+        stream.entry.listed += 1
         guard stream.came(into: user, isNew: isNew), let state = stream.state else {
-            if stream.needsLast { list(stream) }
+            if stream.entry.needsLast { list(stream) }
             return
         }
         // An answer may have shown more than the feed has told yet.
         let receivers = connections.registry.of(user).filter {
-            $0.watchesConversations && !$0.wasShown(conversation, beyond: state.head)
+            $0.list.isWatching && !$0.list.wasShown(conversation, beyond: state.head)
         }
         send(isNew ? .inserted : .updated, stream, state, to: receivers)
     }
@@ -110,8 +110,8 @@ final class ListAnnouncer {
     private func leave(_ conversation: ID, from user: ID) {
         totals.drop(conversation, of: [user.text])
         guard let wasTold = lists.remove(conversation, of: user) else { return }
-        streams[conversation]?.listed -= 1
-        streams[conversation]?.readership.remove(user)
+        streams[conversation]?.entry.listed -= 1
+        streams[conversation]?.reading.readership.remove(user)
         if !wasTold { tellLeft(conversation.text, [user.text]) }
     }
 
@@ -135,7 +135,7 @@ final class ListAnnouncer {
     func showed(
         _ views: [ConversationView], _ call: Call, knowing heads: [ID: Head] = [:]
     ) {
-        guard let session = connections[call.session], session.watchesConversations,
+        guard let session = connections[call.session], session.list.isWatching,
             let user = session.user?.id, let listing = lists[user]
         else { return }
         var shown = heads
@@ -147,7 +147,8 @@ final class ListAnnouncer {
             guard let head = shown[id] else { continue }
             streams[id]?.entry.noteShown(head)
             guard call.beginsList else { continue }
-            session.noteShown(id, head, isListed: listing.conversations.contains(id), streams[id])
+            session.list.noteShown(
+                id, head, isListed: listing.conversations.contains(id), streams[id])
         }
         let unknown = all.filter { !listing.conversations.contains($0) }
         guard !unknown.isEmpty else { return }
@@ -175,28 +176,29 @@ final class ListAnnouncer {
     /// The conversation's entry in its participants' lists has changed.
     func list(_ stream: Stream) {
         guard
-            !watchers.isEmpty || !totals.isEmpty || !stream.readership.isEmpty, !stream.isListed
+            !watchers.isEmpty || !totals.isEmpty || !stream.reading.readership.isEmpty,
+            !stream.entry.isListed
         else { return }
-        stream.isListed = true
+        stream.entry.isListed = true
         fanout.touch(stream)
     }
 
     /// Tells the watchers of conversation lists, once a turn.
     func announce(_ stream: Stream) {
-        guard stream.isListed else { return }
+        guard stream.entry.isListed else { return }
         guard let state = stream.state else {
-            stream.isListed = false
-            stream.isToBeAnnounced = true
+            stream.entry.isListed = false
+            stream.entry.isToBeAnnounced = true
             return
         }
         totals.count(stream, state)
-        if stream.needsLast {
-            stream.isListed = false
+        if stream.entry.needsLast {
+            stream.entry.isListed = false
             // It is announced when that is known.
-            if !watchers.isEmpty || !stream.readership.isEmpty { sync.askLast(stream) }
+            if !watchers.isEmpty || !stream.reading.readership.isEmpty { sync.askLast(stream) }
             return
         }
-        stream.isListed = false
+        stream.entry.isListed = false
         guard let type = stream.entry.tell(state) else { return }
         let receivers = watchers(among: state.members).filter { shows(stream, $0) }
         send(type, stream, state, to: receivers)
@@ -213,7 +215,7 @@ final class ListAnnouncer {
             payload, .conversations(head: state.head), conversation: stream.id)
         for session in receivers {
             if let user = session.user?.id { lists.noteShown(stream.id.id, to: user) }
-            if stream.isOpen, session.isAhead(of: event) { continue }
+            if stream.isOpen, session.list.isAhead(of: event) { continue }
             connections.push(session, event)
         }
     }
@@ -231,7 +233,7 @@ final class ListAnnouncer {
         guard users.count < watchers.count else {
             return watchers.values.filter { $0.user.map { users.contains($0.id) } ?? false }
         }
-        return users.flatMap { connections.registry.of($0).filter(\.watchesConversations) }
+        return users.flatMap { connections.registry.of($0).filter(\.list.isWatching) }
     }
 
     // MARK: - Departures

@@ -35,18 +35,18 @@ final class ListDesk {
         case .subscribeConversations(let since, let limit):
             // Watching begins before the store is read: what changes in between comes twice rather
             // than never, and a value is a value.
-            call.beginsList = !session.watchesConversations
+            call.beginsList = !session.list.isWatching
             announcer.watch(session, user)
             if sync.mirrors { return askOrigin(call, user) }
-            let unread = session.asksUnread
+            let unread = session.list.asksUnread
             ask(.conversationsSince(user: user, token: since, limit: limit, unread: unread), call)
         case .unsubscribeConversations:
-            session.heldListEvents = []
+            session.list.dropHeld()
             announcer.unwatch(session)
             connections.reply(call) { $0.emptyObject() }
         case .fetchConversations(let limit, let cursor):
             if sync.mirrors { return askOrigin(call, user) }
-            let unread = session.asksUnread
+            let unread = session.list.asksUnread
             ask(.conversations(user: user, limit: limit, cursor: cursor, unread: unread), call)
         case .connect, .refresh, .subscribeMessages, .unsubscribeMessages, .fetchConversation,
             .fetchMessages, .fetchParticipants, .findBoundaries, .sendMessage, .editMessage,
@@ -72,7 +72,7 @@ final class ListDesk {
             var call = call
             if let stream = sync.streams[conversation.id], let replica = stream.replica {
                 call.era = replica.era
-                stream.readership.expect(user.id)
+                stream.reading.readership.expect(user.id)
             }
             askOrigin(.conversation(conversation, reader: user), call)
         case .fetchParticipants(let conversation, let range):
@@ -189,7 +189,7 @@ final class ListDesk {
 
     /// What the answer says of what is unread: nothing, but to those who asked for it.
     private func unread(_ total: UnreadTotal?, _ isOpen: Bool, _ call: Call) -> UnreadTotal? {
-        guard let session = connections[call.session], session.asksUnread, let total else {
+        guard let session = connections[call.session], session.list.asksUnread, let total else {
             return nil
         }
         totals.told(total, isOpen: isOpen, session)

@@ -10,8 +10,8 @@ extension Lists {
             return listing.gone.contains(id)
         }
         guard !listing.gone.contains(id) else { return !state.members.contains(user) }
-        return stream.readership.activity(at: state.position) != nil
-            && stream.readership.state(of: user, at: state.position) != nil
+        return stream.reading.readership.activity(at: state.position) != nil
+            && stream.reading.readership.state(of: user, at: state.position) != nil
     }
 
     /// Whether there may be changes in the user's conversations that nobody here knows.
@@ -43,7 +43,7 @@ extension Lists {
                 continue
             }
             guard let stream = streams[id], let view = stream.known(to: user),
-                let activity = stream.readership.activity(at: view.head)
+                let activity = stream.reading.readership.activity(at: view.head)
             else { return nil }
             entries.append(
                 KnownList.Entry(
@@ -57,8 +57,8 @@ extension Stream {
     /// The conversation as of where the stream stands; nil if that is not known, or not of that one
     /// moment, or if the user does not take part then.
     func known(to user: ID) -> ConversationView? {
-        guard let state, state.isOfOneMoment, !needsLast, state.members.contains(user),
-            let reader = readership.state(of: user, at: state.position)
+        guard let state, state.isOfOneMoment, !entry.needsLast, state.members.contains(user),
+            let reader = reading.readership.state(of: user, at: state.position)
         else { return nil }
         return ConversationView(
             record: state.record, lastMessage: state.last, head: state.head, reader: reader)

@@ -80,7 +80,7 @@ final class Lists {
         sync.questions.act(.unsubscribeList(user: listing.user))
         let watched = watched()
         forget(listing) { watched.contains($0.id.id) }
-        for conversation in listing.conversations { streams[conversation]?.listed -= 1 }
+        for conversation in listing.conversations { streams[conversation]?.entry.listed -= 1 }
     }
 
     /// There is no such conversation any more.
@@ -99,7 +99,7 @@ final class Lists {
         let user = listing.user.id
         for id in listing.conversations {
             guard let stream = streams[id], !isNeeded(stream) else { continue }
-            stream.readership.remove(user)
+            stream.reading.readership.remove(user)
         }
     }
 
@@ -189,7 +189,7 @@ final class Lists {
         }
         listings[user]?.beginReading(countReading())
         for id in listing.conversations where places <= Self.placeLimit {
-            streams[id]?.readership.expect(user)
+            streams[id]?.reading.readership.expect(user)
         }
         return readings
     }
@@ -201,12 +201,14 @@ final class Lists {
         guard let reading = listings[user]?.reading else { return }
         for (id, reader) in list.readers {
             guard let head = list.heads[id], let stream = streams[id], let state = stream.state,
-                stream.replica?.generation != nil, stream.followedSince < reading,
+                stream.replica?.generation != nil, stream.reading.followedSince < reading,
                 // Whoever left and joined again since has another marker.
                 head.rev >= state.record.rev
             else { continue }
-            stream.readership.adopt(reader, of: user, at: head, position: state.position)
-            if let activity = list.activity[id] { stream.readership.adopt(activity, at: head) }
+            stream.reading.readership.adopt(reader, of: user, at: head, position: state.position)
+            if let activity = list.activity[id] {
+                stream.reading.readership.adopt(activity, at: head)
+            }
         }
         listings[user]?.adopt(list.place, generation: generation)
         if listings[user]?.looks.futile == 0 { listings[user]?.looks.at = now }
@@ -218,11 +220,12 @@ final class Lists {
         guard let reader = view.reader, let stream = streams[view.record.id.id],
             let state = stream.state, view.head.rev >= state.record.rev
         else { return }
-        stream.readership.adopt(reader, of: user, at: view.head, position: state.position)
+        stream.reading.readership.adopt(reader, of: user, at: view.head, position: state.position)
         // Of one that was deleted it is not known when it was sent.
         guard view.lastMessage?.seq ?? 0 == view.head.seq else { return }
         let sent = view.lastMessage?.createdAt.milliseconds ?? 0
-        stream.readership.adopt(max(sent, view.record.updatedAt.milliseconds), at: view.head)
+        stream.reading.readership.adopt(
+            max(sent, view.record.updatedAt.milliseconds), at: view.head)
     }
 
     /// The origin was asked how a user reads one conversation.
@@ -242,7 +245,7 @@ final class Lists {
     /// - Parameter total: how many there are in the list, if it said so.
     func showed(_ views: [ConversationView], of total: Int? = nil, to user: ID) {
         for view in views {
-            streams[view.record.id.id]?.readership.saw(view.head.rev, view.reader, by: user)
+            streams[view.record.id.id]?.reading.readership.saw(view.head.rev, view.reader, by: user)
         }
         guard let listing = listings[user], listing.known != nil else { return }
         let isNews = views.contains { view in
@@ -262,9 +265,9 @@ final class Lists {
             guard let conversation = request.written?.id else { return }
             let stream = streams[conversation]
             if case .read(let reader) = outcome {
-                stream?.readership.saw(0, reader, by: user)
+                stream?.reading.readership.saw(0, reader, by: user)
             } else if case .messages(let messages, _) = outcome {
-                stream?.readership.saw(messages.map(\.rev).max() ?? 0, nil, by: user)
+                stream?.reading.readership.saw(messages.map(\.rev).max() ?? 0, nil, by: user)
             } else if request.row.method == .leaveConversation
                 || request.row.method == .deleteConversation
             {
@@ -275,7 +278,7 @@ final class Lists {
 
     /// The user was told not to take part in it any more.
     func left(_ conversation: ID, _ user: ID) {
-        streams[conversation]?.readership.remove(user)
+        streams[conversation]?.reading.readership.remove(user)
         listings[user]?.noteGone(conversation)
     }
 
@@ -298,7 +301,7 @@ final class Lists {
 
     /// The feed has told that the user has read up to here.
     func read(_ user: ID, upTo seq: Int, _ stream: Stream) {
-        if !stream.readership.mark(user, upTo: seq) { look(at: user, in: Self.soon) }
+        if !stream.reading.readership.mark(user, upTo: seq) { look(at: user, in: Self.soon) }
     }
 
     /// Looks whether what is to be known is known, where it is time for that; asks for the rest.
@@ -343,12 +346,12 @@ final class Lists {
 
     private func isMissingActivity(_ id: ID) -> Bool {
         guard let stream = streams[id], let state = stream.state else { return true }
-        return stream.readership.activity(at: state.position) == nil
+        return stream.reading.readership.activity(at: state.position) == nil
     }
 
     private func ask(_ conversation: ID, _ listing: Listing) {
         guard let stream = streams[conversation] else { return }
-        stream.readership.expect(listing.user.id)
+        stream.reading.readership.expect(listing.user.id)
         sync.fetcher.ask(
             .reader(listing.user.id, FetchQueue.Subject(stream)),
             .conversation(stream.id, reader: listing.user), 1)

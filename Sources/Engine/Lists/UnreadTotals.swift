@@ -33,15 +33,15 @@ final class UnreadTotals {
 
     /// The session was let in.
     func begin(_ session: Session) {
-        guard session.asksUnread, let user = session.user else { return }
+        guard session.list.asksUnread, let user = session.user else { return }
         if counts[user.id] == nil { counts[user.id] = UnreadCount(user: user, at: now) }
         touch(user.id)
     }
 
     /// The session is about to be forgotten.
     func end(_ session: Session) {
-        guard session.asksUnread, let user = session.user?.id, let count = counts[user],
-            !connections.registry.of(user).contains(where: { $0 !== session && $0.asksUnread })
+        guard session.list.asksUnread, let user = session.user?.id, let count = counts[user],
+            !connections.registry.of(user).contains(where: { $0 !== session && $0.list.asksUnread })
         else { return }
         counts[user] = nil
         if count.isFollowed, isElsewhere {
@@ -53,7 +53,7 @@ final class UnreadTotals {
     /// of both is older, and which of them can't be told.
     /// - Parameter isOpen: it said itself that it may be older.
     func told(_ total: UnreadTotal, isOpen: Bool, _ session: Session) {
-        session.toldUnread = UnreadTold(total: total, isOpen: isOpen)
+        session.list.toldUnread = UnreadTold(total: total, isOpen: isOpen)
         guard !isOpen, let user = session.user?.id, let count = counts[user] else { return }
         if count.isKnown, count.total != total { count.doubt() }
         touch(user)
@@ -64,22 +64,22 @@ final class UnreadTotals {
     /// A change of the stream's log, for those who count.
     /// - Parameter message: what was written, or a newer value, which counts with its own change.
     func note(_ message: EncodedMessage?, rev: Int, _ stream: Stream) {
-        guard !counts.isEmpty || !stream.readership.isEmpty else { return }
+        guard !counts.isEmpty || !stream.reading.readership.isEmpty else { return }
         let change = LogChange(
             rev: rev, seq: message?.seq ?? 0, author: message?.author ?? "",
             isDeleted: message.map { $0.isDeleted && $0.rev <= rev } ?? false,
             createdAt: message?.createdAt.milliseconds ?? 0)
-        stream.readership.note(change)
+        stream.reading.readership.note(change)
         guard !counts.isEmpty else { return }
         // Whoever misses one asks the origin.
-        if stream.unreadChanges.count >= 1000 { stream.unreadChanges = [] }
-        stream.unreadChanges.append(change)
+        if stream.reading.unreadChanges.count >= 1000 { stream.reading.unreadChanges = [] }
+        stream.reading.unreadChanges.append(change)
     }
 
     /// The stream has moved.
     func count(_ stream: Stream, _ state: Stream.State) {
-        let changes = stream.unreadChanges
-        stream.unreadChanges = []
+        let changes = stream.reading.unreadChanges
+        stream.reading.unreadChanges = []
         for user in usersCounting(among: state.members) {
             counts[user]?.follow(stream.id.id, changes, to: state.position)
             touch(user)
@@ -113,7 +113,8 @@ final class UnreadTotals {
     /// The user has read up to here.
     func mark(_ conversation: ID, _ user: ID, upTo seq: Int) {
         guard let count = counts[user] else { return }
-        count.mark(conversation, upTo: seq, after: streams[conversation]?.unreadChanges ?? [])
+        count.mark(
+            conversation, upTo: seq, after: streams[conversation]?.reading.unreadChanges ?? [])
         touch(user)
     }
 
@@ -143,12 +144,14 @@ final class UnreadTotals {
             guard let stream = streams[id] else { return isElsewhere }
             if let replica = stream.replica {
                 // What was read before the feed told of it may lack what nobody told of.
-                guard replica.generation != nil, stream.followedSince < reading else { return true }
+                guard replica.generation != nil, stream.reading.followedSince < reading else {
+                    return true
+                }
             }
             guard let state = stream.state else { return false }
             guard state.position.epoch == head.epoch else { return true }
             return state.position.rev > head.rev
-                && !stream.unreadChanges.contains { $0.rev == head.rev + 1 }
+                && !stream.reading.unreadChanges.contains { $0.rev == head.rev + 1 }
         }
         touch(user)
     }
@@ -244,14 +247,14 @@ final class UnreadTotals {
     /// - Returns: whether all who asked have been told.
     private func tell(_ told: UnreadTold, _ count: UnreadCount, _ user: ID) -> Bool {
         let waiting = connections.registry.of(user).filter {
-            $0.asksUnread && $0.toldUnread != told
+            $0.list.asksUnread && $0.list.toldUnread != told
         }
         // What an answer under way says is not to be older than an event before it.
-        let ready = waiting.filter { $0.listReads == 0 }
+        let ready = waiting.filter { !$0.list.isBeingRead }
         guard !ready.isEmpty else { return waiting.isEmpty }
         let event = Broadcast(ServerFrame.unread(told.total, open: told.isOpen), .unread)
         for session in ready {
-            session.toldUnread = told
+            session.list.toldUnread = told
             connections.push(session, event)
         }
         count.sayAfter = now.adding(UnreadCount.interval)

@@ -23,7 +23,7 @@ extension RequestDesk {
             inOrder(session, call, conversation) { unsubscribe(session, call, conversation) }
         case .subscribeConversations:
             inOrder(session, call, Request.ownList) {
-                session.busy[Request.ownList.id] = call.id
+                session.requests.occupy(Request.ownList.id, by: call.id)
                 emit(.call(call, user: user))
             }
         case .unsubscribeConversations:
@@ -67,7 +67,7 @@ extension RequestDesk {
                 // Neither the cache nor the origin knows it yet.
                 if !sync.wait(call, for: stream) { fail(call, sync.fetcher.unavailable(stream)) }
             } else {
-                stream.waiting.append(call)
+                stream.waits.calls.append(call)
             }
             return nil
         }
@@ -90,26 +90,18 @@ extension RequestDesk {
     private func inOrder(
         _ session: Session, _ call: Call, _ conversation: String, _ body: () -> Void
     ) {
-        if let ahead = session.busy[conversation.id], ahead != call.id {
-            session.held.append((conversation, call))
-        } else {
-            body()
-        }
+        if !session.requests.hold(call, behind: conversation.id) { body() }
     }
 
     /// A subscription, or its end, is answered: what it held up goes on.
     func proceed(_ session: Session, _ conversation: ID) {
-        while session.busy[conversation] == nil,
-            let next = session.held.firstIndex(where: { $0.conversation.id == conversation })
-        {
-            perform(session.held.remove(at: next).call)
-        }
+        while let call = session.requests.takeHeld(conversation) { perform(call) }
     }
 
     func subscribe(
         _ session: Session, _ call: Call, _ conversation: String, _ have: Have?, _ limit: Int
     ) {
-        session.busy[conversation.id] = call.id
+        session.requests.occupy(conversation.id, by: call.id)
         guard let (stream, state) = admit(call, conversation) else { return }
         let isNew = session.subscription(to: stream) == nil
         guard !isNew || session.subscriptions.count < limits.subscriptions else {

@@ -10,9 +10,8 @@ extension RequestDesk {
 
     /// Something has changed for those who wait.
     func wake(_ stream: Stream) {
-        guard !stream.waiting.isEmpty, stream.replica?.isLoaded == true else { return }
-        let waiting = stream.waiting
-        stream.waiting = []
+        guard !stream.waits.calls.isEmpty, stream.replica?.isLoaded == true else { return }
+        let waiting = stream.waits.takeCalls()
         for call in waiting { perform(call) }
     }
 
@@ -36,7 +35,7 @@ extension RequestDesk {
             } else if !call.hasAskedCache {
                 // The answer is at hand, so this wait has no end of its own.
                 call.hasAskedCache = true
-                stream.waiting.append(call)
+                stream.waits.calls.append(call)
                 return sync.proofs.askCache(have.head, stream)
             } else if replica.isConfirmed, sync.wait(call, for: stream) {
                 return sync.proofs.askOrigin(have.head, stream)
@@ -220,23 +219,25 @@ extension RequestDesk {
             let stream = streams[conversation.id], let state = stream.state,
             let replica = stream.replica, replica.isLive, state.position.rev < rev
         else { return false }
-        stream.heldReplies.append(
+        stream.waits.replies.append(
             HeldReply(rev: rev, deadline: now.adding(grace), call: call, outcome: outcome))
         sync.watch(stream)
         return true
     }
 
     func releaseHeldReplies(_ stream: Stream) {
-        guard !stream.heldReplies.isEmpty else { return }
+        guard !stream.waits.replies.isEmpty else { return }
         let position = stream.state?.position.rev ?? 0
         let isLive = stream.replica?.isLive ?? false
-        let due = stream.heldReplies.filter { !isLive || $0.rev <= position || $0.deadline <= now }
+        let due = stream.waits.replies.filter {
+            !isLive || $0.rev <= position || $0.deadline <= now
+        }
         guard !due.isEmpty else { return }
         // The change goes out first, and may be made to wait.
         if isLive, fanout.pacing.rests(stream, isDraining: connections.isDraining) {
             return fanout.touch(stream)
         }
-        stream.heldReplies.removeAll { !isLive || $0.rev <= position || $0.deadline <= now }
+        stream.waits.replies.removeAll { !isLive || $0.rev <= position || $0.deadline <= now }
         fanout.flush(stream)
         for held in due {
             reply(held.call) { $0.outcome(held.outcome, of: held.call.request) }

@@ -96,15 +96,15 @@ final class RequestDesk {
             perform(call.overtaken)
         } else {
             questions.reopen(token, for: call)
-            stream.parked.append((token, answer))
+            stream.waits.answers.append((token, answer))
         }
     }
 
     /// The stream has moved: answers that were ahead of it may be due.
     func settleParked(_ stream: Stream) {
-        guard !stream.parked.isEmpty, let head = stream.state?.position else { return }
-        let due = stream.parked.filter { $0.answer.head.map { $0.rev <= head.rev } ?? true }
-        stream.parked.removeAll { $0.answer.head.map { $0.rev <= head.rev } ?? true }
+        guard !stream.waits.answers.isEmpty, let head = stream.state?.position else { return }
+        let due = stream.waits.answers.filter { $0.answer.head.map { $0.rev <= head.rev } ?? true }
+        stream.waits.answers.removeAll { $0.answer.head.map { $0.rev <= head.rev } ?? true }
         for (token, answer) in due {
             guard case .answer(let call) = questions.close(token) else { continue }
             settle(token, call, answer)
@@ -113,8 +113,8 @@ final class RequestDesk {
 
     /// The log behind the stream is another one now, or gone: whoever waits asks again.
     private func performParked(_ stream: Stream) {
-        let parked = stream.parked
-        stream.parked = []
+        let parked = stream.waits.answers
+        stream.waits.answers = []
         for (token, _) in parked {
             if case .answer(let call) = questions.close(token) { perform(call) }
         }
@@ -124,7 +124,7 @@ final class RequestDesk {
 
     /// The stream is not in memory any more: nobody watches it, and whoever waits asks again.
     func ended(_ stream: Stream, with payload: [UInt8], _ waiting: [Call]) {
-        stream.isListed = false
+        stream.entry.isListed = false
         if let journal {
             for subscriber in stream.subscribers {
                 journal.left(subscriber.session, stream, "ended", at: now)

@@ -10,7 +10,7 @@ extension Connections {
     ///   - address: where it came from, without a port.
     func connected(_ id: SessionID, bearer: String?, from address: String) {
         let session = Session(id: id, at: now, rate: limits.requestsPerSecond)
-        session.bearer = bearer
+        session.credentials.bearer = bearer
         if !registry.add(session, from: address, limits) {
             close(session, .connectionLimit)
         } else if drain != nil {
@@ -63,12 +63,11 @@ extension Connections {
         case .success(let value):
             request = value
         }
-        guard session.inFlight.insert(frame.id).inserted else {
+        guard session.requests.begin(frame.id, weight: request.weight) else {
             refuse(
                 session, 0, .badRequest("id: \(frame.id) is in use, give each request its own"))
             return nil
         }
-        session.weight += request.weight
         registry.noteThrottle(session)
         let call = Call(
             session: session.id, id: frame.id, request: request, takesCached: frame.takesCached)
@@ -80,16 +79,14 @@ extension Connections {
             close(session, .protocolViolation)
             return nil
         }
-        if request.showsConversations { session.listReads += 1 }
+        if request.showsConversations { session.list.beginRead() }
         return call
     }
 
     /// To refuse costs little, but not nothing: whoever goes on asking at full speed is not read
     /// for a moment, so that what it asks for waits at its own end.
     private func throttle(_ session: Session, _ cost: Int) {
-        guard session.throttledUntil == nil, let wait = session.refusals.take(cost, at: now) else {
-            return
-        }
+        guard let wait = session.rate.refuse(cost, at: now) else { return }
         registry.pause(session, min(wait, 1000), at: now)
     }
 
@@ -109,8 +106,10 @@ extension Connections {
             fail(call, .badRequest("method: this connection is connected already"))
             return nil
         }
-        defer { session.bearer = nil }
-        switch authenticator.identify(token: token ?? session.bearer, user: user, at: now) {
+        defer { session.credentials.bearer = nil }
+        switch authenticator.identify(
+            token: token ?? session.credentials.bearer, user: user, at: now)
+        {
         case .failure(let refusal):
             refuse(session, call, refusal)
             return nil
@@ -119,8 +118,8 @@ extension Connections {
                 close(session, .connectionLimit)
                 return nil
             }
-            session.deadline = identity.deadline
-            session.asksUnread = unread
+            session.credentials.deadline = identity.deadline
+            session.list.asksUnread = unread
             journal?.connected(session, at: now)
             reply(call) { welcome(session, identity.user, status, &$0) }
             schedule(session)
@@ -154,7 +153,7 @@ extension Connections {
             guard identity.user.id == session.user?.id else {
                 return fail(call, RequestError(.forbidden, "params.token: is another user's"))
             }
-            session.deadline = identity.deadline
+            session.credentials.deadline = identity.deadline
             reply(call) {
                 $0.beginObject()
                 $0.key("expiresAt")
@@ -203,8 +202,7 @@ extension Connections {
     /// Takes what a frame costs by what it says, or tells after how many milliseconds it may come
     /// again.
     private func pay(_ frame: RequestFrame, _ session: Session) -> Int? {
-        guard let budget = session.budget else { return session.bucket.take(frame.cost, at: now) }
-        return budget.requests.take(min(frame.cost, limits.largestCost), at: now)
+        session.rate.take(frame.cost, largest: limits.largestCost, at: now)
     }
 
     /// Charges what a request turned out to take beyond that. It was answered: what is not there is
@@ -213,14 +211,15 @@ extension Connections {
         let paid = call.request.cost
         let cost = call.request.cost(rows: rows, bytes: bytes, people: people)
         registry.noteLate(min(cost, limits.largestCost) - call.readCost, session)
-        guard limits.requestsPerSecond > 0, let budget = session.budget else { return }
+        guard limits.requestsPerSecond > 0, let budget = session.rate.budget else { return }
         let more = min(cost, limits.largestCost) - min(paid, limits.largestCost)
         if more > 0 { budget.requests.charge(more, at: now) }
     }
 
     /// Charges the bytes of a frame. While a user owes some, none of the user's sockets is read.
     private func chargeBytes(_ frame: RequestFrame, _ session: Session) {
-        guard limits.bytesPerSecond > 0, let user = session.user, let budget = session.budget else {
+        guard limits.bytesPerSecond > 0, let user = session.user, let budget = session.rate.budget
+        else {
             return
         }
         budget.bytes.charge(frame.size, at: now)

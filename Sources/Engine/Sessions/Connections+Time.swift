@@ -6,7 +6,9 @@ extension Connections {
     /// Tokens end by the time of day, which is so many milliseconds ahead of the engine's clock.
     func adopt(timeOfDayAhead ahead: Int64) {
         guard registry.adopt(timeOfDayAhead: ahead) else { return }
-        for session in registry.values where session.deadline != nil { schedule(session) }
+        for session in registry.values where session.credentials.deadline != nil {
+            schedule(session)
+        }
     }
 
     /// Time has passed.
@@ -21,15 +23,14 @@ extension Connections {
         for id in registry.takeDue(Self.looksPerTurn) {
             guard let session = registry[id], !session.isClosing else { continue }
             registry.endPause(session, at: now)
-            if session.nextLook <= now { look(at: session) }
+            if session.liveness.nextLook <= now { look(at: session) }
         }
     }
 
     /// A pong came.
     func ponged(_ id: SessionID, at now: Timestamp) {
         guard let session = registry[id] else { return }
-        session.pingSent = nil
-        session.lastProgress = now
+        session.liveness.ponged(at: now)
     }
 
     /// A look that closes costs some 15 µs.
@@ -37,7 +38,7 @@ extension Connections {
 
     private func look(at session: Session) {
         guard session.user != nil else {
-            if now >= session.since.adding(limits.connectTimeout) {
+            if now >= session.liveness.since.adding(limits.connectTimeout) {
                 return close(session, .protocolViolation)
             }
             return schedule(session)
@@ -45,16 +46,15 @@ extension Connections {
         if let end = registry.tokenEnd(of: session), now >= end {
             return close(session, .tokenExpired)
         }
-        if let sent = session.pingSent,
-            now >= max(sent, session.lastProgress).adding(limits.pongTimeout)
+        if let silence = session.liveness.silentSince,
+            now >= silence.adding(limits.pongTimeout)
         {
             fanout.delivery.discard(session, at: now)
             return close(session, .noPong)
         }
-        if now >= session.lastPing.adding(limits.pingInterval) {
+        if now >= session.liveness.lastPing.adding(limits.pingInterval) {
             push(session, .barrier(Frame.ping))
-            session.pingSent = session.pingSent ?? now
-            session.lastPing = now
+            session.liveness.pinged(at: now)
         }
         if now >= session.lane.lastSent.adding(limits.pingInterval),
             session.lane.outbox.bytesInFlight == 0
@@ -67,13 +67,14 @@ extension Connections {
     /// Has the session looked at when the next of its deadlines comes.
     func schedule(_ session: Session) {
         guard session.user != nil else {
-            return registry.schedule(session, at: session.since.adding(limits.connectTimeout))
+            return registry.schedule(
+                session, at: session.liveness.since.adding(limits.connectTimeout))
         }
-        var next = session.lastPing.adding(limits.pingInterval)
+        var next = session.liveness.lastPing.adding(limits.pingInterval)
         let silence = session.lane.lastSent.adding(limits.pingInterval)
         if silence > now { next = min(next, silence) }
-        if let sent = session.pingSent {
-            next = min(next, max(sent, session.lastProgress).adding(limits.pongTimeout))
+        if let silence = session.liveness.silentSince {
+            next = min(next, silence.adding(limits.pongTimeout))
         }
         if let end = registry.tokenEnd(of: session) { next = min(next, end) }
         registry.schedule(session, at: max(next, now.adding(1)))
@@ -89,7 +90,7 @@ extension Connections {
         guard drain == nil else { return }
         // In the order in which they came, on whichever loop.
         let leaving = registry.values.filter { !$0.isClosing }
-            .sorted { ($0.since, $0.id) < ($1.since, $1.id) }
+            .sorted { ($0.liveness.since, $0.id) < ($1.liveness.since, $1.id) }
         var (closing, deadline, begin) = (window, deadline, Int64(0))
         if succession == .after {
             closing = window / Succession.closing

@@ -113,10 +113,10 @@ final class Connections {
             journal?.left(session, subscription.stream, "closed", at: now)
             subscription.stream.remove(session)
         }
-        session.held.removeAll()
+        session.requests.dropHeld()
         session.postponed.removeAll()
-        session.heldListEvents.removeAll()
-        session.shown.removeAll()
+        session.list.dropHeld()
+        session.list.forgetShown()
         registry.signOut(session)
         steps.append(.left(session))
     }
@@ -138,14 +138,7 @@ final class Connections {
     /// For an event that is shared by its receivers.
     func push(_ session: Session, _ event: Broadcast) {
         guard !session.isClosing else { return }
-        if event.isAboutList {
-            if session.listReads > 0 {
-                session.heldListEvents.removeAll { $0.conversation == event.conversation }
-                return session.heldListEvents.append(event)
-            }
-            let shown = session.shown.removeValue(forKey: event.conversation)
-            if let shown, event.shows(shown) { return }
-        }
+        if event.isAboutList, !session.list.admits(event) { return }
         fanout.delivery.push(session, event)
     }
 
@@ -182,22 +175,17 @@ final class Connections {
     /// The call is answered; what it held up goes on.
     private func release(_ session: Session, _ call: Call) {
         if call.request.showsConversations {
-            session.listReads -= 1
-            if session.listReads == 0 {
-                let held = session.heldListEvents
-                session.heldListEvents = []
-                for event in held { push(session, event) }
-            }
+            for event in session.list.endRead() { push(session, event) }
         }
-        guard let subject = call.request.subject, session.busy[subject] == call.id else { return }
-        session.busy[subject] = nil
+        guard let subject = call.request.subject,
+            session.requests.release(subject, by: call.id)
+        else { return }
         steps.append(.answered(session, subject))
     }
 
     /// The request is answered, in one way or the other.
     private func ended(_ call: Call, _ session: Session) {
-        guard session.inFlight.remove(call.id) != nil else { return }
-        session.weight -= call.request.weight
+        guard session.requests.end(call.id, weight: call.request.weight) else { return }
         registry.noteThrottle(session)
     }
 }

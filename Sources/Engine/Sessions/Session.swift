@@ -20,80 +20,40 @@ package final class Session {
     /// is blocked, so this is at most what one read of it brings.
     @exclusivity(unchecked) var postponed: [Postponed] = []
 
-    /// The `traceparent` that it came with, which is kept with what it writes.
-    var trace = ""
     /// nil until `connect` was answered.
     var user: String?
-    /// Where it came from, if that is counted.
-    var address: String?
-    /// The token of the upgrade, until `connect` has looked at it.
-    var bearer: String?
-    /// When the token's life is over, leeway included, by the time of day; nil without a token.
-    var deadline: Timestamp?
     /// Messages of these conversations are pushed. A client has few: a list beats a table.
     var subscriptions: [Subscription] = []
-    /// Whether it is told how much its user has not read.
-    var asksUnread = false
-    /// What it was told of that last.
-    var toldUnread: UnreadTold?
-    /// Whether the changes of its list of conversations are pushed.
-    var watchesConversations = false
-    /// Requests under way whose answers show conversations.
-    var listReads = 0
-    /// What the list's watcher is to be told after those answers, so that none of them is older
-    /// than an event before it; the latest for each conversation.
-    var heldListEvents: [Broadcast] = []
-    /// What a list showed of conversations that are still to be announced: an event that says no
-    /// more is not sent.
-    var shown: [ID: Head] = [:]
-    /// Ids of requests that are not answered yet.
-    var inFlight: Set<Int> = []
-    /// What they weigh together.
-    var weight = 0
-    /// Conversations with a subscription of this session under way, and the id of its request.
-    var busy: [ID: Int] = [:]
-    /// Requests that wait because one for the same conversation is under way: a subscription and
-    /// its end must not overtake each other.
-    var held: [(conversation: String, call: Call)] = []
-    /// What it may ask for before it has said who it is.
-    var bucket: TokenBucket
-    /// What its user may ask for, from `connect` on.
-    var budget: UserBudget?
-    /// How many requests beyond that it may have refused, before it is not read for a while.
-    var refusals: TokenBucket
-    /// Until then it is not read.
-    var throttledUntil: Timestamp?
-    /// The shell was told not to read it.
-    var isThrottled = false
-
     /// Deltas that it was told as a gap, because it is slow.
     var coalesced = 0
-    /// When the connection came.
-    let since: Timestamp
-    /// When its socket last took bytes, or a pong came.
-    var lastProgress: Timestamp
-    /// When the WebSocket ping went out that has no pong yet.
-    var pingSent: Timestamp?
-    var lastPing: Timestamp
-    /// When it is looked at next; earlier entries of the timers are stale.
-    var nextLook: Timestamp
+    /// The `traceparent` that it came with, which is kept with what it writes.
+    var trace = ""
+    /// Where it came from, if that is counted.
+    var address: String?
+    /// What it shows who it is by.
+    var credentials = Credentials()
+    /// What it watches of its user's list.
+    var list = ListWatch()
+    /// What it asked for and was not answered yet.
+    var requests = RequestsUnderWay()
+    /// How much it may ask for.
+    var rate: RequestRate
+    var liveness: Liveness
+
+    struct Credentials {
+        /// The token of the upgrade, until `connect` has looked at it.
+        var bearer: String?
+        /// When the token's life is over, leeway included, by the time of day; nil without a token.
+        var deadline: Timestamp?
+    }
 
     /// - Parameter rate: `limits.requests_per_second`.
     init(id: SessionID, at now: Timestamp, rate: Int) {
         self.id = id
-        bucket = TokenBucket(rate: rate, at: now)
-        refusals = TokenBucket(rate: Self.refusals, burst: Self.refusals * 5, at: now)
-        since = now
         lane = Delivery.Lane(at: now)
-        lastProgress = now
-        lastPing = now
-        nextLook = now
+        self.rate = RequestRate(rate, at: now)
+        liveness = Liveness(at: now)
     }
-
-    /// How many a second are still answered. What that costs does not depend on what is allowed.
-    private static let refusals = 200
-    /// Who waits for answers of this weight is not read until some of them are given.
-    static let weightLimit = 100
 
     /// It has frames to send, and its socket takes some.
     package var isReady: Bool { lane.isReady }

@@ -63,7 +63,7 @@ struct SessionRegistry {
         budgets[user.id] = budget
         // `connect` is charged to it.
         budget.requests.charge(1, at: now)
-        session.budget = budget
+        session.rate.budget = budget
         byUser[user.id, default: []].append(session)
         return true
     }
@@ -104,7 +104,7 @@ struct SessionRegistry {
             budget.requests.adopt(rate: limits.requestsPerSecond)
             budget.bytes.adopt(rate: limits.bytesPerSecond, burst: limits.bytesPerSecond)
         }
-        for session in byID.values { session.bucket.adopt(rate: limits.requestsPerSecond) }
+        for session in byID.values { session.rate.adopt(limits.requestsPerSecond) }
     }
 
     /// Lets go of the budgets that say nothing any more.
@@ -133,25 +133,22 @@ struct SessionRegistry {
     /// Whether the session is to be read may have changed. It is not read while it has asked for
     /// too much, nor while answers that cost much wait to be given.
     mutating func noteThrottle(_ session: Session) {
-        let isThrottled = session.throttledUntil != nil || session.weight >= Session.weightLimit
-        guard isThrottled != session.isThrottled else { return }
-        session.isThrottled = isThrottled
+        let isBusy = session.requests.weight >= RequestsUnderWay.weightLimit
+        guard let isThrottled = session.rate.noteThrottle(isBusy: isBusy) else { return }
         throttles.append((session.id, isThrottled))
     }
 
     /// Leaves the session unread for so many milliseconds, if it is not left so already.
     mutating func pause(_ session: Session, _ milliseconds: Int, at now: Timestamp) {
-        guard session.throttledUntil == nil else { return }
         let end = now.adding(Int64(milliseconds))
-        session.throttledUntil = end
+        guard session.rate.pause(until: end) else { return }
         timers.schedule(session.id, at: end)
         noteThrottle(session)
     }
 
     /// Ends a pause whose time is over.
     mutating func endPause(_ session: Session, at now: Timestamp) {
-        guard let end = session.throttledUntil, end <= now else { return }
-        session.throttledUntil = nil
+        guard session.rate.endPause(at: now) else { return }
         noteThrottle(session)
     }
 
@@ -174,12 +171,12 @@ struct SessionRegistry {
 
     /// When the session's token ends, by the engine's clock; nil without a token.
     func tokenEnd(of session: Session) -> Timestamp? {
-        session.deadline?.adding(-timeOfDayAhead)
+        session.credentials.deadline?.adding(-timeOfDayAhead)
     }
 
     /// Has the session looked at.
     mutating func schedule(_ session: Session, at moment: Timestamp) {
-        session.nextLook = moment
+        session.liveness.nextLook = moment
         timers.schedule(session.id, at: moment)
     }
 

@@ -156,7 +156,7 @@ final class Fanout {
     /// - Returns: the sessions whose they were, which are yet to be told.
     func remove(_ users: [String], from stream: Stream) -> [Session] {
         guard !users.isEmpty else { return [] }
-        for user in users { stream.readership.remove(user.id) }
+        for user in users { stream.reading.readership.remove(user.id) }
         let gone = Set(users.map(\.id))
         let sessions = stream.subscribers.map(\.session).filter { session in
             session.user.map { gone.contains($0.id) } ?? false

@@ -63,7 +63,7 @@ final class FeedReader {
         let stream = streams[conversation.id]
         if let stream { announcer.lists.read(user.id, upTo: seq, stream) }
         let own = connections.registry.of(user.id).filter { session in
-            session.watchesConversations
+            session.list.isWatching
                 && !(stream.map { session.subscription(to: $0) != nil } ?? false)
         }
         let watchers = stream.map { !$0.subscribers.isEmpty } ?? false
@@ -81,13 +81,12 @@ final class FeedReader {
     func loaded(_ conversation: String, _ result: Result<Answer, RequestError>) {
         guard let stream = streams[conversation.id] else { return }
         if stream.replica != nil { return sync.found(stream, result) }
-        let waiting = stream.waiting
-        stream.waiting = []
+        let waiting = stream.waits.takeCalls()
         switch result {
         case .success(.loaded(let loaded)):
             stream.begin(loaded, after: sync.questions.last)
-            if stream.isToBeAnnounced {
-                stream.isToBeAnnounced = false
+            if stream.entry.isToBeAnnounced {
+                stream.entry.isToBeAnnounced = false
                 announcer.list(stream)
             }
             takeEarly(stream)
@@ -96,10 +95,10 @@ final class FeedReader {
             streams[conversation.id] = nil
             for call in waiting { desk.fail(call, .misled) }
         case .failure(let error):
-            if stream.early.contains(where: \.isBeginning) {
+            if stream.waits.events.contains(where: \.isBeginning) {
                 // It was created after the store was read.
-                stream.early = []
-                stream.waiting = waiting
+                stream.waits.events = []
+                stream.waits.calls = waiting
                 return sync.store.read(.load(conversation: conversation), for: .load(conversation))
             }
             streams[conversation.id] = nil
@@ -109,8 +108,7 @@ final class FeedReader {
 
     /// What came while the stream was being loaded, now that it is.
     private func takeEarly(_ stream: Stream) {
-        let early = stream.early
-        stream.early = []
+        let early = stream.waits.takeEvents()
         for event in early {
             if case .deleted(let conversation, let epoch, _) = event {
                 deleted(event, conversation, epoch)
@@ -142,7 +140,7 @@ final class FeedReader {
             // In nobody's sight but perhaps in somebody's list.
             if announcer.isWatched || !totals.isEmpty, !isElsewhere {
                 let stream = sync.stream(conversation)
-                stream.isToBeAnnounced = true
+                stream.entry.isToBeAnnounced = true
                 totals.note(event.message, rev: head.rev, stream)
                 if event.isBeginning { stream.entry.isNew = true }
             }
@@ -150,8 +148,8 @@ final class FeedReader {
         }
         if !isElsewhere { totals.note(event.message, rev: head.rev, stream) }
         guard let state = stream.state else {
-            stream.early.append(event)
-            stream.isToBeAnnounced = true
+            stream.waits.events.append(event)
+            stream.entry.isToBeAnnounced = true
             return
         }
         if stream.replica != nil { return sync.follow(event, head, stream) }
@@ -202,14 +200,14 @@ final class FeedReader {
     private func deleted(_ event: FeedEvent, _ conversation: String, _ epoch: String) {
         guard let stream = streams[conversation.id] else { return }
         if let replica = stream.replica {
-            guard replica.isConfirmed else { return stream.early.append(event) }
+            guard replica.isConfirmed else { return stream.waits.events.append(event) }
             // What the stream knows may be older or newer than the log that ended.
             sync.doubt(stream, told: [epoch])
             return
         }
         guard let state = stream.state else {
             // What is being read may be this log or the next of the same name: the answer tells.
-            stream.early.append(event)
+            stream.waits.events.append(event)
             return
         }
         guard state.head.epoch == epoch else { return }
@@ -220,8 +218,7 @@ final class FeedReader {
     private func end(_ stream: Stream, with payload: [UInt8]) {
         fanout.flush(stream)
         streams[stream.id.id] = nil
-        let waiting = stream.waiting
-        stream.waiting = []
+        let waiting = stream.waits.takeCalls()
         desk.ended(stream, with: payload, waiting)
     }
 }

@@ -1,9 +1,19 @@
 import Chat
 import Wire
 
-/// What those who watch lists were told of a conversation, so that nobody is told the same twice:
-/// the feed, a reading of the list and a catch-up may each come with it.
+/// How lists show a conversation, and what those who watch them were told of it, so that nobody is
+/// told the same twice: the feed, a reading of the list and a catch-up may each come with it.
 struct ListEntry {
+    /// It changed in this turn, and is to be told at its end.
+    var isListed = false
+    /// The watchers of lists are to be told of it once it is loaded.
+    var isToBeAnnounced = false
+    /// How many watched lists it stands in, where the feed has to be asked for each conversation.
+    var listed = 0
+    /// The last message was deleted; the store knows the one before it.
+    var needsLast = false
+    /// The store is asked for it.
+    var isAskingLast = false
     /// It has come into somebody's list since they were told.
     var isNew = false
     /// What they were all told last; nil once somebody was not.
@@ -14,6 +24,9 @@ struct ListEntry {
         let record: Int
         let last: Int?
     }
+
+    /// Nothing waits to be told, and no list has it.
+    var isIdle: Bool { !isListed && !isAskingLast && listed == 0 }
 
     /// How the state is told now.
     /// - Returns: nil if it was told before.
@@ -43,11 +56,11 @@ extension Stream {
         entry.begin()
         guard let state else {
             entry.isNew = entry.isNew || isNew
-            isToBeAnnounced = true
+            entry.isToBeAnnounced = true
             return false
         }
         // Where the list told of it before the log, the change that lets the user in tells it.
-        let isKnown = state.members.contains(user) && !isListed && !needsLast
+        let isKnown = state.members.contains(user) && !entry.isListed && !entry.needsLast
         entry.isNew = entry.isNew || isNew && !isKnown
         return isKnown
     }

@@ -10,15 +10,8 @@ final class Stream {
     var state: State?
     /// Who gets its messages.
     private(set) var subscribers: [Subscriber] = []
-    /// Requests that came before it was loaded.
-    var waiting: [Call] = []
-    /// Answers that were read at a later moment than the stream has reached: the feed brings the
-    /// changes between the two within this turn or the next.
-    var parked: [(token: UInt64, answer: Answer)] = []
-    /// The watchers of conversation lists are to be told of it once it is loaded.
-    var isToBeAnnounced = false
-    /// Events that came while it was being loaded.
-    var early: [FeedEvent] = []
+    /// What waits for it.
+    var waits = Waits()
     var lastUsed: Timestamp
     /// The log lives elsewhere, and this is what is known of it here.
     var replica: Replica?
@@ -28,16 +21,14 @@ final class Stream {
     /// The latest changes, for those who come back soon. Of a log in the same file only.
     var recent = RecentChanges()
     let ledger = Ledger()
-    /// Answers to writes that wait for their changes.
-    var heldReplies: [HeldReply] = []
-    /// Changes that were told, for those who count what is unread, until they have been counted.
-    var unreadChanges: [LogChange] = []
-    /// How it is read, for answers while the origin is away.
-    var readership = Readership()
-    /// How many readings of lists had begun when the feed began to tell of it.
-    var followedSince = Int.max
-    /// How many watched lists it stands in, where the feed has to be asked for each conversation.
-    var listed = 0
+    /// How users read it.
+    var reading = Reading()
+    /// How lists show it.
+    var entry = ListEntry()
+    /// What its subscribers were told, and are about to be; changed by `Fanout` alone.
+    var outgoing = Fanout.Outgoing()
+    /// Whether it may speak; changed by `Pacing` alone.
+    var pace = Pacing.Pace()
 
     struct State {
         /// The newest change known.
@@ -60,18 +51,43 @@ final class Stream {
         var owed = Coverage()
     }
 
-    /// The list entry of the conversation changed in this turn.
-    var isListed = false
-    var entry = ListEntry()
-    /// The last message was deleted; the store knows the one before it.
-    var needsLast = false
-    /// The store is asked for it.
-    var isAskingLast = false
+    /// What waits for it to be loaded, or to move.
+    struct Waits {
+        /// Requests that came before it was loaded, or that need something of the origin.
+        var calls: [Call] = []
+        /// Answers that were read at a later moment than the stream has reached: the feed brings
+        /// the changes between the two within this turn or the next.
+        var answers: [(token: UInt64, answer: Answer)] = []
+        /// Answers to writes that wait for their changes.
+        var replies: [HeldReply] = []
+        /// Events that came while it was being loaded.
+        var events: [FeedEvent] = []
 
-    /// What its subscribers were told, and are about to be; changed by `Fanout` alone.
-    var outgoing = Fanout.Outgoing()
-    /// Whether it may speak; changed by `Pacing` alone.
-    var pace = Pacing.Pace()
+        /// Nobody waits.
+        var isEmpty: Bool { calls.isEmpty && answers.isEmpty && replies.isEmpty }
+
+        /// The requests, which do not wait any more.
+        mutating func takeCalls() -> [Call] {
+            defer { calls = [] }
+            return calls
+        }
+
+        /// The events, which do not wait any more.
+        mutating func takeEvents() -> [FeedEvent] {
+            defer { events = [] }
+            return events
+        }
+    }
+
+    /// What is known of how users read it.
+    struct Reading {
+        /// For answers while the origin is away.
+        var readership = Readership()
+        /// Changes that were told, for those who count what is unread, until they were counted.
+        var unreadChanges: [LogChange] = []
+        /// How many readings of lists had begun when the feed began to tell of it.
+        var followedSince = Int.max
+    }
 
     init(id: String, at now: Timestamp) {
         self.id = id
@@ -105,21 +121,20 @@ final class Stream {
             guard state.last?.seq == message.seq else { return }
             // The one before it is the store's to know, and is asked for when somebody is told.
             self.state?.last = nil
-            needsLast = true
+            entry.needsLast = true
         } else if message.seq >= state.last?.seq ?? 0,
             // What fills a hole need not be the last one that there is.
-            !needsLast || message.seq >= state.head.seq
+            !entry.needsLast || message.seq >= state.head.seq
         {
             self.state?.last = message
-            needsLast = false
+            entry.needsLast = false
         }
     }
 
     /// The store was asked and everything that waits for the answer can be dropped with it.
     var isIdle: Bool {
-        subscribers.isEmpty && waiting.isEmpty && parked.isEmpty && heldReplies.isEmpty
-            && (state != nil || replica?.isLoaded == true) && !isListed && !isAskingLast
-            && listed == 0
+        subscribers.isEmpty && waits.isEmpty && (state != nil || replica?.isLoaded == true)
+            && entry.isIdle
     }
 
     /// Whether a cache can tell that this is the last message: it holds all above it.

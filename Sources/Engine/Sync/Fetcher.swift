@@ -139,7 +139,7 @@ final class Fetcher {
 
     /// Asks which message is the last that is not deleted.
     func askLast(_ stream: Stream) {
-        stream.isAskingLast = true
+        stream.entry.isAskingLast = true
         ask(.last(FetchQueue.Subject(stream)), .conversation(stream.id), rank(of: stream))
     }
 
@@ -147,7 +147,7 @@ final class Fetcher {
 
     /// Lower is earlier.
     func rank(of stream: Stream) -> Int {
-        stream.waiting.isEmpty ? 1_000_000 - min(stream.subscribers.count, 999_999) : 0
+        stream.waits.calls.isEmpty ? 1_000_000 - min(stream.subscribers.count, 999_999) : 0
     }
 
     func ask(_ question: FetchQueue.Question, _ query: HistoryQuery, _ rank: Int) {

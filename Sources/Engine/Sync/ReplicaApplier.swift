@@ -114,7 +114,7 @@ final class ReplicaApplier {
         stream.replica?.copy.raiseFloor(to: floor)
         if let last = state.last, last.seq < floor {
             stream.state?.last = nil
-            stream.needsLast = true
+            stream.entry.needsLast = true
             emit(.list(stream))
         }
         // What was thrown away is owed to nobody.

@@ -2,8 +2,8 @@ import Chat
 import Ports
 import Wire
 
-/// What the cache is told to keep of logs that live elsewhere, and what it says of them. What a turn
-/// decides is written in one transaction, before anything is read from the cache. It moves no
+/// What the cache is told to keep of logs that live elsewhere, and what it says of them. What a
+/// turn decides is written in one transaction, before anything is read from the cache. It moves no
 /// stream and asks no origin.
 final class ReplicaStore {
     /// What goes into the turn's transaction.
@@ -69,7 +69,7 @@ final class ReplicaStore {
     func save(_ stream: Stream) { writer.save(stream) { isToBeRead(stream) } }
 
     private func isToBeRead(_ stream: Stream) -> Bool {
-        !stream.waiting.isEmpty || questions.isRead(stream.id)
+        !stream.waits.calls.isEmpty || questions.isRead(stream.id)
     }
 
     /// Has the shell write what was decided so far.

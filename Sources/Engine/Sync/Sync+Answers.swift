@@ -30,7 +30,7 @@ extension Sync {
         case .proof(let subject, let proof):
             proofs.judged(proof, subject, generation, result)
         case .last(let subject):
-            subject.stream.isAskingLast = false
+            subject.stream.entry.isAskingLast = false
             conclude(nil, subject, generation, result) {
                 guard case .conversation(let view) = $0 else { return }
                 took(last: view, subject.stream)
@@ -78,13 +78,13 @@ extension Sync {
     /// before a change that the stream has taken since is asked for once more, by `announce`.
     func refreshed(_ conversation: String, _ result: Result<Answer, RequestError>) {
         guard let stream = streams[conversation.id] else { return }
-        stream.isAskingLast = false
-        guard stream.needsLast, let head = stream.state?.position,
+        stream.entry.isAskingLast = false
+        guard stream.entry.needsLast, let head = stream.state?.position,
             case .success(.loaded(let loaded)) = result, loaded.head.epoch == head.epoch
         else { return }
         guard stream.holds(last: loaded.lastMessage) else { return askOriginForLast(stream) }
         if loaded.head.rev >= head.rev {
-            stream.needsLast = false
+            stream.entry.needsLast = false
             stream.state?.last = loaded.lastMessage
         }
         emit(.list(stream))
@@ -92,9 +92,9 @@ extension Sync {
 
     /// The last message was deleted: which is the last one now?
     func askLast(_ stream: Stream) {
-        guard !stream.isAskingLast else { return }
+        guard !stream.entry.isAskingLast else { return }
         if stream.replica?.copy.isDetached == true { return askOriginForLast(stream) }
-        stream.isAskingLast = true
+        stream.entry.isAskingLast = true
         store.read(.load(conversation: stream.id), for: .refresh(stream.id))
     }
 
@@ -106,14 +106,14 @@ extension Sync {
 
     /// What the origin says.
     func took(last view: ConversationView, _ stream: Stream) {
-        guard stream.needsLast, let state = stream.state else { return }
+        guard stream.entry.needsLast, let state = stream.state else { return }
         guard view.head.epoch == state.head.epoch else { return doubt(stream) }
         if view.head.rev >= state.position.rev {
             // Whoever was removed before it was sent is not shown it.
             applier.learnMembers(view.record, asOf: view.head, stream)
             takePostponed(stream)
             applier.expect(view.head.rev, stream)
-            stream.needsLast = false
+            stream.entry.needsLast = false
             stream.state?.last = view.lastMessage
         }
         emit(.list(stream))

@@ -79,7 +79,7 @@ extension Sync {
             head: isOlder ? known?.head ?? view.head : view.head, position: view.head,
             record: record, members: Set(record.participants.map(\.id)), last: view.lastMessage,
             firstToken: 0)
-        stream.needsLast = isOlder
+        stream.entry.needsLast = isOlder
         stream.outgoing.begin(at: view.head.rev)
         if known == nil {
             store.restart(stream, record, at: view.head)

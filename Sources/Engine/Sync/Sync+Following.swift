@@ -51,8 +51,8 @@ extension Sync {
     /// Whether it is of the stream's log, or who may be told of it, is not known yet: it waits
     /// until that is.
     func postpone(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
-        if stream.early.count < Self.earlyLimit {
-            stream.early.append(event)
+        if stream.waits.events.count < Self.earlyLimit {
+            stream.waits.events.append(event)
         } else {
             _ = stream.replica?.expects(head.rev)
         }
@@ -60,10 +60,10 @@ extension Sync {
 
     /// Takes the events that waited until the membership was known up to them.
     func takePostponed(_ stream: Stream) {
-        guard !stream.early.isEmpty, let replica = stream.replica, replica.isConfirmed else {
+        guard !stream.waits.events.isEmpty, let replica = stream.replica, replica.isConfirmed else {
             return
         }
-        let isDue = stream.early.contains { event in
+        let isDue = stream.waits.events.contains { event in
             event.isRecord || event.head.map { replica.knowsMembers(before: $0.rev) } ?? true
         }
         if isDue { takeEarly(stream) }
@@ -71,14 +71,14 @@ extension Sync {
 
     /// What came while the stream was being loaded, or before it was known to be of its log.
     func takeEarly(_ stream: Stream) {
-        let early = stream.early
+        let early = stream.waits.events
         guard let epoch = stream.state?.head.epoch else { return }
         // One question answers all that speak of another log, or of the end of this one.
         let own = early.filter { $0.head?.epoch == epoch }
         let others = early.filter { $0.head?.epoch != epoch }
-        stream.early = own
+        stream.waits.events = own
         if doubt(stream, told: Set(others.compactMap(\.epoch))) { return }
-        stream.early = []
+        stream.waits.events = []
         // Whatever order they came in, each follows what it stands on.
         for event in own.sorted(by: { $0.head?.rev ?? 0 < $1.head?.rev ?? 0 }) {
             guard let head = event.head, streams.has(stream) else { continue }
@@ -102,7 +102,7 @@ extension Sync {
 
     /// The log may not be the one that the stream knows.
     func doubt(_ stream: Stream) {
-        stream.readership = Readership()
+        stream.reading.readership = Readership()
         guard stream.replica?.doubted(at: now) == true else { return }
         applier.tellOpen(stream)
         watch(stream)
@@ -117,13 +117,13 @@ extension Sync {
 
     /// The origin has no such conversation.
     func vanished(_ stream: Stream) {
-        let isAnother = stream.early.contains { event in
+        let isAnother = stream.waits.events.contains { event in
             event.head.map { $0.epoch != stream.state?.head.epoch } ?? false
         }
         if isAnother {
             // The feed has told of a log that has the name now. What it told was before the
             // question that follows.
-            stream.early = []
+            stream.waits.events = []
             stream.replica?.asksAgain(isKnown: stream.state != nil)
             return
         }
@@ -155,7 +155,7 @@ extension Sync {
     func damaged(_ stream: Stream, _ part: String) {
         guard let replica = stream.replica, replica.backoff.damagedPart != part else { return }
         stream.replica?.backoff.damage(part)
-        stream.readership = Readership()
+        stream.reading.readership = Readership()
         if replica.isLive {
             fanout.flush(stream)
             _ = stream.replica?.doubted(at: now)

@@ -117,11 +117,11 @@ final class Sync {
         guard let stream = streams[conversation.id], let wasLive = stream.replica?.isLive else {
             return
         }
-        stream.followedSince = reading
+        stream.reading.followedSince = reading
         stream.replica?.acknowledged(generation: generation, isKnown: stream.state != nil)
         if wasLive { applier.tellOpen(stream) }
-        stream.early = []
-        stream.readership = Readership()
+        stream.waits.events = []
+        stream.reading.readership = Readership()
         fetcher.drive(stream)
     }
 
@@ -130,8 +130,8 @@ final class Sync {
         for stream in streams.values.inOrder where stream.replica?.generation == generation {
             fanout.flush(stream)
             stream.replica?.lapsed(at: now)
-            stream.early = []
-            if !stream.subscribers.isEmpty || stream.listed > 0 {
+            stream.waits.events = []
+            if !stream.subscribers.isEmpty || stream.entry.listed > 0 {
                 applier.status.fellBehind(stream.id.id)
             }
             watch(stream)
@@ -152,7 +152,7 @@ final class Sync {
         guard now >= nextVerification else { return }
         nextVerification = now.adding(options.verifyInterval)
         let live = streams.values.filter {
-            $0.replica?.isLive == true && (!$0.subscribers.isEmpty || $0.listed > 0)
+            $0.replica?.isLive == true && (!$0.subscribers.isEmpty || $0.entry.listed > 0)
         }
         fetcher.compareHeads(of: live.inOrder)
     }
@@ -168,17 +168,19 @@ final class Sync {
         }
         if isDetached { store.attach(stream) }
         fetcher.drive(stream)
-        if stream.needsLast, stream.replica?.backoff.isWaiting == false { emit(.list(stream)) }
-        if stream.waiting.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
+        if stream.entry.needsLast, stream.replica?.backoff.isWaiting == false {
+            emit(.list(stream))
+        }
+        if stream.waits.calls.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
             emit(.wake(stream))
         }
-        if !stream.heldReplies.isEmpty { emit(.release(stream)) }
+        if !stream.waits.replies.isEmpty { emit(.release(stream)) }
         guard let replica = stream.replica else { return false }
         let needsLast =
-            stream.needsLast && (areListsWatched || !stream.readership.isEmpty)
+            stream.entry.needsLast && (areListsWatched || !stream.reading.readership.isEmpty)
         return !replica.isLive || replica.backoff.isWaiting || replica.holeSince != nil
-            || replica.copy.isDetached || replica.isOwed || !stream.waiting.isEmpty
-            || !stream.heldReplies.isEmpty || needsLast
+            || replica.copy.isDetached || replica.isOwed || !stream.waits.calls.isEmpty
+            || !stream.waits.replies.isEmpty || needsLast
     }
 
     // MARK: - Waiting
@@ -196,7 +198,7 @@ final class Sync {
         } else {
             call.deadline = now.adding(options.wait)
         }
-        stream.waiting.append(call)
+        stream.waits.calls.append(call)
         watch(stream)
         return true
     }
@@ -234,11 +236,11 @@ final class Sync {
         {
             stream.begin(loaded, seen: cached.seen, after: questions.last)
             stream.replica?.adopt(cached, upTo: max(loaded.head.rev, loaded.record.rev))
-            stream.needsLast = !stream.holds(last: loaded.lastMessage)
+            stream.entry.needsLast = !stream.holds(last: loaded.lastMessage)
             takeEarly(stream)
         }
-        if stream.isToBeAnnounced {
-            stream.isToBeAnnounced = false
+        if stream.entry.isToBeAnnounced {
+            stream.entry.isToBeAnnounced = false
             emit(.list(stream))
         }
         watch(stream)
@@ -271,8 +273,7 @@ final class Sync {
     /// - Returns: the calls that waited for it.
     func end(_ stream: Stream) -> [Call] {
         fanout.flush(stream)
-        let waiting = stream.waiting
-        stream.waiting = []
+        let waiting = stream.waits.takeCalls()
         dismiss(stream)
         return waiting
     }

@@ -1,9 +1,9 @@
 import Chat
 import Wire
 
-/// What is to be done by the rest of the engine because of logs that live elsewhere, in the order in
-/// which it was found, and which streams have something that time decides. Shared by the machines
-/// that follow such logs; each only adds.
+/// What is to be done by the rest of the engine because of logs that live elsewhere, in the order
+/// in which it was found, and which streams have something that time decides. Shared by the
+/// machines that follow such logs; each only adds.
 final class SyncSteps {
     private var steps: [Sync.Step] = []
     /// Streams with something that time decides.

@@ -92,11 +92,11 @@ final class Coordinator {
     private func replaced(_ stream: Stream, _ head: Head, _ waiting: [Call]) {
         desk.ended(stream, with: ServerFrame.reset(conversation: stream.id, head: head), waiting)
         announcer.left(stream.id, stream.state?.record.participants ?? [])
-        guard stream.listed > 0 else { return }
+        guard stream.entry.listed > 0 else { return }
         // Lists show the new one.
         let successor = sync.stream(stream.id)
-        successor.listed = stream.listed
-        successor.isToBeAnnounced = true
+        successor.entry.listed = stream.entry.listed
+        successor.entry.isToBeAnnounced = true
     }
 
     // MARK: - What comes in

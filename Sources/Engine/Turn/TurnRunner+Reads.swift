@@ -33,9 +33,9 @@ extension Questions.Purpose {
         case .answer(let call), .boundaries(let call, _), .shown(let call), .place(let call, _, _):
             call
         case .load(let conversation), .refresh(let conversation):
-            streams[conversation.id]?.waiting.first
-        case .reload(let stream, _): stream.waiting.first
-        case .proof(let subject, _): subject.stream.waiting.first
+            streams[conversation.id]?.waits.calls.first
+        case .reload(let stream, _): stream.waits.calls.first
+        case .proof(let subject, _): subject.stream.waits.calls.first
         case .write, .store, .fetch, .unread: nil
         }
     }

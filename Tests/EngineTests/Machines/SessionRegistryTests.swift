@@ -60,18 +60,18 @@ import Wire
         let sessions = (1...3).map { add(SessionID($0)).0 }
         _ = signIn(sessions[0], as: "ann")
         _ = signIn(sessions[1], as: "ann")
-        #expect(sessions[0].budget === sessions[1].budget)
+        #expect(sessions[0].rate.budget === sessions[1].rate.budget)
         // Two were charged for coming in, of twenty.
-        #expect(sessions[0].budget?.requests.take(18, at: Self.now) == nil)
-        #expect(sessions[0].budget?.requests.take(1, at: Self.now) == 100)
+        #expect(sessions[0].rate.budget?.requests.take(18, at: Self.now) == nil)
+        #expect(sessions[0].rate.budget?.requests.take(1, at: Self.now) == 100)
         for session in sessions.prefix(2) { registry.signOut(session) }
         registry.dropFullBudgets(at: Self.now.adding(1900))
         _ = signIn(sessions[2], as: "ann")
-        #expect(sessions[2].budget === sessions[0].budget)
+        #expect(sessions[2].rate.budget === sessions[0].rate.budget)
         registry.signOut(sessions[2])
         registry.dropFullBudgets(at: Self.now.adding(10_000))
         _ = signIn(sessions[2], as: "ann")
-        #expect(sessions[2].budget !== sessions[0].budget)
+        #expect(sessions[2].rate.budget !== sessions[0].rate.budget)
     }
 
     @Test mutating func aPauseIsSaidOnceAndEndsInTime() {
@@ -82,10 +82,10 @@ import Wire
         registry.endPause(session, at: Self.now.adding(299))
         #expect(registry.takeThrottles().count == 0)
         // Answers that cost much are still under way.
-        session.weight = Session.weightLimit
+        _ = session.requests.begin(1, weight: RequestsUnderWay.weightLimit)
         registry.endPause(session, at: Self.now.adding(300))
         #expect(registry.takeThrottles().count == 0)
-        session.weight = 0
+        _ = session.requests.end(1, weight: RequestsUnderWay.weightLimit)
         registry.noteThrottle(session)
         #expect(registry.takeThrottles().map(\.1) == [false])
     }
@@ -94,7 +94,7 @@ import Wire
         for id in 1...3 {
             let session = add(SessionID(id)).0
             registry.schedule(session, at: Self.now.adding(Int64(id) * 1000))
-            #expect(session.nextLook == Self.now.adding(Int64(id) * 1000))
+            #expect(session.liveness.nextLook == Self.now.adding(Int64(id) * 1000))
         }
         registry.advance(to: Self.now.adding(2100))
         #expect(registry.isBehind)
@@ -105,7 +105,7 @@ import Wire
     @Test mutating func aTokenEndsByTheTimeOfDay() {
         let session = add(1).0
         #expect(registry.tokenEnd(of: session) == nil)
-        session.deadline = Self.now.adding(5000)
+        session.credentials.deadline = Self.now.adding(5000)
         let (isNews, isAgain) = (
             registry.adopt(timeOfDayAhead: 2000), registry.adopt(timeOfDayAhead: 2000)
         )
