@@ -161,6 +161,18 @@ export class ConversationLog {
   }
 
   /**
+   * For the outbox: a message was sent, and has its place. If another is held there, what is held
+   * is of another log; where nobody follows the conversation, nothing else would tell of that.
+   *
+   * @param {Message} message
+   */
+  meets(message) {
+    if (this.isFollowed || this.messages.hasRoomFor(message)) return;
+    this.outbox.wasReset(this.id);
+    this.#forget();
+  }
+
+  /**
    * For the outbox: what was written is here, and shown until its event comes.
    *
    * @param {Message} message

@@ -280,8 +280,8 @@ export class Outbox {
   }
 
   /**
-   * Whether a message went into a log of which nobody has told here: it has no place among what is
-   * shown, so that its draft stays there for it.
+   * Whether a message went into a log of which a subscription is yet to tell: it has no place among
+   * what is shown, so that its draft stays there for it.
    *
    * @param {Draft} draft
    * @param {Message & {trimmed?: boolean}} message
@@ -298,7 +298,9 @@ export class Outbox {
     const taking = {
       final: (/** @type {{message: Message & {trimmed?: boolean}}} */ { message }) => {
         if (message.trimmed || this.#isUntold(draft, message)) return;
-        this.#log(conversation)?.arrived(message);
+        const log = this.#log(conversation);
+        if (kind === 'send') log?.meets(message);
+        log?.arrived(message);
         this.confirm(conversation, [message]);
       },
     };

@@ -150,6 +150,22 @@ test('across a reset an edit is not sent, but told as a conflict; a message is s
   assert.deepEqual(list.edits, []);
 });
 
+test('an answer of another log lets go of what is held, where nobody follows to be told', async () => {
+  const { list, sockets } = await listed(new FakeLog(5));
+  const socket = sockets.at(-1);
+  socket.send = (text) => socket.requests.push(JSON.parse(text));
+  const id = list.send('into the log that began anew');
+  list.offline();
+  const message = { id, conversation: 'c1', seq: 2, rev: 2, author: 'alice', body: 'into it' };
+  socket.reply(socket.take('sendMessage'), { message });
+  await settled();
+  assert.deepEqual([list.drafts, list.conversation.have], [[], null]);
+  assert.deepEqual(list.conversation.items.map(({ message }) => message.id), [id]);
+  list.online();
+  await settled();
+  assert.equal(socket.take('subscribeMessages').params.have, undefined);
+});
+
 test('drafts of all conversations are kept in the store and sent by the next program', async () => {
   const store = new DraftStore();
   const first = client(store);
