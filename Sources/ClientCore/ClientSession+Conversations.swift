@@ -12,7 +12,7 @@ extension ClientSession {
     /// What is held, for somebody who begins to listen; nil while nothing is known.
     package func snapshot(of conversation: String) -> ConversationUpdate.Snapshot? {
         guard let state = conversations[conversation.id],
-            state.phase == .live || state.holder.head != nil
+            state.phase == .live || state.holder.head != nil || !state.holder.shown.isEmpty
         else { return nil }
         return ConversationUpdate.Snapshot(state.holder)
     }
@@ -230,7 +230,7 @@ extension ClientSession {
         tell(id, .ended(Ending(reason, error)))
     }
 
-    private mutating func forget(_ id: ID) {
+    mutating func forget(_ id: ID) {
         conversations[id]?.holder.forget()
         tell(id, .forgotten)
         act(.save(id.text))

@@ -55,6 +55,7 @@ extension ClientSession {
                 return
             }
             conversations[id]?.outbox.succeed()
+            meet(message, id)
             // What the log has trimmed since it was sent is there for nobody.
             if message.isTrimmed { confirm([message], in: id) } else { show([message], in: id) }
             sendNext(id)
@@ -70,12 +71,22 @@ extension ClientSession {
         }
     }
 
-    /// Whether a message went into a log of which nobody has told here: it has no place among what
-    /// is shown, so that its draft stays there for it.
+    /// Whether a message went into a log of which a subscription is yet to tell: it has no place
+    /// among what is shown, so that its draft stays there for it.
     private func isUntold(_ message: Message, _ id: ID) -> Bool {
         guard let state = conversations[id], !message.isTrimmed else { return false }
         return (state.phase == .opening || state.phase == .waiting)
             && !state.holder.hasRoom(for: message)
+    }
+
+    /// A message was sent, and has its place. If another is held there, what is held is of another
+    /// log; where nobody follows the conversation, nothing else would tell of that.
+    private mutating func meet(_ message: Message, _ id: ID) {
+        guard let state = conversations[id], state.phase == .idle || state.phase == .ended,
+            !message.isTrimmed, !state.holder.hasRoom(for: message)
+        else { return }
+        forget(id)
+        changesMeet(id)
     }
 
     /// Shows the answer to one's own send, edit or delete, until its event comes.

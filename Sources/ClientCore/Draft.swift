@@ -64,6 +64,11 @@ struct Outbox: Sendable {
     /// Adds one; nothing happens if its id is taken.
     mutating func add(_ draft: Draft) {
         guard !drafts.contains(where: { $0.id.isSameID(draft.id) }) else { return }
+        var draft = draft
+        // They are shown in the order of their moments: of two in one, the later is a bit later.
+        if let last = drafts.last, draft.createdAt <= last.createdAt {
+            draft.createdAt.milliseconds = last.createdAt.milliseconds + 1
+        }
         drafts.append(draft)
     }
 

@@ -199,7 +199,10 @@ public struct MessageWindow: Sendable {
         healing = []
         trimmed = []
         note(snapshot.gaps, covers: snapshot.covers)
-        guard let head = snapshot.head else { return }
+        guard let head = snapshot.head else {
+            _ = timeline.show(snapshot.shown)
+            return
+        }
         var covers = Coverage()
         var messages: [Message] = []
         if let run = snapshot.covers.runs.last {

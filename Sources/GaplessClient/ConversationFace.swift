@@ -69,6 +69,8 @@ extension ConversationFace {
 }
 
 extension ManagedMessageList: ConversationFace {
+    /// What is not sent yet, oldest first; each is among the rows too.
+    public var drafts: [Draft] { feed.window.drafts }
     /// The edits and deletions that are not confirmed, failed, or are in conflict, oldest first.
     public var edits: [Change] { feed.window.changes }
     /// Who writes to the conversation.
@@ -76,6 +78,8 @@ extension ManagedMessageList: ConversationFace {
 }
 
 extension History: ConversationFace {
+    /// What is not sent yet, oldest first; each is among the rows too.
+    public var drafts: [Draft] { feed.window.drafts }
     /// The edits and deletions that are not confirmed, failed, or are in conflict, oldest first.
     public var edits: [Change] { feed.window.changes }
     /// Who writes to the conversation.
@@ -83,6 +87,8 @@ extension History: ConversationFace {
 }
 
 extension ChatDataSource: ConversationFace {
+    /// What is not sent yet, oldest first; each is among the rows too.
+    public var drafts: [Draft] { feed.window.drafts }
     /// The edits and deletions that are not confirmed, failed, or are in conflict, oldest first.
     public var edits: [Change] { feed.window.changes }
     /// Who writes to the conversation.

@@ -174,11 +174,10 @@ final class Runner: @unchecked Sendable {
         listeners.add(queue, number, to: conversation, limit: limit)
         let limit = listeners.limit(of: conversation)
         if let snapshot = session.snapshot(of: conversation) { queue.push(.began(snapshot)) }
-        let drafts = session.drafts(of: conversation)
-        if !drafts.isEmpty { queue.push(.drafts(drafts)) }
-        let changes = session.changes(of: conversation)
-        if !changes.isEmpty { queue.push(.changes(changes)) }
-        if session.isOpen(conversation) { queue.push(.open(true)) }
+        // Somebody who comes back must hear that there is none any more, too.
+        queue.push(.drafts(session.drafts(of: conversation)))
+        queue.push(.changes(session.changes(of: conversation)))
+        queue.push(.open(session.isOpen(conversation)))
         if session.isLive(conversation) { queue.push(.live(true)) }
         perform { session, _ in session.subscribe(to: conversation, limit: limit) }
         return number

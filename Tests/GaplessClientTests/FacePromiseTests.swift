@@ -158,6 +158,28 @@ import TestSupport
         #expect(!history.loading.center && history.gaps.isEmpty)
     }
 
+    @Test func aMessageStaysThatWentIntoALogWhichBeganAnewWhileNobodyLooked() throws {
+        let client = try client(5)
+        let list = list(client)
+        list.online()
+        try client.settle()
+        client.gateway.recreate()
+        let id = list.send("own")
+        list.edit(list.messageAt(0).id, body: "of the log before")
+        while try client.tell() {}
+        list.offline()
+        try client.exchange()
+        #expect(client.gateway.log.place(of: id) == 1 && list.messageCount() == 6)
+        list.online()
+        while try client.tell() {
+            #expect(list.messageCount() == 1 && list.messageAt(0).id == id)
+        }
+        #expect(list.drafts.isEmpty)
+        #expect(list.edits.map(\.message) == ["1.1-1"])
+        try client.settle()
+        #expect(seqs(list) == [1] && list.messageAt(0).id == id)
+    }
+
     @Test func theFirstToCloseDoesNotUnsubscribeTheOther() throws {
         let client = try client(10)
         let (first, second) = (list(client), list(client))
@@ -213,6 +235,21 @@ import TestSupport
         client.gateway.refusing = nil
         try client.settle()
         #expect(list.messageCount() == 10)
+    }
+
+    @Test func whatIsWrittenInOneMomentIsShownInItsOrder() throws {
+        let client = try client(1)
+        let list = list(client)
+        list.online()
+        try client.settle()
+        client.cut()
+        // The ids sort otherwise.
+        let ids = ["b", "c", "a"]
+        client.perform { session, now in
+            for id in ids { session.send(Draft(id: id, body: id, createdAt: now.clock), to: "c") }
+        }
+        while try client.tell() {}
+        #expect(list.drafts.map(\.id) == ids && (1..<4).map { list.messageAt($0).id } == ids)
     }
 
     // MARK: The banner

@@ -108,6 +108,20 @@ extension LiveClient {
             #expect(list.gaps.isEmpty && list.messageAt(0).body == "edited")
         }
 
+        @Test func whatWasSentWhileAwayIsNoDraftAnyMore() async throws {
+            let room = try await OpsRoom(messages: 1, isCuttable: true)
+            let list = try await list(room, showing: 1)
+            try await room.cut(of: list)
+            let id = list.send("written in a tunnel")
+            #expect(try await eventually { list.drafts.map(\.id) == [id] })
+            list.offline()
+            try room.set(.open)
+            #expect(try await eventually { await room.client.drafts(in: "ops").isEmpty })
+            list.online()
+            #expect(try await eventually { list.isLive && list.messageCount() == 2 })
+            #expect(list.drafts.isEmpty && list.messageAt(1).id == id)
+        }
+
         @Test func whatWasMissedWhileAwayIsAGapInItsPlace() async throws {
             let room = try await OpsRoom(messages: 300)
             let list = try await list(room, showing: 300)

@@ -65,6 +65,11 @@ export const mutations = [
     from: '&& !log.messages.hasRoomFor(message);', to: '&& false;',
   },
   {
+    name: 'subscribing: an answer of another log, while nobody follows, is believed of this one',
+    world: 'faces-properties', file: 'outbox.js',
+    from: "if (kind === 'send') log?.meets(message);", to: '',
+  },
+  {
     name: 'tabs: the first to unsubscribe ends it for all',
     world: 'tabs', file: 'tab-hub.js',
     from: 'return !this.#subscribed.has(subject);',

@@ -150,7 +150,7 @@ test('across a reset an edit is not sent, but told as a conflict; a message is s
   assert.deepEqual(list.edits, []);
 });
 
-test('an answer of another log lets go of what is held, where nobody follows to be told', async () => {
+test('an answer of another log lets go of what is held where nobody follows to be told', async () => {
   const { list, sockets } = await listed(new FakeLog(5));
   const socket = sockets.at(-1);
   socket.send = (text) => socket.requests.push(JSON.parse(text));
