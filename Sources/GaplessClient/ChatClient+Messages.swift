@@ -5,7 +5,8 @@ import Wire
 /// Messages: subscribing, reading, writing.
 extension ChatClient {
     /// Subscribes to a conversation's messages, now and whenever a session begins, for as long as
-    /// somebody holds what this returns. The first element is what is held, if anything is.
+    /// somebody holds what this returns. The first elements are what is held, if anything is, and
+    /// what is not sent yet.
     /// - Parameter limit: With how many messages it begins, and how many it gets at once of what
     ///   it missed in an outage, from 1 to 1,000; of several subscriptions to one conversation the
     ///   largest counts.
@@ -15,34 +16,6 @@ extension ChatClient {
         listen(
             { $0.listen($1, to: conversation, limit: PageLimit.nearest(limit)) },
             { $0.endListening($1, to: conversation) })
-    }
-
-    /// Subscribes to a conversation's messages, and has a handler called with their changes, one
-    /// call after the other. What was there when the subscription began comes as inserted.
-    ///
-    /// A log that was recreated begins with a call whose `reset` is true: forget the list first.
-    /// - Returns: The subscription; cancel it to end it.
-    @discardableResult
-    public func subscribeMessages(
-        conversation: String,
-        @_inheritActorContext handler:
-            @escaping @isolated(any) @Sendable (_ messageDeltas: [MessageDelta], _ reset: Bool)
-            async -> Void
-    ) -> Task<Void, Never> {
-        let updates = subscribeMessages(conversation: conversation)
-        return Task {
-            for await update in updates {
-                switch update {
-                case .began(let snapshot):
-                    await handler(
-                        snapshot.messages.map { MessageDelta(type: .inserted, message: $0) }, true)
-                case .resumed(let frame), .changed(let frame):
-                    if !frame.deltas.isEmpty { await handler(frame.deltas, false) }
-                case .forgotten: await handler([], true)
-                default: break
-                }
-            }
-        }
     }
 
     /// Fetches a page of messages.

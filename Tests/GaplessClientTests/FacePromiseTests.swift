@@ -252,6 +252,36 @@ import TestSupport
         #expect(list.drafts.map(\.id) == ids && (1..<4).map { list.messageAt($0).id } == ids)
     }
 
+    /// What a plain list is told, as by `subscribeMessages(conversation:handler:)`.
+    @Test func aHandlerIsToldOfGapsAndOfItsEnding() throws {
+        let client = try client(300)
+        var told = ToldMessages("c")
+        var (list, news): ([Message], [MessagesNews]) = ([], [])
+        let following = client.follow("c", limit: 100) { update in
+            guard let (deltas, more) = told.take(update) else { return }
+            list = applyDelta(deltas, toList: list)
+            news.append(more)
+        }
+        try client.settle()
+        #expect(list.compactMap(\.seq) == Array(201...300))
+        #expect(news.count == 1 && !news[0].reset && news[0].gaps.isEmpty)
+        // What is in doubt is said, though no message of the list is another.
+        client.gateway.lose(Coverage(250, 250), "slow")
+        try client.exchange()
+        #expect(list.count == 100 && news.last?.gaps.map(\.places) == [Coverage.Run(250, 250)])
+        try outage(client) { $0.write(150) }
+        #expect(news.last?.gaps.compactMap(\.places).last == Coverage.Run(301, 350))
+        #expect(list.compactMap(\.seq) == Array(201...300) + Array(351...450))
+        client.gateway.recreate()
+        client.gateway.write(2)
+        try client.settle()
+        #expect(news.contains { $0.reset } && list.compactMap(\.seq) == [1, 2])
+        client.gateway.end("removed")
+        try client.exchange()
+        #expect(news.last?.ending == .removed && list.isEmpty)
+        following.end()
+    }
+
     // MARK: The banner
 
     @Test func theBannerStaysWhereNothingIsNew() throws {

@@ -143,8 +143,8 @@ extension LiveClient {
             try api.post(["author": "bob", "body": "one"], to: "ops")
             let client = try client(gateway, "alice")
             let list = Watched()
-            let task = client.subscribeMessages(conversation: "ops") { deltas, reset in
-                list.apply(deltas, reset)
+            let task = client.subscribeMessages(conversation: "ops") { deltas, _ in
+                list.apply(deltas)
             }
             client.connect()
             #expect(try await eventually { list.bodies == ["one"] })

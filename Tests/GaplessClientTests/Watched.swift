@@ -36,9 +36,9 @@ final class Watched: Sendable {
 
     func note(_ note: String) { state.withLock { $0.notes.append(note) } }
 
-    func apply(_ deltas: [MessageDelta], _ reset: Bool) {
+    func apply(_ deltas: [MessageDelta]) {
         state.withLock { state in
-            state.messages = applyDelta(deltas, toList: reset ? [] : state.messages)
+            state.messages = applyDelta(deltas, toList: state.messages)
         }
     }
 }
