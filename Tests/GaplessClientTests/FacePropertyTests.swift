@@ -16,6 +16,32 @@ import Testing
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
     }
 
+    /// The same seed is the same world in both languages.
+    @Test(arguments: Vectors.cases(of: "deeds").map { Vector(value: $0) })
+    func theDeedsAreThoseOfTheVector(_ vector: Vector) {
+        let value = vector.value
+        let seed = UInt64(value["seed"].int ?? 0)
+        let deeds = value["deeds"].array ?? []
+        #expect(deeds.count == 60)
+        #expect(Self.deeds(of: seed).map { "\($0)" } == deeds.map(Self.written))
+        let world = FaceWorld(seed: seed)
+        #expect(world.faces.map(\.limit) == (value["limits"].array ?? []).compactMap(\.int))
+        #expect(world.gateway.log.seq == value["messages"].int)
+    }
+
+    /// A deed of a vector as `Deed` describes itself.
+    private static func written(_ deed: JSONValue) -> String {
+        let parts = deed.array ?? []
+        let numbers = parts.dropFirst().compactMap(\.int).map { "\($0)" }
+        let name = ".\(parts.first?.string ?? "")"
+        return numbers.isEmpty ? name : "\(name)(\(numbers.joined(separator: ", ")))"
+    }
+
+    private static func deeds(of seed: UInt64) -> [Deed] {
+        var random = SplitMix64(seed: seed &* 31 &+ 7)
+        return (0..<60).map { _ in Deed(&random) }
+    }
+
     @Test(arguments: 0..<4) func noFaceTakesAHoleForSilence(_ part: Int) throws {
         var judged = 0
         for place in 0..<(25 * Self.scale) {
@@ -66,8 +92,7 @@ import Testing
     }
 
     private static func run(seed: UInt64) throws -> Int {
-        var random = SplitMix64(seed: seed &* 31 &+ 7)
-        let deeds = (0..<60).map { _ in Deed(&random) }
+        let deeds = deeds(of: seed)
         let world = FaceWorld(seed: seed)
         do {
             try world.run(deeds)

@@ -26,15 +26,15 @@ class PlayedList {
   /** What a plain list is that only takes what it is told. */
   plain = [];
 
-  constructor(client, random, gateway) {
+  constructor(client, { limit, syncs, isOpen }, gateway) {
     this.gateway = gateway;
     this.list = new ManagedMessageList(client, { id: 'c1' }, {
       managedMessageListDidChange: (deltas) => { this.plain = applyDelta(deltas, this.plain); },
       managedMessageListDidEnd: () => { this.isOver = true; },
     });
-    this.list.fetchLimit = random.int(3, 40);
-    this.list.syncOnReconnect = random.chance(0.8);
-    this.list.online();
+    this.list.fetchLimit = limit;
+    this.list.syncOnReconnect = syncs;
+    if (isOpen) this.list.online();
     this.visible = null;
   }
 
@@ -55,21 +55,23 @@ class PlayedList {
     if (count === 0) return;
     const first = random.int(0, count - 1);
     const last = Math.min(count - 1, first + random.int(0, 15));
-    this.visible = [this.list.messageAt(first), this.list.messageAt(last)];
-    this.list.scrollViewDidScroll(first, last);
+    this.look(first, last);
     if (first === 0 && random.chance(0.5)) this.list.scrollViewDidReachTop();
     if (last === count - 1 && random.chance(0.5)) this.toBottom();
   }
 
   toBottom() {
     const count = this.list.messageCount();
-    if (count > 0) {
-      const first = Math.max(0, count - 10);
-      this.visible = [first, count - 1].map((at) => this.list.messageAt(at));
-      this.list.scrollViewDidScroll(first, count - 1);
-    }
+    if (count > 0) this.look(Math.max(0, count - 10), count - 1);
     this.list.scrollViewDidReachBottom();
   }
+
+  look(first, last) {
+    this.visible = [this.list.messageAt(first), this.list.messageAt(last)];
+    this.list.scrollViewDidScroll(first, last);
+  }
+
+  top() { this.list.scrollViewDidReachTop(); }
 
   close() { this.list.offline(); }
   open() {
@@ -104,18 +106,17 @@ class PlayedList {
 }
 
 class PlayedHistory {
-  constructor(client, random, gateway) {
-    this.limit = random.int(3, 40);
+  constructor(client, { limit, seen, isOpen }, gateway) {
+    this.limit = limit;
     this.gateway = gateway;
     const { head } = gateway.origin;
-    const lastReadSeq = random.int(0, head.seq + 1);
-    const record = { id: 'c1', rev: 1, head, lastReadSeq, lastMessage: null };
+    const record = { id: 'c1', rev: 1, head, lastReadSeq: seen, lastMessage: null };
     this.history = new History(client, record, { count: this.limit });
     this.history.delegate = {
       historyDidChange: () => {}, historyMoveTo: () => {},
       historyDidEnd: () => { this.isOver = true; },
     };
-    this.history.open();
+    if (isOpen) this.history.open();
   }
 
   get conversation() { return this.history.conversation; }
@@ -138,6 +139,13 @@ class PlayedHistory {
   }
 
   toBottom() { this.history.scrolledToBottom(); }
+  top() { this.history.scrolledToTop(); }
+
+  jump(seq) {
+    const id = this.gateway.origin.values[seq]?.at(-1)?.id ?? 'nobody';
+    this.history.moveTo(id).catch(() => {});
+  }
+
   close() { this.history.close(); }
   open() {
     this.isOver = false;
@@ -148,8 +156,8 @@ class PlayedHistory {
 }
 
 class PlayedSource {
-  constructor(client, random) {
-    this.limit = random.int(3, 40);
+  constructor(client, { limit }) {
+    this.limit = limit;
     this.source = new ChatDataSource(client, 'c1', { pageSize: this.limit });
     this.items = this.source.chatItems;
     this.source.delegate = {
@@ -165,14 +173,18 @@ class PlayedSource {
 
   scroll(random) {
     const way = random.int(0, 3);
-    if (way === 0) {
-      const to = { preferredMaxCount: random.int(1, 60), focusPosition: random.next() };
-      this.source.adjustNumberOfMessages(to);
-    } else if (way === 1) this.source.loadPrevious();
+    if (way === 0) this.shrink(random.int(1, 60), random.next());
+    else if (way === 1) this.source.loadPrevious();
     else this.source.loadNext();
   }
 
   toBottom() { this.source.loadNext(); }
+  top() { this.source.loadPrevious(); }
+
+  shrink(preferredMaxCount, focusPosition) {
+    this.source.adjustNumberOfMessages({ preferredMaxCount, focusPosition });
+  }
+
   close() {
     this.source.close();
     this.isClosed = true;
@@ -214,14 +226,26 @@ class PlayedHandler {
   check() {}
 }
 
-const kinds = [PlayedList, PlayedHistory, PlayedSource, PlayedHandler];
+const kinds = {
+  list: PlayedList, history: PlayedHistory, source: PlayedSource, handler: PlayedHandler,
+};
 
-/** A face of a random kind. */
-export function playedFace(gateway, random) {
+/** A face of a kind. */
+export function faceOf(gateway, kind, options) {
   const client = gateway.client ?? {
     connection: gateway, store: null, subscribeMessages: ChatClient.prototype.subscribeMessages,
   };
-  return new kinds[random.int(0, kinds.length - 1)](client, random, gateway);
+  return new kinds[kind](client, options, gateway);
+}
+
+/** A face of a random kind. */
+export function playedFace(gateway, random) {
+  const kind = Object.keys(kinds)[random.int(0, 3)];
+  const options = { isOpen: true };
+  if (kind !== 'handler') options.limit = random.int(3, 40);
+  if (kind === 'list') options.syncs = random.chance(0.8);
+  if (kind === 'history') options.seen = random.int(0, gateway.origin.head.seq + 1);
+  return faceOf(gateway, kind, options);
 }
 
 /** Says what is wrong with a face at this moment; every frame must leave it right. */

@@ -29,6 +29,8 @@ export class PlayedGateway {
   sessions = [this];
   /** Whether a subscription that is made again is pushed only what the new one lacks. */
   forgetsOwed = false;
+  /** How many of the next pages, or of what is written, are refused for now. */
+  refusals = 0;
   #requests = [];
   #frames = [];
   #isSubscribed = false;
@@ -75,7 +77,11 @@ export class PlayedGateway {
       at = this.#requests.findIndex(({ method }) => method !== 'fetchMessages');
     }
     const [request] = this.#requests.splice(at, 1);
-    if (mayRefuse && random.chance(0.15) && request.method !== 'unsubscribeMessages') {
+    const isRefused = this.refusals > 0
+      && (request.method === 'fetchMessages' || written.has(request.method));
+    if (isRefused) this.refusals -= 1;
+    if (isRefused
+      || (mayRefuse && random.chance(0.15) && request.method !== 'unsubscribeMessages')) {
       const error = { code: 'origin_unavailable', message: 'no', retry: 'later', after: 10 };
       this.#frames.push({ ...request, error: new RequestError(error) });
       return;
@@ -155,6 +161,15 @@ export class PlayedGateway {
       this.#lacking = Coverage.empty;
       this.#send({ event: 'reset', head });
     }
+  }
+
+  /** Tells that places are held no more: for the client to fetch, or to wait for. */
+  lose(places, cause) {
+    if (cause === 'upstream') this.#lacking = this.#lacking.union(places);
+    if (!this.#isSubscribed) return;
+    const { head } = this.origin;
+    const gaps = gapsOf(places, cause);
+    this.#send({ event: 'gap', gaps, prev: head.rev, asOf: head.rev, head });
   }
 
   /** What the gateway lacked comes, if anybody listens. */
