@@ -37,7 +37,7 @@ import Wire
         }
         while rig.engine.hasMore { rig.turn() }
         rig.blocked = []
-        rig.engine.progressed(ben, unsent: 0, at: rig.now)
+        rig.engine.sockets.progressed(ben, unsent: 0, at: rig.now)
         rig.turn()
         let gaps = rig.take(ben).flatMap { $0["gaps"]?.array ?? [] }.compactMap(\.object)
         let joined = gaps.map { gap -> Range<Int> in
