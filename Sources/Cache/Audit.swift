@@ -65,6 +65,15 @@ extension Store {
             GROUP BY cid, rev HAVING count(*) > 1
             """),
         Fault(
+            "those who take part are counted wrong (counted, there)",
+            """
+            SELECT cid, members, there FROM (
+                SELECT cid, members, (SELECT count(*) FROM member AS m
+                    WHERE m.cid = c.cid AND m.member = 1) AS there
+                FROM conversation AS c WHERE removed = 0 AND members IS NOT NULL)
+            WHERE members <> there
+            """),
+        Fault(
             "a participant of no conversation",
             """
             SELECT m.cid, count(*), 0 FROM member AS m LEFT JOIN conversation AS c ON c.cid = m.cid

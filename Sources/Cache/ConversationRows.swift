@@ -6,7 +6,8 @@ import Wire
 /// The reading of conversations and of the list of them, through the statements of one connection.
 package final class ConversationRows {
     private static let columns =
-        "cid, id, epoch, seq, rev, mark, floor, record_rev, last_seq, activity, touched"
+        "cid, id, epoch, seq, rev, mark, floor, record_rev, last_seq, activity,"
+        + " touched, members"
 
     private let byID: Statement
     private let byNumber: Statement
@@ -80,7 +81,8 @@ package final class ConversationRows {
                 epoch: row.text(2), seq: row.int(3), rev: row.int(4), mark: row.text(5),
                 floor: row.int(6)),
             recordRev: row.int(7), lastSeq: row.int(8),
-            activity: Timestamp(milliseconds: row.int64(9)), touched: row.int(10))
+            activity: Timestamp(milliseconds: row.int64(9)), touched: row.int(10),
+            members: row.isNull(11) ? nil : row.int(11))
     }
 
     /// Slot 0 without its participants.

@@ -18,10 +18,12 @@ package struct LogRow: Sendable, Hashable {
     package var activity: Timestamp
     /// The list's rev at the last change here.
     package var touched: Int
+    /// How many take part; nil in a file of before they were counted, until the record changes.
+    package var members: Int?
 
     package init(
         cid: Int, id: String, head: Head, recordRev: Int, lastSeq: Int, activity: Timestamp,
-        touched: Int
+        touched: Int, members: Int? = nil
     ) {
         self.cid = cid
         self.id = id
@@ -30,6 +32,7 @@ package struct LogRow: Sendable, Hashable {
         self.lastSeq = lastSeq
         self.activity = activity
         self.touched = touched
+        self.members = members
     }
 }
 

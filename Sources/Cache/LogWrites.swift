@@ -40,13 +40,13 @@ package final class LogWrites {
             """
             INSERT INTO conversation (id, epoch, seq, rev, mark, floor, record_rev, last_seq,
                 activity, touched, title, metadata, unknown, created_at, updated_at, people,
-                created_by)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                created_by, members)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         updateHead = try connection.prepare(
             """
             UPDATE conversation SET seq = ?, rev = ?, mark = ?, record_rev = ?, last_seq = ?,
-                activity = ?, touched = ? WHERE cid = ?
+                activity = ?, touched = ?, members = ? WHERE cid = ?
             """)
         updateRecord = try connection.prepare(
             """
@@ -159,6 +159,7 @@ package final class LogWrites {
         insertConversation.bind(15, record.updatedAt.milliseconds)
         insertConversation.bind(16, people)
         insertConversation.bind(17, record.createdBy)
+        insertConversation.bind(18, log.members)
         try insertConversation.run()
         return connection.lastInsertedRow
     }
@@ -173,7 +174,8 @@ package final class LogWrites {
         updateHead.bind(5, log.lastSeq)
         updateHead.bind(6, log.activity.milliseconds)
         updateHead.bind(7, log.touched)
-        updateHead.bind(8, log.cid)
+        updateHead.bind(8, log.members)
+        updateHead.bind(9, log.cid)
         try updateHead.run()
     }
 

@@ -18,6 +18,8 @@ package final class MirrorStatements {
     private let mark: Statement
     private let seats: Statement
     private let seat: Statement
+    private let lastPlace: Statement
+    private let rule: Statement
     private let count: Statement
 
     package init(_ connection: Connection) throws(CacheError) {
@@ -25,7 +27,8 @@ package final class MirrorStatements {
             """
             UPDATE conversation SET seq = ?, rev = ?, mark = ?, floor = ?, record_rev = ?,
                 last_seq = ?, activity = ?, touched = ?, changes_from = ?, held = ?,
-                record_mark = ?, seen_seq = ?, seen_rev = ?, seen_mark = ? WHERE cid = ?
+                record_mark = ?, seen_seq = ?, seen_rev = ?, seen_mark = ?, members = ?
+            WHERE cid = ?
             """)
         insert = try connection.prepare(
             """
@@ -45,6 +48,13 @@ package final class MirrorStatements {
                 place = excluded.place, touched = excluded.touched,
                 created_at = iif(member = 1, created_at, excluded.created_at),
                 updated_at = excluded.updated_at
+            """)
+        lastPlace = try connection.prepare(
+            "SELECT max(place) FROM member WHERE cid = ? AND member = 1")
+        rule = try connection.prepare(
+            """
+            UPDATE member SET admin = ?, touched = ?, updated_at = ?
+            WHERE cid = ? AND user = ? AND member = 1
             """)
         count = try connection.prepare("UPDATE state SET messages = messages + ? WHERE id = 0")
     }
@@ -68,7 +78,8 @@ package final class MirrorStatements {
         update.bind(12, mirror.seen?.seq)
         update.bind(13, mirror.seen?.rev)
         update.bind(14, mirror.seen?.mark)
-        update.bind(15, log.cid)
+        update.bind(15, log.members)
+        update.bind(16, log.cid)
         try update.run()
     }
 
@@ -126,6 +137,26 @@ package final class MirrorStatements {
         return try seats.all {
             Seat(user: $0.text(0), isAdmin: $0.bool(1), place: $0.int(2))
         }
+    }
+
+    /// The place of whoever joined last, 0 if nobody takes part.
+    /// - Throws: `CacheError`, if the file can't be read.
+    func lastPlace(_ cid: Int) throws(CacheError) -> Int {
+        lastPlace.bind(1, cid)
+        return try lastPlace.first { $0.int(0) } ?? 0
+    }
+
+    /// Makes somebody who takes part an admin, or ends that.
+    /// - Throws: `CacheError`, if the file can't be written.
+    func set(
+        admin isAdmin: Bool, _ user: String, _ log: LogRow, at moment: Timestamp
+    ) throws(CacheError) {
+        rule.bind(1, isAdmin)
+        rule.bind(2, log.touched)
+        rule.bind(3, moment.milliseconds)
+        rule.bind(4, log.cid)
+        rule.bind(5, user)
+        try rule.run()
     }
 
     /// Lets somebody take part at a place in the order.

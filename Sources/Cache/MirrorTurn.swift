@@ -87,7 +87,7 @@ final class MirrorTurn {
         let before = entry
         switch write {
         case .message(_, let message, let mark): try keep(message, mark, &entry)
-        case .record(let record, let mark): try replace(record, mark, &entry)
+        case .record(let record, let mark, let step): try replace(record, mark, step, &entry)
         case .stand(_, let head, let seen):
             try move(to: head, &entry)
             entry.mirror.seen = seen.map { .init(seq: $0.seq, rev: $0.rev, mark: $0.mark) }
@@ -139,7 +139,7 @@ final class MirrorTurn {
         var entry = Entry(log: log, mirror: mirror)
         try list(&entry)
         entry.log.cid = try writes.insert(entry.log, RecordRow(record), people: nil)
-        try seat(record, entry.log)
+        try seat(record, &entry.log)
         set(entry)
     }
 
@@ -152,8 +152,9 @@ final class MirrorTurn {
     }
 
     private func replace(
-        _ record: Record, _ mark: String?, _ entry: inout Entry
+        _ record: Record, _ mark: String?, _ step: RecordStep?, _ entry: inout Entry
     ) throws(CacheError) {
+        let before = entry.log.recordRev
         if record.rev == entry.log.recordRev {
             entry.mirror.recordMark = try sameMark(entry.mirror.recordMark, mark)
         }
@@ -163,12 +164,43 @@ final class MirrorTurn {
         entry.log.activity = max(entry.log.activity, record.updatedAt)
         try list(&entry)
         try writes.update(RecordRow(record), of: entry.log)
-        try seat(record, entry.log)
+        if let step, step.since == before, let members = entry.log.members {
+            try follow(step, record, members, &entry.log)
+        } else {
+            try seat(record, &entry.log)
+        }
+    }
+
+    /// Lets those leave and join who did since the record that is held, whoever else takes part.
+    private func follow(
+        _ step: RecordStep, _ record: Record, _ members: Int, _ log: inout LogRow
+    ) throws(CacheError) {
+        for user in step.removed { try writes.leave(user, log) }
+        let admins = Set(record.admins.map(\.id))
+        var last = try statements.lastPlace(log.cid)
+        for user in step.joined {
+            last += 1
+            let seat = MirrorStatements.Seat(
+                user: user, isAdmin: admins.contains(user.id), place: last)
+            try statements.take(seat, log, at: record.updatedAt)
+        }
+        let ruling = Set(try rows.members.admins(log.cid).map(\.id))
+        for user in ruling.subtracting(admins) {
+            try statements.set(admin: false, user.text, log, at: record.updatedAt)
+        }
+        for user in admins.subtracting(ruling) {
+            try statements.set(admin: true, user.text, log, at: record.updatedAt)
+        }
+        log.members = record.participantCount
+        guard members - step.removed.count + step.joined.count == record.participantCount else {
+            throw refusal(
+                .contradiction, "those who take part are not as many", "by what changed")
+        }
     }
 
     /// Puts those in place who take part. Only who comes, goes or changes is written: places need
     /// to rise along the list, not to be without holes.
-    private func seat(_ record: Record, _ log: LogRow) throws(CacheError) {
+    private func seat(_ record: Record, _ log: inout LogRow) throws(CacheError) {
         let admins = Set(record.admins.map(\.id))
         var present: [ID: MirrorStatements.Seat] = [:]
         for seat in try statements.seats(log.cid) { present[seat.user.id] = seat }
@@ -187,6 +219,7 @@ final class MirrorTurn {
                 at: record.updatedAt)
         }
         for user in present.keys { try writes.leave(user.text, log) }
+        log.members = seated.count
     }
 
     // MARK: the stream
@@ -210,7 +243,7 @@ final class MirrorTurn {
         try move(to: head, &entry)
         entry.mirror.seen = nil
         entry.mirror.changesFrom = head.rev
-        try replace(record, record.rev == head.rev ? head.mark : nil, &entry)
+        try replace(record, record.rev == head.rev ? head.mark : nil, nil, &entry)
     }
 
     /// Writes out what a run says that stands at the stream's place. It must be done before

@@ -41,7 +41,7 @@ package final class Reader {
                 let log = try log(id)
                 return .loaded(
                     Loaded(
-                        record: try rows.record(log), head: log.head,
+                        record: try rows.record(log, isWhole: true), head: log.head,
                         lastMessage: try rows.lastMessage(log), cached: try cached(log)))
             case .page(let id, let request):
                 return .page(try page(try log(id), request))
@@ -136,6 +136,6 @@ package final class Reader {
     ) throws(CacheError) -> ParticipantList {
         ParticipantList(
             participants: try rows.members.page(log.cid, request).map(\.json),
-            total: try rows.members.total(log.cid))
+            total: try rows.members.total(log))
     }
 }

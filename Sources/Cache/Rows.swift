@@ -20,16 +20,23 @@ package final class Rows {
         coverage = try CoverageRows(connection)
     }
 
-    /// Slot 0 with its participants.
+    /// Slot 0, with those who take part where a reply lists them.
+    /// - Parameter isWhole: whether it is to name them however many they are.
+    /// - Complexity: O(1) in the number of those who take part, unless `isWhole`.
     /// - Throws: `CacheError`, if the file can't be read.
-    package func record(_ log: LogRow) throws(CacheError) -> Record {
+    package func record(_ log: LogRow, isWhole: Bool = false) throws(CacheError) -> Record {
         let row = try conversations.record(log.cid)
-        let everybody = try members.everybody(log.cid)
-        return Record(
-            id: log.id, title: row?.title, participants: everybody.users,
-            admins: everybody.admins, metadata: row?.metadata ?? .emptyObject,
+        let count = try members.total(log)
+        let isNamed = isWhole || count <= Record.listedParticipants
+        let (users, admins) =
+            isNamed ? try members.everybody(log.cid) : ([], try members.admins(log.cid))
+        var record = Record(
+            id: log.id, title: row?.title, participants: users, admins: admins,
+            metadata: row?.metadata ?? .emptyObject,
             createdAt: row?.createdAt ?? log.activity, updatedAt: row?.updatedAt ?? log.activity,
             rev: log.recordRev, unknown: row?.unknown ?? [])
+        if !isNamed { record.unnamed = count }
+        return record
     }
 
     /// The newest message that is not deleted.

@@ -22,7 +22,7 @@ enum Schema {
     /// "GPLS": marks the file as this program's, for `file(1)` and for us.
     static let applicationID = 0x4750_4C53
 
-    static let migrations = [first, second, third, fourth, fifth]
+    static let migrations = [first, second, third, fourth, fifth, sixth]
 
     /// Brings the file up to date.
     /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or what SQLite answers.
@@ -174,5 +174,10 @@ enum Schema {
     /// The newest place that somebody wrote; NULL where that is not known: at the marker at most.
     private static let fifth = """
         ALTER TABLE member ADD COLUMN sent INTEGER;
+        """
+
+    /// How many take part; NULL until the record changes for the first time since it is counted.
+    private static let sixth = """
+        ALTER TABLE conversation ADD COLUMN members INTEGER;
         """
 }

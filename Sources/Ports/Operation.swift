@@ -133,8 +133,11 @@ package enum FeedEvent: Sendable, Hashable {
     /// between them is one of slot 0, which may take somebody out.
     case message(conversation: String, DeltaType, EncodedMessage, head: Head)
     /// Slot 0 changed; the record may be newer than that change too. `removed`: who took part
-    /// before it and does not any more. `isNew`: it is the first change of its log.
-    case record(Record, head: Head, removed: [String], isNew: Bool)
+    /// before it and does not any more, or joined anew. `joined`: who joined with it, where the
+    /// record does not name everybody; it is of this change then. `isNew`: it is the first change
+    /// of its log.
+    case record(
+        Record, head: Head, removed: [String], joined: [String] = [], isNew: Bool)
     /// The log is gone, with all that took part in it.
     case deleted(conversation: String, epoch: String, participants: [String])
     /// A read marker moved; not a change of the log.
@@ -148,11 +151,26 @@ package enum FeedEvent: Sendable, Hashable {
 extension FeedEvent {
     /// Whether a log begins with it.
     package var isBeginning: Bool {
-        if case .record(_, _, _, isNew: true) = self { true } else { false }
+        if case .record(_, _, _, _, isNew: true) = self { true } else { false }
     }
 
-    /// Whether it brings slot 0, and so says who takes part.
-    package var isRecord: Bool { if case .record = self { true } else { false } }
+    /// Whether it says who takes part, whatever was known before.
+    package var namesEverybody: Bool {
+        if case .record(let record, _, _, _, _) = self { record.namesEverybody } else { false }
+    }
+
+    /// Who took part until slot 0 changed, and does not any more, or joined anew.
+    package var removed: [String] {
+        if case .record(_, _, let removed, _, _) = self { removed } else { [] }
+    }
+
+    /// How slot 0 came out of the record of that rev; nil if it names everybody by itself.
+    package func step(since rev: Int) -> RecordStep? {
+        guard case .record(let record, _, let removed, let joined, _) = self,
+            !record.namesEverybody
+        else { return nil }
+        return RecordStep(since: rev, removed: removed, joined: joined)
+    }
 
     /// Of the log that changed, or ended; nil if none did.
     package var epoch: String? {
@@ -167,7 +185,7 @@ extension FeedEvent {
     /// Of the log right after the change; nil if it is none.
     package var head: Head? {
         switch self {
-        case .message(_, _, _, let head), .record(_, let head, _, _): head
+        case .message(_, _, _, let head), .record(_, let head, _, _, _): head
         case .deleted, .read, .listed, .typing: nil
         }
     }

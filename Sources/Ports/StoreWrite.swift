@@ -9,8 +9,9 @@ package enum StoreWrite: Sendable, Hashable {
     case begin(Record, head: Head)
     /// The value of a message, with the mark of its rev where that is known. The higher rev wins.
     case message(conversation: String, EncodedMessage, mark: String?)
-    /// The value of slot 0. The higher rev wins.
-    case record(Record, mark: String?)
+    /// The value of slot 0. The higher rev wins. `step`: how it came out of the one before it,
+    /// where that is known.
+    case record(Record, mark: String?, step: RecordStep? = nil)
     /// The stream has moved to `head`: every slot that changed up to `head.rev`, and above
     /// `changesFrom`, is held with that value. Places below `head.floor` are dropped. `seen`: up to
     /// where values that lie above a hole were taken from the log; nil if there are none.
@@ -36,11 +37,26 @@ package enum StoreWrite: Sendable, Hashable {
     /// The conversation that it is about.
     package var conversation: String {
         switch self {
-        case .begin(let record, _), .record(let record, _): record.id
+        case .begin(let record, _), .record(let record, _, _): record.id
         case .message(let id, _, _), .stand(let id, _, _), .hold(let id, _, _),
             .changesFrom(let id, _), .jump(let id, _, _), .trim(let id), .drop(let id):
             id
         }
+    }
+}
+
+/// How the participants of a record came out of those of the one before it: first these left, then
+/// these joined.
+package struct RecordStep: Sendable, Hashable {
+    /// The rev of the record before it.
+    package var since: Int
+    package var removed: [String]
+    package var joined: [String]
+
+    package init(since: Int, removed: [String], joined: [String]) {
+        self.since = since
+        self.removed = removed
+        self.joined = joined
     }
 }
 

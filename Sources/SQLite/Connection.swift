@@ -83,6 +83,17 @@ package final class Connection {
         return texts.compactMap { $0.flatMap { sqlite3_sql($0) }.map { String(cString: $0) } }
     }
 
+    /// Steps of SQLite's machine that the statements which are prepared have made: what they cost,
+    /// whatever the machine below is doing besides.
+    package var steps: Int {
+        var (steps, statement) = (0, sqlite3_next_stmt(handle, nil))
+        while let next = statement {
+            steps += Int(sqlite3_stmt_status(next, SQLITE_STMTSTATUS_VM_STEP, 0))
+            statement = sqlite3_next_stmt(handle, next)
+        }
+        return steps
+    }
+
     /// Rows inserted, updated and deleted since the connection was opened.
     package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
 

@@ -31,3 +31,15 @@ package struct Feed {
         return delivered
     }
 }
+
+extension FeedEvent {
+    /// The same of a conversation in which more take part than are named.
+    var ofMany: FeedEvent {
+        guard case .record(var record, let head, let removed, let joined, let isNew) = self else {
+            return self
+        }
+        record.unnamed = record.participantCount
+        record.participants = []
+        return .record(record, head: head, removed: removed, joined: joined, isNew: isNew)
+    }
+}

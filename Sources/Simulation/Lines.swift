@@ -38,9 +38,9 @@ extension FeedEvent {
         switch self {
         case .message(let id, let type, let message, let head):
             "\(type) \(message.seq) of \(id), \(head.epoch) rev \(head.rev)"
-        case .record(let record, let head, let removed, let isNew):
+        case .record(let record, let head, let removed, let joined, let isNew):
             "record of \(record.id), \(head.epoch) rev \(head.rev), \(record.participants),"
-                + " removed \(removed)\(isNew ? ", new" : "")"
+                + " removed \(removed), joined \(joined)\(isNew ? ", new" : "")"
         case .deleted(let id, let epoch, _): "end of \(id), \(epoch)"
         case .read(let id, let user, let seq): "\(user) has read \(id) to \(seq)"
         case .listed(let user, let id, let isIn): "\(id) \(isIn ? "into" : "out of") \(user)"
@@ -154,7 +154,7 @@ extension StoreWrite {
         switch self {
         case .begin(let record, let head): "begin \(record.id) at \(head)"
         case .message(_, let message, _): "\(message.seq)@\(message.rev)"
-        case .record(let record, _): "record@\(record.rev)"
+        case .record(let record, _, _): "record@\(record.rev)"
         case .stand(_, let head, let seen):
             "stand at \(head)\(seen.map { " seen \($0)" } ?? "")"
         case .hold(_, let places, let asOf): "hold \(places) as of \(asOf)"

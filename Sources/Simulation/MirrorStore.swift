@@ -77,7 +77,7 @@ package struct MirrorStore {
         switch write {
         case .message(_, let message, let mark):
             try entry.keep(message, mark)
-        case .record(let record, let mark):
+        case .record(let record, let mark, _):
             try entry.keep(record, mark)
         case .stand(_, let head, let seen):
             try entry.move(to: head)

@@ -41,7 +41,8 @@ extension MirrorWorld {
             switch output {
             case .event(let event):
                 note(event, gateway)
-                engine.feed(CollectionOfOne(event), at: now)
+                engine.feed(
+                    CollectionOfOne(scenario.hasMany ? event.ofMany : event), at: now)
             case .rung(let id): ask(gateway.link.ring(id), gateway)
             case .subscribed(let id, let generation):
                 gateway.joinedAfter[id] = gateway.lastToken
@@ -61,7 +62,7 @@ extension MirrorWorld {
         switch event {
         case .message(let id, _, _, let head):
             gateway.costs[id]?.hear(head, after: gateway.lastToken)
-        case .record(let record, let head, _, _):
+        case .record(let record, let head, _, _, _):
             gateway.costs[record.id]?.hear(head, after: gateway.lastToken)
         case .deleted(let id, _, _):
             gateway.joinedAfter[id] = gateway.lastToken

@@ -240,7 +240,7 @@ extension FeedEvent {
     /// - Parameter before: who took part, by conversation.
     fileprivate func listed(_ before: [String: Set<String>]) -> [FeedEvent] {
         switch self {
-        case .record(let record, _, let removed, _):
+        case .record(let record, _, let removed, _, _):
             let old = before[record.id] ?? []
             return record.participants.filter { !old.contains($0) }
                 .map { .listed(user: $0, conversation: record.id, isIn: true) }

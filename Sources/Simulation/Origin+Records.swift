@@ -76,7 +76,10 @@ extension Origin {
                 unknown: said.unknown),
             epoch: "e\(epochs)", commit: commit)
         put(log)
-        events.append(.record(log.record(), head: log.head, removed: [], isNew: true))
+        events.append(
+            .record(
+                log.record(), head: log.head, removed: [], joined: log.record().participants,
+                isNew: true))
         return .conversation(view(log, caller.name, atCommit: commit), isNew: true)
     }
 
@@ -103,7 +106,9 @@ extension Origin {
         }
         put(log)
         let removed = old.participants.filter { !record.participants.contains($0) }
-        events.append(.record(record, head: log.head, removed: removed, isNew: false))
+        let joined = record.participants.filter { !old.participants.contains($0) }
+        events.append(
+            .record(record, head: log.head, removed: removed, joined: joined, isNew: false))
         return .conversation(view(log, caller.name, atCommit: commit), isNew: true)
     }
 

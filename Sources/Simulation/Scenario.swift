@@ -24,6 +24,8 @@ package struct Scenario: Sendable {
     var stalls: Int
     /// How many turns in a hundred a connection is lost in.
     var losses: Int
+    /// Records name nobody, as of conversations with many.
+    var hasMany: Bool
 
     init(_ random: inout SplitMix64) {
         users = Array(["ann", "ben", "cat", "dan"].prefix(random.number(2...4)))
@@ -46,6 +48,7 @@ package struct Scenario: Sendable {
         limits.subscriptions = random.pick([1, 2, 1_000]) ?? 0
         // By a draw that was made already, so that each seed stays the world that it was.
         limits.hotTail = clients == 1 ? 2_000 : 131_072
+        hasMany = clients > 2
         limits.hotTails = clients == 2 ? 4_000 : 64 << 20
     }
 }

@@ -124,7 +124,8 @@ package final class World {
             switch output {
             case .event(let event):
                 say("feed \(event.line)")
-                engine.feed(CollectionOfOne(event), at: now)
+                engine.feed(
+                    CollectionOfOne(scenario.hasMany ? event.ofMany : event), at: now)
             case .performed(let token, let result):
                 if !isCalm, random.chance(scenario.late) {
                     outcomes.append((turn + random.number(1...scenario.delay), token, result))

@@ -8,7 +8,7 @@ import Wire
 extension SharedOrigin {
     /// A change that is for admins.
     func administer(_ id: String, _ call: Call, _ change: RecordChange) {
-        self.change(id, call) { view throws(RequestError) in
+        self.change(id, call, naming: change.named) { view throws(RequestError) in
             try Self.requireAdmin(view, call)
             return change
         }
@@ -20,12 +20,14 @@ extension SharedOrigin {
         guard users.allSatisfy({ call.user?.isSameID($0) == true }) else {
             return administer(id, call, change)
         }
-        self.change(id, call) { _ in change }
+        self.change(id, call, naming: users) { _ in change }
     }
 
     func leave(_ id: String, _ call: Call) {
         guard let user = call.user else { return refuse(id, call, .needsUser) }
-        change(id, call, answer: { _ in .done }) { _ in RecordChange(leave: [user]) }
+        change(id, call, naming: [user], answer: { _ in .done }) { _ in
+            RecordChange(leave: [user])
+        }
     }
 
     func put(_ id: String, _ fields: ConversationFields, _ call: Call) {
@@ -34,7 +36,8 @@ extension SharedOrigin {
             return finish(call, .failure(RequestError(.forbidden, text)))
         }
         change(
-            id, call, absent: { [self] in insertPut(id, fields, call) },
+            id, call, naming: fields.participants == nil ? fields.admins ?? [] : nil,
+            absent: { [self] in insertPut(id, fields, call) },
             mends: fields.participants != nil,
             // Whoever puts one asks whether the conversation is new, not whether somebody joined.
             answer: { outcome in
@@ -69,17 +72,43 @@ extension SharedOrigin {
     // MARK: deciding and writing
 
     /// - Parameters:
+    ///   - named: who must be looked at to decide; nil: everybody.
     ///   - absent: what is to be done where there is no such conversation; nil: that is the answer.
     ///   - mends: whether all are named who take part, so that it does not matter if they are lost.
     ///   - answer: what the outcome is, if it is not the conversation.
     ///   - decide: what is to be changed, or why it may not be.
     private func change(
-        _ id: String, _ call: Call, tries: Int = 0,
+        _ id: String, _ call: Call, naming named: [String]?,
         absent: (@Sendable () -> Void)? = nil, mends: Bool = false,
         answer: @escaping @Sendable (Outcome) -> Outcome = { $0 },
         decide: @escaping @Sendable (StoredConversation) throws(RequestError) -> RecordChange
     ) {
-        view(id, for: call, mends: mends) { [self] result in
+        lanes.enter(id) { [self] over in
+            var call = call
+            call.ended = { [ended = call.ended] in
+                ended?()
+                over()
+            }
+            // What is not there is another matter, and comes back here if it is after all.
+            let absent = absent.map { create in
+                { @Sendable in
+                    over()
+                    create()
+                }
+            }
+            tryToChange(
+                id, call, naming: named, absent: absent, mends: mends, answer: answer,
+                decide: decide)
+        }
+    }
+
+    private func tryToChange(
+        _ id: String, _ call: Call, naming named: [String]?, tries: Int = 0,
+        absent: (@Sendable () -> Void)?, mends: Bool,
+        answer: @escaping @Sendable (Outcome) -> Outcome,
+        decide: @escaping @Sendable (StoredConversation) throws(RequestError) -> RecordChange
+    ) {
+        view(id, for: call, naming: named, mends: mends) { [self] result in
             do throws(RequestError) {
                 let view: StoredConversation
                 switch result {
@@ -97,8 +126,8 @@ extension SharedOrigin {
                 write(decided, of: id, call) { [self] result in
                     switch result {
                     case .failure(.stale) where tries < Self.tryLimit:
-                        change(
-                            id, call, tries: tries + 1, absent: absent, mends: mends,
+                        tryToChange(
+                            id, call, naming: named, tries: tries + 1, absent: absent, mends: mends,
                             answer: answer, decide: decide)
                     default: finish(call, result.map(answer))
                     }
@@ -110,12 +139,14 @@ extension SharedOrigin {
     }
 
     /// A conversation as the caller may see it.
-    /// - Parameter mends: whether one whose members are lost is shown as one without any.
+    /// - Parameters:
+    ///   - named: as above.
+    ///   - mends: whether one whose members are lost is shown as one without any.
     func view(
-        _ id: String, for call: Call, mends: Bool = false,
+        _ id: String, for call: Call, naming named: [String]?, mends: Bool = false,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
     ) {
-        view(id, with: call.user, mends: mends) { result in
+        view(id, with: call.user, naming: named, mends: mends) { result in
             then(
                 result.flatMap { view in
                     if let user = call.user, view.member(user) == nil {

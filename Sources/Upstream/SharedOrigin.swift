@@ -22,6 +22,8 @@ protocol SharedOrigin: Upstream {
     /// How often a write is decided anew because others wrote meanwhile.
     static var tryLimit: Int { get }
     var outlet: Outlet { get }
+    /// Changes of a record that are decided here, one at a time.
+    var lanes: Lanes { get }
     var limits: LogLimits { get }
 
     func ask(_ query: HistoryQuery, token: UInt64)
@@ -41,9 +43,12 @@ protocol SharedOrigin: Upstream {
     func refuse(_ conversation: String, _ call: Call, _ error: RequestError)
 
     /// A conversation with what the reader, who takes part in it, has read.
-    /// - Parameter mends: whether one whose members are lost is shown as one without any.
+    /// - Parameters:
+    ///   - named: who must be there, if they take part, beside the reader and the admins; nil:
+    ///     everybody.
+    ///   - mends: whether one whose members are lost is shown as one without any.
     func view(
-        _ id: String, with reader: String?, mends: Bool,
+        _ id: String, with reader: String?, naming named: [String]?, mends: Bool,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void)
 
     /// Writes what was decided; fails with `stale` if it does not stand any more.
@@ -100,7 +105,7 @@ extension SharedOrigin {
         let change = RecordChange(
             join: (fields.participants ?? []).map { NewParticipant(user: $0) },
             promote: fields.admins ?? [])
-        var members = MembershipChange(change, users: [], admins: [])
+        var members = MembershipChange(change)
         guard members.strangers.isEmpty else { throw .strangersCannotRule }
         try members.hold(to: limits)
         return members

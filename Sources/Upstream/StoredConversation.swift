@@ -14,8 +14,11 @@ package struct StoredConversation {
     let unknown: [JSONMember]
     let createdAt: Timestamp
     let updatedAt: Timestamp
-    /// In the order in which they joined.
+    /// In the order in which they joined: all, or, of many, those who were asked for and the
+    /// admins.
     package let members: [StoredMember]
+    /// How many take part.
+    let memberCount: Int
     package let last: EncodedMessage?
     let reader: ReaderState?
     /// For a conversation that was created as the only one of some people, what stands for them.
@@ -39,6 +42,7 @@ package struct StoredConversation {
         self.createdAt = createdAt
         self.updatedAt = updatedAt
         self.members = members
+        memberCount = members.count
         self.last = last
         self.reader = reader
         self.people = people
@@ -51,10 +55,16 @@ package struct StoredConversation {
 
     func member(_ user: String) -> StoredMember? { members.first { $0.user.isSameID(user) } }
 
+    /// Whether all are there who take part.
+    var isWhole: Bool { members.count == memberCount }
+
     package var record: Record {
-        Record(
-            id: id, title: title, participants: users, admins: admins, metadata: metadata,
-            createdAt: createdAt, updatedAt: updatedAt, rev: recordRev, unknown: unknown)
+        var record = Record(
+            id: id, title: title, participants: isWhole ? users : [], admins: admins,
+            metadata: metadata, createdAt: createdAt, updatedAt: updatedAt, rev: recordRev,
+            unknown: unknown)
+        record.unnamed = isWhole ? 0 : memberCount
+        return record
     }
 
     package var shown: ConversationView {

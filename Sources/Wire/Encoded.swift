@@ -32,8 +32,11 @@ package struct EncodedMessage: Sendable, Hashable {
 package struct Record: Sendable, Hashable {
     package var id: String
     package var title: String?
-    /// In the order in which they joined.
+    /// In the order in which they joined; nobody where there are more than a reply lists, and
+    /// `unnamed` take part instead. So what is said of a record takes no longer the more there are.
     package var participants: [String]
+    /// How many take part that are not named.
+    package var unnamed = 0
     package var admins: [String]
     package var metadata: RawJSON
     package var createdAt: Timestamp
@@ -56,6 +59,21 @@ package struct Record: Sendable, Hashable {
         self.updatedAt = updatedAt
         self.rev = rev
         self.unknown = unknown
+    }
+
+    /// How many take part.
+    package var participantCount: Int { participants.count + unnamed }
+
+    /// Whether it says who takes part.
+    package var namesEverybody: Bool { unnamed == 0 }
+
+    /// What a reply or an event shows of it: those who take part, if they are few.
+    package var brief: Record {
+        guard participants.count > Self.listedParticipants else { return self }
+        var brief = self
+        brief.unnamed = participantCount
+        brief.participants = []
+        return brief
     }
 }
 

@@ -136,10 +136,10 @@ extension JSONWriter {
     private mutating func fields(of record: Record, isEvent: Bool) {
         member("id", string: record.id)
         member("title", string: record.title)
-        if !isEvent, record.participants.count <= Record.listedParticipants {
+        if !isEvent, record.participantCount <= Record.listedParticipants {
             member("participants", strings: record.participants)
         }
-        member("participantCount", int: record.participants.count)
+        member("participantCount", int: record.participantCount)
         member("admins", strings: record.admins)
         member("metadata", raw: record.metadata)
         member("createdAt", moment: record.createdAt)

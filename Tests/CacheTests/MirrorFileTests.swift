@@ -97,6 +97,7 @@ import Wire
                 ALTER TABLE conversation DROP COLUMN seen_mark;
                 ALTER TABLE conversation DROP COLUMN created_by;
                 ALTER TABLE member DROP COLUMN sent;
+                ALTER TABLE conversation DROP COLUMN members;
                 PRAGMA user_version = 1;
                 INSERT INTO conversation (cid, id, epoch, seq, rev, mark, floor, record_rev,
                     last_seq, activity, touched, metadata, created_at, updated_at)
@@ -127,6 +128,7 @@ import Wire
         ("DELETE FROM message WHERE seq = 7", "a place is covered and has no message"),
         ("UPDATE conversation SET held = held - 1", "of a conversation are counted wrong"),
         ("UPDATE state SET messages = 3", "the messages are counted wrong"),
+        ("UPDATE conversation SET members = 7", "those who take part are counted wrong"),
         ("UPDATE conversation SET last_seq = 3", "the last message is another one"),
         ("UPDATE conversation SET floor = 3", "lies below the floor"),
         ("UPDATE message SET rev = 4 WHERE seq = 7", "two slots have one rev"),

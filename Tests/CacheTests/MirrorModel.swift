@@ -72,7 +72,7 @@ extension MirrorModel.Log {
         switch write {
         case .message(_, let message, let mark):
             try keep(message, mark)
-        case .record(let record, let mark):
+        case .record(let record, let mark, _):
             try replace(record, mark)
         case .stand(_, let head, _):
             try stand(head)

@@ -248,4 +248,30 @@ import Wire
             #expect(try loaded().record.participants == seen)
         }
     }
+
+    /// What left and joined since the record that is held is as good as the whole list, and not
+    /// looked at where another one is held.
+    @Test func whoLeftAndJoinedIsAsGoodAsTheList() throws {
+        func change(
+            _ rev: Int, _ people: [String], admins: [String] = ["u1"], since: Int,
+            removed: [String] = [], joined: [String] = []
+        ) throws {
+            var record = record(rev, people)
+            record.admins = admins
+            let step = RecordStep(since: since, removed: removed, joined: joined)
+            try perform([.record(record, mark: nil, step: step)])
+            #expect(try loaded().record == record)
+            #expect(try store.audit() == [])
+        }
+        try perform([.begin(record(1, ["u1", "u2", "u3"]), head: head(0, 1))])
+        try change(2, ["u1", "u2", "u3"], since: 1)
+        try change(3, ["u1", "u3", "u4"], since: 2, removed: ["u2"], joined: ["u4"])
+        try change(
+            4, ["u1", "u4", "u3"], admins: ["u4"], since: 3, removed: ["u3"], joined: ["u3"])
+        // The record before this one was never held: the list counts.
+        try change(7, ["u5", "u1", "u6"], since: 6, joined: ["u6"])
+        #expect(throws: CacheError.self) {
+            try change(8, ["u5", "u1", "u6"], since: 7, joined: ["u9"])
+        }
+    }
 }

@@ -57,13 +57,38 @@ import Wire
     @Test(arguments: broken) func metadataThatAreNoObjectMakeNoEvent(_ text: String) throws {
         func event(_ metadata: RawJSON) -> [FeedEvent]? {
             let described = RedisEvent.describe(
-                title: [], metadata: metadata, unknown: Array("{}".utf8), users: ["a"],
-                admins: [], removed: [])
+                [[], metadata.bytes, Array("{}".utf8)], users: ["a"], admins: [], removed: [])
             let numbers = RedisEvent.pack(["record", "e", "1", "1", "1", "m", "1", "1", "1"])
             return RedisEvent.decode(numbers + described, of: .conversation("c".id))
         }
         #expect(event(.emptyObject)?.count == 1)
         #expect(event(RawJSON(unchecked: Array(text.utf8))) == nil)
+    }
+
+    /// A record of many says how many there are, and who joined.
+    @Test func aRecordOfManyNamesWhoJoined() {
+        let numbers = RedisEvent.pack(["change", "e", "1", "1", "7", "m", "0", "1", "1"])
+        func event(_ parts: [[UInt8]]) -> FeedEvent? {
+            let fields = [[], Array("{}".utf8), Array("{}".utf8)] + parts
+            return RedisEvent.decode(numbers + RedisEvent.pack(fields), of: .conversation("c".id))?
+                .first
+        }
+        func packed(_ users: String...) -> [UInt8] { RedisEvent.pack(users) }
+        let count = Array("250".utf8)
+        guard
+            case .record(let record, _, ["b"], ["c", "d"], false) = event([
+                count, packed("a"), packed("b"), packed("c", "d"),
+            ])
+        else {
+            Issue.record("it can't be read")
+            return
+        }
+        #expect(record.participantCount == 250 && record.participants.isEmpty)
+        #expect(record.admins == ["a"] && !record.namesEverybody)
+        for count in ["", "0", "-1", "x", "9999999999999999999"] {
+            #expect(event([Array(count.utf8), packed(), packed(), packed()]) == nil)
+        }
+        #expect(event([count, packed(), packed()]) == nil)
     }
 
     /// Who listens goes on listening, whatever the server says.

@@ -20,6 +20,15 @@ import Wire
         let redis = Redis(try server.options { $0.prefix = "s\(seed):" })
         try Conformance.check(Subject(redis), in: server.directory + "/\(seed)", seed: seed)
     }
+
+    /// Where more take part than a reply lists, or just as many, records name nobody: the answers
+    /// and the feed are the same all the same.
+    @Test(arguments: 101...104)
+    func theSameWithMany(seed: Int) throws {
+        let redis = Redis(try server.options { $0.prefix = "s\(seed):" })
+        try Conformance.check(
+            Subject(redis), in: server.directory + "/\(seed)", seed: seed, crowd: 98)
+    }
 }
 
 /// A run of random operations and questions, which an upstream must answer as the embedded one.
@@ -34,8 +43,10 @@ enum Conformance {
         return Subject(try Embedded(store))
     }
 
-    static func check(_ redis: Subject, in directory: String, seed: Int) throws {
-        var random = RandomOperations(seed: UInt64(seed))
+    static func check(
+        _ redis: Subject, in directory: String, seed: Int, crowd: Int = 0
+    ) throws {
+        var random = RandomOperations(seed: UInt64(seed), crowd: crowd)
         let model = try answers(of: redis, in: directory, seed: seed, &random)
         for conversation in random.conversations {
             let expected = lines(model, conversation)
@@ -78,7 +89,7 @@ enum Conformance {
             case .message(let id, _, _, _), .deleted(let id, _, _), .read(let id, _, _),
                 .typing(let id, _, _, _):
                 id == conversation
-            case .record(let record, _, _, _): record.id == conversation
+            case .record(let record, _, _, _, _): record.id == conversation
             case .listed: false
             }
         }.map(Transcript.line)

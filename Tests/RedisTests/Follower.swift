@@ -89,7 +89,7 @@ final class Follower {
         case .message(conversation, _, let message, let head):
             hold(message)
             raise(to: head)
-        case .record(let record, let head, _, _) where record.id == conversation: raise(to: head)
+        case .record(let record, let head, _, _, _) where record.id == conversation: raise(to: head)
         default: break
         }
     }

@@ -49,7 +49,7 @@ import Wire
                 case .message(let conversation, _, let message, _):
                     id = conversation
                     #expect(message.rev >= head.rev)
-                case .record(let record, _, _, _): id = record.id
+                case .record(let record, _, _, _, _): id = record.id
                 default: continue
                 }
                 if let before = last[id] {

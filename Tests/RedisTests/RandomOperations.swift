@@ -11,7 +11,14 @@ struct RandomOperations {
     private let users = ["alice", "bob", "carol", "dave"]
     let conversations = ["c1", "c2", "c}%{"]
 
-    init(seed: UInt64) { random = SplitMix64(seed: seed) }
+    /// Those who take part in each conversation beside them, unless they are taken out.
+    private let crowd: [String]
+
+    /// - Parameter crowd: how many take part in each conversation beside the few who do something.
+    init(seed: UInt64, crowd: Int = 0) {
+        random = SplitMix64(seed: seed)
+        self.crowd = (0..<crowd).map { "one of many \($0)" }
+    }
 
     private mutating func number(_ range: ClosedRange<Int>) -> Int {
         Int.random(in: range, using: &random)
@@ -47,7 +54,7 @@ struct RandomOperations {
     }
 
     private mutating func fields() -> ConversationFields {
-        let participants = chance(50) ? some() + [user()] : nil
+        let participants = chance(50) ? crowd + some() + [user()] : nil
         let admins = chance(20) ? (participants?.first).map { [$0] } ?? some() : nil
         return ConversationFields(
             title: chance(30) ? .some(chance(70) ? "t\(number(1...2))" : nil) : .none,
@@ -116,7 +123,8 @@ struct RandomOperations {
         case ...92: return .heads(conversations)
         case ...96:
             let request = ParticipantsRequest(
-                limit: number(-1...2), offset: number(0...2), order: chance(50) ? .desc : .asc)
+                limit: number(-1...2), offset: number(0...2) + (chance(50) ? crowd.count : 0),
+                order: chance(50) ? .desc : .asc)
             return .participants(conversation: id, request)
         case ...98: return .listed(user: user())
         default: return .conversations(user: user(), limit: 10, cursor: nil)

@@ -38,7 +38,7 @@ enum Transcript {
             "page \(page.messages.map(line)) \(page.hasMoreBefore) \(page.hasMoreAfter)"
                 + " \(line(page.head))"
         case .success(.changes(let changes)):
-            "changes \(changes.messages.map(line)) \(changes.record.map(line) ?? "-")"
+            "changes \(changes.messages.map(line)) \(changes.record.map { line($0) } ?? "-")"
                 + " \(line(changes.head)) up to \(changes.upTo) more \(changes.more)"
         case .success(.heads(let heads, _)):
             "heads \(heads.sorted { $0.key < $1.key }.map { "\(name($0.key)) \(line($0.value))" })"
@@ -51,8 +51,9 @@ enum Transcript {
         switch event {
         case .message(let conversation, let type, let message, let head):
             "\(name(conversation)): \(type) \(line(message)) \(line(head))"
-        case .record(let record, let head, let removed, let isNew):
-            "record \(line(record)) \(line(head)) removed \(removed) new \(isNew)"
+        case .record(let record, let head, let removed, _, let isNew):
+            // An event may leave out whom it does not change, or name all.
+            "record \(line(record, naming: false)) \(line(head)) removed \(removed) new \(isNew)"
         case .deleted(let conversation, _, let participants):
             "deleted \(name(conversation)) \(participants)"
         case .read(let conversation, let user, let seq): "read \(name(conversation)) \(user) \(seq)"
@@ -93,9 +94,11 @@ enum Transcript {
         "read \(reader.lastReadSeq) unread \(reader.unreadCount)"
     }
 
-    private static func line(_ record: Record) -> String {
+    private static func line(_ record: Record, naming: Bool = true) -> String {
         let unknown = record.unknown.map { "\($0.key)=\(text($0.value.canonical()))" }.sorted()
-        return "\(name(record.id)) '\(record.title ?? "-")' \(record.participants) \(record.admins)"
+        // An answer may name more than a reply lists.
+        let people = "\(record.participantCount) \(naming ? record.brief.participants : [])"
+        return "\(name(record.id)) '\(record.title ?? "-")' \(people) \(record.admins)"
             + " \(text(record.metadata.canonical())) \(unknown) @\(record.rev)"
     }
 

@@ -162,7 +162,7 @@ final class ListDesk {
     /// One conversation.
     /// - Parameter isOpen: the origin did not answer; here and below.
     private func conclude(_ call: Call, _ view: ConversationView, isOpen: Bool = false) {
-        connections.reply(call, people: view.record.participants.count) {
+        connections.reply(call, people: view.record.participantCount) {
             $0.beginObject()
             $0.key("conversation")
             $0.view(view)

@@ -257,6 +257,6 @@ extension Request {
 extension Outcome {
     /// Who were looked at for it: a change of slot 0 is about all who take part.
     var people: Int {
-        if case .conversation(let view, _) = self { view.record.participants.count } else { 0 }
+        if case .conversation(let view, _) = self { view.record.participantCount } else { 0 }
     }
 }

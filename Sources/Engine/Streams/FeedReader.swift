@@ -36,7 +36,7 @@ final class FeedReader {
             }
             move(event)
             // A log elsewhere tells lists when its stream takes the record.
-            if case .record(let record, _, let removed, _) = event,
+            if case .record(let record, _, let removed, _, _) = event,
                 streams[record.id.id]?.replica == nil
             {
                 announcer.left(record.id, removed)
@@ -122,11 +122,9 @@ final class FeedReader {
         switch event {
         case .message(let conversation, let type, let message, let head):
             advance(conversation, event, head) { apply(type, message, head, to: $0) }
-        case .record(let record, let head, let removed, let isNew):
+        case .record(let record, let head, _, _, let isNew):
             if isNew, !isElsewhere { replaced(record.id, head) }
-            advance(record.id, event, head) {
-                apply(record, head, removed: removed, isNew: isNew, to: $0)
-            }
+            advance(record.id, event, head) { apply(record, head, event, to: $0) }
         case .deleted, .read, .listed, .typing:
             break
         }
@@ -175,15 +173,14 @@ final class FeedReader {
         fanout.tell(type, .live, message, stream)
     }
 
-    private func apply(
-        _ record: Record, _ head: Head, removed: [String], isNew: Bool, to stream: Stream
-    ) {
+    private func apply(_ record: Record, _ head: Head, _ event: FeedEvent, to stream: Stream) {
         fanout.flush(stream)
         if let from = stream.state?.position { streams.remember(nil, from: from, to: head, stream) }
         stream.state?.head = head
         stream.state?.position = head
-        stream.take(record, isNew: isNew)
-        desk.removed(fanout.remove(removed, from: stream), from: stream)
+        let step = event.step(since: stream.state?.record.rev ?? 0)
+        stream.take(record, step, isNew: event.isBeginning)
+        desk.removed(fanout.remove(event.removed, from: stream), from: stream)
         announcer.list(stream)
         fanout.tell(record, stream)
     }

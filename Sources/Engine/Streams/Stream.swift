@@ -99,19 +99,34 @@ final class Stream {
     ///   - seen: the newest change that values were taken from, where that is not the position.
     ///   - question: the latest one that was asked before.
     func begin(_ loaded: Loaded, seen: Head? = nil, after question: UInt64) {
+        // Beside the set, the names would take as much memory again.
+        let record = replica == nil ? loaded.record.brief : loaded.record
         state = State(
-            head: seen ?? loaded.head, position: loaded.head, record: loaded.record,
+            head: seen ?? loaded.head, position: loaded.head, record: record,
             members: Set(loaded.record.participants.map(\.id)), last: loaded.lastMessage,
             firstToken: question + 1)
         outgoing.begin(at: loaded.head.rev)
     }
 
     /// Slot 0 has another value.
-    /// - Parameter isNew: the log begins with it.
-    func take(_ record: Record, isNew: Bool) {
+    /// - Parameters:
+    ///   - step: who left and joined; nil if the record names everybody.
+    ///   - isNew: the log begins with it.
+    /// - Returns: who took part and does not any more, as far as no step says it.
+    @discardableResult
+    func take(_ record: Record, _ step: RecordStep?, isNew: Bool) -> Set<ID> {
+        var gone: Set<ID> = []
         state?.record = record
-        state?.members = Set(record.participants.map(\.id))
+        if let step {
+            for user in step.removed { state?.members.remove(user.id) }
+            for user in step.joined { state?.members.insert(user.id) }
+        } else {
+            let members = Set(record.participants.map(\.id))
+            gone = state?.members.subtracting(members) ?? []
+            state?.members = members
+        }
         entry.isNew = entry.isNew || isNew
+        return gone
     }
 
     /// A message has another value, which may be the last one.

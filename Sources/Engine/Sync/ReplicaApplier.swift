@@ -42,9 +42,8 @@ final class ReplicaApplier {
             guard stream.replica?.ahead.isToBeTold(message, at: position) == true else { return }
             stream.updateLast(message)
             fanout.tell(type, .live, message, stream)
-        case .record(let record, _, let removed, let isNew):
-            let mark = record.rev == head.rev ? head.mark : nil
-            take(record, mark: mark, removed: removed, isNew: isNew, stream)
+        case .record(let record, _, _, _, _):
+            take(record, mark: record.rev == head.rev ? head.mark : nil, by: event, stream)
         case .deleted, .read, .listed, .typing:
             break
         }
@@ -58,16 +57,15 @@ final class ReplicaApplier {
     }
 
     /// Slot 0 of a log that lives elsewhere, unless a newer value of it is known.
-    /// - Parameter removed: who took part until now, as far as the feed told.
-    func take(
-        _ record: Record, mark: String?, removed: [String]?, isNew: Bool = false, _ stream: Stream
-    ) {
+    /// - Parameter event: by which the feed told of it.
+    func take(_ record: Record, mark: String?, by event: FeedEvent? = nil, _ stream: Stream) {
         guard let known = stream.state?.record, known.rev < record.rev else { return }
-        store.keep(record, mark: mark, of: stream)
+        let step = event?.step(since: known.rev)
+        let record = step.map { known.followed(by: record, $0) } ?? record
+        store.keep(record, mark: mark, step: step, of: stream)
         // The change that took somebody out may lie in a hole below this one.
-        let members = Set(record.participants.map(\.id)).union((removed ?? []).map(\.id))
-        let gone = (removed ?? []) + known.participants.filter { !members.contains($0.id) }
-        stream.take(record, isNew: isNew)
+        let gone = stream.take(record, step, isNew: event?.isBeginning ?? false)
+            .union((event?.removed ?? []).map(\.id)).map(\.text).sorted()
         emit(.changed(stream, nil, rev: record.rev))
         emit(.removed(stream, fanout.remove(gone, from: stream)))
         fanout.tell(record, stream)
@@ -82,7 +80,7 @@ final class ReplicaApplier {
         note(head, stream)
         if let record {
             fanout.flush(stream)
-            take(record, mark: nil, removed: nil, stream)
+            take(record, mark: nil, stream)
         }
         stream.replica?.knowMembers(upTo: head.rev)
     }
@@ -154,5 +152,21 @@ final class ReplicaApplier {
     func tellOpen(_ stream: Stream) {
         emit(.opened(stream))
         fanout.tellOpen(stream)
+    }
+}
+
+extension Record {
+    /// The record after it, which does not name everybody, with the names: only so can the cache
+    /// begin with it.
+    fileprivate func followed(by next: Record, _ step: RecordStep) -> Record {
+        var next = next
+        next.unnamed = 0
+        next.participants = participants
+        for user in step.removed {
+            guard let at = next.participants.firstIndex(where: user.isSameID) else { continue }
+            next.participants.remove(at: at)
+        }
+        next.participants += step.joined
+        return next
     }
 }

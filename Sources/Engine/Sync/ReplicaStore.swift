@@ -30,8 +30,9 @@ final class ReplicaStore {
     }
 
     /// The value of slot 0.
-    func keep(_ record: Record, mark: String?, of stream: Stream) {
-        writer.keep(.record(record, mark: mark), of: stream)
+    /// - Parameter step: how it came out of the one before it, where that is known.
+    func keep(_ record: Record, mark: String?, step: RecordStep?, of stream: Stream) {
+        writer.keep(.record(record, mark: mark, step: step), of: stream)
         // With it goes up to where the log was seen: it must have that yet after a restart.
         writer.moved(stream)
     }

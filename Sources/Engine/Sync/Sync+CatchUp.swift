@@ -95,9 +95,8 @@ extension Sync {
         takePostponed(stream)
         applier.join(stream)
         emit(.list(stream))
-        let members = Set(record.participants.map(\.id))
-        let gone = (known?.record.participants ?? []).filter { !members.contains($0.id) }
-        emit(.left(stream, users: gone))
+        let gone = (known?.members ?? []).subtracting(stream.state?.members ?? [])
+        emit(.left(stream, users: gone.map(\.text).sorted()))
     }
 
     /// A part of the chain.

@@ -21,8 +21,11 @@ extension Sync {
         applier.raiseFloor(stream, to: head.floor)
         // The chain has brought what changed up to here, or will bring what changed again.
         guard head.rev > max(state.position.rev, replica.readTo?.rev ?? 0) else { return }
-        // In the hole below it somebody may have been removed. A record says itself who is in.
-        guard event.isRecord || replica.knowsMembers(before: head.rev) else {
+        // In the hole below it somebody may have been removed. A record may say itself who is in.
+        guard
+            event.namesEverybody
+                || replica.knowsMembers(before: head.rev) && event.follows(state.record)
+        else {
             postpone(event, head, stream)
             return applier.expect(head.rev, stream)
         }
@@ -64,7 +67,7 @@ extension Sync {
             return
         }
         let isDue = stream.waits.events.contains { event in
-            event.isRecord || event.head.map { replica.knowsMembers(before: $0.rev) } ?? true
+            event.namesEverybody || event.head.map { replica.knowsMembers(before: $0.rev) } ?? true
         }
         if isDue { takeEarly(stream) }
     }
@@ -163,5 +166,15 @@ extension Sync {
         }
         fetcher.fallBack(stream)
         emit(.wake(stream))
+    }
+}
+
+extension FeedEvent {
+    /// Whether as many take part after it as it says, if `known` is the record before it.
+    fileprivate func follows(_ known: Record) -> Bool {
+        guard case .record(let record, _, let removed, let joined, _) = self,
+            !record.namesEverybody, record.rev > known.rev
+        else { return true }
+        return known.participantCount - removed.count + joined.count == record.participantCount
     }
 }

@@ -78,7 +78,7 @@ final class Coordinator {
     }
 
     private func vanished(_ stream: Stream, _ waiting: [Call]) {
-        let participants = stream.state?.record.participants ?? []
+        let participants = stream.state?.members.map(\.text) ?? []
         let told = announcer.vanished(stream.id.id, participants)
         if stream.state != nil {
             let payload = ServerFrame.unsubscribed(conversation: stream.id, reason: .deleted)
@@ -91,7 +91,7 @@ final class Coordinator {
 
     private func replaced(_ stream: Stream, _ head: Head, _ waiting: [Call]) {
         desk.ended(stream, with: ServerFrame.reset(conversation: stream.id, head: head), waiting)
-        announcer.left(stream.id, stream.state?.record.participants ?? [])
+        announcer.left(stream.id, stream.state?.members.map(\.text) ?? [])
         guard stream.entry.listed > 0 else { return }
         // Lists show the new one.
         let successor = sync.stream(stream.id)

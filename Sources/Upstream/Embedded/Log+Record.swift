@@ -53,17 +53,16 @@ extension Log {
             let said = try Description(put: fields).new(within: limits)
             return try insert(id, said, try membership(of: fields), people: nil, for: nil)
         }
-        let (users, admins) = try rows.members.everybody(log.cid)
         var change = RecordChange(
             title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
             ifRev: fields.ifRev)
         if let participants = fields.participants {
             change.join = participants.map { NewParticipant(user: $0) }
-            change.leave = users.without(participants)
+            change.leave = try rows.members.everybody(log.cid).users.without(participants)
         }
         if let rulers = fields.admins {
             change.promote = rulers
-            change.demote = admins.without(rulers)
+            change.demote = try rows.members.admins(log.cid).without(rulers)
         }
         let outcome = try self.change(Access(log: log, user: nil, isAdmin: true), change)
         // New is what the call names: the conversation, not who joined it.
@@ -77,7 +76,7 @@ extension Log {
         let change = RecordChange(
             join: (fields.participants ?? []).map { NewParticipant(user: $0) },
             promote: fields.admins ?? [])
-        var membership = MembershipChange(change, users: [], admins: [])
+        var membership = MembershipChange(change)
         guard membership.strangers.isEmpty else { throw Log.strangersCannotRule }
         try membership.hold(to: limits)
         return membership
@@ -94,7 +93,8 @@ extension Log {
         let touched = try touch()
         let head = Head(epoch: Random.hex(8), seq: 0, rev: 1, mark: mark)
         var log = LogRow(
-            cid: 0, id: id, head: head, recordRev: 1, lastSeq: 0, activity: at, touched: touched)
+            cid: 0, id: id, head: head, recordRev: 1, lastSeq: 0, activity: at, touched: touched,
+            members: members.people)
         let record = RecordRow(
             title: said.title, metadata: said.metadata ?? .emptyObject, unknown: said.unknown,
             createdAt: at, updatedAt: at, createdBy: user)
@@ -105,7 +105,10 @@ extension Log {
             try join(participant, isAdmin: admins.contains(participant.user.exactID), log, at)
         }
         let view = try rows.view(log, for: user)
-        tell(.record(view.record, head: head, removed: [], isNew: true))
+        tell(
+            .record(
+                view.record, head: head, removed: [], joined: view.record.told(members.joining),
+                isNew: true))
         return .conversation(view, isNew: true)
     }
 
@@ -121,24 +124,39 @@ extension Log {
     /// The conversation that was created as the only one of these people and still has just them.
     private func distinct(_ people: [UInt8], _ users: [String]) throws(CacheError) -> LogRow? {
         for cid in try rows.conversations.conversations(people: people) {
-            guard try rows.members.total(cid) == users.count else { continue }
+            guard let log = try rows.conversations.log(number: cid),
+                try rows.members.total(log) == users.count
+            else { continue }
             let present = try rows.members.everybody(cid).users
-            if Set(present.map(\.exactID)) == Set(users.map(\.exactID)) {
-                return try rows.conversations.log(number: cid)
-            }
+            if Set(present.map(\.exactID)) == Set(users.map(\.exactID)) { return log }
         }
         return nil
     }
 
     // MARK: changing
 
+    /// What a change comes to, by the rows of those whom it names: how many others take part is
+    /// nothing to it.
+    private func membership(_ change: RecordChange, _ log: LogRow) throws -> MembershipChange {
+        var named: [MemberRow] = []
+        for user in change.named.unique {
+            guard let row = try rows.members.member(log.cid, user), row.isMember else { continue }
+            named.append(row)
+        }
+        var members = MembershipChange(
+            change,
+            standing: (try rows.members.total(log), try rows.members.admins(log.cid).count),
+            present: Set(named.map(\.user.exactID)),
+            ruling: Set(named.filter(\.isAdmin).map(\.user.exactID)))
+        guard members.strangers.isEmpty else { throw Log.strangersCannotRule }
+        try members.hold(to: limits)
+        return members
+    }
+
     /// Does what is really a change of it; `isNew` if somebody joined.
     func change(_ access: Access, _ change: RecordChange) throws -> Outcome {
         var log = access.log
-        let (users, admins) = try rows.members.everybody(log.cid)
-        var members = MembershipChange(change, users: users, admins: admins)
-        guard members.strangers.isEmpty else { throw Log.strangersCannotRule }
-        try members.hold(to: limits)
+        let members = try membership(change, log)
         guard let old = try rows.conversations.record(log.cid) else {
             throw RequestError.noConversation
         }
@@ -159,12 +177,16 @@ extension Log {
         try advance(&log)
         log.recordRev = log.head.rev
         log.activity = max(at, log.activity)
+        log.members = members.people
         record.updatedAt = at
         try writes.update(record, of: log)
         try write(members, described, log, at)
         try writes.update(log)
         let view = try rows.view(log, for: access.user)
-        tell(.record(view.record, head: log.head, removed: members.leaving, isNew: false))
+        tell(
+            .record(
+                view.record, head: log.head, removed: members.leaving,
+                joined: view.record.told(members.joining), isNew: false))
         return .conversation(view, isNew: !members.joining.isEmpty)
     }
 
@@ -209,6 +231,13 @@ extension Log {
                 metadata: participant.metadata, unknown: participant.unknown, createdAt: at,
                 updatedAt: at),
             log)
+    }
+}
+
+extension Record {
+    /// Those who joined, as far as the record itself does not say it.
+    fileprivate func told(_ joining: [NewParticipant]) -> [String] {
+        namesEverybody ? [] : joining.map(\.user)
     }
 }
 

@@ -15,14 +15,16 @@ struct RecordChange {
     var demote: [String] = []
     /// Only if slot 0 has this `rev`; what changes nothing is no conflict.
     var ifRev: Int? = nil
+
+    /// All whom it names.
+    var named: [String] { leave + join.map(\.user) + promote + demote }
 }
 
 /// What a `RecordChange` comes to for those who take part: who really joins, leaves, becomes admin
 /// or ceases to be, each once.
 struct MembershipChange {
-    /// Who takes part before, in the order in which they joined.
-    let users: [String]
-    let admins: [String]
+    /// How many take part before, and how many of them are admins.
+    private let standing: (people: Int, rulers: Int)
     private(set) var joining: [NewParticipant] = []
     private(set) var leaving: [String] = []
     private(set) var promoting: [String] = []
@@ -34,11 +36,17 @@ struct MembershipChange {
     /// Whom the change would make admin though they don't take part.
     private(set) var strangers: [String] = []
 
-    init(_ change: RecordChange, users: [String], admins: [String]) {
-        self.users = users
-        self.admins = admins
-        var present = Set(users.map(\.exactID))
-        var ruling = Set(admins.map(\.exactID))
+    /// - Parameters:
+    ///   - standing: how many take part before, and how many of them are admins.
+    ///   - present: those who are named by the change and take part before, at least.
+    ///   - ruling: those of them who are admins.
+    init(
+        _ change: RecordChange, standing: (people: Int, rulers: Int) = (0, 0),
+        present: Set<[UInt8]> = [], ruling: Set<[UInt8]> = []
+    ) {
+        self.standing = standing
+        var (present, ruling) = (present, ruling)
+        let named = ruling.count
         for user in change.leave where present.remove(user.exactID) != nil {
             leaving.append(user)
             ruling.remove(user.exactID)
@@ -60,7 +68,7 @@ struct MembershipChange {
                 promoting.append(user)
             }
         }
-        rulers = ruling.count
+        rulers = standing.rulers - named + ruling.count
     }
 
     /// Holds numbers, and what is said of those who join, to the limits; a field given as `null` is
@@ -68,8 +76,7 @@ struct MembershipChange {
     /// - Throws: `too_large`.
     mutating func hold(to limits: LogLimits) throws(RequestError) {
         try limits.check(
-            people: (users.count, users.count - leaving.count + joining.count),
-            rulers: (admins.count, rulers))
+            people: (standing.people, people), rulers: (standing.rulers, rulers))
         for at in joining.indices {
             joining[at].unknown = [].merged(with: joining[at].unknown)
             let new = joining[at]
@@ -78,6 +85,9 @@ struct MembershipChange {
             ).new(within: limits)
         }
     }
+
+    /// How many take part after it.
+    var people: Int { standing.people - leaving.count + joining.count }
 
     var isEmpty: Bool {
         joining.isEmpty && leaving.isEmpty && promoting.isEmpty && demoting.isEmpty

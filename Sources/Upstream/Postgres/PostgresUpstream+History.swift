@@ -208,7 +208,7 @@ extension PostgresUpstream {
     /// A conversation with what the reader, who takes part in it, has read. Members are rows here,
     /// which a `put` does not mend.
     func view(
-        _ id: String, with reader: String?, mends _: Bool = false,
+        _ id: String, with reader: String?, naming _: [String]? = nil, mends _: Bool = false,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
     ) {
         read("view", id) { json in

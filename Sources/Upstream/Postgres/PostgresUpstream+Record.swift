@@ -50,7 +50,7 @@ extension PostgresUpstream {
         json.member("metadata", raw: decided.metadata)
         json.member("unknown", members: decided.unknown)
         json.member("createdBy", string: decided.creator.isEmpty ? nil : decided.creator)
-        json.member("people", string: decided.people.isEmpty ? nil : decided.people)
+        json.member("people", string: decided.distinct.isEmpty ? nil : decided.distinct)
         json.member("creator", string: call.user)
         json.member("creatorLimit", int: limit)
         json.member("users", strings: decided.users)
@@ -74,7 +74,7 @@ extension PostgresUpstream {
     // MARK: deleting
 
     func deleteConversation(_ id: String, _ call: Call, tries: Int = 0) {
-        view(id, for: call) { [self] result in
+        view(id, for: call, naming: nil) { [self] result in
             do throws(RequestError) {
                 let view = try result.get()
                 if let user = call.user, view.member(user)?.isAdmin != true {

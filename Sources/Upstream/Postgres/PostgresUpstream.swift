@@ -32,6 +32,7 @@ package final class PostgresUpstream: SharedOrigin {
     private let workers: [PostgresWorker]
     private let trimming: PostgresTrimming
     let outlet = Outlet()
+    let lanes = Lanes()
     private let notice: @Sendable (UpstreamNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits

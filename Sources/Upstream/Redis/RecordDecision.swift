@@ -15,12 +15,17 @@ struct RecordDecision: Sendable {
     let title: String?
     let metadata: RawJSON
     let unknown: [JSONMember]
+    /// Who takes part after it, as far as the view shows them; admins are.
     let users: [String]
     let admins: [String]
+    /// How many take part after it.
+    private let people: Int
+    /// Whether all of them are among `users`.
+    private let isWhole: Bool
     /// Those whose entry is written: user, joined (empty: now), fields.
     let written: [(user: String, joined: String, fields: [UInt8])]
     /// Stands for the people of a distinct conversation.
-    let people: String
+    let distinct: String
     /// The client that creates the conversation; empty if the backend does.
     let creator: String
 
@@ -36,7 +41,9 @@ struct RecordDecision: Sendable {
     init?(
         _ change: RecordChange, upon view: StoredConversation, within limits: LogLimits
     ) throws(RequestError) {
-        var members = MembershipChange(change, users: view.users, admins: view.admins)
+        var members = MembershipChange(
+            change, standing: (view.memberCount, view.admins.count),
+            present: Set(view.users.map(\.exactID)), ruling: Set(view.admins.map(\.exactID)))
         guard members.strangers.isEmpty else { throw .strangersCannotRule }
         try members.hold(to: limits)
         let changed = view.said.changed(
@@ -63,8 +70,10 @@ struct RecordDecision: Sendable {
         joining = members.joining.map(\.user)
         leaving = members.leaving
         isNew = !joining.isEmpty
-        people = ""
+        distinct = ""
         creator = ""
+        people = members.people
+        isWhole = view.isWhole
         let gone = Set(leaving.map(\.exactID))
         users = view.users.filter { !gone.contains($0.exactID) } + joining
         var ruling = Set(view.admins.map(\.exactID)).subtracting(gone)
@@ -101,7 +110,9 @@ struct RecordDecision: Sendable {
         leaving = []
         joining = users
         isNew = true
-        self.people = people ?? ""
+        distinct = people ?? ""
+        self.people = users.count
+        isWhole = true
     }
 
     private static func joined(
@@ -120,15 +131,20 @@ struct RecordDecision: Sendable {
         let stored = [UInt8](object: unknown)
         // An empty title is one too.
         let titled = title.map { Array("=\($0)".utf8) } ?? []
-        let described = RedisEvent.describe(
-            title: titled, metadata: metadata, unknown: stored, users: users, admins: admins,
-            removed: leaving)
+        let saying = [titled, metadata.bytes, stored]
+        let described =
+            isWhole
+            ? RedisEvent.describe(saying, users: users, admins: admins, removed: leaving)
+            : RedisEvent.describe(
+                saying, count: people, admins: admins, removed: leaving, joined: joining)
         let ruling = Set(admins.map(\.exactID))
         var arguments = [epoch, recordRev, Random.hex(8)].map { Array($0.utf8) }
         arguments += [Random.bytes(8), Array((viewer ?? "").utf8), titled, metadata.bytes, stored]
-        arguments += [Array(String(admins.count).utf8), Array(people.utf8), Array(creator.utf8)]
+        arguments += [Array(String(admins.count).utf8), Array(distinct.utf8), Array(creator.utf8)]
         arguments.append(described)
         arguments.append(Array((mends ? "1" : "0").utf8))
+        arguments.append(Array((isWhole ? RedisEvent.record : RedisEvent.change).utf8))
+        arguments.append(RedisEvent.pack(admins))
         arguments.append(Array(String(written.count).utf8))
         for member in written {
             let isAdmin = ruling.contains(member.user.exactID)

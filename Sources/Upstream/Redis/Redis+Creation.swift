@@ -74,7 +74,7 @@ extension Redis {
     /// Who takes part in a conversation may know that its id is taken; to all others it is one of
     /// others.
     private func refuseTaken(_ id: String, _ call: Call) {
-        view(id, for: call) { result in
+        view(id, for: call, naming: []) { result in
             switch result {
             case .success: self.finish(call, .failure(.conversationTaken))
             case .failure(.noConversation): self.finish(call, .failure(.conversationOfOthers))
@@ -148,7 +148,7 @@ extension Redis {
             }
             // To the server API it is there whoever takes part; the people are looked at below.
             let viewer = Call(caller: .server, token: call.token)
-            self.view(id, for: viewer) { result in
+            self.view(id, for: viewer, naming: nil) { result in
                 switch result {
                 case .success(let view)
                 where view.people == wish.people && Set(view.users.map(\.exactID)) == wish.users:
@@ -179,7 +179,7 @@ extension Redis {
                     return self.finish(call, .failure(refusal))
                 }
                 let viewer = Call(caller: .server, token: call.token)
-                self.view(id, for: viewer) { result in
+                self.view(id, for: viewer, naming: nil) { result in
                     switch result {
                     case .success(let view)
                     where view.people == people
@@ -196,7 +196,7 @@ extension Redis {
 
     /// Answers with a conversation that was there already.
     private func showAgain(_ id: String, _ call: Call) {
-        view(id, for: call) { result in
+        view(id, for: call, naming: []) { result in
             self.finish(call, result.map { .conversation($0.shown, isNew: false) })
         }
     }

@@ -11,7 +11,10 @@ extension Redis {
         }
         switch query {
         case .conversation(let id, let reader):
-            view(id, with: reader) { result in answer(result.map { .conversation($0.shown) }) }
+            // Whoever follows the log must know who takes part; a reply lists them if they are few.
+            view(id, with: reader, naming: reader.map { _ in [] }) { result in
+                answer(result.map { .conversation($0.shown) })
+            }
         case .conversations(let user, let limit, let cursor):
             list(of: user, limit: limit, cursor: cursor) { answer($0.map { .conversations($0) }) }
         case .conversationsSince(let user, let token, let limit):
@@ -33,7 +36,8 @@ extension Redis {
             changes(
                 id, since: since, mark: mark, limit: limit, recordAbove: recordAbove, then: answer)
         case .heads(let ids): heads(ids, then: answer)
-        case .participants(let id, let request): participants(id, request, then: answer)
+        case .participants(let id, let request):
+            participants(id, request) { answer($0.map { .participants($0) }) }
         }
     }
 
@@ -130,33 +134,6 @@ extension Redis {
                         }
                     }
                     return .success(.heads(heads, damaged: damaged))
-                })
-        }
-    }
-
-    private func participants(
-        _ id: String, _ request: ParticipantsRequest,
-        then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
-    ) {
-        run(.people, of: id, []) { result in
-            answer(
-                result.map { read in
-                    let reads = read[2].elements
-                    var places: [[UInt8]: Int] = [:]
-                    for at in stride(from: 0, to: reads.count - reads.count % 2, by: 2) {
-                        places[reads[at].bytes ?? []] = reads[at + 1].place
-                    }
-                    let members = StoredMember.all(read[1])
-                    let ordered = request.order == .asc ? members : members.reversed()
-                    let page =
-                        request.limit > 0
-                        ? Array(ordered.dropFirst(max(0, request.offset)).prefix(request.limit))
-                        : ordered
-                    let objects = page.map { member in
-                        member.json(lastReadSeq: places[member.user.exactID] ?? 0)
-                    }
-                    return .participants(
-                        ParticipantList(participants: objects, total: members.count))
                 })
         }
     }

@@ -312,7 +312,9 @@ extension Redis {
         _ entries: [ListEntry], of user: String,
         then: @escaping @Sendable (Result<[ConversationView], RequestError>) -> Void
     ) {
-        let questions = entries.map { command(.view, of: $0.id, [Array(user.utf8)]) }
+        let questions = entries.map {
+            command(.view, of: $0.id, [user, "0", "1"].map { Array($0.utf8) })
+        }
         servers.send(questions) { result in
             do throws(RequestError) {
                 var views: [ConversationView] = []

@@ -9,10 +9,12 @@ import Wire
 extension Redis {
     /// A conversation with what the reader, who takes part in it, has read.
     func view(
-        _ id: String, with reader: String?, mends: Bool = false,
+        _ id: String, with reader: String?, naming named: [String]? = nil, mends: Bool = false,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
     ) {
-        run(.view, of: id, [reader ?? "", mends ? "1" : "0"].map { Array($0.utf8) }) { result in
+        var texts = [reader ?? "", mends ? "1" : "0"]
+        if let named { texts += ["1"] + named }
+        run(.view, of: id, texts.map { Array($0.utf8) }) { result in
             then(
                 result.flatMap { answer in
                     StoredConversation(answer.parts, of: id).map { .success($0) }
@@ -66,7 +68,7 @@ extension Redis {
     // MARK: deleting
 
     func deleteConversation(_ id: String, _ call: Call, tries: Int = 0) {
-        view(id, for: call) { result in
+        view(id, for: call, naming: nil) { result in
             do throws(RequestError) {
                 let view = try result.get()
                 if let user = call.user, view.member(user)?.isAdmin != true {

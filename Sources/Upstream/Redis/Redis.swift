@@ -27,6 +27,10 @@ package final class Redis: SharedOrigin {
     private let troubles: Troubles
     let outlet = Outlet()
     let creations = Creations()
+    let rosters = Rosters()
+    let lanes = Lanes()
+    /// Readings of all who take part.
+    let readings = Lanes()
     private let notice: @Sendable (RedisNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits

@@ -20,12 +20,25 @@ package enum RedisEvent {
 
     static func pack(_ texts: [String]) -> [UInt8] { pack(texts.map { Array($0.utf8) }) }
 
+    /// The first words of a record's events: one that names everybody, as earlier versions know
+    /// it, and one that names who joined, for conversations with many.
+    static let record = "record"
+    static let change = "change"
+
     /// What a record's event says beyond the numbers, which the script knows.
+    /// - Parameter saying: the title, metadata and unknown fields.
     static func describe(
-        title: [UInt8], metadata: RawJSON, unknown: [UInt8], users: [String], admins: [String],
-        removed: [String]
+        _ saying: [[UInt8]], users: [String], admins: [String], removed: [String]
     ) -> [UInt8] {
-        pack([title, metadata.bytes, unknown, pack(users), pack(admins), pack(removed)])
+        pack(saying + [pack(users), pack(admins), pack(removed)])
+    }
+
+    /// The same, for those who know who took part before.
+    static func describe(
+        _ saying: [[UInt8]], count: Int, admins: [String], removed: [String], joined: [String]
+    ) -> [UInt8] {
+        let count = Array(String(count).utf8)
+        return pack(saying + [count, pack(admins), pack(removed), pack(joined)])
     }
 
     /// Somebody types: told, not written.
@@ -68,7 +81,8 @@ package enum RedisEvent {
         var parts = Parts(event)
         switch parts.text() {
         case "messages": return messages(&parts, conversation)
-        case "record": return record(&parts, conversation).map { [$0] }
+        case record: return record(&parts, conversation, isWhole: true).map { [$0] }
+        case change: return record(&parts, conversation, isWhole: false).map { [$0] }
         case "deleted":
             guard let epoch = parts.text() else { return nil }
             return [
@@ -109,7 +123,9 @@ package enum RedisEvent {
         return events
     }
 
-    private static func record(_ parts: inout Parts, _ conversation: String) -> FeedEvent? {
+    private static func record(
+        _ parts: inout Parts, _ conversation: String, isWhole: Bool
+    ) -> FeedEvent? {
         guard let epoch = parts.text(), let floor = parts.place(), let seq = parts.place(),
             let rev = parts.place(), let mark = parts.part(), let isNew = parts.text(),
             let created = parts.int(), let updated = parts.int(), let title = parts.part(),
@@ -122,16 +138,26 @@ package enum RedisEvent {
             var parts = Parts(Array(packed))
             return parts.texts()
         }
-        let record = Record(
+        let joined = isWhole ? nil : parts.part()
+        guard isWhole || joined != nil else { return nil }
+        var record = Record(
             id: conversation,
             title: title.isEmpty ? nil : String(decoding: title.dropFirst(), as: UTF8.self),
-            participants: texts(users), admins: texts(admins),
+            participants: isWhole ? texts(users) : [], admins: texts(admins),
             metadata: metadata,
             createdAt: Timestamp(milliseconds: Int64(created)),
             updatedAt: Timestamp(milliseconds: Int64(updated)), rev: rev, unknown: members)
+        if !isWhole {
+            guard let count = Int(String(decoding: users, as: UTF8.self)),
+                RedisReply.places.contains(count), count > 0
+            else { return nil }
+            record.unnamed = count
+        }
         let head = Head(
             epoch: epoch, seq: seq, rev: rev, mark: Hexadecimal.text(Array(mark)), floor: floor)
-        return .record(record, head: head, removed: texts(removed), isNew: isNew == "1")
+        return .record(
+            record, head: head, removed: texts(removed), joined: joined.map(texts) ?? [],
+            isNew: isNew == "1")
     }
 
     /// Reads parts from the front; each call takes one, or nothing where there is none.

@@ -12,13 +12,16 @@ extension RedisScript {
         """
 
     /// Arguments: viewer (may be empty), whether a log whose members are damaged is shown as one
-    /// without any; the answer then says so.
+    /// without any; the answer then says so. Whether who takes part is to be shown as far as a
+    /// reply lists them; who else is.
     static let viewBody = """
         local log = open()
         if not log then return {'absent'} end
         local part = fault(log)
         if part and (part ~= MEMBERS or ARGV[2] ~= '1') then return {'damaged', part} end
-        local shown = show(log, ARGV[1])
+        local named = ARGV[3] == '1' and {} or nil
+        for at = 4, #ARGV do named[at - 3] = ARGV[at] end
+        local shown = show(log, ARGV[1], named)
         if part then shown[5], shown[8] = {}, 1 end
         return shown
         """
@@ -40,9 +43,26 @@ extension RedisScript {
         return {'done', head(log)}
         """
 
+    /// Arguments: what stands for those whom the gateway knows to take part, then those of them
+    /// whose fields it asks for. If others do, it is answered with all.
     static let peopleBody = """
-        if not open() then return {'absent'} end
-        return {'done', redis.call('HGETALL', MEMBERS), redis.call('HGETALL', READS)}
+        local log = open()
+        if not log then return {'absent'} end
+        local places = redis.call('HGET', META, 'places') or ''
+        local version = table.concat({log.epoch, places, redis.call('HLEN', MEMBERS)}, ' ')
+        if ARGV[1] ~= version then
+          return {
+            'done', redis.call('HGETALL', MEMBERS), redis.call('HGETALL', READS), version}
+        end
+        local members, reads = {}, {}
+        for at = 2, #ARGV do
+          local user = ARGV[at]
+          members[#members + 1] = user
+          members[#members + 1] = redis.call('HGET', MEMBERS, user) or ''
+          reads[#reads + 1] = user
+          reads[#reads + 1] = redis.call('HGET', READS, user) or '0'
+        end
+        return {'page', members, reads}
         """
 
     /// Arguments: id.

@@ -189,12 +189,12 @@ extension RedisScript {
     /// must not be there), new epoch, mark, viewer, title with a `=` before it (empty: none),
     /// metadata, unknown fields, how many admins there are after it, hash of the people of a
     /// distinct one, the client that creates it (empty: the backend), the same for the feed,
-    /// whether what is left of damaged members goes, number of those who are written; for each of
-    /// these user, whether admin, when joined (empty: now, behind all), fields; then those who
-    /// leave.
+    /// whether what is left of damaged members goes, the first word of the event, who is admin
+    /// after it, number of those who are written; for each of these user, whether admin, when
+    /// joined (empty: now, behind all), fields; then those who leave.
     static let recordBody = """
         local epoch, record, newEpoch, mark, viewer, title, metadata, unknown, admins, distinct,
-          creator, described, mends, written = unpack(ARGV, 3, 16)
+          creator, described, mends, word, rulers, written = unpack(ARGV, 3, 18)
         local log, isNew = open(), '0'
         local part = log and fault(log)
         if part and (part ~= MEMBERS or mends == '0') then return {'damaged', part} end
@@ -230,7 +230,7 @@ extension RedisScript {
           redis.call('UNLINK', MEMBERS)
           if log.tag then redis.call('HSET', MEMBERS, '\\t\\ttag', log.tag) end
         end
-        local at = 17
+        local at = 19
         -- First, since whoever leaves may come back with the same call.
         for leaving = at + 4 * tonumber(written), #ARGV do
           redis.call('HDEL', MEMBERS, ARGV[leaving])
@@ -251,7 +251,8 @@ extension RedisScript {
         save(log)
         redis.call(
           'HSET', META, 'createdAt', int(created), 'updatedAt', int(updated), 'places',
-          int(places), 'metadata', metadata, 'unknown', unknown, 'admins', admins)
+          int(places), 'metadata', metadata, 'unknown', unknown, 'admins', admins, 'rulers',
+          int(log.record) .. '\\t' .. rulers)
         if distinct ~= '' then redis.call('HSET', META, 'distinct', distinct) end
         if creator ~= '' then redis.call('HSET', META, 'createdBy', creator) end
         if title == '' then
@@ -262,9 +263,9 @@ extension RedisScript {
         seal(log)
         publish(
           pack(
-            'record', log.epoch, log.floor, log.seq, log.rev, mark, isNew, created, updated)
+            word, log.epoch, log.floor, log.seq, log.rev, mark, isNew, created, updated)
           .. described)
-        return show(log, viewer)
+        return show(log, viewer, {})
         """
 
     /// Arguments: epoch and rev of the record that were decided upon, participants for the feed.

@@ -6,7 +6,8 @@
 /// - `meta` (hash): the head without its mark, and slot 0 without its participants. `last` is the
 ///   place of the newest message that is not deleted, `activity` the earliest moment that a new
 ///   message may have, `record` the rev of slot 0, `base` the last rev that has no mark any more,
-///   `places` how many have joined so far.
+///   `places` how many have joined so far, `rulers` who is admin as of a rev of slot 0, so that
+///   it need not be looked for among all who take part.
 /// - `marks` (string): 8 random bytes for each rev above `base`. A replica has a prefix of it, so
 ///   two logs that share a mark share everything before.
 /// - `messages` (hash): slot → value. Numbering is dense, so a page is the slots of a range; and a
@@ -274,19 +275,43 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
           return {place, math.max(0, log.seq - start) - gone}
         end
 
-        local function show(log, user)
+        -- Who takes part: all, or, of more than a reply lists, the admins and who is named. An
+        -- earlier version does not write down who is admin; then all are looked at.
+        local function people(log, named)
+          local count = redis.call('HLEN', MEMBERS) - (log.tag and 1 or 0)
+          local found = named and count > 100 and redis.call('HGET', META, 'rulers') or ''
+          local rev, rulers = found:match('^(%d+)\\t(.*)$')
+          if tonumber(rev) ~= log.record then return redis.call('HGETALL', MEMBERS), -1 end
+          local shown, seen, at = {}, {}, 1
+          local function add(user)
+            local value = not seen[user] and redis.call('HGET', MEMBERS, user)
+            seen[user] = true
+            if value then shown[#shown + 1], shown[#shown + 2] = user, value end
+          end
+          while at <= #rulers do
+            local _, last, size = rulers:find('^(%d+):', at)
+            if not last then return redis.call('HGETALL', MEMBERS), -1 end
+            add(rulers:sub(last + 1, last + size))
+            at = last + size + 1
+          end
+          for _, user in ipairs(named) do add(user) end
+          return shown, count
+        end
+
+        local function show(log, user, named)
           local last, reader = {}, {}
           if log.last > 0 then
             last = {log.last, redis.call('HGET', MESSAGES, int(log.last))}
           end
           if user ~= '' and redis.call('HEXISTS', MEMBERS, user) == 1 then
             reader = reading(log, user)
+            if named then named[#named + 1] = user end
           end
+          local members, count = people(log, named)
           local found = redis.call(
             'HMGET', META, 'title', 'metadata', 'unknown', 'createdAt', 'updatedAt', 'distinct',
             'createdBy')
-          return {
-            'done', head(log), log.record, found, redis.call('HGETALL', MEMBERS), last, reader}
+          return {'done', head(log), log.record, found, members, last, reader, 0, count}
         end
 
         """

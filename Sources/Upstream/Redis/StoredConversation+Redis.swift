@@ -24,7 +24,9 @@ extension StoredConversation {
         self.unknown = unknown
         createdAt = Timestamp(milliseconds: Int64(created))
         updatedAt = Timestamp(milliseconds: Int64(updated))
-        members = StoredMember.all(parts[4])
+        let members = StoredMember.all(parts[4])
+        self.members = members
+        memberCount = parts.count > 8 ? parts[8].place ?? members.count : members.count
         last = EncodedMessage(parts[5], of: id)
         let reading = parts[6].elements
         reader =
