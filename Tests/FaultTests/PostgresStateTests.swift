@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Postgres
 import TestSupport
 import Testing
 
@@ -58,6 +59,45 @@ extension Faults {
             let trouble = try gateway.health().json["upstream"][0]["trouble"].string ?? ""
             #expect(trouble.contains("conversation held"), "\(trouble)")
             #expect(trouble.contains("process \(process)"), "\(trouble)")
+        }
+
+        /// A transaction that moves somebody's marker and stays open is in the way of that marker:
+        /// others', and whoever reads, don't notice.
+        @Test func aMarkerThatIsLockedKeepsNobodyElseWaiting() throws {
+            let url = try server.database()
+            let gateway = try gateway(url)
+            let api = gateway.api()
+            try api.put("c1", ["participants": ["alice", "bob"]])
+            for number in 1...3 {
+                try api.post(["author": "shop", "body": .string("\(number)")], to: "c1")
+            }
+            let session = try SchemaSession(url)
+            try session.run("begin; select gapless.mark_read('c1', 'alice', 1)")
+            let alice = try gateway.client("alice")
+            let bob = try gateway.client("bob")
+            // More of them than there are connections.
+            let asked = try (1...8).map { _ in
+                try alice.send("markRead", ["conversation": "c1", "seq": 3])
+            }
+            for seq in 1...3 {
+                let marked = try bob.request("markRead", ["conversation": "c1", "seq": .int(seq)])
+                #expect(marked["lastReadSeq"] == .int(seq))
+                #expect(try !api.page("c1", "limit=1")["messages"].isNull)
+                let page = ["conversation": "c1", "cached": false, "limit": 1] as JSONValue
+                #expect(try !bob.request("fetchMessages", page)["messages"].isNull)
+            }
+            for id in asked {
+                do {
+                    _ = try alice.result(of: id)
+                    Issue.record("a marker was moved below an open transaction")
+                } catch let error as ChatTestClient.RequestFailed {
+                    #expect(error.code == "origin_unavailable")
+                }
+            }
+            #expect(try gateway.health().json["upstream"][0]["trouble"].isNull)
+            try session.run("commit")
+            let marked = try alice.request("markRead", ["conversation": "c1", "seq": 3])
+            #expect(marked["lastReadSeq"] == 3)
         }
 
         /// An application sends a message, edits it and deletes another in one transaction: the
@@ -131,6 +171,55 @@ extension Faults {
             } catch let error as ChatTestClient.RequestFailed {
                 #expect(error.code == "origin_unavailable")
             }
+        }
+
+        /// What a gateway missed while it was away lacks a row: nobody is told that it has all of
+        /// it, until the row is back.
+        @Test(
+            arguments: [
+                "messages where seq = 2", "messages where seq = 4", "changes where rev = 5",
+            ])
+        func whatWasMissedIsNotPassedOnWithoutARow(_ row: String) throws {
+            let url = try server.database()
+            let gateway = try gateway(url)
+            let other = try self.gateway(url)
+            let api = other.api()
+            try api.put("c1", ["participants": ["alice"]])
+            try api.post(["author": "alice", "body": "held"], to: "c1")
+            let before = try Watcher(gateway, "alice", ["c1"])
+            try before.subscribe()
+            #expect(try before.lives(to: ["c1": 2]))
+            gateway.kill()
+            for number in 1...5 {
+                try api.post(["author": "alice", "body": .string("\(number)")], to: "c1")
+            }
+            try server.query(
+                "create table kept as select * from gapless.\(row); delete from gapless.\(row)",
+                in: url)
+            try gateway.start()
+            let watcher = try Watcher(
+                gateway, "alice", ["c1"], before: ["c1": before.client.holder("c1")])
+            try watcher.subscribe()
+            let isNamed = try Deadline.standard.poll {
+                try watcher.client.pump()
+                try watcher.repeatRefused()
+                return gateway.log.contains("conversation c1 is damaged")
+            }
+            #expect(isNamed, "\(gateway.log.suffix(1500))")
+            try watcher.client.pump()
+            #expect(!watcher.isWhole(["c1": 0]))
+            // What is sound is answered, and does not count for the rest.
+            _ = try gateway.api().page("c1", "limit=1")
+            #expect(
+                try gateway.health().json["upstream"][0]["trouble"].string?.contains("c1") == true)
+            #expect(!gateway.log.contains("is whole again"))
+            let table = row.prefix { $0 != " " }
+            try server.query("insert into gapless.\(table) select * from kept", in: url)
+            #expect(try watcher.lives(to: ["c1": 7]), "\(gateway.log.suffix(1500))")
+            let isMended = Deadline.standard.poll { gateway.log.contains("c1 is whole again") }
+            #expect(isMended)
+            let truth = try api.learnChanges(of: "c1")
+            #expect(watcher.judge(["c1": truth]) == [])
         }
 
         /// A gateway whose database has no schema for it ends at once, with the line to type. One

@@ -143,6 +143,61 @@ import Testing
         #expect(try read(#"{"q":"view","c":"c"}"#).contains(#""word" : "damaged""#))
     }
 
+    @Test("passes nothing on as whole where a message is gone, whatever is asked", arguments: 1...3)
+    func holes(gone: Int) throws {
+        _ = try write(Self.send("1"), Self.send("2"), Self.send("3"), Self.send("4"))
+        func isDamaged(_ question: String) throws -> Bool {
+            try read(#"{"c":"c","limit":1,"bytes":100000,\#(question)}"#)
+                .contains(#""word" : "damaged", "#)
+        }
+        // What is next to it, or it itself; and what is not.
+        let questions = [
+            (#""q":"page","before":{"seq":\#(gone + 1)}"#, true),
+            (#""q":"page","after":{"seq":\#(gone - 1)}"#, true),
+            (#""q":"page","around":{"seq":\#(gone)}"#, true),
+            (#""q":"changes","since":\#(gone)"#, true), (#""q":"whole""#, true),
+            (#""q":"page","before":{"seq":\#(gone)}"#, false),
+            (#""q":"page","after":{"seq":\#(gone)}"#, false),
+            (#""q":"page","before":{"seq":1}"#, false),
+            (#""q":"page","after":{"seq":99}"#, false),
+            (#""q":"changes","since":\#(gone + 1)"#, false),
+        ]
+        for (question, _) in questions { #expect(try !isDamaged(question), "\(question)") }
+        try session.run("delete from gapless.messages where seq = \(gone)")
+        for (question, isAboutIt) in questions {
+            #expect(try isDamaged(question) == isAboutIt, "\(question)")
+        }
+    }
+
+    @Test("takes a change whose row is gone for damage, and not for another log")
+    func lostRow() throws {
+        _ = try write(Self.send("1"), Self.send("2"), Self.send("3"))
+        let epoch = try session.value("select gapless.head('c') ->> 'epoch'") ?? ""
+        let mark = try session.value("select mark from gapless.changes where rev = 3") ?? ""
+        func changes(_ since: Int, _ mark: String = "null") throws -> String {
+            try read(
+                #"{"q":"changes","c":"c","since":\#(since),"mark":\#(mark),"limit":9,"#
+                    + #""bytes":9999}"#)
+        }
+        let damaged = #""word" : "damaged", "part" : "revs""#
+        #expect(try changes(3, "\"\(mark)\"").contains(#""word" : "done""#))
+        #expect(try changes(3, #""another""#).contains(#""word" : "conflict""#))
+        try session.run("delete from gapless.changes where rev = 3")
+        #expect(try changes(3, "\"\(mark)\"").contains(damaged))
+        #expect(try changes(1).contains(damaged))
+        #expect(try changes(3).contains(#""word" : "done""#))
+        let disowning =
+            #"{"op":"disown","c":"c","epoch":"\#(epoch)","rev":3,"mark":"\#(mark)","newEpoch":"n"}"#
+        #expect(try write(disowning, alone: true) == ["damaged"])
+        #expect(try session.holds("gapless.head('c') ->> 'epoch' = '\(epoch)'"))
+        // Where the marks are not kept the messages are counted.
+        try session.run(
+            "delete from gapless.changes where rev < 4; update gapless.conversations set base = 3")
+        #expect(try changes(0).contains(#""word" : "done""#))
+        try session.run("delete from gapless.messages where seq = 1")
+        #expect(try changes(0).contains(#""word" : "damaged", "part" : "messages""#))
+    }
+
     @Test("trims in small steps, raises the floor, and knows the ids of what is gone")
     func trimming() throws {
         let sends = (1...9).map { Self.send("\($0)") }.joined(separator: ",")
@@ -217,6 +272,25 @@ import Testing
             ])
         #expect(try read(#"{"q":"disconnects"}"#).contains(#""user" : "b", "back" : false"#))
         try other.run("commit")
+    }
+
+    @Test("puts off the marker that an open transaction moves, and no other")
+    func lockedMarkers() throws {
+        _ = try write(Self.send("1"), Self.send("2"))
+        let other = try database.session()
+        // One that is there, and one that nobody sees yet.
+        try session.run("select gapless.mark_read('c', 'b', 1)")
+        try session.run("select gapless.add_participants('c', '{d,e}')")
+        try other.run(
+            "begin; select gapless.mark_read('c', 'b', 2); select gapless.mark_read('c', 'd', 1)")
+        func mark(_ user: String) -> String {
+            #"{"s":"read","c":"c","user":"\#(user)","seq":2}"#
+        }
+        let signal = "select a ->> 'word' from gapless.gateway_signal($1) a"
+        let all = "[\(mark("b")),\(mark("e")),\(mark("d"))]"
+        #expect(try session.run(signal, [all]) == [["locked"], ["done"], ["locked"]])
+        try other.run("rollback")
+        #expect(try session.run(signal, [all]) == [["done"], ["done"], ["done"]])
     }
 
     @Test("gives a log another epoch only where it contradicts what was seen of it")

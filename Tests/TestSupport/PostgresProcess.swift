@@ -180,7 +180,8 @@ package final class PostgresProcess: @unchecked Sendable {
         }
     }
 
-    private var log: String { directory + "/log" }
+    /// The file that it writes its log to.
+    package var log: String { directory + "/log" }
 
     /// What runs one of Postgres's programs as somebody who may.
     private static func command(_ path: String) -> (program: String, arguments: [String]) {

@@ -64,6 +64,32 @@ extension Schema {
         end
         $$;
 
+        -- What a log lacks of the changes above one, up to another: the row of a change, or the
+        -- value that it wrote, or a later one; NULL: nothing. Where marks are not kept the messages
+        -- are counted, once the end is reached.
+        create or replace function {schema}.hole_in(
+          c {schema}.conversations, p_above bigint, p_up_to bigint)
+          returns text language plpgsql {stable} as $$
+        declare
+          kept_from bigint := greatest(p_above, c.base);
+          kept bigint;
+          lost bigint;
+        begin
+          select count(*), count(*) filter (where ch.slot >= c.floor and m.seq is null)
+            into kept, lost
+            from changes ch
+            left join messages m
+              on m.conversation = c.id and m.seq = ch.slot and m.rev >= ch.rev
+            where ch.conversation = c.id and ch.rev > kept_from and ch.rev <= p_up_to;
+          if kept <> greatest(p_up_to - kept_from, 0) then return 'revs'; end if;
+          if p_above < c.base and p_up_to = c.rev then
+            select c.seq - c.floor + 1 - count(*) into lost
+              from messages where conversation = c.id and seq between c.floor and c.seq;
+          end if;
+          return case when lost > 0 then 'messages' end;
+        end
+        $$;
+
         create or replace function {schema}.read_changes(
           c {schema}.conversations, p_question json)
           returns json language plpgsql {stable} as $$
@@ -80,12 +106,18 @@ extension Schema {
           more boolean := false;
           sent json[] := '{}';
           with_record boolean := false;
+          known text;
+          part text;
         begin
+          if since > 0 and mark is not null then
+            select ch.mark into known from changes ch
+              where ch.conversation = c.id and ch.rev = since;
+            if known is null and since > c.base and since <= c.rev then
+              return damaged('revs');
+            end if;
+          end if;
           if since > c.rev or since = 0 and mark <> ''
-            or since > 0 and mark is not null and not exists (
-              select from changes ch
-              where ch.conversation = c.id and ch.rev = since
-                and ch.mark = p_question ->> 'mark')
+            or since > 0 and mark is not null and known is distinct from mark
           then
             return json_build_object('word', 'conflict');
           end if;
@@ -111,6 +143,8 @@ extension Schema {
             else sent := sent || slot.shown; end if;
           end loop;
           if not more then up_to := c.rev; end if;
+          part := hole_in(c, since, up_to);
+          if part is not null then return damaged(part); end if;
           return json_build_object(
             'word', 'done', 'head', head_json(c), 'messages', array_to_json(sent),
             'record', case when with_record or c.record_rev > above then view_json(c, null) end,
@@ -200,6 +234,10 @@ extension Schema {
             if part is not null then return damaged(part); end if;
             return json_build_object(
               'word', 'done', 'view', view_json(c, p_question ->> 'reader'));
+          when 'whole' then
+            part := coalesce(damage_of(c), hole_in(c, 0, c.rev));
+            if part is not null then return damaged(part); end if;
+            return json_build_object('word', 'done');
           when 'look' then
             if not is_whole(c) then return damaged('head'); end if;
             return json_build_object(
@@ -260,6 +298,9 @@ extension Schema {
             else coalesce((p_question ->> 'offset')::bigint, 0) end;
           way integer := case when p_question ->> 'order' = 'asc' then 1 else -1 end;
         begin
+          if c.participants <> (select count(*) from members where conversation = c.id) then
+            return damaged('members');
+          end if;
           return json_build_object(
             'word', 'done', 'total', c.participants, 'members', (
               select coalesce(json_agg(json_build_object(

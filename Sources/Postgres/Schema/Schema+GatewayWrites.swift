@@ -185,6 +185,11 @@ extension Schema {
           seen bigint := (p_operation ->> 'rev')::bigint;
           reason text := '';
         begin
+          if c.epoch = p_operation ->> 'epoch' and seen > c.base and seen <= c.rev
+            and not exists (select from changes where conversation = c.id and rev = seen)
+          then
+            return damaged('revs');
+          end if;
           if c.epoch = p_operation ->> 'epoch' and seen > c.base and not exists (
             select from changes
             where conversation = c.id and rev = seen and rev <= c.rev
@@ -295,90 +300,6 @@ extension Schema {
             answers := write_all(operations, alone, is_storable, true);
           end;
           return query select a from unnest(answers) with ordinality as t(a, n) order by n;
-        end
-        $$;
-        """#
-
-    static let gatewaySignals = #"""
-        -- Read markers, and what is no change of any log. No lock of a conversation is waited for.
-        create or replace function {schema}.signal_read(p_signal json)
-          returns json language plpgsql {volatile} as $$
-        declare
-          c conversations;
-          reader text := p_signal ->> 'user';
-          wanted bigint := (p_signal ->> 'seq')::bigint;
-          place bigint;
-          rose boolean;
-        begin
-          select * into c from conversations where id = p_signal ->> 'c';
-          if not found or not exists (
-            select from members where conversation = c.id and user_id = reader)
-          then
-            return json_build_object('word', 'absent');
-          elsif wanted < 0 or wanted > c.seq then
-            return json_build_object('word', 'range', 'seq', c.seq);
-          end if;
-          place := read_by(c.id, reader);
-          rose := wanted > place;
-          if rose then
-            insert into reads (conversation, user_id, seq) values (c.id, reader, wanted)
-              on conflict (conversation, user_id)
-              do update set seq = greatest(reads.seq, excluded.seq);
-            place := read_by(c.id, reader);
-          end if;
-          return json_build_object(
-            'word', 'done', 'read', place, 'unread', unread_above(c, place), 'rose', rose);
-        end
-        $$;
-
-        create or replace function {schema}.gateway_signal(signals json)
-          returns setof json language plpgsql {volatile} as $$
-        declare
-          given record;
-          answers json[] := '{}';
-          told bigint;
-          channel text := (select 'gapless_' || id || '_s' from installation);
-        begin
-          if signals is null or json_typeof(signals) <> 'array' then
-            perform refuse('PG400', 'signals: NULL (accepted: an array)', null);
-          end if;
-          -- Markers in the order of their rows, so that two gateways don't wait for each other.
-          for given in
-            select value, n from json_array_elements(signals) with ordinality as s(value, n)
-            order by value ->> 's' = 'read', value ->> 'c' collate "C",
-              value ->> 'user' collate "C", n
-          loop
-            case given.value ->> 's'
-            when 'read' then
-              answers[given.n] := signal_read(given.value);
-            when 'ring' then
-              perform pg_notify(channel, given.value ->> 'payload');
-              answers[given.n] := json_build_object('word', 'done');
-            when 'disconnect' then
-              delete from disconnects where at < clock_timestamp() - interval '1 hour';
-              insert into disconnects (user_id, may_return, told_by)
-                values (
-                  given.value ->> 'user', coalesce((given.value ->> 'back')::boolean, false),
-                  coalesce(given.value ->> 'by', ''))
-                returning id into told;
-              perform pg_notify(channel, json_build_object('d', told)::text);
-              answers[given.n] := json_build_object('word', 'done', 'n', told);
-            end case;
-          end loop;
-          return query select a from unnest(answers) with ordinality as t(a, n) order by n;
-        end
-        $$;
-
-        -- Limits of the gateways' configuration, for the functions above.
-        create or replace function {schema}.gateway_settings(settings json)
-          returns void language plpgsql {volatile} as $$
-        begin
-          if settings is null or json_typeof(settings) <> 'object' then
-            perform refuse('PG400', 'settings: NULL (accepted: an object)', null);
-          end if;
-          update settings s set value = given.value::bigint
-            from json_each_text(gateway_settings.settings) as given(key, value)
-            where s.name = given.key and s.value <> given.value::bigint;
         end
         $$;
         """#

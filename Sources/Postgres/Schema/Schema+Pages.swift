@@ -85,7 +85,8 @@ extension Schema {
         $$;
 
         -- A page, newest first whatever the order. The word is done, missing (an anchor), crossed
-        -- (around with another anchor) or damaged (a place in it has no message).
+        -- (around with another anchor) or damaged (a place in it, or next to its anchor, has no
+        -- message).
         create or replace function {schema}.page_of(
           c {schema}.conversations, p_limit bigint, p_bytes bigint, p_is_ascending boolean,
           p_before json, p_after json, p_around json,
@@ -97,6 +98,8 @@ extension Schema {
           after_low bigint; after_high bigint;
           around_low bigint; around_high bigint;
           older bigint; newer bigint; count bigint;
+          -- Places that must be in it, where the log has them: those next to its anchors.
+          due bigint[];
         begin
           word := 'missing';
           if p_before is not null then
@@ -131,20 +134,28 @@ extension Schema {
               select w from walk_back(
                 c.id, least(around_high - 1, c.seq), c.floor, p_limit, p_bytes) w) as all_of_it;
             older := around_high; newer := around_low;
+            due := array[
+              greatest(around_low + 1, c.floor), least(around_high - 1, c.seq),
+              case when around_low = around_high then around_low end];
           elsif p_before is not null and (not p_is_ascending or p_after is null) then
             select array_agg(w order by (w).seq desc) into listed from walk_back(
               c.id, least(before_high - 1, c.seq), greatest(coalesce(after_low, 0) + 1, c.floor),
               p_limit, p_bytes) w;
             older := coalesce(after_high, before_high); newer := before_low;
+            due := array[case when greatest(coalesce(after_low, 0) + 1, c.floor)
+              <= least(before_high - 1, c.seq) then least(before_high - 1, c.seq) end];
           elsif p_after is not null then
             select array_agg(w order by (w).seq desc) into listed from walk(
               c.id, greatest(after_low + 1, c.floor),
               least(coalesce(before_high - 1, c.seq), c.seq), p_limit, p_bytes) w;
             older := after_high; newer := coalesce(before_low, after_low);
+            due := array[case when greatest(after_low + 1, c.floor)
+              <= coalesce(before_high - 1, c.seq) then greatest(after_low + 1, c.floor) end];
           else
             select array_agg(w order by (w).seq desc) into listed
               from walk_back(c.id, c.seq, c.floor, p_limit, p_bytes) w;
             older := 0; newer := c.seq;
+            due := array[c.seq];
           end if;
           listed := coalesce(listed, '{}');
           count := cardinality(listed);
@@ -152,7 +163,11 @@ extension Schema {
             older := (listed[count]).seq; newer := (listed[1]).seq;
           end if;
           word := 'done';
-          if count > 0 and newer - older + 1 <> count or not is_whole(c) then
+          if count > 0 and newer - older + 1 <> count or not is_whole(c) or exists (
+            select from unnest(due) place
+            where place between c.floor and c.seq
+              and (count = 0 or place not between older and newer))
+          then
             word := 'damaged';
           end if;
           more_before := least(older - 1, c.seq) >= c.floor;

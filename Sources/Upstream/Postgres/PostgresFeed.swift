@@ -259,7 +259,6 @@ final class PostgresFeed: Sendable {
                 // The engine asks again from time to time: the head that it is told then is the
                 // place to go on from.
                 state.begin(conversation)
-                deliver([.damaged(conversation: conversation.text, part: part)])
             case .broken: startAnew(conversation, &state)
             case nil: startAnew(conversation, &state)
             }

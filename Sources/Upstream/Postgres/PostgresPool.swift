@@ -1,23 +1,5 @@
-import JSON
 import Synchronization
 import Wire
-
-/// What one of our functions in the database answered: a word, and what comes with it.
-struct PostgresAnswer: Sendable {
-    let word: String
-    let object: JSONObject
-
-    init?(_ text: [UInt8]?) {
-        guard let text, let object = try? JSONObject(text), let word = object["word"]?.string else {
-            return nil
-        }
-        self.word = word
-        self.object = object
-    }
-
-    /// A value; nil where there is none, or `null`.
-    subscript(key: String) -> RawJSON? { object[key].flatMap { $0.isNull ? nil : $0 } }
-}
 
 /// What is asked of the database, and the connections that take it: questions of a turn in one
 /// query, writes of a turn in one transaction. A write whose conversation is locked by somebody
@@ -39,6 +21,8 @@ final class PostgresPool: Sendable {
         var isTrim = false
         /// Whether its loss by a crash of the server would matter.
         var isDurable = true
+        /// When it may go again, after a lock was in its way.
+        var due: ContinuousClock.Instant?
         var then: Completion
 
         /// Until when it waits for a conversation that somebody else has locked.
@@ -70,7 +54,7 @@ final class PostgresPool: Sendable {
             switch self {
             case .reads, .writes, .trim: 0
             case .alone: 1
-            case .signals(let jobs): jobs.first?.isDurable ?? true ? 0 : 2
+            case .signals(let jobs): jobs.first?.isDurable ?? true ? 0 : 1
             }
         }
 
@@ -98,11 +82,15 @@ final class PostgresPool: Sendable {
     private static let readsTogether = 64
     private static let writesTogether = 256
     private static let bytesTogether = 1 << 20
+    /// How long a signal waits at least until it tries a lock again.
+    private static let signalPause = Duration.milliseconds(100)
 
     private struct State {
         var reads = Fifo<Job>()
         var writes = Fifo<Job>()
         var signals = Fifo<Job>()
+        /// Signals that found a lock in their way, in the order in which they go again.
+        var putOff = Fifo<Job>()
         /// Writes that wait for a conversation that somebody has locked, in order.
         var lines: [ID: Fifo<Job>] = [:]
         /// The conversations of these of which none waits at the server yet.
@@ -226,6 +214,10 @@ final class PostgresPool: Sendable {
         let reads = Self.together(&state.reads, limit: Self.readsTogether) { _, next in !next.isTrim
         }
         if !reads.isEmpty { return .reads(reads) }
+        while let job = state.putOff.first, job.due.map({ $0 <= .now }) ?? true {
+            _ = state.putOff.popFirst()
+            state.signals.append(job)
+        }
         let signals = Self.together(&state.signals, limit: Self.readsTogether) {
             $0.isDurable == $1.isDurable
         }
@@ -277,9 +269,12 @@ final class PostgresPool: Sendable {
         var done: [(Job, Result<PostgresAnswer, RequestError>)] = []
         state.withLock { state in
             for (job, result) in zip(task.jobs, results) {
-                if case .writes = task, case .success(let answer) = result,
-                    answer.word == "locked", let conversation = job.conversation
-                {
+                let isLocked = (try? result.get())?.word == "locked"
+                if case .signals = task, isLocked {
+                    var job = job
+                    job.due = .now + Self.signalPause
+                    state.putOff.append(job)
+                } else if case .writes = task, isLocked, let conversation = job.conversation {
                     if state.lines[conversation] == nil {
                         state.lines[conversation] = Fifo()
                         state.ready.append(conversation)
@@ -349,6 +344,7 @@ final class PostgresPool: Sendable {
             drop(&state.reads, .originUnavailable)
             drop(&state.writes, .originUnavailable)
             drop(&state.signals, .originUnavailable)
+            drop(&state.putOff, .conversationLocked)
             for conversation in state.lines.keys {
                 // Whoever stands in line waits no longer than whoever waits at the server.
                 drop(&state.lines[conversation, default: Fifo()], .conversationLocked) {

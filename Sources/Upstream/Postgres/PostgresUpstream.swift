@@ -36,7 +36,7 @@ package final class PostgresUpstream: SharedOrigin {
     private let notice: @Sendable (UpstreamNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits
-    private let damagedLogs: DamagedLogs
+    private let damagedLogs: PostgresDamage
 
     /// - Parameters:
     ///   - limits: what the values of the logs may take.
@@ -51,20 +51,15 @@ package final class PostgresUpstream: SharedOrigin {
         self.present = present
         let (pool, standing, troubles) = (PostgresPool(options), standing, troubles)
         self.pool = pool
-        let damagedLogs = DamagedLogs("Postgres") { _, _ in
-            "restore its rows, or delete the conversation, which then begins anew"
-        }
-        self.damagedLogs = damagedLogs
         let locks = PostgresLocks(pool, limit: options.lockTimeout)
         self.locks = locks
         let deliver: @Sendable ([UpstreamOutput]) -> Void = { [outlet] in outlet.deliver($0) }
         let state = StateReport(deliver: deliver)
+        let damagedLogs = PostgresDamage(options, pool, notice: notice, deliver: deliver)
+        self.damagedLogs = damagedLogs
         let feed = PostgresFeed(
             options, pool, standing, deliver: deliver,
-            damaged: { conversation, part in
-                guard let text = damagedLogs.add(conversation, part) else { return }
-                notice(UpstreamNotice(.error, text))
-            })
+            damaged: { conversation, part in damagedLogs.found(part, of: conversation) })
         self.feed = feed
         let look = Wakeable()
         let signals = PostgresSignals(
@@ -101,6 +96,7 @@ package final class PostgresUpstream: SharedOrigin {
 
     package func stop() {
         trimming.stop()
+        damagedLogs.stop()
         pool.stop()
         for worker in workers { worker.wait() }
         pool.close()
@@ -266,20 +262,13 @@ package final class PostgresUpstream: SharedOrigin {
             let state = answer["state"]?.string ?? "-"
             say("write to conversation \(conversation) in Postgres: refused (\(state))")
             return .failure(.unreadable)
-        default:
-            if damagedLogs.remove(conversation) {
-                let text = "the log of conversation \(conversation) is whole again"
-                notice(UpstreamNotice(.info, text))
-                outlet.deliver([.damaged(conversation: conversation, part: nil)])
-            }
-            return result
+        default: return result
         }
     }
 
     /// A part of a log contradicts the rest.
     func damage(_ part: String, of conversation: String) -> RequestError {
-        if let text = damagedLogs.add(conversation, part) { notice(UpstreamNotice(.error, text)) }
-        outlet.deliver([.damaged(conversation: conversation, part: part)])
+        damagedLogs.found(part, of: conversation)
         return .damaged(part)
     }
 

@@ -108,3 +108,20 @@ extension StoredConversation {
             people: object["people"]?.string, createdBy: object["createdBy"]?.string)
     }
 }
+
+/// What one of our functions in the database answered: a word, and what comes with it.
+struct PostgresAnswer: Sendable {
+    let word: String
+    let object: JSONObject
+
+    init?(_ text: [UInt8]?) {
+        guard let text, let object = try? JSONObject(text), let word = object["word"]?.string else {
+            return nil
+        }
+        self.word = word
+        self.object = object
+    }
+
+    /// A value; nil where there is none, or `null`.
+    subscript(key: String) -> RawJSON? { object[key].flatMap { $0.isNull ? nil : $0 } }
+}

@@ -242,10 +242,8 @@ final class PostgresWorker: @unchecked Sendable {
         case .signals(let jobs):
             let signal = PostgresConnection.Statement(signals, [list])
             if jobs.first?.isDurable ?? true { return [signal] }
-            return [
-                .init("begin"), .init("set local synchronous_commit = off"), signal,
-                .init("commit"),
-            ]
+            // What goes together is one transaction, and ends with it also where it fails.
+            return [.init("select set_config('synchronous_commit', 'off', true)"), signal]
         }
     }
 

@@ -9,19 +9,24 @@ final class DamagedLogs: Sendable {
 
     /// Where the logs lie, and what to do about one, for a conversation and a part of it.
     private let origin: String
+    /// What is withheld until one is mended.
+    private let withheld: String
     private let remedy: @Sendable (String, String) -> String
     private let parts = Mutex<[ID: String]>([:])
     /// Whether there are any, for those who come by in haste.
     private let areThere = Atomic(false)
 
-    init(_ origin: String, remedy: @escaping @Sendable (String, String) -> String) {
+    init(
+        _ origin: String, withheld: String, remedy: @escaping @Sendable (String, String) -> String
+    ) {
         self.origin = origin
+        self.withheld = withheld
         self.remedy = remedy
     }
 
     /// Of logs in Redis.
     convenience init() {
-        self.init("Redis") { conversation, part in
+        self.init("Redis", withheld: "nothing of it is served or written") { conversation, part in
             let remedy = "gapless repair --conversation \(conversation)"
             return part == "members" ? "PUT it with all participants, or \(remedy)" : remedy
         }
@@ -50,9 +55,14 @@ final class DamagedLogs: Sendable {
         }
     }
 
+    /// Some of the conversations, others each time there are many.
+    func some(_ count: Int) -> [String] {
+        parts.withLock { parts in parts.keys.shuffled().prefix(count).map(\.text) }
+    }
+
     private func text(_ conversation: String, _ part: String) -> String {
         "the log of conversation \(conversation) is damaged in \(origin): \(part) is gone, cut "
-            + "or of another log; nothing of it is served or written before it is mended: "
+            + "or of another log; \(withheld) before it is mended: "
             + remedy(conversation, part)
     }
 
