@@ -61,11 +61,23 @@ struct Doorbells {
         return question(conversation, generation)
     }
 
-    /// An answer of this feed has told the head.
-    mutating func learn(_ head: Head, of conversation: String, in generation: Int) -> Question? {
-        guard let entry = entries[conversation], entry.position == nil else { return nil }
+    /// An answer of this feed has told the head. The stream may stand on an older one than the
+    /// first that came: answers overtake each other.
+    mutating func learn(_ head: Head, of conversation: String, in generation: Int) -> Taken {
+        guard let entry = entries[conversation] else { return Taken() }
+        var taken = Taken()
+        if let position = entry.position {
+            guard head.epoch == position.epoch else {
+                begin(conversation)
+                taken.isBroken = true
+                return taken
+            }
+            guard head.rev < position.rev else { return taken }
+            entries[conversation]?.isRung = true
+        }
         entries[conversation]?.position = head
-        return question(conversation, generation)
+        taken.next = question(conversation, generation)
+        return taken
     }
 
     private mutating func question(_ conversation: String, _ generation: Int) -> Question? {
@@ -84,6 +96,12 @@ struct Doorbells {
         guard entries[conversation]?.number == question.entry else { return Taken() }
         entries[conversation]?.isAsking = false
         var taken = Taken()
+        guard entries[conversation]?.position == question.position else {
+            // It went back meanwhile.
+            entries[conversation]?.isRung = true
+            taken.next = self.question(conversation, generation)
+            return taken
+        }
         switch answer {
         case .part(let events, let head, let more):
             entries[conversation]?.position = head

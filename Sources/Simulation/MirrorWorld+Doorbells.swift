@@ -29,7 +29,9 @@ extension MirrorWorld {
         default: break
         }
         for (id, head) in heads.sorted(by: { $0.key < $1.key }) {
-            ask(gateway.link.learn(head, of: id), gateway)
+            guard let taken = gateway.link.learn(head, of: id) else { continue }
+            if taken.isBroken { joinFeed(id, gateway) }
+            ask(taken.next, gateway)
         }
     }
 
@@ -49,6 +51,8 @@ extension MirrorWorld {
                 note(event, gateway)
             }
             engine.feed(taken.events, at: now)
+            // The adapter says so at once: no event that it reads from then on comes before.
+            if taken.isBroken { joinFeed(chain.question.conversation, gateway) }
             ask(taken.next, gateway)
         }
     }

@@ -45,15 +45,21 @@ extension MirrorWorld {
                     CollectionOfOne(scenario.hasMany ? event.ofMany : event), at: now)
             case .rung(let id): ask(gateway.link.ring(id), gateway)
             case .subscribed(let id, let generation):
-                gateway.joinedAfter[id] = gateway.lastToken
-                gateway.costs[id, default: CatchUpCost()]
-                    .begin(after: gateway.lastToken, generation: generation)
-                engine.subscribed(id, generation: generation, at: now)
+                joinFeed(id, gateway, in: generation)
             case .subscribedList(let user): engine.subscribedList(of: user, at: now)
             case .lapsed(let generation): engine.lapsed(generation: generation, at: now)
             case .state(let state): engine.linked(state, at: now)
             }
         }
+    }
+
+    /// From here on the feed tells of the conversation: the engine compares heads.
+    func joinFeed(_ conversation: String, _ gateway: Gateway, in generation: Int? = nil) {
+        let generation = generation ?? gateway.link.generation
+        gateway.joinedAfter[conversation] = gateway.lastToken
+        gateway.costs[conversation, default: CatchUpCost()]
+            .begin(after: gateway.lastToken, generation: generation)
+        gateway.engine?.subscribed(conversation, generation: generation, at: now)
     }
 
     /// What the feed tells, the gateway need not ask for; and that a log has ended makes all that

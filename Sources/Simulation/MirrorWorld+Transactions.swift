@@ -1,5 +1,6 @@
 import Engine
 import Ports
+import Wire
 
 /// Applications that write in transactions of their own: each locks the conversations that it
 /// writes to, all that it wrote is there at once when it commits, and those that were begun first
@@ -52,11 +53,25 @@ extension MirrorWorld {
         say("a transaction commits to \(transaction.conversations)")
         committing = []
         for _ in 0..<random.number(1...6) {
-            if let id = random.pick(transaction.conversations) { writeAsBackend(to: id) }
+            guard let id = random.pick(transaction.conversations) else { continue }
+            writeAsBackend(to: id)
+            // What an application has just sent it often changes again before it commits.
+            for _ in 0..<random.number(0...2) { rewriteNewest(of: id) }
         }
         let events = committing ?? []
         committing = nil
         tell(events, ofOld: false)
+    }
+
+    private func rewriteNewest(of conversation: String) {
+        guard let log = origin.log(conversation), log.highest >= log.floor else { return }
+        let message = log.message(log.highest)
+        let caller = Caller.user(message.author)
+        let operation: Operation =
+            random.chance(20)
+            ? .delete(conversation: conversation, id: message.id)
+            : .edit(conversation: conversation, id: message.id, .init(body: body()))
+        perform(operation, by: caller)
     }
 }
 

@@ -148,8 +148,7 @@ struct RemoteLink {
     }
 
     /// An answer of this generation has told the head.
-    /// - Returns: what is to be read.
-    mutating func learn(_ head: Head, of conversation: String) -> Doorbells.Question? {
+    mutating func learn(_ head: Head, of conversation: String) -> Doorbells.Taken? {
         doorbells?.learn(head, of: conversation, in: generation)
     }
 
@@ -158,11 +157,7 @@ struct RemoteLink {
         _ answer: Doorbells.Answer, to question: Doorbells.Question
     ) -> Doorbells.Taken? {
         guard question.generation == generation else { return nil }
-        let taken = doorbells?.take(answer, to: question, in: generation)
-        if taken?.isBroken == true {
-            queue.append(.subscribed(question.conversation, generation: generation))
-        }
-        return taken
+        return doorbells?.take(answer, to: question, in: generation)
     }
 
     /// The last two events of one conversation change places, unless another output of it stands

@@ -60,6 +60,42 @@ import Wire
         try world.settle()
     }
 
+    /// The changes that were missed are read as a whole, what rings meanwhile is read by itself.
+    @Test func whatIsEditedWhileTheMissedIsReadComesOnce() throws {
+        let world = try MirrorStory.begin(messages: 3, isRinging: true)
+        try world.subscribe(0)
+        world.hold(.link)
+        try world.cut()
+        try world.say()
+        try world.change(4)
+        world.hold(.answers)
+        try world.release(.link)
+        try world.say()
+        try world.change(5)
+        try world.change(4)
+        world.hold(.feed)
+        try world.release(.answers)
+        try world.release(.feed)
+        #expect(world.held(by: 0) == .init(asOf: 9, runs: [[1, 5]]))
+        #expect(world.deltas(to: 0) == 2)
+        try world.settle()
+        #expect(world.deltas(to: 0) == 2)
+    }
+
+    /// The link breaks when the first of two changes was told with the value of the second.
+    @Test func whatWasToldAheadIsNotToldAgainAfterABreak() throws {
+        let world = try story(messages: 3)
+        try world.say()
+        try world.change(4)
+        try world.change(2)
+        try world.release(.feed)
+        #expect(world.deltas(to: 0) == 2)
+        try world.cut()
+        try world.settle()
+        #expect(world.held(by: 0) == .init(asOf: 7, runs: [[1, 4]]))
+        #expect(world.deltas(to: 0) == 2)
+    }
+
     @Test func aRingThatIsLostIsFoundByTheHead() throws {
         let world = try story(messages: 3)
         try world.say()

@@ -166,16 +166,25 @@ final class PostgresFeed: Sendable {
 
     // MARK: positions
 
-    /// An answer of this generation has told the conversation's head.
+    /// An answer of this generation has told the conversation's head. The engine may go on from an
+    /// older one than the first that came, since answers overtake each other: then so does this.
     func learn(_ head: Head?, of conversation: ID, generation: Int) {
         let question = state.withLock { state -> Question? in
             guard let head, generation == state.generation, generation > 0,
-                state.conversations[conversation]?.position == nil,
-                state.conversations[conversation] != nil
+                let entry = state.conversations[conversation]
             else { return nil }
+            if let position = entry.position {
+                guard head.epoch == position.epoch else {
+                    startAnew(conversation, &state)
+                    return nil
+                }
+                guard head.rev < position.rev else { return nil }
+                state.conversations[conversation]?.isRung = true
+            }
             state.conversations[conversation]?.position = head
             return begin(conversation, &state)
         }
+        letGo()
         if let question { ask(question) }
     }
 
@@ -235,6 +244,11 @@ final class PostgresFeed: Sendable {
                 return nil
             }
             state.conversations[conversation]?.isAsking = false
+            guard position == question.position else {
+                // It went back meanwhile.
+                state.conversations[conversation]?.isRung = true
+                return begin(conversation, &state)
+            }
             let link = (try? result.get()).map {
                 PostgresChain($0, of: conversation.text, after: position)
             }

@@ -1,0 +1,71 @@
+import Ports
+import Synchronization
+import Testing
+import Wire
+
+@testable import Upstream
+
+/// From which place a feed that only rings reads what it tells.
+@Suite struct PostgresFeedTests {
+    private let pool: PostgresPool
+    private let standing = PostgresStanding()
+    private let feed: PostgresFeed
+    private let told = Told()
+
+    private final class Told: Sendable {
+        let outputs = Mutex<[UpstreamOutput]>([])
+    }
+
+    init() {
+        let options = PostgresOptions(url: "")
+        pool = PostgresPool(options)
+        feed = PostgresFeed(
+            options, pool, standing,
+            deliver: { [told] outputs in told.outputs.withLock { $0 += outputs } },
+            damaged: { _, _ in })
+        let identity = PostgresIdentity(system: "s", timeline: 1, started: 1)
+        feed.opened(standing.feedOpened(identity))
+        feed.subscribe("c".id)
+        feed.rang(["c".id])
+    }
+
+    private func learn(_ rev: Int, epoch: String = "e") {
+        let head = Head(epoch: epoch, seq: 0, rev: rev, mark: "m\(rev)", floor: 1)
+        feed.learn(head, of: "c".id, generation: standing.generation)
+    }
+
+    /// What is asked now, and nothing else.
+    private func asked() -> (task: PostgresPool.Task, text: String)? {
+        guard let task = pool.take(0), task.jobs.count == 1 else { return nil }
+        return (task, String(decoding: task.jobs[0].argument, as: UTF8.self))
+    }
+
+    @Test("goes back where an answer that was overtaken tells an older head")
+    func overtaken() throws {
+        #expect(asked() == nil)
+        learn(2)
+        let first = try #require(asked())
+        #expect(first.text.contains(#""rev":2"#))
+        learn(3)
+        #expect(asked() == nil)
+        // The stream may have begun there, and what follows was not told.
+        learn(1)
+        let nothing =
+            #"{"word":"done","head":{"epoch":"e","seq":0,"rev":2,"mark":"m2","floor":1},"#
+            + #""revs":[],"messages":[]}"#
+        let answer = try #require(PostgresAnswer(Array(nothing.utf8)))
+        pool.finish(first.task, [.success(answer)])
+        let second = try #require(asked())
+        #expect(second.text.contains(#""rev":1"#))
+    }
+
+    @Test("has heads compared where answers tell of two logs")
+    func replaced() {
+        learn(2)
+        learn(9, epoch: "f")
+        let joined = told.outputs.withLock { outputs in
+            outputs.count { if case .subscribed = $0 { true } else { false } }
+        }
+        #expect(joined == 2)
+    }
+}
