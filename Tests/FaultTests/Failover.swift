@@ -72,6 +72,9 @@ protocol FailingServers: AnyObject {
     func beginLosing() throws
     /// The end of the master, or of who counts it as one.
     func fail() throws
+    /// Whether the servers find a successor by themselves; otherwise the test makes one when it
+    /// first asks for it.
+    var isElecting: Bool { get }
     /// The server that has taken its place, nil while there is none.
     func successor() throws -> LogServer?
     /// A server that has what the old master had at its end.
@@ -82,6 +85,10 @@ protocol FailingServers: AnyObject {
     func heal() throws
     /// Whether the old master has come back as a replica.
     func isHealed() -> Bool
+}
+
+extension FailingServers {
+    var isElecting: Bool { true }
 }
 
 extension RedisProcess {

@@ -10,6 +10,7 @@ final class PostgresFailover: FailingServers {
 
     let groups = [["c0", "c1", "c2", "c3"]]
     let quiet = "quiet"
+    let isElecting = false
 
     init(kills: Bool) throws {
         self.kills = kills
@@ -75,6 +76,7 @@ final class PostgresReturn: FailingServers {
 
     let groups = [["c0", "c1", "c2", "c3"]]
     let quiet = "quiet"
+    let isElecting = false
 
     init(_ way: Way) throws {
         self.way = way

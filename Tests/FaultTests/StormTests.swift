@@ -9,40 +9,50 @@ extension Faults {
         static let page = 100
         static let sizes = Faults.isLong ? [2000, 10_000] : [400]
 
-        private let redis: RedisProcess
-        private let proxy: TCPProxy
-        private let gateway: GatewayProcess
-        private let far: GatewayProcess
-        private let api: ServerAPI
-        private let ids = (0..<Self.conversationCount).map { "c\($0)" }
+        /// What is counted at which origin, with how many clients: in the long run at both.
+        static let origins: [(Kind, Int)] =
+            sizes.map { (.redis, $0) } + (Faults.isLong ? sizes.map { (.postgres, $0) } : [])
 
-        init() throws {
-            redis = try RedisProcess()
-            proxy = try TCPProxy(to: redis.port)
-            gateway = try GatewayProcess(
-                settings: Faults.settings.merging([
-                    "upstream.redis.url": "redis://127.0.0.1:\(proxy.port)/0",
-                    "sync.page": "\(Self.page)",
-                ]) { $1 })
-            far = try GatewayProcess(
-                settings: Faults.settings.merging(["upstream.redis.url": redis.url]) { $1 })
-            api = far.api()
+        enum Kind: String, Sendable {
+            case redis = "Redis"
+            case postgres = "Postgres"
+
+            func origin() throws -> any CountedOrigin {
+                switch self {
+                case .redis: try CountedRedis()
+                case .postgres: try CountedPostgres()
+                }
+            }
         }
 
-        @Test(arguments: sizes)
-        func fetchesFollowWhatWasMissedAndNotTheNumberOfClients(_ clientCount: Int) throws {
-            defer { proxy.close() }
+        private let ids = (0..<Self.conversationCount).map { "c\($0)" }
+
+        private func gateway(
+            _ settings: [String: String], _ more: [String: String] = [:]
+        ) throws -> GatewayProcess {
+            try GatewayProcess(
+                settings: Faults.settings.merging(settings) { $1 }.merging(more) { $1 })
+        }
+
+        @Test(arguments: origins)
+        func fetchesFollowWhatWasMissedAndNotTheNumberOfClients(
+            _ kind: Kind, _ clientCount: Int
+        ) throws {
+            let origin = try kind.origin()
+            let gateway = try gateway(origin.countedSettings, ["sync.page": "\(Self.page)"])
+            let far = try self.gateway(origin.directSettings)
+            let api = far.api()
             let inserted = 130
             let edited = 20
             for id in ids { try api.put(id, ["participants": ["watcher"]]) }
             for id in ids { try api.post(lines(50, "\(id)-old"), to: id) }
             let swarm = try ClientSwarm(count: clientCount, port: gateway.port) { _ in "watcher" }
             try subscribe(swarm, Array(swarm.clients.indices))
-            let monitor = try RedisMonitor(redis)
-            let reads = try readingScripts(monitor)
+            try origin.prepare(gateway)
+            _ = try origin.takeReads()
             let before = try gateway.fetches()
 
-            proxy.set(.stalled)
+            origin.proxy.set(.stalled)
             let isNoticed = try swarm.run(.after(Faults.deadline + Faults.margin)) {
                 try gateway.health("/health/ready").status == 503
             }
@@ -55,7 +65,7 @@ extension Faults {
             }
             let leaving = swarm.clients.indices.filter { $0 / ids.count % 2 == 0 }
             for place in leaving { swarm.clients[place].disconnect() }
-            proxy.set(.open)
+            origin.proxy.set(.open)
             let began = ContinuousClock.now
             for place in leaving { try swarm.clients[place].reconnect() }
             try subscribe(swarm, leaving)
@@ -69,31 +79,19 @@ extension Faults {
             let counts = after.mapValues { $0 }.merging(before) { $0 - $1 }
             let slots = inserted + edited
             let allowed = 2 + (slots + Self.page - 1) / Self.page
-            let runs = try monitor.takeRuns().filter { reads.contains($0.digest) }
-            let used = Dictionary(grouping: runs, by: \.key).mapValues(\.count)
+            let reads = try origin.takeReads()
+            let used = reads.fetches
+            let total = used.values.reduce(0, +)
             #expect(used.count == ids.count && used.values.allSatisfy { $0 <= allowed }, "\(used)")
-            #expect(runs.count == (counts["range"] ?? 0) + (counts["changes"] ?? 0), "\(counts)")
-            try judge(swarm)
+            #expect(total == (counts["range"] ?? 0) + (counts["changes"] ?? 0), "\(counts)")
+            try judge(swarm, api)
             Faults.report(
-                "storm | clients \(clientCount) | conversations \(ids.count) | changed slots each"
-                    + " \(slots) | range+changes of one at most"
-                    + " \(used.values.max() ?? 0) of \(allowed) allowed, of all \(runs.count)"
+                "storm on \(kind.rawValue) | clients \(clientCount) | conversations \(ids.count)"
+                    + " | changed slots each \(slots) | range+changes of one at most"
+                    + " \(used.values.max() ?? 0) of \(allowed) allowed, of all \(total)"
+                    + " | chains of the feed \(reads.chains) | commands \(reads.commands)"
                     + " | heads \(counts["heads"] ?? 0)"
                     + " | conversation \(counts["conversation"] ?? 0) | whole in \(took.text) s")
-        }
-
-        /// The scripts that read a range and the changes since, found by asking for both once.
-        private func readingScripts(_ monitor: RedisMonitor) throws -> Set<String> {
-            try api.put("asked", [:])
-            _ = try monitor.takeRuns()
-            let reader = gateway.api()
-            let digests = try ["messages?limit=1", "changes?since=0&limit=1"].map { question in
-                try reader.call("GET", "/v1/conversations/asked/\(question)")
-                let runs = try monitor.takeRuns().filter { $0.key.contains("{asked}") }
-                guard runs.count == 1 else { throw TestFailure("\(question): \(runs)") }
-                return runs[0].digest
-            }
-            return Set(digests)
         }
 
         private func lines(_ count: Int, _ name: String) -> [JSONValue] {
@@ -140,7 +138,7 @@ extension Faults {
         }
 
         /// One client of each conversation against the log, and the others against that one.
-        private func judge(_ swarm: ClientSwarm) throws {
+        private func judge(_ swarm: ClientSwarm, _ api: ServerAPI) throws {
             for (place, id) in ids.enumerated() {
                 let truth = try api.learnChanges(of: id)
                 let first = swarm.clients[place].holder(id)
@@ -157,21 +155,21 @@ extension Faults {
         /// It is shown its latest page first and the rest of it by the chain; what both bring, and
         /// what a live change brought before either, is told once.
         @Test func whatThePageShowedFirstIsNotToldAgainByTheChain() throws {
-            defer { proxy.close() }
+            let origin = try CountedRedis()
+            let gateway = try gateway(
+                origin.countedSettings, ["sync.page": "10", "sync.pages": "3"])
+            let far = try self.gateway(origin.directSettings)
+            let api = far.api()
             try api.put("c0", ["participants": ["watcher"]])
-            gateway.kill()
-            gateway.settings["sync.page"] = "10"
-            gateway.settings["sync.pages"] = "3"
-            try gateway.start()
             let watcher = try Watcher(gateway, "watcher", ["c0"])
             let swarm = ClientSwarm()
             swarm.add(watcher.client)
             try watcher.subscribe()
             #expect(try swarm.run { watcher.isSubscribed })
-            proxy.set(.refusing)
+            origin.proxy.set(.refusing)
             #expect(try swarm.run { watcher.state == "offline" })
             try api.post(lines(200, "missed"), to: "c0")
-            proxy.set(.open)
+            origin.proxy.set(.open)
             let head = try api.learnChanges(of: "c0").log?.headRev ?? 0
             #expect(try swarm.run { watcher.isWhole(["c0": head]) })
             #expect(watcher.judge(api.truths) == [])
