@@ -21,7 +21,7 @@ public enum Ending: Sendable, Hashable {
         }
     }
 
-    init(_ error: RequestError) {
+    package init(_ error: RequestError) {
         self = error.code == .forbidden ? .forbidden : .refused(error)
     }
 

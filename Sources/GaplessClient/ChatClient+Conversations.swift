@@ -18,6 +18,30 @@ public struct ConversationsPage: Sendable {
     }
 }
 
+/// What a handler is told beside the changes of the list of conversations.
+public struct ConversationsNews: Sendable {
+    /// The whole list, latest activity first.
+    public internal(set) var list: [Conversation] = []
+    /// Why the list was refused for good: then this was the last call.
+    public internal(set) var ending: Ending?
+
+    /// - Returns: The changes; nil if there is nothing to be told.
+    mutating func take(_ update: ConversationsUpdate) -> [ConversationDelta]? {
+        switch update {
+        case .all(let list):
+            self.list = list
+            return []
+        case .changed(let deltas, let list):
+            self.list = list
+            return deltas
+        case .failed(.refused(let error)) where error.retry == .never:
+            ending = Ending(error)
+            return []
+        case .open, .hasMore, .failed: return nil
+        }
+    }
+}
+
 /// What is asked for by `fetchParticipants`.
 public struct ParticipantsOptions: Sendable, Hashable {
     /// How many to leave out at the beginning; ignored where `limit` is not above 0.
@@ -69,24 +93,20 @@ extension ChatClient {
     }
 
     /// Subscribes to the list, and has a handler called with its changes, one call after the other.
-    /// `list` is the whole list with them, latest activity first; where it was read as a whole,
-    /// there are no deltas.
+    /// Where the list was read as a whole, there are no deltas, only the list of the news.
     /// - Returns: The subscription; cancel it to end it.
     @discardableResult
     public func subscribeConversations(
         @_inheritActorContext handler:
             @escaping @isolated(any) @Sendable (
-                _ conversationDeltas: [ConversationDelta], _ list: [Conversation]
+                _ conversationDeltas: [ConversationDelta], _ news: ConversationsNews
             ) async -> Void
     ) -> Task<Void, Never> {
         let updates = subscribeConversations()
         return Task {
+            var news = ConversationsNews()
             for await update in updates {
-                switch update {
-                case .all(let list): await handler([], list)
-                case .changed(let deltas, let list): await handler(deltas, list)
-                case .open, .hasMore, .failed: break
-                }
+                if let deltas = news.take(update) { await handler(deltas, news) }
             }
         }
     }

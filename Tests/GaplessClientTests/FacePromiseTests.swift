@@ -112,6 +112,19 @@ import TestSupport
         }
     }
 
+    @Test func whatIsAskedForOfflineIsLoadedInTheNextSession() throws {
+        let client = try client(200)
+        let source = ChatDataSource(client, conversation: "c", reader: "alice", pageSize: 50)
+        try client.settle()
+        client.cut()
+        try client.exchange()
+        source.loadPrevious()
+        #expect(source.chatItems.count == 50)
+        client.mend()
+        try client.settle()
+        #expect(source.chatItems.count == 100)
+    }
+
     // MARK: Subscribing
 
     @Test func leavingAndEnteringAConversationKeepsItsRows() throws {
@@ -280,6 +293,14 @@ import TestSupport
         try client.exchange()
         #expect(news.last?.ending == .removed && list.isEmpty)
         following.end()
+    }
+
+    @Test func aHandlerOfTheListIsToldThatItWasRefused() {
+        var news = ConversationsNews()
+        let away = RequestError(.originUnavailable, "no", retry: .later)
+        #expect(news.take(.failed(.refused(away))) == nil && news.ending == nil)
+        #expect(news.take(.failed(.refused(RequestError(.forbidden, "no")))) == [])
+        #expect(news.ending == .forbidden)
     }
 
     // MARK: The banner

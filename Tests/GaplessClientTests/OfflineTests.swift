@@ -97,7 +97,7 @@ extension LiveClient {
             try await { () async throws in
                 let client = try await place.connected()
                 let list = Watched()
-                let task = client.subscribeConversations { list.set($1, $0.count) }
+                let task = client.subscribeConversations { list.set($1.list, $0.count) }
                 #expect(try await eventually { list.ids == ["ops"] })
                 // A fetched page that is older than what is held then.
                 _ = try await client.fetchMessages(

@@ -76,8 +76,8 @@ extension LiveClient {
             defer { proxy.close() }
             let client = try client(gateway, "alice", port: proxy.port)
             let list = Watched()
-            let task = client.subscribeConversations { deltas, conversations in
-                list.set(conversations, deltas.count)
+            let task = client.subscribeConversations { deltas, news in
+                list.set(news.list, deltas.count)
             }
             client.connect()
             #expect(try await eventually { list.ids.count == 2 })
