@@ -21,7 +21,8 @@ package enum Preflight {
             do {
                 _ = try RedisOptions(configuration, bytes: configuration.limits.reply)
             } catch {
-                problems.append("upstream.redis.url: \(error)")
+                let isOfAFile = (error as? RedisError)?.code == .tls
+                problems.append(isOfAFile ? "\(error)" : "upstream.redis.url: \(error)")
             }
         }
         if configuration.upstream.kind == .postgres {

@@ -307,30 +307,6 @@ extension PostgresUpstream {
     }
 }
 
-extension RedisOptions {
-    /// What the configuration says.
-    /// - Throws: `RedisError`, if the URL or one of the files can't be used.
-    init(_ configuration: Configuration, bytes: Int) throws {
-        let redis = configuration.upstream.redis
-        try self.init(url: redis.url)
-        sentinels = redis.sentinels.map { Address(host: $0.host, port: Int($0.port)) }
-        if let name = redis.master { master = name }
-        isCluster = redis.cluster
-        prefix = redis.prefix
-        retain = redis.retain
-        retainIds = redis.retainIds
-        passwordFile = redis.passwordFile
-        tls?.authorities = redis.tls.caFile
-        tls?.certificate = redis.tls.certificate
-        tls?.key = redis.tls.key
-        tls?.name = redis.tls.serverName
-        try check()
-        self.bytes = bytes
-        backoffBase = .milliseconds(configuration.sync.backoffBase)
-        backoffMax = .milliseconds(configuration.sync.backoffMax)
-    }
-}
-
 extension PostgresOptions {
     /// What the configuration says.
     /// - Throws: `PostgresError`, if the URL or its file can't be used.

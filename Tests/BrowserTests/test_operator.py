@@ -163,10 +163,12 @@ class HealthTests(OperatorTestCase):
         self.expected = ("Failed to load resource", "net::ERR")
         self.gateway.kill()
         expect(page.locator("#silence")).to_contain_text("Nothing was heard", timeout=WAIT)
+        expect(page.locator("#status")).to_have_text(re.compile("^not known since"), timeout=WAIT)
         self.assert_accessible(page, "silence")
         self.picture(page, "silence")
         self.gateway.start()
         expect(page.locator("#silence")).to_be_hidden(timeout=WAIT)
+        expect(page.locator("#status")).to_have_text(re.compile("^ok"), timeout=WAIT)
 
 
 class NearALimitTests(OperatorTestCase):

@@ -150,7 +150,13 @@ struct Recollection {
             }
         }
         return isOpen && ended.map { $0 >= begins } ?? true
-            || acts.contains { $0.notBefore >= begins }
+            || acts.contains { act in
+                switch act.kind {
+                case .subscribed, .paged, .refused: act.notBefore >= begins
+                // Whoever unsubscribes may not have been subscribed.
+                case .told, .gaps, .left: false
+                }
+            }
     }
 }
 

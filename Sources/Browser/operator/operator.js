@@ -58,6 +58,12 @@ function tellSilence() {
   const place = part('silence');
   if (isSilent && place.textContent !== line) place.textContent = line;
   place.hidden = !isSilent;
+  if (isSilent && heard > 0) {
+    // What it was is no more than that.
+    part('status').dataset.status = 'waiting';
+    part('status').textContent = `not known since ${clock(new Date(heard))}`;
+    document.title = 'not known: Gapless, inside';
+  }
   document.body.classList.toggle('stale', isSilent && heard > 0);
 }
 

@@ -43,6 +43,8 @@ enum Health {
         }
         json.object("accounting") { $0.member("error", int: snapshot.books.error) }
         json.member("draining", bool: snapshot.isDraining)
+        let troubles = snapshot.troubles
+        if !troubles.isEmpty { json.troubles(troubles) }
         json.endObject()
         return json.bytes
     }
@@ -56,9 +58,12 @@ enum Health {
             json.key("reasons")
             json.beginArray()
             if snapshot.isDraining { json.string("the gateway drains") }
-            if !snapshot.isWritable { json.string("the cache can't be written") }
+            if !snapshot.isWritable {
+                json.string("the cache can't be written: \(snapshot.cacheFailure)")
+            }
             if snapshot.offlineFor != nil {
-                json.string("the feed is offline")
+                let cause = snapshot.faults.trouble.map { ": \($0)" } ?? ""
+                json.string("the feed is offline\(cause)")
             } else if snapshot.isFeedLost {
                 json.string("the feed was offline a moment ago, and has to stay for a while")
             }
@@ -70,6 +75,19 @@ enum Health {
 }
 
 extension JSONWriter {
+    /// What is amiss, worst first, and what to do about each.
+    mutating func troubles(_ troubles: [(what: String, remedy: String)]) {
+        key("troubles")
+        beginArray()
+        for trouble in troubles {
+            beginObject()
+            member("what", string: trouble.what)
+            member("remedy", string: trouble.remedy)
+            endObject()
+        }
+        endArray()
+    }
+
     /// An object as a member.
     mutating func object(_ name: String, _ body: (inout JSONWriter) -> Void) {
         key(name)

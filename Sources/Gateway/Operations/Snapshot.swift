@@ -16,6 +16,8 @@ struct Snapshot: Sendable {
     var lastEventAge: Double?
     /// Whether the cache's file can be written, and could for two seconds after it could not.
     var isWritable: Bool
+    /// Why not, in the words of the file system or of SQLite.
+    var cacheFailure = ""
     var cachedMessages: Int
     var cacheBytes: Int
     var sessions: Int

@@ -41,15 +41,7 @@ struct OperatorReport {
         json.member("uptime", int: snapshot.uptime)
         json.member("status", string: snapshot.status)
         json.member("ready", bool: snapshot.isReady)
-        json.key("troubles")
-        json.beginArray()
-        for trouble in snapshot.troubles {
-            json.beginObject()
-            json.member("what", string: trouble.what)
-            json.member("remedy", string: trouble.remedy)
-            json.endObject()
-        }
-        json.endArray()
+        json.troubles(snapshot.troubles)
         json.object("upstream", upstream)
         json.object("clients") {
             $0.member("connections", int: snapshot.sessions)
@@ -187,7 +179,7 @@ extension Snapshot {
         if !isWritable {
             troubles.append(
                 (
-                    "The file of cache.path can't be written.",
+                    "The file of cache.path can't be written: \(cacheFailure)",
                     "Look at its disk: full, read-only, or failing. The gateway tries again every "
                         + "second, and is not ready until then."
                 ))

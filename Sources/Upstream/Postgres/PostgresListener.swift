@@ -88,13 +88,13 @@ final class PostgresListener: @unchecked Sendable {
             }
         }
         standing.feedClosed()
-        _ = troubles.note("feed", nil)
+        _ = troubles.isOver("feed")
     }
 
     private func lost(_ error: PostgresError) {
         standing.feedClosed()
-        if troubles.note("feed", error.description) {
-            notice(UpstreamNotice(.error, error.description))
+        if let line = troubles.line("feed", error.description) {
+            notice(UpstreamNotice(.error, line))
         }
         feed.closed()
         report()
@@ -112,7 +112,7 @@ final class PostgresListener: @unchecked Sendable {
         isSettingDue.store(true, ordering: .relaxed)
         standing.feedHeard()
         let generation = standing.feedOpened(session.identity)
-        if troubles.note("feed", nil) {
+        if troubles.isOver("feed") {
             notice(UpstreamNotice(.info, "the feed comes from \(connection.server)"))
         }
         feed.opened(generation)
@@ -178,13 +178,13 @@ final class PostgresListener: @unchecked Sendable {
         do throws(PostgresError) {
             _ = try session.connection.exchange(
                 [.init(statement, [json.bytes])], until: .now + options.deadline)
-            _ = troubles.note("settings", nil)
+            _ = troubles.isOver("settings")
         } catch {
             // The feed is none the worse for it: applications are held to the limits of before.
             guard error.code == .refused else { throw error }
             settingAgainAt = .now + options.verifyInterval
-            if troubles.note("settings", error.description) {
-                notice(UpstreamNotice(.error, error.description))
+            if let line = troubles.line("settings", error.description) {
+                notice(UpstreamNotice(.error, line))
             }
         }
     }

@@ -274,7 +274,7 @@ package final class PostgresUpstream: SharedOrigin {
 
     /// Says it to the log, but not the same again.
     private func say(_ text: String) {
-        if troubles.note("log", text) { notice(UpstreamNotice(.error, text)) }
+        if let line = troubles.line("log", text) { notice(UpstreamNotice(.error, line)) }
     }
 }
 

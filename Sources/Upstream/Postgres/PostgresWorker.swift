@@ -83,14 +83,14 @@ final class PostgresWorker: @unchecked Sendable {
             }
         }
         standing.worker(number, is: nil)
-        _ = troubles.note("connection \(number)", nil)
+        _ = troubles.isOver("connection \(number)")
     }
 
     private func lost(_ error: PostgresError) {
         standing.worker(number, is: nil)
         changed(error.code == .stranger)
-        if troubles.note("connection \(number)", error.description) {
-            notice(UpstreamNotice(.error, error.description))
+        if let line = troubles.line("connection \(number)", error.description) {
+            notice(UpstreamNotice(.error, line))
         }
     }
 
@@ -107,7 +107,7 @@ final class PostgresWorker: @unchecked Sendable {
             if !isKnown {
                 isKnown = true
                 standing.worker(number, is: session.identity)
-                if troubles.note("connection \(number)", nil) {
+                if troubles.isOver("connection \(number)") {
                     notice(UpstreamNotice(.info, "connected to \(connection.server)"))
                 }
                 opened()
@@ -181,7 +181,7 @@ final class PostgresWorker: @unchecked Sendable {
     private func accepted(_ task: PostgresPool.Task, _ answers: [PostgresAnswer?]) {
         switch task {
         case .writes, .alone: troubles.takesWrites()
-        case .reads, .signals, .trim: _ = troubles.note(task.kind, nil)
+        case .reads, .signals, .trim: _ = troubles.isOver(task.kind)
         }
         guard task.isWrite else { return }
         let passed = zip(task.jobs, answers).filter { $1?.word != "locked" }
@@ -281,7 +281,7 @@ final class PostgresWorker: @unchecked Sendable {
         _ task: PostgresPool.Task, _ seen: String, _ state: String, _ session: PostgresSession
     ) {
         let text = "ask \(session.connection.server): \(seen) (\(state))"
-        if troubles.note(task.kind, text) { notice(UpstreamNotice(.error, text)) }
+        if let line = troubles.line(task.kind, text) { notice(UpstreamNotice(.error, line)) }
     }
 }
 

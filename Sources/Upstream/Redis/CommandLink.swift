@@ -123,8 +123,8 @@ final class CommandLink: @unchecked Sendable {
             }
         }
         waiting.withLock { $0.isFinished = true }
-        _ = standing.note("commands", nil)
-        _ = standing.note("eviction", nil)
+        _ = standing.isOver("commands")
+        _ = standing.isOver("eviction")
         expire(.now + options.deadline)
     }
 
@@ -166,8 +166,8 @@ final class CommandLink: @unchecked Sendable {
         lacksMaster = error == .noMaster
         standing.commandsClosed(isDemoted: error.code == .notMaster)
         changed()
-        if standing.note("commands", error.description) {
-            notice(RedisNotice(.error, error.description))
+        if let line = standing.line("commands", error.description) {
+            notice(RedisNotice(.error, line))
         }
         identity = nil
         while let job = onTheirWay.popFirst() { finish(job, .failure(.fateUnknown)) }
@@ -231,7 +231,7 @@ final class CommandLink: @unchecked Sendable {
         verdict = nil
         repliedAt = .now
         found(session.identity, askedAt)
-        if standing.note("commands", nil) {
+        if standing.isOver("commands") {
             notice(RedisNotice(.info, "commands go to Redis at \(session.connection.address)"))
         }
         backoff.succeeded()
@@ -242,7 +242,12 @@ final class CommandLink: @unchecked Sendable {
         guard identity != self.identity else { return }
         if let origin, !origin.id.isEmpty, origin.key == identity.key, origin.id != identity.origin
         {
-            notice(RedisNotice(.error, "Redis has lost its data (another id lies beside it)"))
+            notice(
+                RedisNotice(
+                    .error,
+                    "Redis has lost its data: it was emptied, came back without it, or another"
+                        + " server answers there (another id lies beside it; clients forget what"
+                        + " they held, so restore its backup)"))
         }
         origin = (identity.key, identity.origin)
         self.identity = identity
@@ -334,10 +339,11 @@ final class CommandLink: @unchecked Sendable {
 
     /// Whether the server throws away what it should keep.
     private func judge(_ info: RedisInfo) {
-        let trouble = memory.judge(info)
-        if standing.note("eviction", trouble), let trouble {
-            notice(RedisNotice(.error, trouble))
+        guard let trouble = memory.judge(info) else {
+            _ = standing.isOver("eviction")
+            return
         }
+        if let line = standing.line("eviction", trouble) { notice(RedisNotice(.error, line)) }
     }
 
     /// Asks the server who it is: that the connection is alive, that it is the master still, and
@@ -379,12 +385,6 @@ final class CommandLink: @unchecked Sendable {
         waiting.withLock { $0.jobs.begin(job) }
         append(job, to: session)
     }
-}
-
-extension RedisError {
-    static let noMaster = RedisError(
-        .notMaster, doing: "use", on: "Redis", seen: "no master that counts",
-        detail: "more than half of those who decide must name it")
 }
 
 extension RequestError {

@@ -143,7 +143,7 @@ final class FeedLink: @unchecked Sendable {
             }
         }
         standing.feedClosed()
-        _ = standing.note("feed", nil)
+        _ = standing.isOver("feed")
         if wanted.withLock({ $0.isRetired }), generation > 0 {
             deliver([.lapsed(generation: generation)])
         }
@@ -170,9 +170,7 @@ final class FeedLink: @unchecked Sendable {
             $0.changes = []
         }
         standing.feedClosed()
-        if standing.note("feed", error.description) {
-            notice(RedisNotice(.error, error.description))
-        }
+        if let line = standing.line("feed", error.description) { notice(RedisNotice(.error, line)) }
         if generation > 0 {
             deliver([.lapsed(generation: generation)])
             generation = 0
@@ -196,7 +194,8 @@ final class FeedLink: @unchecked Sendable {
             guard !standing.isTorn else {
                 throw RedisError(
                     .notMaster, doing: "listen to", on: "\(address)",
-                    seen: "other data than the commands go to", detail: "connecting again")
+                    seen: "other data than before: the server was emptied or exchanged",
+                    detail: "connecting again")
             }
             guard !standing.isDoubtful(at: now, lease: options.deadline) else {
                 throw RedisError(
@@ -230,7 +229,7 @@ final class FeedLink: @unchecked Sendable {
     private func opened(_ session: RedisSession) {
         generation = standing.feedOpened(session.identity)
         standing.feedHeard(at: .now)
-        if standing.note("feed", nil) {
+        if standing.isOver("feed") {
             notice(RedisNotice(.info, "the feed comes from Redis at \(session.connection.address)"))
         }
         backoff.succeeded()
@@ -356,8 +355,7 @@ final class FeedLink: @unchecked Sendable {
             subscriptions.refuse { HashSlot.of(keys.channel(of: $0)) == slot }
         case "CLUSTERDOWN", "TRYAGAIN": subscriptions.refuse { _ in true }
         default:
-            throw RedisError(
-                .refused, doing: "listen to", on: "\(address)", seen: "refused", detail: code)
+            throw RedisError(.refused, doing: "listen to", on: "\(address)", reply)
         }
         stray()
     }

@@ -225,7 +225,7 @@ package final class Redis: SharedOrigin {
     func read(
         _ reply: RedisReply, _ script: RedisScript, _ conversation: String
     ) -> Result<Answer, RequestError> {
-        if let code = reply.errorCode { return .failure(refusal(code, script)) }
+        if let code = reply.errorCode { return .failure(refused(reply, code, script)) }
         let answer = Answer(word: reply.elements.first?.string ?? "", parts: reply.elements)
         switch answer.word {
         case "absent": return .failure(.noConversation)
@@ -247,14 +247,16 @@ package final class Redis: SharedOrigin {
         }
     }
 
-    private func refusal(_ code: String, _ script: RedisScript) -> RequestError {
-        say("run \(script.rawValue) on Redis: refused (\(code))")
+    private func refused(
+        _ reply: RedisReply, _ code: String, _ script: RedisScript
+    ) -> RequestError {
+        say("run \(script.rawValue) on Redis: \(reply.refusal ?? code)")
         if script.isWrite { troubles.refused(RefusedWrite(rawValue: code.lowercased()) ?? .other) }
         switch code {
         case "OOM", "MISCONF", "NOREPLICAS": return .writesRefused
-        case "READONLY", "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOPERM",
-            "NOAUTH":
+        case "READONLY", "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN":
             return .originUnavailable
+        case "NOPERM", "NOAUTH": return .gatewayRefused
         // All other keys are looked at before they are used.
         case "WRONGTYPE": return .damagedKey
         default:
@@ -264,12 +266,16 @@ package final class Redis: SharedOrigin {
 
     /// Says it to the log, but not the same again.
     func say(_ text: String) {
-        if troubles.note("writes", text) { notice(RedisNotice(.error, text)) }
+        if let line = troubles.line("writes", text) { notice(RedisNotice(.error, line)) }
     }
 }
 
 extension RequestError {
     static let othersNotTold = RequestError(
         .originUnavailable, "the origin can't be told, and so not every gateway", retry: .later)
+    /// It is reached, so that nobody looks at the network.
+    static let gatewayRefused = RequestError(
+        .originUnavailable, "the origin refuses the gateway: its user lacks a right",
+        retry: .later)
     static let unreadable = RequestError(.internal, "what is stored can't be read")
 }

@@ -33,8 +33,12 @@ package struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
     init(_ code: Code, doing: String, on address: String, seen: String, detail: String) {
+        self.init(code, "\(doing) \(address): \(seen) (\(detail))")
+    }
+
+    package init(_ code: Code, _ description: String) {
         self.code = code
-        description = "\(doing) \(address): \(seen) (\(detail))"
+        self.description = description
     }
 }
 

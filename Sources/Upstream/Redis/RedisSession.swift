@@ -92,12 +92,12 @@ struct RedisSession {
         switch code {
         case "WRONGPASS", "NOAUTH", "NOPERM":
             throw RedisError(
-                .credentials, doing: "log in to", on: "\(address)", seen: "refused", detail: code)
+                .credentials, doing: "log in to", on: "\(address)", reply)
         case "READONLY":
             throw RedisError(
                 .notMaster, doing: "use", on: "\(address)", seen: "a replica", detail: code)
         case "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN":
-            throw RedisError(.busy, doing: "use", on: "\(address)", seen: "not ready", detail: code)
+            throw RedisError(.busy, doing: "use", on: "\(address)", reply)
         case "OOM", "MISCONF", "NOREPLICAS":
             // It can't be written, which is no reason not to read it.
             return
@@ -105,8 +105,7 @@ struct RedisSession {
             // The slot is on its way to another node; the rest is here.
             return
         default:
-            throw RedisError(
-                .refused, doing: "use", on: "\(address)", seen: "refused", detail: code)
+            throw RedisError(.refused, doing: "use", on: "\(address)", reply)
         }
     }
 }

@@ -9,7 +9,17 @@ final class Generations: Sendable {
 
 /// What is wrong now, by what it is wrong with, for health and for a log that says it once.
 final class Troubles: Sendable {
-    private let all = Mutex<[String: String]>([:])
+    private struct Trouble {
+        let text: String
+        var toldAt: ContinuousClock.Instant
+        /// How often since it was told.
+        var count = 0
+    }
+
+    /// How often a trouble that lasts is told again.
+    static let minute = Duration.seconds(60)
+
+    private let all = Mutex<[String: Trouble]>([:])
     private let seen = Mutex(UpstreamFaults())
     private let refusing = Atomic(false)
     let damagedLogs = DamagedLogs()
@@ -36,19 +46,34 @@ final class Troubles: Sendable {
     /// The server takes writes.
     func takesWrites() {
         refusing.store(false, ordering: .relaxed)
-        _ = note("writes", nil)
+        _ = isOver("writes")
     }
 
-    /// Keeps what is wrong (nil: nothing is). Whether that is news.
-    func note(_ what: String, _ trouble: String?) -> Bool {
+    /// Something is in order. Whether that is news.
+    func isOver(_ what: String) -> Bool { all.withLock { $0.removeValue(forKey: what) != nil } }
+
+    /// Keeps what is wrong.
+    ///
+    /// - Returns: the line that the log is to have, if it is news, or was told a minute ago.
+    func line(
+        _ what: String, _ text: String, at now: ContinuousClock.Instant = .now
+    ) -> String? {
         all.withLock { all in
+            guard var trouble = all[what], trouble.text == text else {
+                all[what] = Trouble(text: text, toldAt: now)
+                return text
+            }
+            trouble.count += 1
             defer { all[what] = trouble }
-            return all[what] != trouble
+            guard now - trouble.toldAt >= Self.minute else { return nil }
+            let count = trouble.count
+            (trouble.toldAt, trouble.count) = (now, 0)
+            return "\(text) (still so, \(count) times since it was last told)"
         }
     }
 
     var first: String? {
-        all.withLock { $0.min { $0.key < $1.key }?.value }
+        all.withLock { $0.min { $0.key < $1.key }?.value.text }
             ?? damagedLogs.trouble
     }
 }
@@ -160,10 +185,15 @@ final class Standing: Sendable {
     /// The server takes writes again.
     func takesWrites() { troubles.takesWrites() }
 
-    /// Keeps, for health, what keeps a link from being up (nil: nothing). Whether it is news.
-    func note(_ link: String, _ trouble: String?) -> Bool {
-        troubles.note("\(label) \(link)", trouble)
+    /// Keeps, for health, what keeps a link from being up.
+    ///
+    /// - Returns: the line that the log is to have of it, if any.
+    func line(_ link: String, _ trouble: String) -> String? {
+        troubles.line("\(label) \(link)", trouble)
     }
+
+    /// The link is in order. Whether that is news.
+    func isOver(_ link: String) -> Bool { troubles.isOver("\(label) \(link)") }
 }
 
 /// Who names the server that counts.
