@@ -10,7 +10,7 @@ STRICT := -Xswiftc -warnings-as-errors
 RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
-.PHONY: help run check test simulate soak faults application build release bench drills lint \
+.PHONY: help run check test simulate soak faults trouble application build release bench drills lint \
 	format sanitize fuzz check-deploy client-package clean dependencies
 
 help:
@@ -23,6 +23,8 @@ help:
 	@echo 'make soak      two gateways for an hour, one mishap after the other, each frame judged, what'
 	@echo '               they take plotted and flat; SECONDS=600 is shorter; in .build/reports/soak.*'
 	@echo 'make faults    each outage and failover 20 times, kills, bad disks, storms; prints a table'
+	@echo 'make trouble   what can go wrong, done to a gateway one after the other, and what it says'
+	@echo '               about it; a quarter of an hour; in .build/reports/trouble.md'
 	@echo 'make application  16 connections write to a Postgres with outages for ten minutes, beside a'
 	@echo '               poller whose losses are counted; SECONDS=60 is shorter'
 	@echo 'make build     everything, for debugging'
@@ -73,7 +75,12 @@ faults: release build
 	    2>&1; status=$$?; grep -E '^(faults: |✘|↳ [^/]|✔ Test run)' .build/reports/faults.log; \
 	    exit $$status
 
-# The same, for an application that writes in its own transactions.
+# What the gateway says when something is wrong, as deploy/reference/trouble.md has it.
+trouble: release
+	@deploy/install-dependencies test
+	@Tests/trouble .build/release/gapless
+
+# As with faults, for an application that writes in its own transactions.
 application: release build
 	@mkdir -p .build/reports
 	@APPLICATION_SECONDS=$(or $(SECONDS),600) TEST_SEED=$${TEST_SEED:-$$(date +%s)} \
