@@ -24,18 +24,19 @@ final class Lanes: Sendable {
     }
 
     /// Who waits longer for the piece before waits no more.
-    private static let patience = Duration.seconds(1)
-
+    private let patience: Duration
     private let lanes = Mutex<[ID: Lane]>([:])
+
+    init(patience: Duration = .seconds(1)) { self.patience = patience }
 
     /// Does it when its turn has come.
     func enter(_ conversation: String, _ work: @escaping Work) {
         let piece = Piece(payer: .current, work: work)
         let mayPass = lanes.withLock { lanes in
-            var lane = lanes[conversation.id] ?? Lane()
-            if let since = lane.busySince, .now - since > Self.patience { return true }
-            lane.line.append(piece, for: piece.payer, cost: 1)
-            lanes[conversation.id] = lane
+            let since = lanes[conversation.id]?.busySince
+            if let since, ContinuousClock.now - since > patience { return true }
+            lanes[conversation.id, default: Lane()].line.append(
+                piece, for: piece.payer, cost: 1)
             return false
         }
         if mayPass { return work({}) }
@@ -46,7 +47,7 @@ final class Lanes: Sendable {
         let late = lanes.withLock { lanes -> [Piece] in
             guard let since = lanes[conversation]?.busySince else { return [] }
             lanes[conversation]?.busySince = nil
-            guard .now - since > Self.patience else { return [] }
+            guard ContinuousClock.now - since > patience else { return [] }
             return lanes[conversation]?.line.removeAll { _ in true } ?? []
         }
         for piece in late { Self.run(piece) {} }
@@ -69,15 +70,13 @@ final class Lanes: Sendable {
 
     private func next(_ conversation: ID) -> Piece? {
         lanes.withLock { lanes in
-            guard var lane = lanes[conversation] else { return nil }
-            guard lane.busySince == nil, let piece = lane.line.popFirst() else {
-                lane.isLooping = false
-                lanes[conversation] = lane.busySince == nil ? nil : lane
-                return nil
+            let isBusy = lanes[conversation]?.busySince != nil
+            if !isBusy, let piece = lanes[conversation]?.line.popFirst() {
+                lanes[conversation]?.busySince = .now
+                return piece.element
             }
-            lane.busySince = .now
-            lanes[conversation] = lane
-            return piece.element
+            if isBusy { lanes[conversation]?.isLooping = false } else { lanes[conversation] = nil }
+            return nil
         }
     }
 

@@ -31,7 +31,7 @@ import Wire
     }
 
     @Test func usersTakeTurnsAndOneIsDoneAtATime() {
-        let (lanes, log) = (Lanes(), Log())
+        let (lanes, log) = (Lanes(patience: .seconds(3600)), Log())
         for number in 1...3 { enter(lanes, log, "a\(number)", by: "ann") }
         enter(lanes, log, "b1", by: "ben")
         lanes.enter("other") { over in log.begin("other", over) }
@@ -44,10 +44,10 @@ import Wire
     }
 
     @Test func thousandsThatAreOverAtOnceAreNoCallsWithinEachOther() {
-        let (lanes, log) = (Lanes(), Log())
+        let (lanes, log) = (Lanes(patience: .seconds(3600)), Log())
         let done = Mutex(0)
         enter(lanes, log, "first", by: "ann")
-        for _ in 0..<100_000 {
+        for _ in 0..<10_000 {
             lanes.enter("c") { over in
                 done.withLock { $0 += 1 }
                 over()
@@ -55,6 +55,6 @@ import Wire
         }
         #expect(done.withLock(\.self) == 0)
         log.end("first")
-        #expect(done.withLock(\.self) == 100_000)
+        #expect(done.withLock(\.self) == 10_000)
     }
 }
