@@ -10,8 +10,21 @@ let house: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-func core(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: house)
+/// - Parameters:
+///   - linux: What it needs on Linux only.
+///   - apple: What it needs on Apple's platforms only.
+func core(
+    _ name: String, _ dependencies: [Target.Dependency] = [], linux: [String] = [],
+    apple: [String] = []
+) -> Target {
+    let linux = linux.map {
+        Target.Dependency.target(name: $0, condition: .when(platforms: [.linux]))
+    }
+    let apple = apple.map {
+        Target.Dependency.target(
+            name: $0, condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS]))
+    }
+    return .target(name: name, dependencies: dependencies + linux + apple, swiftSettings: house)
 }
 
 /// What only measures, all of it in one folder.
@@ -27,10 +40,16 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "Gapless",
+    // The client's: `Mutex` needs macOS 15 and iOS 18, a deinit that is isolated to an actor 15.4
+    // and 18.4. Spans work on all of them; `InlineArray` and the spans of texts would ask for 26.
+    platforms: [
+        .macOS("15.4"), .iOS("18.4"), .tvOS("18.4"), .watchOS("11.4"), .visionOS("2.4"),
+    ],
     products: [
         .executable(name: "gapless", targets: ["gapless"]),
         .library(name: "Chat", targets: ["Chat"]),
         .library(name: "GaplessClient", targets: ["GaplessClient"]),
+        .library(name: "GaplessTesting", targets: ["GaplessTesting"]),
     ],
     targets: [
         // MARK: C libraries, each a module map and a shim
@@ -60,10 +79,11 @@ let package = Package(
         // MARK: the shell: what owns threads, files and sockets
         core("Crypto", ["CCrypto", "Chat", "JSON"]),
         .target(name: "CWALFile", dependencies: ["CSQLite"]),
-        core("SQLite", ["CSQLite", "CWALFile"]),
+        core("SQLite", linux: ["CSQLite"]),
         core("Postgres", ["CPostgres", "JSON"]),
-        core("Cache", ["SQLite", "Ports", "Wire", "Chat", "JSON"]),
-        core("WebSockets", ["CWebSockets"]),
+        core("Cache", ["CWALFile", "SQLite", "Ports", "Wire", "Chat", "JSON"]),
+        core("SocketLoop", ["CWebSockets"]),
+        core("WebSockets", ["SocketLoop", "CWebSockets"]),
         core(
             "Upstream",
             [
@@ -87,9 +107,13 @@ let package = Package(
             ]),
 
         // MARK: the client library
+        core("ClientSystem", ["ClientCore", "Chat"]),
+        core("LoopTransport", ["SocketLoop", "ClientSystem", "ClientCore", "CWebSockets"]),
+        core("URLSessionTransport", ["ClientSystem", "ClientCore"]),
         core(
-            "GaplessClient",
-            ["ClientCore", "SQLite", "WebSockets", "Wire", "Chat", "JSON"]),
+            "GaplessClient", ["ClientSystem", "ClientCore", "SQLite", "Wire", "Chat", "JSON"],
+            linux: ["LoopTransport"], apple: ["URLSessionTransport"]),
+        core("GaplessTesting", ["GaplessClient", "ClientCore", "Wire", "Chat", "JSON"]),
 
         .executableTarget(
             name: "gapless-example", dependencies: ["GaplessClient"], swiftSettings: house),
@@ -170,8 +194,14 @@ let package = Package(
         tests(
             "GaplessClientTests",
             [
-                "GaplessClient", "ClientCore", "Wire", "Chat", "JSON", "TestSupport", "gapless",
-                "gapless-example",
+                "GaplessClient", "GaplessTesting", "ClientCore", "Wire",
+                "Chat", "JSON", "TestSupport", "gapless", "gapless-example",
+            ]),
+        tests(
+            "TransportTests",
+            [
+                "GaplessClient", "GaplessTesting", "LoopTransport", "URLSessionTransport",
+                "WebSockets", "ClientCore", "Chat", "JSON",
             ]),
         tests("GatewayContractTests", ["TestSupport", "gapless"]),
         tests("EngineTests", ["Simulation", "Engine", "Rules", "Ports", "Wire", "Chat", "JSON"]),

@@ -13,7 +13,7 @@ extension Store {
         let isTaken = try FileLock.isTaken(guarding: options.path)
         guard try checkFile(options.path) > 0 else { return isTaken }
         do throws(CacheError) {
-            let connection = try Connection(path: options.path, access: .readOnly)
+            let connection = try Connection(cache: options.path, access: .readOnly)
             try Schema.check(connection, path: options.path)
             try checkOrigin(connection, options)
         } catch {

@@ -121,7 +121,7 @@ package final class Store: Sendable {
     /// A connection of its own for one thread that reads.
     /// - Throws: `CacheError`, if the file can't be opened.
     func readingConnection() throws(CacheError) -> Connection {
-        let connection = try Connection(path: options.path, access: .readOnly)
+        let connection = try Connection(cache: options.path, access: .readOnly)
         try connection.execute("PRAGMA cache_size = -16384;")
         return connection
     }
@@ -137,7 +137,7 @@ package final class Store: Sendable {
     }
 
     private static func connect(_ options: Options) throws(CacheError) -> Connection {
-        let connection = try Connection(path: options.path, access: .readWrite)
+        let connection = try Connection(cache: options.path, access: .readWrite)
         guard !connection.isReadOnly else {
             throw CacheError(
                 .notWritable, doing: "open cache", on: options.path, seen: "it can only be read",

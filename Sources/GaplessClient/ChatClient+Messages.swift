@@ -1,5 +1,5 @@
 import ClientCore
-import Glibc
+import ClientSystem
 import Wire
 
 /// Messages: subscribing, reading, writing.
@@ -91,7 +91,7 @@ extension ChatClient {
     ) -> String {
         let draft = Draft(
             id: MessageID.make(), body: body, attachment: attachment, metadata: metadata,
-            createdAt: Clock.now().clock)
+            createdAt: runner.now.clock)
         runner.post { runner in
             runner.restore(conversation)
             runner.perform { session, _ in session.send(draft, to: conversation) }
@@ -210,7 +210,7 @@ enum MessageID {
     /// 48 bits of milliseconds and 80 random ones, in 26 digits (a ULID).
     static func make() -> String {
         var text = ""
-        let time = UInt64(max(0, Clock.now().clock.milliseconds))
+        let time = UInt64(max(0, SystemClock.now().clock.milliseconds))
         for shift in stride(from: 45, through: 0, by: -5) {
             text.append(digits[Int(time >> UInt64(shift)) & 31])
         }

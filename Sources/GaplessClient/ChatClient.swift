@@ -1,6 +1,4 @@
 import ClientCore
-import Glibc
-import WebSockets
 import Wire
 
 /// A client of one gateway, for one user.
@@ -29,7 +27,7 @@ public final class ChatClient: Sendable {
     public enum SetupError: Error, Sendable, Hashable {
         /// The URL is none of a WebSocket (`ws://` or `wss://`, a host, perhaps a port and a path).
         case badURL
-        /// The store or the event loop could not be had: what was tried, and what the system said.
+        /// The store or the transport could not be had: what was tried, and what the system said.
         case system(String)
     }
 
@@ -57,11 +55,13 @@ public final class ChatClient: Sendable {
     ///
     /// - Parameters:
     ///   - url: The gateway: `ws://host:port/v1/ws`, or `wss://…`.
+    ///   - transport: What it stands on; left out, the one of this platform. `GaplessTesting` has
+    ///     one in memory.
     ///   - credentials: Asked before each connection, and for a new token in time before the last
     ///     one ends. If it throws, it is asked again later; nil ends the session for good.
     /// - Throws: `SetupError`.
     public init(
-        url: String, options: Options = Options(),
+        url: String, options: Options = Options(), transport: (any ClientTransport)? = nil,
         credentials: @escaping @Sendable (CredentialsNeed) async throws -> Credentials?
     ) throws {
         guard let endpoint = ClientEndpoint(url, trustedRoots: options.trustedRoots) else {
@@ -72,14 +72,14 @@ public final class ChatClient: Sendable {
         session.retained = options.retainedMessages
         do {
             let store = try options.store.map { try ClientStore(path: $0) }
-            runner = try Runner(endpoint: endpoint, options: session, store: store) {
-                try await credentials(CredentialsNeed(isExpired: $0))
-            }
+            runner = Runner(
+                transport: transport ?? DefaultTransport.make(), options: session, store: store
+            ) { try await credentials(CredentialsNeed(isExpired: $0)) }
+            try runner.start(to: endpoint)
         } catch {
             throw SetupError.system("\(error)")
         }
         pubsub = Pubsub(runner)
-        runner.start()
     }
 
     deinit {

@@ -1,5 +1,5 @@
 import ClientCore
-import Glibc
+import ClientSystem
 import JSON
 import SQLite
 
@@ -47,7 +47,7 @@ final class ClientStore {
         """
 
     private let path: String
-    private let lock: Int32
+    private let lock: FileLock
     private(set) var connection: Connection?
 
     /// Opens the file, or makes it. One that can't be used, or that another version wrote, is
@@ -66,25 +66,21 @@ final class ClientStore {
         }
     }
 
-    deinit { close(lock) }
-
     /// Two clients on one file would each tell the gateway what the other holds. One that is just
     /// going, as where an app makes its client anew, is waited for.
-    private static func lock(_ path: String) throws(CacheError) -> Int32 {
-        let lock = Glibc.open(path + "-lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard lock >= 0 else {
+    private static func lock(_ path: String) throws(CacheError) -> FileLock {
+        do {
+            return try FileLock(path + "-lock", patience: .seconds(2))
+        } catch {
+            let code: CacheError.Code =
+                switch error.reason {
+                case .missingDirectory: .missingDirectory
+                case .notWritable: .notWritable
+                case .inUse: .inUse
+                }
             throw CacheError(
-                errno == ENOENT ? .missingDirectory : .notWritable, doing: "lock the store",
-                on: path, seen: String(cString: strerror(errno)), detail: "code \(errno)")
+                code, doing: "lock the store", on: path, seen: error.seen, detail: error.detail)
         }
-        for _ in 0..<200 {
-            if flock(lock, LOCK_EX | LOCK_NB) == 0 { return lock }
-            usleep(10_000)
-        }
-        close(lock)
-        throw CacheError(
-            .inUse, doing: "lock the store", on: path, seen: "another client has it",
-            detail: "waited 2 s")
     }
 
     private static func open(_ path: String) throws(CacheError) -> Connection {
@@ -118,7 +114,7 @@ final class ClientStore {
     }
 
     private static func remove(_ path: String) {
-        for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+        for suffix in ["", "-wal", "-shm"] { SystemFiles.remove(path + suffix) }
     }
 
     /// Erases everything, the file with it.

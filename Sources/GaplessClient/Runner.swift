@@ -1,22 +1,18 @@
 import ClientCore
-import Dispatch
 import JSON
-import WebSockets
 import Wire
 
-/// The thread of one client, and everything that lives on it: the event loop with the socket, the
-/// session that decides, the store, and who listens. What others want of it is posted as a job.
+/// Everything that lives on the thread of one client, which its transport owns: the session that
+/// decides, the store, and who listens. What others want of it is posted as a job.
 // Safety: every property is touched on the loop thread only; others come in by `post`. Before the
 // thread is started, `init` may.
 final class Runner: @unchecked Sendable {
     typealias Answer = (_ isCached: Bool, Result<JSONObject, ClientError>) -> Void
 
-    private let loop: ServiceLoop
-    private let socket: Client
+    private let transport: any ClientTransport
     private let ask: @Sendable (_ isExpired: Bool) async throws -> Credentials?
     private var session: ClientSession
     private var store: ClientStore?
-    private var alarm: Alarm?
     private var socketNumber: UInt = 0
     private var isPaused = false
     private var answers: [Int: Answer] = [:]
@@ -27,26 +23,23 @@ final class Runner: @unchecked Sendable {
     private var waiting: [ClientSession.Action] = []
     private var isPerforming = false
 
-    /// - Throws: `WebSocketError` if there is no event loop, or the trusted roots can't be read.
     init(
-        endpoint: ClientEndpoint, options: ClientSession.Options, store: ClientStore?,
+        transport: any ClientTransport, options: ClientSession.Options, store: ClientStore?,
         ask: @escaping @Sendable (_ isExpired: Bool) async throws -> Credentials?
-    ) throws {
-        loop = try ServiceLoop(ownsProcess: false)
-        socket = try Client(loop: loop, endpoint: endpoint)
+    ) {
+        self.transport = transport
         session = ClientSession(options)
         self.store = store
         self.ask = ask
         if let list = store?.list() { session.restore(list) }
-        alarm = loop.alarm { [unowned self] in perform { $0.tick($1) } }
-        socket.delegate = self
-        loop.onTurnEnd = { [unowned self] in save() }
     }
 
     /// Begins to run; the thread ends with `stop`.
-    func start() {
-        DispatchQueue(label: "gapless.client").async { self.loop.run() }
-    }
+    /// - Throws: What keeps the transport from working.
+    func start(to endpoint: ClientEndpoint) throws { try transport.start(self, to: endpoint) }
+
+    /// The present, on the transport's clock. May be read on any thread.
+    var now: Instant { transport.now }
 
     /// Ends the session and the thread. May be called on any thread.
     func stop() {
@@ -55,13 +48,13 @@ final class Runner: @unchecked Sendable {
             runner.save()
             runner.listeners.endAll()
             runner.store = nil
-            runner.loop.stop()
+            runner.transport.stop()
         }
     }
 
     /// Runs a job on the client's thread, after those that were posted before.
     func post(_ job: @escaping @Sendable (Runner) -> Void) {
-        loop.post { job(self) }
+        transport.post { job(self) }
     }
 
     /// Runs a job on the client's thread and gives back what it gives.
@@ -75,8 +68,8 @@ final class Runner: @unchecked Sendable {
 
     /// Lets the session take something in, and does what it wants done.
     func perform(_ body: (inout ClientSession, Instant) -> Void) {
-        loop.preconditionOnLoop()
-        let now = Clock.now()
+        transport.preconditionOnLoop()
+        let now = now
         body(&session, now)
         waiting.append(contentsOf: session.takeActions())
         // What an action leads to comes behind the actions that were decided before it.
@@ -95,7 +88,7 @@ final class Runner: @unchecked Sendable {
 
     private func setAlarm(_ now: Instant) {
         let next = session.nextAlarm.map { Int(clamping: $0 - now.monotonic) }
-        alarm?.set(milliseconds: next)
+        transport.setAlarm(milliseconds: next)
     }
 
     private func perform(_ action: ClientSession.Action) {
@@ -103,9 +96,9 @@ final class Runner: @unchecked Sendable {
         case .ask(let attempt, let isExpired): askCredentials(attempt, isExpired)
         case .connect:
             isPaused = false
-            socketNumber = socket.connect()
-        case .write(let text): socket.send(text)
-        case .disconnect: socket.abandon()
+            socketNumber = transport.connect()
+        case .write(let text): transport.send(text)
+        case .disconnect: transport.abandon()
         case .answer(let number, let isCached, let result):
             let answer = isCached ? answers[number] : answers.removeValue(forKey: number)
             answer?(isCached, result)
@@ -230,7 +223,7 @@ final class Runner: @unchecked Sendable {
 
     private func pause(_ pause: Bool) {
         isPaused = pause
-        socket.pauseReading(pause)
+        transport.pauseReading(pause)
         perform { $0.paused(pause, $1) }
     }
 
@@ -294,7 +287,7 @@ final class Runner: @unchecked Sendable {
     }
 }
 
-extension Runner: ClientDelegate {
+extension Runner: ClientTransportDelegate {
     func opened(_ socket: UInt) {
         if socket == socketNumber { perform { $0.opened($1) } }
     }
@@ -306,4 +299,7 @@ extension Runner: ClientDelegate {
     func closed(_ socket: UInt, code: UInt16?) {
         if socket == socketNumber { perform { $0.closed(code: code, $1) } }
     }
+
+    func alarmRang() { perform { $0.tick($1) } }
+    func turnEnded() { save() }
 }

@@ -15,7 +15,7 @@ extension OutputSpan<UInt8> {
 
     /// Whether no byte of it is to be escaped.
     static func isPlain(_ text: String.UTF8View) -> Bool {
-        PlainRun.end(in: text.span, from: 0, onlyASCII: false) == text.count
+        text.reading { PlainRun.end(in: $0, from: 0, onlyASCII: false) == $0.count }
     }
 
     /// Text as it is.
@@ -33,15 +33,29 @@ extension OutputSpan<UInt8> {
     public mutating func append(integer value: Int64) {
         guard value < 0 || value > 9 else { return append(UInt8(ascii: "0") + UInt8(value)) }
         if value < 0 { append(UInt8(ascii: "-")) }
-        var digits = InlineArray<20, UInt8>(repeating: 0)
-        var start = digits.count
-        var rest = value.magnitude
-        repeat {
-            start -= 1
-            digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        // Where they stand, from the end: an `InlineArray` for them would keep out every Apple
+        // system before 26.
+        let digits = Self.digits(of: value.magnitude)
+        withUnsafeMutableBufferPointer { buffer, count in
+            precondition(digits <= buffer.count - count, "no room for the integer")
+            var (at, rest) = (count + digits, value.magnitude)
+            count = at
+            repeat {
+                at -= 1
+                let digit = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                buffer.initializeElement(at: at, to: digit)
+                rest /= 10
+            } while rest > 0
+        }
+    }
+
+    private static func digits(of value: UInt64) -> Int {
+        var (digits, rest) = (1, value)
+        while rest > 9 {
+            digits += 1
             rest /= 10
-        } while rest > 0
-        append(text: digits.span.extracting(start...))
+        }
+        return digits
     }
 
     /// A string, with its quotation marks.
@@ -52,7 +66,7 @@ extension OutputSpan<UInt8> {
     mutating func append(string text: String.UTF8View, isPlain: Bool) {
         append(UInt8(ascii: "\""))
         if isPlain {
-            append(text: text.span)
+            text.reading { append(text: $0) }
         } else {
             for byte in text { append(escaping: byte) }
         }
@@ -78,5 +92,17 @@ extension OutputSpan<UInt8> {
             append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
         default: append(byte)
         }
+    }
+}
+
+extension String.UTF8View {
+    /// Calls with the bytes. On Apple's systems before 26 a text has no span of its own.
+    @inline(__always)
+    fileprivate func reading<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+        #if canImport(Darwin)
+        withContiguousStorageIfAvailable { body($0.span) } ?? body(Array(self).span)
+        #else
+        body(span)
+        #endif
     }
 }

@@ -1,4 +1,8 @@
+#if canImport(SQLite3)
+import SQLite3
+#else
 import CSQLite
+#endif
 
 /// The copy of a file while others write to it.
 extension Connection {

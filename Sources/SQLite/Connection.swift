@@ -1,5 +1,8 @@
+#if canImport(SQLite3)
+import SQLite3
+#else
 import CSQLite
-import CWALFile
+#endif
 
 /// One connection to the database file, the only owner of its `sqlite3*`. It belongs to whoever
 /// made it and is used by one thread at a time, so SQLite's own mutexes are off. Statements keep
@@ -8,21 +11,23 @@ package final class Connection {
     /// What the connection may do.
     package enum Access { case readWrite, readOnly }
 
-    let handle: OpaquePointer
+    package let handle: OpaquePointer
     private let path: String
 
     /// Opens the file; with `.readWrite` it is made if it is not there.
+    /// - Parameter system: The name of the VFS by which SQLite reaches the file; nil for its own.
     /// - Throws: `CacheError`, if the file can't be opened at all. That it is no database shows
     ///   only when it is first read.
-    package init(path: String, access: Access) throws(CacheError) {
+    package init(
+        path: String, access: Access, by system: UnsafePointer<CChar>? = nil
+    ) throws(CacheError) {
         var opened: OpaquePointer?
         let flags =
             switch access {
             case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             case .readOnly: SQLITE_OPEN_READONLY
             }
-        let result = sqlite3_open_v2(
-            path, &opened, flags | SQLITE_OPEN_NOMUTEX, gapless_walfile_vfs())
+        let result = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, system)
         guard result == SQLITE_OK, let opened else {
             let code = opened.map { sqlite3_extended_errcode($0) } ?? result
             sqlite3_close_v2(opened)
@@ -106,14 +111,6 @@ package final class Connection {
         var unused: Int32 = 0
         sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &unused, 0)
         return Int(pages)
-    }
-
-    /// Calls by which this connection has written to the write-ahead log, and how many SQLite by
-    /// itself would have made for the same.
-    package var logWrites: (calls: Int, asked: Int) {
-        var (calls, asked): (Int64, Int64) = (0, 0)
-        gapless_walfile_counts(handle, &calls, &asked)
-        return (Int(calls), Int(asked))
     }
 
     /// The rowid of the last row inserted.

@@ -1,4 +1,8 @@
+#if canImport(SQLite3)
+import SQLite3
+#else
 import CSQLite
+#endif
 
 /// One prepared statement, the only owner of its `sqlite3_stmt*`. Parameters count from 1, columns
 /// from 0, as SQLite has it. It belongs to one connection and so to one thread; between two uses it
@@ -139,3 +143,24 @@ package struct Statement: ~Copyable {
 
     package func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
 }
+
+#if canImport(SQLite3)
+// As the shim of `CSQLite` has them. SQLITE_TRANSIENT is a cast that Swift does not import: it
+// has SQLite copy what it is given.
+
+private func gapless_sqlite_bind_text(
+    _ statement: OpaquePointer, _ index: Int32, _ text: UnsafePointer<CChar>?, _ count: Int32
+) -> Int32 {
+    sqlite3_bind_text(
+        statement, index, text, count, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+}
+
+private func gapless_sqlite_bind_blob(
+    _ statement: OpaquePointer, _ index: Int32, _ bytes: UnsafeRawPointer?, _ count: Int32
+) -> Int32 {
+    // Nothing at no address would be null.
+    guard let bytes else { return sqlite3_bind_zeroblob(statement, index, 0) }
+    return sqlite3_bind_blob(
+        statement, index, bytes, count, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+}
+#endif

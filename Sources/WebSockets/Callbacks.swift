@@ -33,8 +33,3 @@ func socketEvent(
     }
     return 0
 }
-
-/// A line of the library's log, with its line end.
-func libraryLogged(_ level: Int32, _ line: UnsafePointer<CChar>?) {
-    if let line { LibraryLog.write(String(cString: line)) }
-}

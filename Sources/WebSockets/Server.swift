@@ -381,7 +381,7 @@ package final class Server: @unchecked Sendable {
 }
 
 extension Server: ServiceLoop.Participant {
-    func settle() -> Bool {
+    package func settle() -> Bool {
         guard !doomed.isEmpty else { return false }
         let batch = doomed
         doomed.removeAll(keepingCapacity: true)
@@ -389,7 +389,7 @@ extension Server: ServiceLoop.Participant {
         return true
     }
 
-    func loopDidEnd() {
+    package func loopDidEnd() {
         // The context takes the connections with it, one by one; while their `closed` is told,
         // nobody writes to those that are still to come.
         connections.forEach { $0.phase = .dead }

@@ -1,3 +1,4 @@
+import Cache
 import Foundation
 import SQLite
 import TestSupport
@@ -11,7 +12,7 @@ import Testing
     init() throws { scratch = try Scratch() }
 
     private func connection(_ name: String = "one.db") throws -> Connection {
-        let connection = try Connection(path: scratch.file(name), access: .readWrite)
+        let connection = try Connection(cache: scratch.file(name), access: .readWrite)
         _ = try connection.text("PRAGMA journal_mode = WAL")
         try connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;")
         return connection
@@ -65,7 +66,7 @@ import Testing
             "PRAGMA cache_size = \(Int.random(in: 1...12, using: &random)); PRAGMA cache_spill = 1;"
                 + "PRAGMA synchronous = \(seed % 3 == 0 ? "NORMAL" : "FULL");"
                 + "CREATE TABLE a (n INTEGER PRIMARY KEY, t TEXT); CREATE INDEX i ON a (t);")
-        let reader = try Connection(path: scratch.file("one.db"), access: .readOnly)
+        let reader = try Connection(cache: scratch.file("one.db"), access: .readOnly)
         var model: [Int: String] = [:]
         for _ in 0..<60 {
             let kept = model

@@ -38,10 +38,13 @@ enum ImportRules {
     ) -> String? {
         if let other = Self.row(of: module) {
             if other >= row { return "points upward from \(target)" }
-            if let door = House.doors[module], door != target { return "only through \(door)" }
+            if let doors = House.doors[module], !doors.contains(target) {
+                return "only through \(doors.sorted().joined(separator: ", "))"
+            }
             return nil
         }
         if House.pure.contains(target) { return "\(target) is pure" }
+        if House.systemDoors[module]?.contains(target) == true { return nil }
         return House.systemModules.contains(module) ? nil : "not a module of this house"
     }
 

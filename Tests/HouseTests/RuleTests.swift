@@ -48,7 +48,7 @@ import Testing
             bad: "bytes.withUnsafeBytes { send($0) }\n", good: "bytes.span.count\n"),
         Sample(
             testDescription: "unchecked without a reason", rule: SafetyRules.unchecked,
-            path: "Sources/WebSockets/ServiceLoop.swift",
+            path: "Sources/SocketLoop/ServiceLoop.swift",
             bad: "// It is fine.\nfinal class A: @unchecked Sendable {}\n",
             good:
                 "// Safety: owns it,\n// as said.\nfinal class A: @unchecked Sendable {}\n"),

@@ -138,7 +138,7 @@ private struct ApplyTurns {
     /// Numbers that differ where rows do.
     private func contents(of file: String) throws(BenchError) -> [Int?] {
         try SampleCache.cache { () throws(CacheError) in
-            let connection = try Connection(path: file, access: .readOnly)
+            let connection = try Connection(cache: file, access: .readOnly)
             var sums: [Int?] = []
             for sum in [
                 "SELECT sum(cid * 31 + seq * 7 + rev * 3 + length(json)) FROM message",

@@ -1,6 +1,9 @@
+import ClientCore
+import SocketLoop
+
 /// What a client tells the one who runs it, on the loop thread and between the library's calls, so
 /// that it may be called back at once. Each socket is named by the number that `connect` gave it.
-package protocol ClientDelegate: AnyObject {
+protocol SocketClientDelegate: AnyObject {
     /// The handshake is done, and frames may be sent.
     func opened(_ socket: UInt)
 
@@ -17,7 +20,7 @@ package protocol ClientDelegate: AnyObject {
 /// The WebSocket client: one endpoint, and one connection at a time. Lives on a `ServiceLoop`,
 /// whose end ends it.
 // Safety: touched on the loop thread only, which each entry checks with `preconditionOnLoop`.
-package final class Client: @unchecked Sendable {
+final class SocketClient: @unchecked Sendable {
     /// Above any frame of a gateway (`limits.reply` and what stands around it); a peer that sends
     /// more is none.
     static let inboundLimit = 64 << 20
@@ -30,7 +33,7 @@ package final class Client: @unchecked Sendable {
     private let loop: ServiceLoop
     private let endpoint: ClientEndpoint
     private var host: ClientHost?
-    package weak var delegate: (any ClientDelegate)?
+    weak var delegate: (any SocketClientDelegate)?
 
     private var lastNumber: UInt = 0
     /// Of the present connection; 0 for none.
@@ -45,11 +48,11 @@ package final class Client: @unchecked Sendable {
     private var output: [[UInt8]] = []
     private var closeCode: UInt16?
     private var doomed: [UInt] = []
-    private var buffer = SendBuffer(capacity: 4096)
+    private var frame = FrameBuffer()
     private var isReadingPaused = false
 
     /// - Throws: `WebSocketError` `certificate` if the trusted roots can't be read.
-    package init(loop: ServiceLoop, endpoint: ClientEndpoint) throws(WebSocketError) {
+    init(loop: ServiceLoop, endpoint: ClientEndpoint) throws(WebSocketError) {
         self.loop = loop
         self.endpoint = endpoint
         let host = try ClientHost(loop: loop, client: self, trustedRoots: endpoint.trustedRoots)
@@ -61,7 +64,7 @@ package final class Client: @unchecked Sendable {
     /// Begins to connect; what there was is abandoned.
     ///
     /// - Returns: the number of the new socket.
-    package func connect() -> UInt {
+    func connect() -> UInt {
         loop.preconditionOnLoop()
         abandon()
         lastNumber += 1
@@ -76,7 +79,7 @@ package final class Client: @unchecked Sendable {
     }
 
     /// Sends a text, behind those that wait. Nothing happens without an open connection.
-    package func send(_ text: [UInt8]) {
+    func send(_ text: [UInt8]) {
         loop.preconditionOnLoop()
         guard isOpen, closeCode == nil, let socket = sockets[current] else { return }
         output.append(text)
@@ -84,7 +87,7 @@ package final class Client: @unchecked Sendable {
     }
 
     /// Sends what waits, then a close frame; `closed` follows.
-    package func close(code: UInt16) {
+    func close(code: UInt16) {
         loop.preconditionOnLoop()
         guard let socket = sockets[current], isOpen else { return abandon() }
         closeCode = code
@@ -93,7 +96,7 @@ package final class Client: @unchecked Sendable {
     }
 
     /// Ends the connection without a word, here and there.
-    package func abandon() {
+    func abandon() {
         loop.preconditionOnLoop()
         if sockets[current] != nil { doomed.append(current) }
         current = 0
@@ -108,7 +111,7 @@ package final class Client: @unchecked Sendable {
     }
 
     /// Stops or goes on reading; what is not read stays with the peer.
-    package func pauseReading(_ pause: Bool) {
+    func pauseReading(_ pause: Bool) {
         loop.preconditionOnLoop()
         guard pause != isReadingPaused, isOpen, let socket = sockets[current] else { return }
         isReadingPaused = pause
@@ -145,9 +148,8 @@ package final class Client: @unchecked Sendable {
     func socketWritable(_ number: UInt) -> Int32 {
         guard number == current, let socket = sockets[number] else { return 0 }
         if !output.isEmpty {
-            buffer.removeAll()
-            buffer.append(output.removeFirst())
-            guard socket.write(&buffer) else { return -1 }
+            frame.fill(output.removeFirst())
+            guard socket.write(&frame) else { return -1 }
         }
         if !output.isEmpty {
             socket.askToWrite()
@@ -190,7 +192,7 @@ package final class Client: @unchecked Sendable {
     }
 }
 
-extension Client: ServiceLoop.Participant {
+extension SocketClient: ServiceLoop.Participant {
     func settle() -> Bool {
         let hadNews = tell()
         let batch = doomed

@@ -4,7 +4,7 @@ import CWebSockets
 /// must not move while it is started, and calls one closure on the loop thread. They live and die
 /// on that thread, before the loop does. libev's callbacks are free functions: a closure written
 /// where the compiler takes it for the main actor's would trap on the loop thread.
-class Watcher {
+package class Watcher {
     /// Kept alive, because a watcher may be the last thing that a loop lets go.
     private let eventLoop: EventLoop
     private unowned let loop: ServiceLoop
@@ -48,10 +48,10 @@ private func wokenUp(_: OpaquePointer?, _ watcher: UnsafeMutablePointer<ev_async
 }
 
 /// Calls when a descriptor can be read.
-final class ReadWatcher: Watcher {
+package final class ReadWatcher: Watcher {
     private let watcher = UnsafeMutablePointer<ev_io>.allocate(capacity: 1)
 
-    init(loop: ServiceLoop, descriptor: Int32, handler: @escaping () -> Void) {
+    package init(loop: ServiceLoop, descriptor: Int32, handler: @escaping () -> Void) {
         super.init(loop: loop, handler: handler)
         gapless_ev_io_init(watcher, ioReady, descriptor, pointer)
         ev_io_start(events, watcher)
@@ -64,26 +64,26 @@ final class ReadWatcher: Watcher {
 }
 
 /// Calls again and again while it runs.
-final class TimerWatcher: Watcher {
+package final class TimerWatcher: Watcher {
     private let watcher = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
 
-    init(loop: ServiceLoop, milliseconds: Int, handler: @escaping () -> Void) {
+    package init(loop: ServiceLoop, milliseconds: Int, handler: @escaping () -> Void) {
         super.init(loop: loop, handler: handler)
         gapless_ev_timer_init(watcher, timeElapsed, Double(milliseconds) / 1000, pointer)
     }
 
-    func start() {
+    package func start() {
         // Counted from now, and not from the beginning of the turn.
         ev_timer_again(events, watcher)
     }
 
     /// Starts it anew with another width.
-    func start(seconds: Double) {
+    package func start(seconds: Double) {
         watcher.pointee.repeat = seconds
         start()
     }
 
-    func stop() {
+    package func stop() {
         ev_timer_stop(events, watcher)
     }
 

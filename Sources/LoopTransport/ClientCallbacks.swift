@@ -10,7 +10,7 @@ func clientSocketEvent(
     guard let socket, let opaque = lws_get_opaque_user_data(socket),
         let host = lws_get_vhost(socket), let owner = lws_vhost_user(host)
     else { return 0 }
-    let client = Unmanaged<Client>.fromOpaque(owner).takeUnretainedValue()
+    let client = Unmanaged<SocketClient>.fromOpaque(owner).takeUnretainedValue()
     let number = UInt(bitPattern: opaque)
     let bytes = UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : count)
     switch reason {

@@ -25,3 +25,8 @@ enum LibraryLog {
         sink?.log("libwebsockets: \(text)")
     }
 }
+
+/// A line of the library's log, with its line end.
+private func libraryLogged(_ level: Int32, _ line: UnsafePointer<CChar>?) {
+    if let line { LibraryLog.write(String(cString: line)) }
+}

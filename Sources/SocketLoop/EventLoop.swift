@@ -2,11 +2,14 @@ import CWebSockets
 
 /// The libev loop and the libwebsockets context that runs on it. Owns both C objects; what hangs on
 /// them (watchers, virtual hosts, sockets) must be gone, or go with the context, when it closes.
-final class EventLoop {
+package final class EventLoop {
+    /// What one write hands to a socket before the library would rather copy it.
+    package static let chunk = 64 * 1024
+
     /// The `ev_loop`, for watchers.
-    let events: OpaquePointer
+    package let events: OpaquePointer
     /// The `lws_context`, for virtual hosts.
-    let context: OpaquePointer
+    package let context: OpaquePointer
     private var isContextDestroyed = false
 
     /// - Parameter descriptors: How many the library makes room for; nil for as many as the process
@@ -53,7 +56,7 @@ final class EventLoop {
         info.options =
             UInt64(LWS_SERVER_OPTION_LIBEV) | UInt64(LWS_SERVER_OPTION_EXPLICIT_VHOSTS)
             | UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
-        info.pt_serv_buf_size = UInt32(VirtualHost.chunk + Int(gapless_lws_pre))
+        info.pt_serv_buf_size = UInt32(Self.chunk + Int(gapless_lws_pre))
         // Header tables belong to the library's HTTP role, which no connection here has.
         info.max_http_header_pool = 1
         var loops: [UnsafeMutableRawPointer?] = [UnsafeMutableRawPointer(events)]

@@ -1,4 +1,6 @@
 import CWebSockets
+import ClientCore
+import SocketLoop
 
 /// The libwebsockets virtual host of one client: its TLS settings and the way back from the
 /// library. Owns the C structures that the library keeps pointers to, and must live as long as the
@@ -12,14 +14,14 @@ final class ClientHost {
     private let protocols: UnsafeMutablePointer<lws_protocols>
 
     /// - Throws: `WebSocketError`: `certificate` if the trusted roots can't be read.
-    init(loop: ServiceLoop, client: Client, trustedRoots: String?) throws(WebSocketError) {
+    init(loop: ServiceLoop, client: SocketClient, trustedRoots: String?) throws(WebSocketError) {
         // The list ends with an empty entry.
         protocols = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
         protocols.initialize(repeating: lws_protocols(), count: 2)
         protocols[0].name = Self.cString("gapless.v1")
         protocols[0].callback = clientSocketEvent
-        protocols[0].rx_buffer_size = VirtualHost.chunk
-        protocols[0].tx_packet_size = VirtualHost.chunk
+        protocols[0].rx_buffer_size = EventLoop.chunk
+        protocols[0].tx_packet_size = EventLoop.chunk
         var info = lws_context_creation_info()
         info.port = CONTEXT_PORT_NO_LISTEN
         info.protocols = UnsafePointer(protocols)
@@ -84,23 +86,21 @@ final class ClientHost {
 }
 
 /// A client's socket in the hands of libwebsockets. Valid from `connect` until
-/// `Client.socketDestroyed` is called for it.
+/// `SocketClient.socketDestroyed` is called for it.
 struct ClientSocket {
     private let handle: OpaquePointer
 
     init(_ handle: OpaquePointer) { self.handle = handle }
 
-    /// Asks for `Client.socketWritable`, soon.
+    /// Asks for `SocketClient.socketWritable`, soon.
     func askToWrite() { lws_callback_on_writable(handle) }
 
     /// Sends one text frame; the library masks it where it stands.
     ///
     /// - Returns: false if the connection is beyond use.
-    func write(_ text: inout SendBuffer) -> Bool {
+    func write(_ text: inout FrameBuffer) -> Bool {
         let count = text.count
-        return text.withBytes(from: 0) { bytes in
-            lws_write(handle, bytes, count, LWS_WRITE_TEXT) >= 0
-        }
+        return text.withBytes { bytes in lws_write(handle, bytes, count, LWS_WRITE_TEXT) >= 0 }
     }
 
     /// Sets what the close frame says that is sent when the present callback returns -1.
@@ -113,4 +113,27 @@ struct ClientSocket {
 
     /// Closes and frees the socket, with its callback. Not to be called from a callback of its own.
     func close() { lws_set_timeout(handle, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_SYNC) }
+}
+
+/// One frame's text, with the room in front that libwebsockets asks for (`LWS_PRE`).
+struct FrameBuffer {
+    private static let headroom = Int(gapless_lws_pre)
+    private var storage = [UInt8](repeating: 0, count: headroom)
+
+    /// Bytes to be sent.
+    var count: Int { storage.count - Self.headroom }
+
+    /// Takes a text in the place of what it had.
+    mutating func fill(_ text: [UInt8]) {
+        storage.removeSubrange(Self.headroom...)
+        storage.append(contentsOf: text)
+    }
+
+    mutating func withBytes<Result>(
+        _ body: (UnsafeMutablePointer<UInt8>?) -> Result
+    ) -> Result {
+        storage.withUnsafeMutableBufferPointer { bytes in
+            body(bytes.baseAddress.map { $0 + Self.headroom })
+        }
+    }
 }

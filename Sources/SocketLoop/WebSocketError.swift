@@ -16,9 +16,9 @@ package struct WebSocketError: Error, Sendable, Hashable, CustomStringConvertibl
     /// "<doing what> <on what>: <what was seen> (<limit or code>)".
     package var description: String
     /// Whether another process listens at the same place.
-    var isTaken = false
+    package var isTaken = false
 
-    init(_ code: Code, _ description: String) {
+    package init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
     }

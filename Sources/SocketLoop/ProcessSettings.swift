@@ -1,14 +1,14 @@
 import Glibc
 
 /// What a process that serves sockets sets for itself, once.
-enum ProcessSettings {
+package enum ProcessSettings {
     /// libwebsockets keeps tables with an entry for each descriptor that could be open, and some
     /// systems (containers above all) put the hard limit at a billion. A quarter of a million
     /// connections is beyond what one loop serves.
     static let descriptorLimit: rlim_t = 262_144
 
     /// How many descriptors may be open.
-    static var descriptors: Int {
+    package static var descriptors: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
             return .max

@@ -1,16 +1,18 @@
 /// Where a WebSocket client connects to, and whom it trusts there.
-package struct ClientEndpoint: Sendable, Hashable {
+public struct ClientEndpoint: Sendable, Hashable {
     /// A name that is looked up, or a literal IPv4 or IPv6 address.
-    package var host: String
-    package var port: UInt16
+    public var host: String
+    /// Of the host.
+    public var port: UInt16
     /// Path and query, beginning with a slash.
-    package var path: String
+    public var path: String
     /// Whether the connection is encrypted. The certificate must be valid and name the host.
-    package var isSecure: Bool
+    public var isSecure: Bool
     /// A PEM file of the certificates that are trusted; nil for those of the system.
-    package var trustedRoots: String?
+    public var trustedRoots: String?
 
-    package init(
+    /// An endpoint of these parts.
+    public init(
         host: String, port: UInt16, path: String = "/v1/ws", isSecure: Bool = false,
         trustedRoots: String? = nil
     ) {
@@ -22,7 +24,7 @@ package struct ClientEndpoint: Sendable, Hashable {
     }
 
     /// The endpoint in `ws://host:port/path` or `wss://…`; without a port, 80 and 443.
-    package init?(_ url: String, trustedRoots: String? = nil) {
+    public init?(_ url: String, trustedRoots: String? = nil) {
         let schemes: [(String, Bool)] = [("ws://", false), ("wss://", true)]
         guard let (scheme, isSecure) = schemes.first(where: { url.hasPrefix($0.0) }) else {
             return nil
@@ -45,5 +47,11 @@ package struct ClientEndpoint: Sendable, Hashable {
             host: host, port: number,
             path: target.isEmpty ? "/" : target.hasPrefix("/") ? String(target) : "/" + target,
             isSecure: isSecure, trustedRoots: trustedRoots)
+    }
+
+    /// The endpoint as a URL.
+    public var url: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return "\(isSecure ? "wss" : "ws")://\(name):\(port)\(path)"
     }
 }

@@ -10,7 +10,7 @@ import Synchronization
 // before anybody can post, and taken away after the mailbox has closed.)
 package final class ServiceLoop: @unchecked Sendable {
     /// What has to be done between turns, outside of any C callback.
-    protocol Participant: AnyObject {
+    package protocol Participant: AnyObject {
         /// Closes what was given up during the turn.
         ///
         /// - Returns: whether anything was closed.
@@ -25,7 +25,7 @@ package final class ServiceLoop: @unchecked Sendable {
     /// Called with SIGTERM, SIGINT or SIGHUP. Set before `run()`, which then watches for them.
     package var onSignal: ((Int32) -> Void)?
 
-    let eventLoop: EventLoop
+    package let eventLoop: EventLoop
     private let mailbox = Mailbox()
     /// The socket of a client, those that wake its loop, and room to spare.
     private static let clientDescriptors: UInt32 = 64
@@ -121,16 +121,16 @@ package final class ServiceLoop: @unchecked Sendable {
     }
 
     /// Marks the turn as one that ends with `onTurnEnd`.
-    func noteWork() {
+    package func noteWork() {
         hadWork = true
     }
 
-    func add(_ participant: any Participant) {
+    package func add(_ participant: any Participant) {
         participants.append(participant)
     }
 
     /// Keeps what the library has pointers into until the context is gone.
-    func retain(_ host: AnyObject) {
+    package func retain(_ host: AnyObject) {
         virtualHosts.append(host)
     }
 

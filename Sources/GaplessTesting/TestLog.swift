@@ -1,0 +1,176 @@
+import Chat
+import JSON
+
+/// One conversation of a `TestGateway`: who takes part, and its log. Every place has a message, and
+/// every change raises `rev` by one, as in a real one.
+struct TestLog {
+    let id: String
+    var title: String?
+    var participants: [String]
+    private(set) var messages: [Message] = []
+    private(set) var rev = 0
+    /// Up to where each has read.
+    private(set) var read: [String: Int] = [:]
+
+    init(id: String, title: String?, participants: [String]) {
+        self.id = id
+        self.title = title
+        self.participants = participants
+    }
+
+    var seq: Int { messages.count }
+    var head: String {
+        #"{"epoch":"test","seq":\#(seq),"rev":\#(rev),"mark":"\#(mark(rev))","floor":1}"#
+    }
+
+    func mark(_ rev: Int) -> String { "m\(rev)" }
+    func place(of id: String) -> Int? { messages.firstIndex { $0.id == id }.map { $0 + 1 } }
+    subscript(_ seq: Int) -> Message { messages[seq - 1] }
+
+    /// What a reader is shown of it in a list.
+    func record(for user: String) -> Conversation {
+        var record = Conversation(id: id)
+        record.title = title
+        record.participants = participants
+        record.participantCount = participants.count
+        record.lastMessage = messages.last
+        record.updatedAt = messages.last?.createdAt
+        record.lastReadSeq = read[user] ?? 0
+        record.unreadCount = unread(for: user)
+        return record
+    }
+
+    func unread(for user: String) -> Int {
+        messages.dropFirst(read[user] ?? 0).count { $0.author != user && !$0.isDeleted }
+    }
+
+    mutating func append(_ message: Message) {
+        rev += 1
+        var message = message
+        message.seq = seq + 1
+        message.rev = rev
+        messages.append(message)
+        read[message.author] = message.seq
+    }
+
+    /// - Returns: Its place; nil if there is no such message, or it is deleted.
+    mutating func change(_ id: String, _ change: (inout Message) -> Void) -> Int? {
+        guard let seq = place(of: id), !self[seq].isDeleted else { return nil }
+        rev += 1
+        change(&messages[seq - 1])
+        messages[seq - 1].rev = rev
+        return seq
+    }
+
+    mutating func markRead(_ user: String, upTo seq: Int) {
+        read[user] = max(read[user] ?? 0, min(seq, self.seq))
+    }
+
+    // MARK: As text
+
+    func deltas(_ places: some Sequence<Int>, via: String, type: String? = nil) -> String {
+        let all = places.map { seq in
+            let message = self[seq]
+            let type = message.isDeleted ? "deleted" : type ?? "inserted"
+            return #"{"type":"\#(type)","via":"\#(via)","message":\#(message.text)}"#
+        }
+        return "[\(all.joined(separator: ","))]"
+    }
+
+    /// The change of one place, as those who subscribe are told of it.
+    func event(_ seq: Int, type: String) -> String {
+        #"{"event":"messages","conversation":\#(id.quoted),"#
+            + #""deltas":\#(deltas([seq], via: "live", type: type)),"covers":[[\#(seq),\#(seq)]],"#
+            + #""prev":\#(rev - 1),"asOf":\#(rev),"head":\#(head)}"#
+    }
+
+    /// The same of changes that a client is not told, for it was too slow.
+    func shedding(_ places: ClosedRange<Int>, since: Timestamp) -> String {
+        #"{"event":"gap","conversation":\#(id.quoted),"gaps":"#
+            + gaps(Coverage(places.lowerBound, places.upperBound), "slow", since)
+            + #","prev":\#(rev - places.count),"asOf":\#(rev),"head":\#(head)}"#
+    }
+
+    func gaps(_ places: Coverage, _ cause: String, _ since: Timestamp) -> String {
+        let all = places.runs.map {
+            #"{"after":\#($0.low - 1),"before":\#($0.high + 1),"missing":\#($0.count),"#
+                + #""cause":"\#(cause)","since":\#(since.text)}"#
+        }
+        return "[\(all.joined(separator: ","))]"
+    }
+
+    /// The answer to `subscribeMessages`: what came since what the client holds, newest first and
+    /// as far as it fits, and gaps for the rest.
+    func subscription(_ params: JSONObject, _ now: Timestamp) -> String {
+        let limit = params["limit"]?.int ?? 100
+        var (covers, gaps) = (Coverage(max(1, seq - limit + 1), seq), "[]")
+        if let have = params["have"]?.object {
+            let pairs = (have["runs"]?.array ?? []).compactMap { $0.array }
+            let runs = Coverage(
+                pairs.compactMap { Coverage.Run(checking: $0[0].int ?? 1, $0[1].int ?? 0) })
+            let (asOf, top) = (have["asOf"]?.int ?? 0, runs.last ?? 0)
+            let changed = runs.runs.flatMap { Array($0.low...$0.high) }.filter {
+                $0 <= seq && self[$0].rev ?? 0 > asOf
+            }
+            let due = changed + (top < seq ? Array(top + 1...seq) : [])
+            covers = Coverage(places: due.suffix(limit))
+            let low = runs.first ?? seq + 1
+            let cold = low > top ? Coverage() : Coverage(low, top).subtracting(runs)
+            gaps = self.gaps(
+                Coverage(places: due).subtracting(covers).union(cold), "limit", now)
+        }
+        let places = covers.runs.flatMap { Array($0.low...$0.high) }
+        return #"{"deltas":\#(deltas(places, via: "replay")),"covers":\#(covers.pairs),"#
+            + #""gaps":\#(gaps),"asOf":\#(rev),"head":\#(head)}"#
+    }
+
+    /// The answer to `fetchMessages`; nil where it is about a message that is not there.
+    func page(_ params: JSONObject) -> String? {
+        func place(_ name: String) -> Int?? {
+            guard let anchor = params[name] else { return .some(nil) }
+            let place = anchor.int ?? anchor.string.flatMap(self.place)
+            return place.map { .some($0) } ?? nil
+        }
+        guard let around = place("around"), let after = place("after"),
+            let before = place("before")
+        else { return nil }
+        let limit = params["limit"]?.int ?? 100
+        var (low, high) = (1, seq)
+        if let around { (low, high) = (max(1, around - limit), min(seq, around + limit)) }
+        if let after { low = after + 1 }
+        if let before { high = before - 1 }
+        let isAscending = after != nil && (before == nil || params["order"]?.string == "asc")
+        if around == nil, high - low + 1 > limit {
+            if isAscending { high = low + limit - 1 } else { low = high - limit + 1 }
+        }
+        let covers = Coverage(low, high)
+        let messages = (low <= high ? Array(low...high) : []).map { self[$0].text }
+        return #"{"messages":[\#(messages.joined(separator: ","))],"covers":\#(covers.pairs),"#
+            + #""gaps":[],"asOf":\#(rev),"head":\#(head),"#
+            + #""hasMore":{"before":\#(low > 1),"after":\#(high < seq)}}"#
+    }
+}
+
+extension Coverage {
+    fileprivate var pairs: String {
+        "[\(runs.map { "[\($0.low),\($0.high)]" }.joined(separator: ","))]"
+    }
+}
+
+extension Message {
+    var text: String { String(decoding: json, as: UTF8.self) }
+}
+
+extension Conversation {
+    var text: String { String(decoding: json, as: UTF8.self) }
+}
+
+extension String {
+    /// As a text in JSON.
+    var quoted: String { String(decoding: RawJSON(string: self).bytes, as: UTF8.self) }
+}
+
+extension Timestamp {
+    /// As a text in JSON.
+    fileprivate var text: String { "\"\(self)\"" }
+}

@@ -1,0 +1,2 @@
+/// Whoever serves sockets also owns the loop that they live on.
+@_exported import SocketLoop
