@@ -49,6 +49,7 @@ let package = Package(
         .executable(name: "gapless", targets: ["gapless"]),
         .library(name: "Chat", targets: ["Chat"]),
         .library(name: "GaplessClient", targets: ["GaplessClient"]),
+        .library(name: "GaplessFoundation", targets: ["GaplessFoundation"]),
         .library(name: "GaplessTesting", targets: ["GaplessTesting"]),
     ],
     targets: [
@@ -113,10 +114,13 @@ let package = Package(
         core(
             "GaplessClient", ["ClientSystem", "ClientCore", "SQLite", "Wire", "Chat", "JSON"],
             linux: ["LoopTransport"], apple: ["URLSessionTransport"]),
+        core("GaplessFoundation", ["GaplessClient", "Chat", "JSON"]),
         core("GaplessTesting", ["GaplessClient", "ClientCore", "Wire", "Chat", "JSON"]),
 
         .executableTarget(
             name: "gapless-example", dependencies: ["GaplessClient"], swiftSettings: house),
+        .executableTarget(
+            name: "gapless-bot", dependencies: ["GaplessClient"], swiftSettings: house),
 
         // MARK: the program
         .executableTarget(name: "gapless", dependencies: ["Commands"], swiftSettings: house),
@@ -194,8 +198,8 @@ let package = Package(
         tests(
             "GaplessClientTests",
             [
-                "GaplessClient", "GaplessTesting", "ClientCore", "Wire",
-                "Chat", "JSON", "TestSupport", "gapless", "gapless-example",
+                "GaplessClient", "GaplessFoundation", "GaplessTesting", "ClientCore", "Wire",
+                "Chat", "JSON", "TestSupport", "gapless", "gapless-bot", "gapless-example",
             ]),
         tests(
             "TransportTests",

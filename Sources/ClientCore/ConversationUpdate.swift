@@ -38,6 +38,14 @@ public enum ConversationUpdate: Sendable {
     /// Somebody types, or has stopped. Word of `begin` counts for 5 s.
     case typing(user: String, TypingState)
 
+    /// What changed in the log, where this tells of that: live, or what was missed in an outage.
+    public var frame: MessagesFrame? {
+        switch self {
+        case .resumed(let frame), .changed(let frame): frame
+        default: nil
+        }
+    }
+
     /// A value that was shown, and that the log does not have.
     public struct TakenBack: Sendable {
         /// The value.

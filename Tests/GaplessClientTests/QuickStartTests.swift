@@ -5,7 +5,7 @@ import Testing
 extension LiveClient {
     /// The quick start of the README is the program that is built as `gapless-example`, and works.
     @Suite struct QuickStart {
-        private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
 
         @Test func theREADMEShowsWhatIsBuilt() throws {
@@ -44,6 +44,56 @@ extension LiveClient {
             try api.post(["author": "bob", "body": "disk is empty"], to: "ops")
             #expect(try await eventually { shows("3 messages, 0 gaps\n") })
             #expect(try await eventually { shows("bob disk is empty") })
+        }
+    }
+}
+
+extension LiveClient {
+    /// The bot that is built as `gapless-bot` answers, also what was said while it was away.
+    @Suite struct Bot {
+        private func bot(_ gateway: GatewayProcess) throws -> ChildProcess {
+            let folder = URL(fileURLWithPath: try GatewayProcess.binary())
+                .deletingLastPathComponent()
+            return try ChildProcess(
+                folder.appendingPathComponent("gapless-bot").path,
+                [
+                    "ws://127.0.0.1:\(gateway.port)/v1/ws",
+                    gateway.directory.appendingPathComponent("bot.db").path,
+                ], log: gateway.directory.appendingPathComponent("bot.log").path)
+        }
+
+        @Test func itAnswersWhatWasSaidWhileItWasAway() async throws {
+            let gateway = try GatewayProcess()
+            let api = gateway.api()
+            try api.put("ops", ["participants": ["alice", "bot"]])
+            func texts() throws -> [String] {
+                (try api.page("ops", "after=0&order=asc")["messages"].array ?? []).map {
+                    "\($0["author"].string ?? ""): \($0["body"].string ?? "")"
+                }
+            }
+            var child = try bot(gateway)
+            defer { child.kill() }
+            // Said before it has begun, a message is history and stays without an answer.
+            #expect(
+                try await eventually {
+                    try api.post(["author": "alice", "body": "!ping"], to: "ops")
+                    try await Task.sleep(for: .milliseconds(50))
+                    return try texts().contains("bot: pong")
+                })
+            child.kill()
+            try api.post(["author": "alice", "body": "!echo one by one"], to: "ops")
+            child = try bot(gateway)
+            #expect(try await eventually { try texts().last == "bot: one by one" })
+            #expect(try texts().count { $0.hasPrefix("bot: one") } == 1)
+        }
+
+        @Test func itHasThirtyLines() throws {
+            let source = try String(
+                contentsOf: QuickStart.root.appendingPathComponent(
+                    "Sources/gapless-bot/main.swift"),
+                encoding: .utf8)
+            let lines = source.split(separator: "\n")
+            #expect(lines.count { !$0.hasPrefix("///") } <= 30)
         }
     }
 }

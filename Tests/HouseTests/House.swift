@@ -16,11 +16,11 @@ enum House {
         ["ClientSystem", "Crypto", "Postgres", "Simulation", "SocketLoop", "SQLite"],
         ["Cache", "LoopTransport", "URLSessionTransport", "WebSockets"],
         ["CacheBench", "GaplessClient", "Upstream"],
-        ["Configuration", "GaplessTesting"],
+        ["Configuration", "GaplessFoundation", "GaplessTesting"],
         ["Gateway"],
         ["Commands"],
         [
-            "gapless", "gapless-bench", "gapless-example", "gapless-limit",
+            "gapless", "gapless-bench", "gapless-bot", "gapless-example", "gapless-limit",
             "gapless-plain",
         ],
     ]
@@ -39,8 +39,8 @@ enum House {
     /// What some targets may use of the system, beside that.
     static let systemDoors: [String: Set<String>] = [
         "Darwin": ["ClientSystem"], "Musl": ["ClientSystem"],
-        "Foundation": ["URLSessionTransport"],
-        "FoundationNetworking": ["URLSessionTransport"],
+        "Foundation": ["GaplessFoundation", "URLSessionTransport"],
+        "FoundationNetworking": ["URLSessionTransport"], "Observation": ["GaplessClient"],
         "SQLite3": ["SQLite"],
     ]
 

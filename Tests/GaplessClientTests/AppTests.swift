@@ -1,0 +1,203 @@
+import Foundation
+import GaplessClient
+import GaplessFoundation
+import GaplessTesting
+import Testing
+
+/// What an app does, on a gateway in memory: no process, no socket, and no second that passes.
+@MainActor @Suite struct AppTests {
+    private let gateway = TestGateway()
+
+    init() {
+        gateway.open("ops", title: "Ops", participants: ["alice", "bob"])
+        for number in 1...5 { gateway.write("message \(number)", by: "bob", in: "ops") }
+    }
+
+    /// A screen of an app: what its handlers touch is its own.
+    private final class Screen: ManagedMessageListDelegate {
+        let client: ChatClient
+        lazy var list = ManagedMessageList(
+            client, conversation: Conversation(id: "ops"), reader: "alice", delegate: self)
+        var title: String?
+        var texts: [String] = []
+        var connections = 0
+
+        init(_ client: ChatClient) { self.client = client }
+
+        /// The recipes of the documents, as they stand there.
+        func open() async throws {
+            let list = self.list
+            client.pubsub.onConnect { list.online() }
+            client.pubsub.onConnect { self.connections += 1 }
+            let conversation = try await client.fetchConversation(
+                "ops", cached: { self.title = $0.title })
+            title = conversation.title
+            list.online()
+        }
+
+        func managedMessageListDidChange(messageDeltas: [MessageDelta]) {
+            texts = (0..<list.messageCount()).compactMap { list.messageAt($0).body }
+        }
+    }
+
+    private func until(_ condition: () async -> Bool) async throws {
+        // Other suites keep the main actor busy for long.
+        let end = ContinuousClock.now + .seconds(120)
+        while await !condition() {
+            try #require(ContinuousClock.now < end)
+            await gateway.network.settle()
+            await Task.yield()
+        }
+    }
+
+    @Test func aScreenShowsWhatIsSaidThroughAnOutage() async throws {
+        let client = try gateway.client("alice")
+        await gateway.connected(client)
+        let screen = Screen(client)
+        try await screen.open()
+        try await until { screen.texts.count == 5 }
+        #expect(screen.title == "Ops")
+        client.send("on my way", to: "ops")
+        try await until { screen.texts.last == "on my way" }
+        #expect(gateway.messages(in: "ops").count == 6)
+        gateway.isReachable = false
+        gateway.write("are you there?", by: "bob", in: "ops")
+        gateway.edit("test-2", in: "ops", body: "message two")
+        try await until { !client.pubsub.isConnected }
+        // An hour passes, and not a moment of the test.
+        await gateway.advance(by: .seconds(3_600))
+        gateway.isReachable = true
+        await gateway.advance(by: .seconds(30))
+        try await until { screen.texts.last == "are you there?" }
+        #expect(screen.texts[1] == "message two")
+    }
+
+    @Test func whatASlowReaderMissedIsAGapThatCanBeFilled() async throws {
+        let client = try gateway.client("alice")
+        await gateway.connected(client)
+        let model = ConversationModel(client, conversation: "ops", reader: "alice", limit: 2)
+        model.online()
+        try await until { model.isLive && model.rows.count == 2 }
+        gateway.shed(4, by: "bob", in: "ops")
+        gateway.write("the newest", by: "bob", in: "ops")
+        try await until { model.rows.count == 4 }
+        #expect(model.rows[2].content == .gap(missing: 4))
+        model.appeared(model.rows[3])
+        try await until { !model.rows.contains { $0.id.hasPrefix("gap") } }
+        #expect(model.rows.count == 7 && model.hasMore.before)
+        #expect(gateway.requests("fetchMessages").count >= 2)
+    }
+
+    @Test func twoLoopsOverOneSubscriptionShareIt() async throws {
+        let client = try gateway.client("alice")
+        await gateway.connected(client)
+        let updates = client.subscribeMessages(conversation: "ops")
+        func loop() -> Task<[String], Never> {
+            Task {
+                var bodies: [String] = []
+                for await update in updates {
+                    bodies += (update.frame?.messages ?? []).compactMap(\.body)
+                    if bodies.last == "last" { break }
+                }
+                return bodies
+            }
+        }
+        let loops = [loop(), loop()]
+        try await until { gateway.requests("subscribeMessages").count == 1 }
+        for number in 0..<50 { gateway.write("live \(number)", by: "bob", in: "ops") }
+        for _ in loops { gateway.write("last", by: "bob", in: "ops") }
+        var taken: [String] = []
+        for loop in loops { taken += await loop.value }
+        #expect(Set(taken.filter { $0.hasPrefix("live") }).count == 50)
+        #expect(taken.count { $0.hasPrefix("live") } == 50)
+    }
+
+    @Test func aHandlerThatWasRemovedIsNotCalled() async throws {
+        let client = try gateway.client("alice")
+        var (kept, removed) = (0, 0)
+        client.pubsub.onConnect { kept += 1 }
+        let registration = client.pubsub.onConnect { removed += 1 }
+        await gateway.connected(client)
+        try await until { kept == 1 && removed == 1 }
+        registration.cancel()
+        gateway.cut()
+        try await until { !client.pubsub.isConnected }
+        await gateway.advance(by: .seconds(30))
+        try await until { kept == 2 }
+        #expect(removed == 1)
+    }
+
+    @Test func everyNameCanBeWrittenInFull() {
+        let message: GaplessClient.Message = MessageItem(
+            Message(id: "m", conversation: "ops", author: "bob", createdAt: .earliest),
+            isHeld: true
+        ).message
+        let loading = GaplessClient.History.Loading(top: true)
+        #expect(loading != History.Loading())
+        // Without a word of its type.
+        let runs = findBoundaries(ofMessageList: [message])
+        #expect(runs.isEmpty || runs.count == 1)
+    }
+
+    @Test func datesAndMetadataAreTheAppsOwn() async throws {
+        struct Mark: Codable, Equatable { var color: String }
+        let mark = Mark(color: "red")
+        let sent = gateway.write(
+            "with a mark", by: "bob", in: "ops", metadata: try RawJSON(mark))
+        let client = try gateway.client("alice")
+        await gateway.connected(client)
+        let message = try #require(
+            try await client.fetchMessages(conversation: "ops", beforeMessage: nil, limit: 1).first)
+        #expect(message.id == sent.id)
+        #expect(try message.metadata(as: Mark.self) == mark)
+        #expect(throws: DecodingError.self) { try message.metadata(as: [Int].self) }
+        #expect(Timestamp(message.creationDate) == message.createdAt)
+        #expect(message.creationDate == Date(timeIntervalSince1970: 1_790_000_000))
+        #expect(message.editDate == nil)
+    }
+
+    @Test func listsAndScripts() async throws {
+        let client = try gateway.client("alice")
+        let (list, connection) = (ConversationListModel(client), ConnectionModel(client))
+        await gateway.connected(client)
+        list.online()
+        try await until { connection.isLive && list.conversations.map(\.title) == ["Ops"] }
+        #expect(list.conversations.first?.unreadCount == 5)
+        gateway.open("news", title: "News", participants: ["alice"])
+        try await until { list.conversations.count == 2 }
+        _ = try await client.markRead(conversation: "ops", upTo: 5)
+        #expect(gateway.lastRead(by: "alice", in: "ops") == 5)
+        gateway.answer("editMessage") { _ in .refusal("forbidden", isFinal: true) }
+        await #expect(throws: ClientError.self) {
+            try await client.edit("test-1", in: "ops", body: "no")
+        }
+        gateway.answer("editMessage", by: nil)
+        #expect(try await client.edit("test-1", in: "ops", body: "yes").body == "yes")
+        #expect(try await client.delete("test-1", in: "ops").isDeleted)
+        #expect(gateway.requests("editMessage").map(\.user) == ["alice", "alice"])
+    }
+
+    /// The client stops reading its socket when a listener is 256 messages behind, and goes on
+    /// when it has taken them.
+    @Test func whoIsBehindStopsTheReading() async throws {
+        let client = try gateway.client("alice")
+        await gateway.connected(client)
+        let updates = client.subscribeMessages(conversation: "ops")
+        try await until { gateway.requests("subscribeMessages").count == 1 }
+        await gateway.network.settle()
+        for number in 0..<1_000 {
+            gateway.write("\(number)", by: "bob", in: "ops")
+            if number == 500 { await gateway.network.settle() }
+        }
+        await gateway.network.settle()
+        let waiting = gateway.unread(by: "alice")
+        #expect((500..<800).contains(waiting))
+        var bodies: [String] = []
+        for await update in updates {
+            bodies += (update.frame?.messages ?? []).compactMap(\.body)
+            if bodies.last == "999" { break }
+        }
+        #expect(bodies == (0..<1_000).map { "\($0)" })
+        #expect(gateway.unread(by: "alice") == 0)
+    }
+}
