@@ -18,7 +18,7 @@ import Testing
 
     private static let exceptions: [String: Exception] = [
         "Limits": Exception(
-            properties: 23, reason: "one for each key of the configuration"),
+            properties: 23, reason: "one for each key of the configuration")
     ]
 
     private static let files = Repository.sources.filter {
