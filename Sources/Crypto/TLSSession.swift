@@ -1,4 +1,5 @@
 import CCrypto
+import Glibc
 
 /// Whom a TLS client trusts and what it shows of itself: paths of PEM files. Each session reads
 /// them anew, so that a certificate that was renewed counts with the next connection.
@@ -114,7 +115,10 @@ package final class TLSSession {
     }
 
     private static func unusable(_ file: String) -> TLSError {
-        TLSError(code: .file, seen: "\(file): \(reason())")
+        // Of a file that is not there libssl says no more than "system lib".
+        let isThere = access(file, R_OK) == 0
+        let cause = isThere ? reason() : String(cString: strerror(errno))
+        return TLSError(code: .file, seen: "\(file): \(cause)")
     }
 
     /// What libssl said last.

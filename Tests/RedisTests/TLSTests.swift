@@ -118,6 +118,26 @@ import Wire
         #expect(error?.description.contains("/nowhere/ca.pem") == true)
     }
 
+    /// Each node has a certificate; nodes talk by TLS too, and name their ports of it.
+    @Test func aClusterAndItsFailoverGoOverTLS() throws {
+        let servers = try RedisClusterServers(tls: certificates)
+        let subject = Subject(Redis(try options(servers.masterPorts[1]) { $0.isCluster = true }))
+        try subject.waitUntilOnline()
+        #expect(subject.upstream.faults.trouble == nil)
+        let conversations = try (0..<3).map { try servers.conversations(at: $0, 1)[0] }
+        for conversation in conversations {
+            try subject.conversation(conversation)
+            try subject.send("before", to: conversation)
+        }
+        try servers.waitForReplica(0)
+        servers.masters[0].kill()
+        #expect(Deadline.standard.poll { subject.outputs.reported == .offline })
+        // The others go on.
+        #expect(try subject.send("between", to: conversations[1]).seq == 2)
+        try subject.waitUntilOnline()
+        #expect(try subject.send("after", to: conversations[0]).seq == 2)
+    }
+
     @Test func thePasswordComesFromItsFileWithEachConnection() throws {
         let server = try RedisProcess(keeping: .nothing)
         try server.ask("CONFIG", "SET", "requirepass", "first")

@@ -75,3 +75,15 @@ final class DamagedLogs: Sendable {
         }
     }
 }
+
+extension RequestError {
+    /// The same where a list is read: whoever mends the log is told which one it is.
+    func inList(at conversation: String) -> RequestError {
+        guard let part = damagedPart else { return self }
+        var error = RequestError(
+            code, "the log of conversation \(conversation) is damaged at the origin (\(part))",
+            retry: retry)
+        error.damagedPart = part
+        return error
+    }
+}

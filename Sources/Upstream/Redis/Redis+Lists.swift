@@ -194,7 +194,7 @@ extension Redis {
                             throw .unreadable
                         }
                         entries.append(entry)
-                    case .failure(let error): throw error
+                    case .failure(let error): throw error.inList(at: place.id)
                     }
                 }
                 self.forget(strays, of: user, ifOlderThan: log.now - Self.day)
