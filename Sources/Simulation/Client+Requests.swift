@@ -99,6 +99,22 @@ extension Client {
         }
     }
 
+    /// - Parameter range: nil: all of them, or a part, in turns.
+    func fetchParticipants(
+        _ conversation: String, _ range: ParticipantsRequest? = nil
+    ) -> [UInt8] {
+        // No draw: a seed is to mean the world that it meant.
+        let limit = nextRequest % 3 == 0 ? 1 + nextRequest % 2 : 0
+        let order: PageRequest.Order = nextRequest % 2 == 0 ? .asc : .desc
+        let range = range ?? ParticipantsRequest(limit: limit, offset: limit - 1, order: order)
+        return request("fetchParticipants", .people(conversation, range)) {
+            $0.member("conversation", string: conversation)
+            $0.member("limit", int: range.limit)
+            $0.member("offset", int: max(0, range.offset))
+            $0.member("order", string: range.order.rawValue)
+        }
+    }
+
     /// A request whose answer changes nothing that is held.
     func call(
         _ method: String, _ conversation: String, _ params: (inout JSONWriter) -> Void = { _ in }

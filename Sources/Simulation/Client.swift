@@ -18,6 +18,7 @@ final class Client {
         /// Behind a cursor, or from the beginning.
         case list(behind: String?)
         case view(String)
+        case people(String, ParticipantsRequest)
         case other
     }
 
@@ -48,6 +49,12 @@ final class Client {
     private(set) var upstream = "online"
     /// The last reply.
     private(set) var reply: JSONObject?
+    /// By how many changes what it was resumed from lay behind the log, where that was said to be
+    /// open; and where the stream stood when it was removed, where that was open.
+    private(set) var behind: [Int] = []
+    private(set) var behindWhenRemoved: [Int] = []
+    /// How many open answers about who takes part were judged.
+    private(set) var openPeople = 0
     /// Deltas that came in events, for the books.
     private(set) var deltas = 0
 
@@ -98,6 +105,9 @@ final class Client {
             let conversation = try conversation(of: frame)
             try require(
                 holdings[conversation]?.isSubscribed ?? false, "\(event) without a subscription")
+            if let holding = holdings[conversation], holding.isOpen, let head = holding.head {
+                behindWhenRemoved.append(head.rev - (holding.position ?? head.rev))
+            }
             holdings[conversation]?.end()
             if event == "unsubscribed" { shown.remove(conversation, oracle) }
         case "conversations":
@@ -169,14 +179,7 @@ final class Client {
             return try show(asked, frame.required("result").members("result"), oracle)
         }
         reply = frame
-        if let error = frame["error"]?.object {
-            let code = error["code"]?.string ?? ""
-            var expected = ["not_found", "forbidden", "conflict", "rate_limited", "too_large"]
-            // A read marker may lie above the head of a conversation that was created anew.
-            if case .other = asked { expected.append("bad_request") }
-            if oracle.isMirrored { expected += ["origin_unavailable", "internal"] }
-            return try require(expected.contains(code), "an error \(code) to a sound request")
-        }
+        if let error = frame["error"]?.object { return try takeError(error, asked, oracle) }
         let result = try frame.required("result").members("result")
         switch asked {
         case .connect:
@@ -213,9 +216,24 @@ final class Client {
             try require(shown == conversation, "another conversation than was asked for")
             try self.shown.show(view.members("conversation"), conversation)
             try list.show(view, in: result, request: id, user, oracle)
+        case .people(let conversation, let range):
+            guard result["open"]?.bool == true else { break }
+            openPeople += 1
+            try oracle.checkPeople(result, range, of: conversation, shownTo: user)
         case .other:
             break
         }
+    }
+
+    private func takeError(
+        _ error: JSONObject, _ asked: Asked, _ oracle: Oracle
+    ) throws(Violation) {
+        let code = error["code"]?.string ?? ""
+        var expected = ["not_found", "forbidden", "conflict", "rate_limited", "too_large"]
+        // A read marker may lie above the head of a conversation that was created anew.
+        if case .other = asked { expected.append("bad_request") }
+        if oracle.isMirrored { expected += ["origin_unavailable", "internal"] }
+        try require(expected.contains(code), "an error \(code) to a sound request")
     }
 
     /// The first of two answers changes nothing that is held.
@@ -240,6 +258,7 @@ final class Client {
         try require(
             told.isReset == isOther || oracle.isMirrored && told.isReset && asked.have != nil,
             "reset: \(told.isReset), expected \(isOther)")
+        if told.isOpen, asked.have != nil { behind.append(told.head.rev - told.asOf) }
         let now = holdings[asked.conversation] ?? Holding()
         let isUnbroken = asked.holding.isSubscribed && asked.holding.breaks == now.breaks
         if let have = asked.have {

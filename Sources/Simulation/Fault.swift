@@ -27,6 +27,8 @@ package enum Fault: String, Sendable, Hashable, CaseIterable {
     case failovers
     /// Everything at the origin is lost, in silence.
     case empties
+    /// A part of a log is lost, emptied, cut, or another log's, and mended after a while.
+    case damages
     /// The origin keeps the newest messages alone.
     case floors
     /// The cache drops what it need not keep.

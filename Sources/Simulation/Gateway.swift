@@ -77,6 +77,8 @@ final class Gateway {
     var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []
     /// What the feed has lost since the link came up.
     var losses: [String: Loss] = [:]
+    /// Of which logs its adapter knows that a part is gone.
+    var damaged: Set<String> = []
     /// Deltas that the engines before this one have written.
     var written = 0
     /// How many effects the engine has asked for in this turn.
@@ -109,6 +111,7 @@ final class Gateway {
         writes = []
         outcomes = []
         losses = [:]
+        damaged = []
         costs = [:]
         lastToken = 0
         lastAction = nil

@@ -94,7 +94,7 @@ extension Inhabited {
             return client.fetchConversations(
                 limit: random.chance(40) ? random.number(1...2) : nil, goesOn: random.chance(30))
         case 66..<70: return client.fetchConversation(conversation)
-        case 70..<72: return client.call("fetchParticipants", conversation)
+        case 70..<72: return client.fetchParticipants(conversation)
         default: return writing(client, conversation)
         }
     }

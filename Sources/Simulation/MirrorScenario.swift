@@ -31,6 +31,8 @@ struct MirrorScenario {
     var socket: Int
     /// The feeds only ring.
     var isRinging = false
+    /// In how many turns of a hundred, while a link is down, much is said at once.
+    var bursts = 5
 
     /// Without faults and deeds: for a script.
     init(_ users: [String], conversations: [String], gateways: Int, sync: SyncOptions) {
@@ -44,9 +46,20 @@ struct MirrorScenario {
         (socket, trimmed) = (1 << 30, 1_000)
     }
 
+    /// Links are down often, and much is said meanwhile: ten pages, of two messages each.
+    mutating func goFar() {
+        (sync.page, sync.pages, bursts, writes) = (2, 10, 40, 100)
+        faults.formUnion([.lapses, .gateways])
+        (gateways, clients, requests) = (2, 4, 60)
+    }
+
     init(_ random: inout SplitMix64, without left: Set<Fault>) {
         let share = random.pick([5, 15, 40]) ?? 0
-        faults = Set(Fault.allCases.filter { _ in random.chance(share) }).subtracting(left)
+        // Whether logs are damaged is drawn aside: a seed is to mean the world that it meant.
+        let drawn = Fault.allCases.filter { $0 != .damages }
+        faults = Set(drawn.filter { _ in random.chance(share) }).subtracting(left)
+        var aside = random
+        if aside.chance(25), !left.contains(.damages) { faults.insert(.damages) }
         if random.chance(60) { faults.insert(.lapses) }
         if random.chance(40) { faults.insert(.restarts) }
         faults.subtract(left)

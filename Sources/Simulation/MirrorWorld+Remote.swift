@@ -124,6 +124,7 @@ extension MirrorWorld {
                 learn(fetch, gateway)
                 try charge(fetch, gateway)
             }
+            noteDamage(fetch, gateway)
             for _ in 0..<(strikes(.repeated) ? 2 : 1) {
                 engine.fetched(fetch.token, generation: generation, read.result, at: now)
             }
@@ -145,6 +146,9 @@ extension MirrorWorld {
             return node(of: gateway)
                 .answer(query, clamp: strikes(.short, 50) ? scenario.clamp : clamp)
         case .disowning(let head, let conversation):
+            if let part = origin.damaged(among: [conversation])[conversation] {
+                return .failure(.damaged(part))
+            }
             let commit = origin.commit
             let heads =
                 gateway.isWithOld
@@ -164,10 +168,12 @@ extension MirrorWorld {
     /// The answer shows the gateway what its feed has lost.
     private func note(_ fetch: Gateway.Fetch, _ gateway: Gateway) {
         guard case .history(.heads(let asked)) = fetch.subject, let read = fetch.read,
-            case .success = read.result
+            case .success(.heads(_, let damaged)) = read.result
         else { return }
         for (conversation, loss) in gateway.losses
-        where loss.turn < read.turn && loss.shownAt == nil && asked.contains(conversation) {
+        where loss.turn < read.turn && loss.shownAt == nil && asked.contains(conversation)
+            && damaged[conversation] == nil
+        {
             gateway.losses[conversation]?.shownAt = now
         }
     }
@@ -207,6 +213,7 @@ extension MirrorWorld {
             if !isCut || random.chance(30) {
                 let done = perform(write.operation, by: write.caller, atOld: gateway.isWithOld)
                 if !isCut, !strikes(.failures) { result = done }
+                noteDamage(write.operation, result, gateway)
             }
             let due = strikes(.late, 40) ? turn + random.number(0...scenario.delay) : turn
             gateway.outcomes.append((due, write.token, result))
@@ -254,7 +261,7 @@ extension MirrorWorld {
             try disconnect(place)
         }
         // Many parts of a chain: who comes, resumes or is removed is in the middle of it.
-        if random.chance(5), gateways.contains(where: { !$0.link.isUp }) {
+        if random.chance(scenario.bursts), gateways.contains(where: { !$0.link.isUp }) {
             for _ in 0..<random.number(20...80) { writeAsBackend() }
         }
         if random.chance(3) {

@@ -11,6 +11,7 @@ extension MirrorWorld {
         do throws(Violation) {
             for _ in 0..<steps { try step() }
             isCalm = true
+            mendEverything()
             for place in connections.keys { connections[place]?.pace = .max }
             for gateway in gateways {
                 gateway.lastAction = nil
@@ -70,6 +71,12 @@ extension MirrorWorld {
     /// Who has read all that was sent knows the present, or knows that it may not.
     private func checkTold(_ client: Client, _ gateway: Gateway) throws(Violation) {
         for (conversation, holding) in client.holdings.sorted(by: { $0.key < $1.key }) {
+            if gateway.damaged.contains(conversation), holding.position != nil {
+                try require(
+                    client.isOpen(conversation)
+                        || gateway.engine?.report.keepsBack(conversation) == true,
+                    "\(client.name) was not told that a part of \(conversation) is gone")
+            }
             guard let position = holding.position, let head = holding.head,
                 !client.isOpen(conversation), !isExcused(conversation, gateway),
                 gateway.engine?.report.keepsBack(conversation) != true
@@ -165,7 +172,7 @@ extension MirrorWorld {
                     try oracle.checkWhole(holding, conversation)
                 }
                 // Of a loss in silence a list is told when it is read again, and not before.
-                let isTold = scenario.faults.isDisjoint(with: [.drops, .empties])
+                let isTold = scenario.faults.isDisjoint(with: [.drops, .empties, .damages])
                 if client.list.isWatched, isTold { try client.list.checkWhole(client.user, oracle) }
             } catch {
                 throw Violation("\(client.name): \(error)")

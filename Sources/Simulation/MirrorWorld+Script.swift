@@ -218,6 +218,15 @@ extension MirrorWorld {
         return clients[client].reply
     }
 
+    /// - Returns: the reply.
+    package func fetchParticipants(
+        _ client: Int, _ range: ParticipantsRequest = ParticipantsRequest(order: .asc)
+    ) throws(Violation) -> JSONObject? {
+        send(client, clients[client].fetchParticipants("c1", range))
+        try pass()
+        return clients[client].reply
+    }
+
     /// The client takes nothing from its socket, or all of it.
     package func stall(_ client: Int, _ isStalled: Bool = true) throws(Violation) {
         connections[client]?.pace = isStalled ? 0 : .max

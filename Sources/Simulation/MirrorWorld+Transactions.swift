@@ -77,7 +77,7 @@ extension MirrorWorld {
 
 extension Operation {
     /// The conversation that it writes to, where it names one.
-    fileprivate var written: String? {
+    var written: String? {
         switch self {
         case .create(let id, _, _): id
         case .findDistinct: nil

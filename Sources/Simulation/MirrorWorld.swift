@@ -10,7 +10,7 @@ import Wire
 /// drawn from the seed. One thread; a run owns everything in it.
 package final class MirrorWorld: Inhabited {
     package let seed: UInt64
-    let scenario: MirrorScenario
+    var scenario: MirrorScenario
     var random: SplitMix64
     var now = Timestamp(milliseconds: 1_700_000_000_000)
     package private(set) var turn = 0
@@ -36,6 +36,9 @@ package final class MirrorWorld: Inhabited {
     var clamp = Int.max
     /// What was asked of the origin, oldest first.
     var asked: [HistoryQuery] = []
+
+    /// By which logs are damaged.
+    var damageRandom: SplitMix64
 
     /// Transactions of applications that are under way.
     var transactions: [Transaction] = []
@@ -68,14 +71,17 @@ package final class MirrorWorld: Inhabited {
     /// - Parameters:
     ///   - isPaced: whether conversations that are busy rest.
     ///   - isRinging: whether feeds only ring, and what has changed is read.
+    ///   - isFar: whether much is said while a gateway is cut off.
     package convenience init(
-        seed: UInt64, without left: Set<Fault> = [], isPaced: Bool = false, isRinging: Bool = false
+        seed: UInt64, without left: Set<Fault> = [], isPaced: Bool = false, isRinging: Bool = false,
+        isFar: Bool = false
     ) {
         var random = SplitMix64(seed ^ 0x6D69_7272_6F72)
         var scenario = MirrorScenario(&random, without: left)
         let pace = isPaced ? Pace(seed: seed) : nil
         if let pace { scenario.limits = pace.limits(scenario.limits) }
         scenario.isRinging = isRinging
+        if isFar { scenario.goFar() }
         self.init(seed: seed, scenario, random)
         self.pace = pace
         for (place, client) in clients.enumerated() { client.asksUnread = place % 3 == 1 }
@@ -86,6 +92,7 @@ package final class MirrorWorld: Inhabited {
         self.random = random
         self.scenario = scenario
         clock = ReadClock(seed: seed)
+        damageRandom = SplitMix64(seed ^ 0x6461_6D61_6765)
         gateways = (0..<scenario.gateways).map {
             Gateway(place: $0, isRinging: scenario.isRinging)
         }
@@ -101,6 +108,20 @@ package final class MirrorWorld: Inhabited {
 
     /// How many answers about lists were given as open, and judged.
     package var openLists: Int { clients.reduce(0) { $0 + $1.shown.judged } }
+
+    /// How often somebody resumed at, or was removed by, a gateway that was so many pages behind.
+    package func farBehind(_ pages: Int) -> (resumes: Int, removals: Int) {
+        let changes = pages * scenario.sync.page
+        return clients.reduce((0, 0)) { sum, client in
+            (
+                sum.0 + client.behind.count { $0 > changes },
+                sum.1 + client.behindWhenRemoved.count { $0 > changes }
+            )
+        }
+    }
+
+    /// How many answers about who takes part were given as open, and judged.
+    package var openPeople: Int { clients.reduce(0) { $0 + $1.openPeople } }
 
     /// How many reads waited while others were read for.
     package var readsThatWaited: Int { gateways.reduce(0) { $0 + $1.fairness.waited } }
@@ -134,6 +155,7 @@ package final class MirrorWorld: Inhabited {
             if random.chance(scenario.writes) { writeAsBackend() }
             act()
             try goWrong()
+            damageSomething()
         }
         for gateway in random.shuffled(gateways) {
             keepLink(gateway)

@@ -19,6 +19,37 @@ extension Oracle {
     }
 }
 
+extension Oracle {
+    /// Those who take part were these as of one change, in this order, and each had read so far.
+    /// - Throws: `Violation`, if they never were.
+    func checkPeople(
+        _ result: JSONObject, _ range: ParticipantsRequest, of id: String, shownTo user: String
+    ) throws(Violation) {
+        var told: [[UInt8]] = []
+        for json in try result.required("participants").elements("participants") {
+            told.append(json.bytes)
+        }
+        let total = result["total"]?.int
+        let isTrue = (origin.logs[id] ?? []).contains { log in
+            (1..<log.rev + 1).contains { rev in
+                guard log.record(asOf: rev).participants.contains(user) else { return false }
+                return log.commits(at: rev, upTo: origin.commit).contains { commit in
+                    let truth = log.participants(range, asOf: rev, atCommit: commit)
+                    return truth.total == total
+                        && truth.participants.map { Self.normal($0) }
+                            == told.map { Self.normal($0) }
+                }
+            }
+        }
+        try require(isTrue, "an open answer with people who never were in \(id) together")
+    }
+
+    /// As the library writes it.
+    private static func normal(_ participant: [UInt8]) -> [UInt8]? {
+        (try? Participant(participant))?.json
+    }
+}
+
 extension ModelLog {
     /// The moments at which this was the newest change.
     fileprivate func commits(at rev: Int, upTo newest: Int) -> ClosedRange<Int> {

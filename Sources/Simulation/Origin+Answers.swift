@@ -48,7 +48,7 @@ extension Origin {
             return .conversationsSince(changes(of: user, since: token, limit: limit, commit))
         case .participants(let id, let request):
             let (log, rev) = try moment(id, commit)
-            return .participants(log.participants(request, asOf: rev))
+            return .participants(log.participants(request, asOf: rev, atCommit: commit))
         case .listed(let user):
             return .listed(heads(ofList: user, atCommit: commit))
         case .place, .confirm:
@@ -152,7 +152,9 @@ extension ModelLog {
         }
     }
 
-    func participants(_ request: ParticipantsRequest, asOf rev: Int) -> ParticipantList {
+    func participants(
+        _ request: ParticipantsRequest, asOf rev: Int, atCommit commit: Int
+    ) -> ParticipantList {
         let all = record(asOf: rev).participants
         let ordered = request.order == .asc ? all : all.reversed()
         let chosen =
@@ -163,6 +165,8 @@ extension ModelLog {
                 var json = JSONWriter()
                 json.beginObject()
                 json.member("id", string: user)
+                let reader = reader(user, asOf: rev, atCommit: commit)
+                json.member("lastReadSeq", int: reader?.lastReadSeq ?? 0)
                 json.endObject()
                 return json.bytes
             }, total: all.count)

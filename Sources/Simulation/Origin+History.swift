@@ -9,7 +9,9 @@ extension Origin {
         _ query: HistoryQuery, clamp: Int = .max
     ) -> Result<HistoryAnswer, RequestError> {
         do throws(RequestError) {
-            return .success(try read(query, clamp))
+            let answer = try read(query, clamp)
+            guard let id = query.conversation else { return .success(answer) }
+            return .success(try spoiled(answer, of: id))
         } catch {
             return .failure(error)
         }
@@ -20,10 +22,14 @@ extension Origin {
         case .conversation(let id, let reader):
             return .conversation(view(try present(id), reader ?? "", atCommit: commit))
         case .conversations(let user, let limit, let cursor):
+            try look(atListOf: user)
             return .conversations(try list(of: user, limit: limit, cursor: cursor, commit))
         case .conversationsSince(let user, let token, let limit):
+            try look(atListOf: user)
             return .conversationsSince(changes(of: user, sincePlace: token, limit: limit))
-        case .listed(let user): return .listed(heads(ofList: user))
+        case .listed(let user):
+            try look(atListOf: user)
+            return .listed(heads(ofList: user))
         case .message(let id, let message):
             let log = try present(id)
             let seq = stride(from: log.floor, through: log.highest, by: 1)
@@ -40,11 +46,12 @@ extension Origin {
                     since: since, mark: mark, limit: min(limit, clamp), recordAbove: recordAbove))
         case .heads(let ids):
             var heads: [String: Head] = [:]
-            for id in ids { heads[id] = log(id)?.head }
-            return .heads(heads)
+            let damaged = damaged(among: ids)
+            for id in ids where damaged[id] == nil { heads[id] = log(id)?.head }
+            return .heads(heads, damaged: damaged)
         case .participants(let id, let request):
             let log = try present(id)
-            return .participants(log.participants(request, asOf: log.rev))
+            return .participants(log.participants(request, asOf: log.rev, atCommit: commit))
         }
     }
 
@@ -110,6 +117,7 @@ extension Origin {
 
     private func present(_ id: String) throws(RequestError) -> ModelLog {
         guard let log = log(id) else { throw .noConversation }
+        try look(at: id)
         return log
     }
 }

@@ -23,6 +23,10 @@ package struct Origin {
     var epochs = 0
     var branches = 0
     var ids = 0
+    /// Of which logs a part is gone.
+    var damages: [String: Damage] = [:]
+    /// Whether what is answered was looked at first; without it a damage is served as the log.
+    package var looks = true
     /// What the values of the logs may take.
     package var limits = LogLimits()
     /// How many messages of each conversation are kept, 0 for all.
@@ -62,8 +66,9 @@ package struct Origin {
 
     /// Does a write, or refuses it; what it changes is one commit.
     package mutating func perform(_ operation: Operation, by caller: Caller) -> Performed {
-        beginCommit()
         do throws(RequestError) {
+            if let id = operation.written { try look(at: id) }
+            beginCommit()
             return Performed(
                 result: .success(try outcome(of: operation, by: caller)), events: events)
         } catch {

@@ -42,6 +42,8 @@ extension Faults {
             let api = gateway.api()
             try api.put("c1", ["participants": ["alice", "bob"], "title": "Ops"])
             try api.put("c2", ["participants": ["alice", "bob"]])
+            try api.call(
+                "PUT", "/v1/conversations/c1/participants/alice", ["name": "Alice"])
             let (alice, bob) = (try gateway.client("alice"), try gateway.client("bob"))
             for client in [alice, bob] { try client.subscribe("c1") }
             let c1: JSONValue = ["conversation": "c1"]
@@ -53,6 +55,8 @@ extension Faults {
             #expect(try alice.wait { $0.holder("c1").messages.count == 5 })
             let before = try alice.request("fetchConversation", c1)["conversation"]
             #expect(before["unreadCount"] == 3)
+            let everybody = try alice.request(
+                "fetchParticipants", ["conversation": "c1", "order": "asc"])["participants"]
             // What the gateway is told from here on, and does not read.
             try alice.request("markRead", ["conversation": "c1", "seq": 4])
             _ = try alice.nextEvent("read") { $0["user"] == "alice" && $0["seq"] == 4 }
@@ -70,6 +74,22 @@ extension Faults {
             for field in ["title", "participants", "rev", "createdAt", "updatedAt"] {
                 #expect(shown[field] == before[field])
             }
+            // Whoever asks is answered, since all who take part were read.
+            let people = try bob.request(
+                "fetchParticipants", ["conversation": "c1", "order": "asc"])
+            #expect(people["open"] == true && people["total"] == 2)
+            let (asked, told) = (everybody.elements, people["participants"].elements)
+            #expect(told.map { $0["id"] } == ["alice", "bob"])
+            #expect(told.map { $0["lastReadSeq"] } == [4, 6])
+            for field in ["createdAt", "updatedAt", "metadata", "name"] {
+                #expect(told.map { $0[field] } == asked.map { $0[field] })
+            }
+            #expect(told.first?["name"] == "Alice")
+            let second = try alice.request(
+                "fetchParticipants", ["conversation": "c1", "limit": 1, "offset": 1])
+            #expect(second["open"] == true && second["participants"].elements == [told[0]])
+            let other: JSONValue = ["conversation": "c2"]
+            #expect(try code(alice, other, of: "fetchParticipants") == "origin_unavailable")
             // Bob has not read it whole, and nobody follows the other.
             #expect(try code(bob, c1) == "origin_unavailable")
             #expect(try code(alice, ["conversation": "c2"]) == "origin_unavailable")

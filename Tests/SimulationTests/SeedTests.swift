@@ -75,7 +75,8 @@ import Testing
 
     @Test(arguments: seeds)
     func whatWasFoundStaysMended(_ seed: Seed) {
-        let trial = Trial(.mirrored, seed: seed.seed, steps: seed.steps)
+        // They are of worlds in which no part of a log was lost.
+        let trial = Trial(.mirrored, seed: seed.seed, steps: seed.steps, without: [.damages])
         if let failure = trial.failure() { Issue.record("\(seed.found): \(failure)") }
     }
 }

@@ -76,6 +76,8 @@ final class ListDesk {
             }
             askOrigin(.conversation(conversation, reader: user), call)
         case .fetchParticipants(let conversation, let range):
+            var call = call
+            sync.streams[conversation.id]?.expectPeople(for: &call)
             askOrigin(.participants(conversation: conversation, range), call)
         case .connect, .refresh, .subscribeMessages, .unsubscribeMessages,
             .unsubscribeConversations, .fetchMessages, .findBoundaries, .sendMessage, .editMessage,
@@ -122,6 +124,7 @@ final class ListDesk {
             if view.reader != nil { announcer.showed([view], call) }
             conclude(call, .view(view))
         case (.success(.participants(let list)), _):
+            learn(list, call, generation)
             conclude(call, .participants(list))
         case (.success, _):
             connections.fail(call, .misled)
@@ -135,6 +138,18 @@ final class ListDesk {
             replica.isFollowed(in: generation, since: call.era)
         else { return }
         lists.learn(view, of: user.id)
+    }
+
+    /// What the origin says of who takes part, where the feed tells of all that follows.
+    private func learn(_ list: ParticipantList, _ call: Call, _ generation: Int) {
+        guard case .fetchParticipants(let conversation, let range) = call.request,
+            let stream = sync.streams[conversation.id]
+        else { return }
+        if stream.replica?.isFollowed(in: generation, since: call.era) == true {
+            sync.streams.keep(list, range, as: call.record, stream)
+        } else {
+            stream.reading.readership.roster.forget()
+        }
     }
 
     // MARK: - Replies
@@ -211,6 +226,9 @@ final class ListDesk {
         if case .fetchConversation(let conversation) = call.request {
             return answerAsKnown(call, conversation, user.id)
         }
+        if case .fetchParticipants(let conversation, let range) = call.request {
+            return answerAsKnown(call, conversation, range, user.id)
+        }
         let bytes = connections.limits.replyBytes
         if case .fetchConversations(let limit, let text) = call.request {
             guard let list = lists.page(of: user.id, limit, behind: text, bytes: bytes) else {
@@ -240,6 +258,29 @@ final class ListDesk {
         if stream.isOpen { stream.outgoing.noteOpen() }
         conclude(call, view, isOpen: true)
         return true
+    }
+
+    private func answerAsKnown(
+        _ call: Call, _ conversation: String, _ range: ParticipantsRequest, _ user: ID
+    ) -> Bool {
+        guard let stream = sync.streams[conversation.id],
+            lists[user]?.gone.contains(conversation.id) != true,
+            let list = stream.people(range, shownTo: user)
+        else { return false }
+        if stream.isOpen { stream.outgoing.noteOpen() }
+        connections.reply(call, rows: list.participants.count) {
+            $0.participants(list, range, isOpen: true)
+        }
+        return true
+    }
+}
+
+extension Stream {
+    /// Notes with a call for who takes part what of that is known when the origin is asked.
+    fileprivate func expectPeople(for call: inout Call) {
+        guard let replica, let state else { return }
+        (call.era, call.record) = (replica.era, state.record.rev)
+        reading.readership.roster.expect(state.record.rev)
     }
 }
 

@@ -65,6 +65,15 @@ extension Stream {
     }
 }
 
+extension Stream {
+    /// Who takes part as of where the stream stands; nil if that is not known, or not of that one
+    /// moment, or if the user does not take part then.
+    func people(_ range: ParticipantsRequest, shownTo user: ID) -> ParticipantList? {
+        guard let state, state.isOfOneMoment, state.members.contains(user) else { return nil }
+        return reading.readership.people(range, state)
+    }
+}
+
 extension Stream.State {
     /// Nothing is known above the position.
     fileprivate var isOfOneMoment: Bool {

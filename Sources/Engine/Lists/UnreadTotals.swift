@@ -64,7 +64,7 @@ final class UnreadTotals {
     /// A change of the stream's log, for those who count.
     /// - Parameter message: what was written, or a newer value, which counts with its own change.
     func note(_ message: EncodedMessage?, rev: Int, _ stream: Stream) {
-        guard !counts.isEmpty || !stream.reading.readership.isEmpty else { return }
+        guard !counts.isEmpty || stream.reading.readership.isFollowed else { return }
         let change = LogChange(
             rev: rev, seq: message?.seq ?? 0, author: message?.author ?? "",
             isDeleted: message.map { $0.isDeleted && $0.rev <= rev } ?? false,

@@ -130,7 +130,9 @@ extension JSONWriter {
     }
 
     /// The result of `fetchParticipants`.
-    package mutating func participants(_ list: ParticipantList, _ range: ParticipantsRequest) {
+    package mutating func participants(
+        _ list: ParticipantList, _ range: ParticipantsRequest, isOpen: Bool = false
+    ) {
         beginObject()
         key("participants")
         beginArray()
@@ -139,6 +141,7 @@ extension JSONWriter {
         member("total", int: list.total)
         member("limit", int: range.limit)
         member("offset", int: range.limit <= 0 ? 0 : range.offset)
+        open(isOpen)
         endObject()
     }
 

@@ -94,6 +94,8 @@ struct Call {
     var hasAskedCache = false
     /// Of the stream, when that was found, or when the origin was asked.
     var era = 0
+    /// The change of slot 0 that was known when the origin was asked.
+    var record = 0
     /// The last place before the moment of its anchor, as far as the origin was asked.
     var place: Int?
     /// The stream had moved on when its answer came, and it asks again.

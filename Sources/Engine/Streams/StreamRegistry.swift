@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// The conversations in memory, by id, and what their recent changes may take together. Shared by
@@ -10,11 +11,15 @@ final class StreamRegistry {
     /// What those of one may take, and those of all.
     private var recentLimit: Int
     private var recentsLimit: Int
+    /// How many people all streams keep, or somewhat more.
+    private var people = 0
     /// When idle streams are looked for again.
     private var nextEviction: Timestamp
 
     /// How often idle streams are looked for, in milliseconds.
     private static let evictionInterval: Int64 = 5000
+    /// How many people are kept, all streams together: about 50 MiB.
+    private static let peopleLimit = 200_000
 
     init(_ limits: Limits, at now: Timestamp) {
         nextEviction = now
@@ -54,6 +59,22 @@ final class StreamRegistry {
         // be.
         let idle = values.filter(\.isIdle).sorted { ($0.lastUsed, $0.id) < ($1.lastUsed, $1.id) }
         for stream in idle.prefix(count - limit) { byID[stream.id.id] = nil }
+    }
+
+    /// The origin has said who takes part, which is kept for when it is away.
+    /// - Parameter record: the change of slot 0 that was known when it was asked.
+    func keep(
+        _ list: ParticipantList, _ range: ParticipantsRequest, as record: Int, _ stream: Stream
+    ) {
+        people -= stream.reading.readership.roster.count
+        stream.reading.readership.roster.adopt(list, range, as: record)
+        people += stream.reading.readership.roster.count
+        guard people > Self.peopleLimit else { return }
+        // Streams that were dropped took theirs with them.
+        people = values.reduce(0) { $0 + $1.reading.readership.roster.count }
+        guard people > Self.peopleLimit else { return }
+        for stream in values { stream.reading.readership.roster.forget() }
+        people = 0
     }
 
     /// The log has moved by one change, right behind the one before. It is kept at hand from the

@@ -27,13 +27,20 @@ struct Readership {
     private var active: (rev: Int, moment: Int64)?
     /// The newest change that an answer of the origin has shown to anybody.
     private var shown = 0
+    /// Who takes part, where somebody has asked.
+    var roster = Roster()
 
     var isEmpty: Bool { readers.isEmpty }
+
+    /// Whether changes are to be told to it.
+    var isFollowed: Bool { !readers.isEmpty || roster.isFollowed }
 
     // MARK: - The feed
 
     /// The feed has told of a change.
     mutating func note(_ change: LogChange) {
+        // Sending moves the marker; whoever changes a message of theirs has it behind it already.
+        if change.seq > 0 { roster.mark(change.author.id, upTo: change.seq) }
         guard !readers.isEmpty else { return }
         // In most cases behind all the others. One that fills a hole comes late.
         var at = changes.count
@@ -49,6 +56,7 @@ struct Readership {
     /// The feed has told that the user has read up to here.
     /// - Returns: false if it can't be told any more how the user reads.
     mutating func mark(_ user: ID, upTo seq: Int) -> Bool {
+        roster.mark(user, upTo: seq)
         guard let reader = readers[user] else { return true }
         readers[user]?.marked = max(reader.marked, seq)
         follow(user)
@@ -118,6 +126,12 @@ struct Readership {
             place.lastRead >= reader.shown, !place.mayCountTrimmed(below: position.floor)
         else { return nil }
         return ReaderState(lastReadSeq: place.lastRead, unreadCount: place.unread)
+    }
+
+    /// Who takes part as of where the stream stands; nil if that is not known.
+    func people(_ range: ParticipantsRequest, _ state: Stream.State) -> ParticipantList? {
+        guard shown <= state.position.rev else { return nil }
+        return roster.list(range, as: state.record.rev, of: state.members)
     }
 
     /// When the log was active last as of where the stream stands; nil if that is not known.
