@@ -12,10 +12,11 @@ enum Mishap: Hashable, Sendable {
     case stalled
     case cut
     case expired
+    case lost
 
     static let all: [Mishap] =
         Outage.allCases.map(Mishap.outage) + [
-            .killed, .drained, .reloaded, .rotated, .crammed, .stalled, .cut, .expired,
+            .killed, .drained, .reloaded, .rotated, .crammed, .stalled, .cut, .expired, .lost,
         ]
 
     var name: String {
@@ -29,6 +30,7 @@ enum Mishap: Hashable, Sendable {
         case .stalled: "readers stall in a burst"
         case .cut: "clients cut"
         case .expired: "tokens run out"
+        case .lost: "a log loses something"
         }
     }
 }
@@ -71,6 +73,7 @@ extension Stage {
         case .expired:
             for guest in guests where random.happens(50) { try guest.letTokenRunOut() }
             try pass(.seconds(3), .seconds(4))
+        case .lost: try losses.strike(self)
         }
     }
 

@@ -84,6 +84,7 @@ extension Stage {
             print("soak: the tests took \(first >> 20) MiB at a quarter, \(last >> 20) at the end")
         }
         for line in inquest.lines { print("soak: \(line)") }
+        print("soak: \(losses.line(gateways))")
         for (name, count) in counts.sorted(by: { $0.key < $1.key }) {
             print("soak: \(name): \(count)")
         }

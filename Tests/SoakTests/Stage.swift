@@ -27,6 +27,7 @@ final class Stage {
     let far: GatewayProcess
     let keys: Keys
     let chronicle = Chronicle()
+    let losses = Losses()
     let ledger: Ledger
     let sampler: Sampler
     let inquest: Inquest
@@ -299,6 +300,7 @@ final class Stage {
     func judge() -> [String] {
         var all = faults + chronicle.faults + inquest.faults
         for guest in guests { all += guest.faults + guest.witness.faults }
+        all += losses.judge(gateways)
         if sampler.unbalanced > 0 { all.append("the books: \(sampler.unbalanced) times") }
         for gateway in gateways {
             let error = try? gateway.metrics()["gapless_accounting_error"]
