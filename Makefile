@@ -10,7 +10,7 @@ STRICT := -Xswiftc -warnings-as-errors
 RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
-.PHONY: help run check test simulate soak faults trouble application build release bench drills lint \
+.PHONY: help run check test simulate soak faults trouble update application build release bench drills lint \
 	format sanitize fuzz check-deploy client-package clean dependencies
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo 'make faults    each outage and failover 20 times, kills, bad disks, storms; prints a table'
 	@echo 'make trouble   what can go wrong, done to a gateway one after the other, and what it says'
 	@echo '               about it; a quarter of an hour; in .build/reports/trouble.md'
+	@echo 'make update    gateways of 0.1, built from the history, and of this version on one Redis'
 	@echo 'make application  16 connections write to a Postgres with outages for ten minutes, beside a'
 	@echo '               poller whose losses are counted; SECONDS=60 is shorter'
 	@echo 'make build     everything, for debugging'
@@ -79,6 +80,16 @@ faults: release build
 trouble: release
 	@deploy/install-dependencies test
 	@Tests/trouble .build/release/gapless
+
+# Gateways of 0.1 are replaced by those of this version under load, and led back; 0.1 is built from
+# the history of this repository, once.
+update: release build
+	@mkdir -p .build/reports
+	@TESTED_OLD_PROGRAM=$${TESTED_OLD_PROGRAM:-$$(Tests/old-program)} \
+	    TESTED_PROGRAM=$(CURDIR)/.build/release/gapless \
+	    $(SWIFT) test --skip-build $(STRICT) --filter '^FaultTests\..*RollingUpdates' \
+	    >.build/reports/update.log 2>&1; status=$$?; \
+	    grep -E '^(faults: |✘|↳ [^/]|✔ Test run)' .build/reports/update.log; exit $$status
 
 # As with faults, for an application that writes in its own transactions.
 application: release build

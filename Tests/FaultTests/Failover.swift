@@ -6,6 +6,7 @@ import TestSupport
 enum Failover: String, CaseIterable, Sendable {
     case killed = "Sentinel: master killed"
     case cutOff = "Sentinel: master cut off but alive"
+    case killedOverTLS = "Sentinel over TLS: master killed"
     case nodeKilled = "Cluster: master killed"
     case primaryKilled = "Postgres: standby promoted, primary killed"
     case primaryGoesOn = "Postgres: standby promoted, primary goes on answering"
@@ -22,6 +23,7 @@ enum Failover: String, CaseIterable, Sendable {
         switch self {
         case .killed: try SentinelFailover(kills: true)
         case .cutOff: try SentinelFailover(kills: false)
+        case .killedOverTLS: try SentinelFailoverOverTLS()
         case .nodeKilled: try ClusterFailover()
         case .primaryKilled: try PostgresFailover(kills: true)
         case .primaryGoesOn: try PostgresFailover(kills: false)
@@ -173,6 +175,70 @@ final class SentinelFailover: FailingServers {
         if kills { try servers.master.restart() }
         way.set(.open)
     }
+}
+
+/// The same with TLS on every way, where nobody can tell who passes by what is said: the replicas
+/// stand still while the master goes on, and it is killed.
+final class SentinelFailoverOverTLS: FailingServers {
+    private let certificates: Certificates
+    private let servers: RedisSentinels
+    private var patience = longPatience
+    private static let longPatience = 60_000
+
+    let groups = [["c0", "c1", "c2", "c3"]]
+    let quiet = "quiet"
+
+    init() throws {
+        certificates = try Certificates()
+        servers = try RedisSentinels(
+            replicas: 2, keeping: .written, patience: Self.longPatience, tls: certificates)
+    }
+
+    deinit { for replica in servers.replicas { replica.send(SIGCONT) } }
+
+    func hold() throws { try setPatience(Self.longPatience) }
+
+    private func setPatience(_ milliseconds: Int) throws {
+        guard patience != milliseconds else { return }
+        patience = milliseconds
+        for sentinel in servers.sentinels {
+            try sentinel.ask(
+                "SENTINEL", "SET", "mymaster", "down-after-milliseconds", "\(milliseconds)")
+        }
+    }
+
+    var settings: [String: String] {
+        certificates.settings(of: "127.0.0.1:1").merging([
+            "upstream.redis.sentinels":
+                servers.sentinelPorts.map { "127.0.0.1:\($0)" }.joined(separator: ","),
+            "upstream.redis.master": "mymaster",
+        ]) { $1 }
+    }
+
+    func beginLosing() throws {
+        // Stopped, they can't connect again.
+        for replica in servers.replicas { replica.send(SIGSTOP) }
+        try servers.master.ask("CLIENT", "KILL", "TYPE", "replica")
+    }
+
+    func fail() throws {
+        servers.master.kill()
+        for replica in servers.replicas { replica.send(SIGCONT) }
+        try setPatience(1000)
+    }
+
+    func successor() throws -> LogServer? {
+        guard let promoted = try servers.promoted() else { return nil }
+        return try promoted.info("replication")["role"] == "master" ? LogServer(promoted) : nil
+    }
+
+    func leftover() throws -> LogServer {
+        LogServer(try RedisProcess(leftBy: servers.master))
+    }
+
+    func isHealed() -> Bool { servers.master.isReplica }
+
+    func heal() throws { try servers.master.restart() }
 }
 
 /// Three masters with a replica each, of which the first fails.

@@ -21,15 +21,29 @@ import Testing
     /// The outages of this run.
     static var outages: [Outage] { named(Outage.allCases) }
 
+    /// What is below TLS does not change with it: a short run looks at one of them.
+    static var outagesOverTLS: [OutageOverTLS] {
+        named(Outage.allCases.map(OutageOverTLS.init)).filter {
+            isLong || isNamed || $0.outage == .killed
+        }
+    }
+
     static var postgresOutages: [PostgresOutage] { named(PostgresOutage.allCases) }
 
     /// The failovers of this run.
     static var failovers: [Failover] { named(Failover.allCases) }
 
+    private static var isNamed: Bool {
+        ProcessInfo.processInfo.environment["TEST_OUTAGE"] != nil
+    }
+
     private static func named<Kind>(_ all: [Kind]) -> [Kind] {
         let name = ProcessInfo.processInfo.environment["TEST_OUTAGE"]
         // Copying a server can take a minute: those come in the long run, or by their names.
-        let copying = ["promoted", "primaryKilled", "primaryGoesOn", "backupRestored", "copyTaken"]
+        let copying = [
+            "killedOverTLS", "promoted", "primaryKilled", "primaryGoesOn", "backupRestored",
+            "copyTaken",
+        ]
         return all.filter {
             name == nil ? isLong || !copying.contains("\($0)") : "\($0)" == name
         }

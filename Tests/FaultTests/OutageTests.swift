@@ -6,6 +6,21 @@ extension Outage: LosslessOutage {
     func origin() throws -> LinkedRedis { try LinkedRedis() }
 }
 
+/// The same where both ways to Redis are TLS.
+struct OutageOverTLS: LosslessOutage, CustomStringConvertible {
+    let outage: Outage
+
+    var description: String { "\(outage)" }
+    var title: String { "TLS: \(outage.rawValue)" }
+    var isMomentary: Bool { outage.isMomentary }
+    var isOfTheLink: Bool { outage.isOfTheLink }
+    var breaksFeeds: Bool { outage.breaksFeeds }
+    var showsInReadiness: Bool { outage.showsInReadiness }
+    func origin() throws -> LinkedRedis { try LinkedRedis(tls: true) }
+    func begin(_ redis: LinkedRedis) throws { try outage.begin(redis) }
+    func end(_ redis: LinkedRedis) throws { try outage.end(redis) }
+}
+
 extension LinkedRedis: OutageOrigin {}
 
 extension Faults {
@@ -13,6 +28,11 @@ extension Faults {
     @Suite struct Outages {
         @Test(arguments: Faults.outages)
         func everybodyIsWholeOrToldThrough(_ outage: Outage) throws {
+            try OutageRun.all(outage, seed: 100)
+        }
+
+        @Test(arguments: Faults.outagesOverTLS)
+        func everybodyIsWholeOrToldThroughTLS(_ outage: OutageOverTLS) throws {
             try OutageRun.all(outage, seed: 100)
         }
     }

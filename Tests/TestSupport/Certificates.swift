@@ -62,6 +62,11 @@ package final class Certificates {
         ]
     }
 
+    /// Of a gateway that is led to a server by TLS.
+    package func settings(of place: String) -> [String: String] {
+        ["upstream.redis.url": "rediss://\(place)/0", "upstream.redis.tls.ca_file": authority]
+    }
+
     private func newKey(_ name: String) -> [String] {
         [
             "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",

@@ -16,6 +16,8 @@ package final class GatewayProcess {
     /// What the program is started by, from the next start on: a command and its words that become
     /// the program in the same process, as `nsenter` and `fiu-run` do.
     package var launcher: [String]
+    /// Which program it is from the next start on; nil: the one that was built.
+    package var program: String?
     private var child: ChildProcess?
     private var redis: RedisProcess?
 
@@ -77,7 +79,7 @@ package final class GatewayProcess {
             ["--set", "\($0.key)=\($0.value)"]
         }
         let more = file.map { ["--config", $0.path] } ?? []
-        let words = try launcher + [Self.binary(), "serve"] + more + flags
+        let words = try launcher + [program ?? Self.binary(), "serve"] + more + flags
         // Looks a command up where the shell would.
         let program = launcher.isEmpty ? words[0] : "/usr/bin/env"
         let child = try ChildProcess(

@@ -6,18 +6,37 @@ package final class RedisClusterServers {
     package let masters: [RedisProcess]
     package let replicas: [RedisProcess]
     private let ids: [String]
+    /// Where the masters are reached: with TLS these are other ports than the plain ones, by which
+    /// the test asks.
+    package let masterPorts: [Int]
 
+    /// - Parameter certificates: of their authority, where nodes and clients talk by TLS.
     /// - Throws: `TestFailure` where they don't find each other.
-    package init(keeping: RedisProcess.Keeping = .nothing) throws {
-        let nodes = try (0..<2 * Self.size).map { _ in try RedisProcess.node(keeping: keeping) }
+    package init(
+        keeping: RedisProcess.Keeping = .nothing, tls certificates: Certificates? = nil
+    ) throws {
+        let pair = try certificates?.issue()
+        var ports: [Int] = []
+        let nodes = try (0..<2 * Self.size).map { _ in
+            guard let certificates, let pair else {
+                let node = try RedisProcess.node(keeping: keeping)
+                ports.append(node.port)
+                return node
+            }
+            ports.append(try Port.free())
+            let words = certificates.arguments(port: ports[ports.count - 1], pair)
+            return try RedisProcess.node(
+                words + ["--tls-cluster", "yes", "--tls-replication", "yes"], keeping: keeping)
+        }
+        masterPorts = Array(ports.prefix(Self.size))
         masters = Array(nodes.prefix(Self.size))
         replicas = Array(nodes.dropFirst(Self.size))
         ids = try nodes.map { try $0.ask("CLUSTER", "MYID").string ?? "" }
         for (place, node) in nodes.enumerated() {
             try node.ask("CLUSTER", "SET-CONFIG-EPOCH", "\(place + 1)")
             guard place > 0 else { continue }
-            let first = nodes[0]
-            try node.ask("CLUSTER", "MEET", "127.0.0.1", "\(first.port)", "\(first.busPort)")
+            let bus = "\(nodes[0].busPort)"
+            try node.ask("CLUSTER", "MEET", "127.0.0.1", "\(ports[0])", bus)
         }
         for (place, master) in masters.enumerated() {
             let slots = Self.slots(place)

@@ -86,7 +86,9 @@ package final class RedisProcess {
     /// A node that may join a cluster.
     ///
     /// - Throws: `TestFailure` where it does not come up.
-    package static func node(keeping: Keeping = .nothing) throws -> RedisProcess {
+    package static func node(
+        _ arguments: [String] = [], keeping: Keeping = .nothing
+    ) throws -> RedisProcess {
         // The usual one, 10,000 above, lies among those of outgoing connections.
         let bus = try Port.free()
         let node = try RedisProcess(
@@ -94,7 +96,7 @@ package final class RedisProcess {
                 "--cluster-enabled", "yes", "--cluster-port", "\(bus)", "--cluster-node-timeout",
                 "2000", "--cluster-require-full-coverage", "no",
                 "--cluster-replica-validity-factor", "0",
-            ], keeping: keeping)
+            ] + arguments, keeping: keeping)
         node.busPort = bus
         return node
     }

@@ -4,27 +4,49 @@ package final class RedisSentinels {
     package let master: RedisProcess
     package let replicas: [RedisProcess]
     package let sentinels: [RedisProcess]
+    /// Where sentinels and replicas are reached: with TLS these are other ports than the plain
+    /// ones, by which the test asks.
+    package let sentinelPorts: [Int]
+    private let replicaPorts: [Int]
 
     /// - Parameters:
     ///   - arguments: of the master and of the replicas.
     ///   - patience: milliseconds of silence after which a sentinel takes a master for dead.
+    ///   - certificates: of their authority, where they are reached by TLS, and by no other way.
     ///   - way: the port by which sentinels and replicas reach the master, and so everybody.
     /// - Throws: `TestFailure` where they don't find each other.
     package init(
         _ arguments: [String] = [], replicas count: Int = 1,
         keeping: RedisProcess.Keeping = .nothing, patience: Int = 1000,
-        by way: (RedisProcess) throws -> Int = \.port
+        tls certificates: Certificates? = nil, by way: (RedisProcess) throws -> Int = \.port
     ) throws {
-        let master = try RedisProcess(arguments, keeping: keeping)
+        let pair = try certificates?.issue()
+        var ports: [Int] = []
+        func words() throws -> [String] {
+            guard let certificates, let pair else { return [] }
+            ports.append(try Port.free())
+            return certificates.arguments(port: ports[ports.count - 1], pair)
+                + ["--tls-replication", "yes"]
+        }
+        let master = try RedisProcess(arguments + words(), keeping: keeping)
         self.master = master
-        let port = try way(master)
-        replicas = try (0..<count).map { _ in
-            try RedisProcess(arguments + ["--replicaof", "127.0.0.1 \(port)"], keeping: keeping)
+        let port = try ports.first ?? way(master)
+        let replicas = try (0..<count).map { _ in
+            let own = try words()
+            return try RedisProcess(
+                arguments + own + ["--replicaof", "127.0.0.1 \(port)"], keeping: keeping)
         }
         let sentinels = try (0..<3).map { _ in
-            try RedisProcess(watching: port, quorum: 2, patience: patience)
+            let own = try words()
+            let lines = stride(from: 0, to: own.count, by: 2)
+                .map { "\(own[$0].dropFirst(2)) \(own[$0 + 1])" }
+            return try RedisProcess(watching: port, quorum: 2, patience: patience, lines: lines)
         }
+        self.replicas = replicas
         self.sentinels = sentinels
+        replicaPorts =
+            ports.isEmpty ? replicas.map(\.port) : Array(ports.dropFirst().prefix(count))
+        sentinelPorts = ports.isEmpty ? sentinels.map(\.port) : Array(ports.suffix(3))
         // A failover needs sentinels that know each other and the replicas.
         let isKnown = Deadline.standard.poll {
             sentinels.allSatisfy { sentinel in
@@ -44,6 +66,6 @@ package final class RedisSentinels {
     /// - Throws: `TestFailure` where a sentinel does not answer.
     package func promoted() throws -> RedisProcess? {
         let reply = try sentinels[0].ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster")
-        return replicas.first { $0.port == reply.elements.last?.int }
+        return zip(replicas, replicaPorts).first { $1 == reply.elements.last?.int }?.0
     }
 }

@@ -1,0 +1,142 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension Faults {
+    /// What it costs that everybody with a long list comes back at once, when little has changed:
+    /// bytes as many as what changed, and questions to the origin as many as there are nodes. With
+    /// `TESTED_OLD_PROGRAM` the same is asked of 0.1. `TEST_LIST_USERS` says how many come.
+    @Suite struct ListStorms {
+        private static let users =
+            ProcessInfo.processInfo.environment["TEST_LIST_USERS"].flatMap { Int($0) }
+            ?? 200
+        /// Of each user, of which 1 % change.
+        private static let listed = 500
+        /// In each conversation.
+        private static let members = 100
+        private static let conversations = users * listed / members
+
+        /// What it came to, for each user.
+        private struct Cost {
+            var bytes: [Int] = []
+            var changed: [Int] = []
+            var commands = 0.0
+            var reads = 0.0
+            var time = Duration.zero
+        }
+
+        /// A minute, so that `make faults` alone does it.
+        @Test(.enabled(if: Faults.isLong)) func whoComesBackIsToldWhatChanged() throws {
+            let redis = try RedisProcess(keeping: .nothing)
+            let new = try GatewayProcess(
+                settings: Faults.settings.merging(["upstream.redis.url": redis.url]) { $1 })
+            try fill(new.api(learnsWrites: false))
+            let after = try cost(of: new, redis)
+            report("this version", after)
+            #expect(after.changed.allSatisfy { $0 > 0 && $0 < Self.listed / 10 })
+            // One conversation of a list takes some 600 bytes, the token at most 15 KiB.
+            for (bytes, changed) in zip(after.bytes, after.changed) {
+                #expect(bytes < 2000 * changed + 20_000, "\(bytes) for \(changed)")
+            }
+            // One batch for the list and its log, one for its conversations, one for those shown,
+            // and what the gateway does to follow the list.
+            #expect(after.reads < 40, "\(after.reads) batches a user")
+            new.kill()
+            guard let program = ProcessInfo.processInfo.environment["TESTED_OLD_PROGRAM"] else {
+                return
+            }
+            let old = try GatewayProcess(
+                settings: [
+                    "upstream.kind": "redis", "upstream.redis.url": redis.url,
+                    "limits.requests_per_second": "5000",
+                ], starts: false)
+            old.program = program
+            try old.start()
+            report("0.1", try cost(of: old, redis))
+        }
+
+        private func fill(_ api: ServerAPI) throws {
+            for number in 0..<Self.conversations {
+                let people = (0..<Self.members).map { place -> JSONValue in
+                    .string("u\((number * Self.members + place) % Self.users)")
+                }
+                try ServerAPI.insist {
+                    try api.put("c\(number)", ["participants": .array(people)])
+                }
+                try ServerAPI.insist {
+                    try api.post(["author": "u0", "body": "first"], to: "c\(number)")
+                }
+            }
+        }
+
+        private func cost(of gateway: GatewayProcess, _ redis: RedisProcess) throws -> Cost {
+            let users = (0..<Self.users).map { "u\($0)" }
+            var tokens: [JSONValue] = []
+            for user in users {
+                let client = try gateway.client(user)
+                tokens.append(try client.request("subscribeConversations")["token"])
+                client.disconnect()
+            }
+            let api = gateway.api(learnsWrites: false)
+            // Spread, so that every user has some of them.
+            let parts = max(1, Self.users / Self.members)
+            for number in stride(from: 0, to: Self.conversations, by: 100 * parts) {
+                for part in 0..<parts {
+                    try api.post(
+                        ["author": "u0", "body": "changed"],
+                        to: "c\((number + part) % Self.conversations)")
+                }
+            }
+            var cost = Cost()
+            let clients = try users.map { try gateway.client($0) }
+            let before = try figures(redis)
+            let began = ContinuousClock.now
+            let asked = try zip(clients, tokens).map {
+                try $0.send("subscribeConversations", ["since": $1])
+            }
+            for (client, id) in zip(clients, asked) {
+                var answer = try client.result(of: id, .after(.seconds(60)))
+                var bytes = answer.bytes.count
+                var changed = answer["conversations"].array?.count ?? 0
+                // Who is not told what changed walks through the list.
+                if answer["complete"] != true {
+                    var params: JSONValue = ["limit": 100]
+                    repeat {
+                        answer = try client.request(
+                            "fetchConversations", params, deadline: .after(.seconds(60)))
+                        bytes += answer.bytes.count
+                        changed += answer["conversations"].array?.count ?? 0
+                        params["cursor"] = answer["next"]
+                    } while !answer["next"].isNull
+                }
+                cost.bytes.append(bytes)
+                cost.changed.append(changed)
+            }
+            cost.time = ContinuousClock.now - began
+            let after = try figures(redis)
+            cost.commands = Double(after.commands - before.commands) / Double(users.count)
+            cost.reads = Double(after.reads - before.reads) / Double(users.count)
+            for client in clients { client.disconnect() }
+            return cost
+        }
+
+        /// Commands that Redis was sent, and how often it had something to read.
+        private func figures(_ redis: RedisProcess) throws -> (commands: Int, reads: Int) {
+            let stats = try redis.info("stats")
+            return (
+                stats["total_commands_processed"].flatMap { Int($0) } ?? 0,
+                stats["total_reads_processed"].flatMap { Int($0) } ?? 0
+            )
+        }
+
+        private func report(_ name: String, _ cost: Cost) {
+            func middle(_ values: [Int]) -> Int { values.sorted()[values.count / 2] }
+            Faults.report(
+                "lists of \(name): \(Self.users) users × \(Self.listed), back at once"
+                    + " | bytes a user: median \(middle(cost.bytes)), most \(cost.bytes.max() ?? 0)"
+                    + " | conversations shown: median \(middle(cost.changed))"
+                    + " | a user: commands \(Int(cost.commands)), reads of Redis \(cost.reads)"
+                    + " | all answered in \(cost.time.text) s")
+        }
+    }
+}
