@@ -13,7 +13,7 @@ enum Setting {
 
     private static func number(_ name: String) -> Int? { text(name).flatMap { Int($0) } }
 
-    static let seeds = number("SEEDS") ?? 1_000
+    static let seeds = number("SEEDS") ?? 500
     static let first = number("FIRST") ?? 1
     static let seed = number("SEED")
     static let steps = number("STEPS") ?? 80
