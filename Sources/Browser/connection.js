@@ -165,7 +165,7 @@ export class Connection {
   }
 
   /**
-   * Sends a request on the present socket, live or not.
+   * Sends a request on the present socket, live or not. One that closes takes none, and fails it.
    *
    * @param {string} method
    * @param {object} params
@@ -173,7 +173,7 @@ export class Connection {
    */
   #send(method, params, taking) {
     const { id, reply } = this.#pending.add(taking);
-    this.#socket?.send(JSON.stringify({ id, method, params }));
+    if (!(this.#socket?.readyState > 1)) this.#socket?.send(JSON.stringify({ id, method, params }));
     return reply;
   }
 
