@@ -72,22 +72,6 @@ import Testing
         #expect(screen.texts[1] == "message two")
     }
 
-    @Test func whatASlowReaderMissedIsAGapThatCanBeFilled() async throws {
-        let client = try gateway.client("alice")
-        await gateway.connected(client)
-        let model = ConversationModel(client, conversation: "ops", reader: "alice", limit: 2)
-        model.online()
-        try await until { model.isLive && model.rows.count == 2 }
-        gateway.shed(4, by: "bob", in: "ops")
-        gateway.write("the newest", by: "bob", in: "ops")
-        try await until { model.rows.count == 4 }
-        #expect(model.rows[2].content == .gap(missing: 4))
-        model.appeared(model.rows[3])
-        try await until { !model.rows.contains { $0.id.hasPrefix("gap") } }
-        #expect(model.rows.count == 7 && model.hasMore.before)
-        #expect(gateway.requests("fetchMessages").count >= 2)
-    }
-
     @Test func twoLoopsOverOneSubscriptionShareIt() async throws {
         let client = try gateway.client("alice")
         await gateway.connected(client)
