@@ -135,10 +135,7 @@ final class SentinelFailover: FailingServers {
     private func setPatience(_ milliseconds: Int) throws {
         guard patience != milliseconds else { return }
         patience = milliseconds
-        for sentinel in servers.sentinels {
-            try sentinel.ask(
-                "SENTINEL", "SET", "mymaster", "down-after-milliseconds", "\(milliseconds)")
-        }
+        try servers.setPatience(milliseconds)
     }
 
     var settings: [String: String] {
@@ -201,10 +198,7 @@ final class SentinelFailoverOverTLS: FailingServers {
     private func setPatience(_ milliseconds: Int) throws {
         guard patience != milliseconds else { return }
         patience = milliseconds
-        for sentinel in servers.sentinels {
-            try sentinel.ask(
-                "SENTINEL", "SET", "mymaster", "down-after-milliseconds", "\(milliseconds)")
-        }
+        try servers.setPatience(milliseconds)
     }
 
     var settings: [String: String] {
@@ -301,4 +295,14 @@ final class ClusterFailover: FailingServers {
     func isHealed() -> Bool { servers.masters[0].isReplica }
 
     func heal() throws { try servers.masters[0].restart() }
+}
+
+extension RedisSentinels {
+    /// After so many milliseconds of silence a sentinel takes the master for dead from now on.
+    fileprivate func setPatience(_ milliseconds: Int) throws {
+        for sentinel in sentinels {
+            try sentinel.ask(
+                "SENTINEL", "SET", "mymaster", "down-after-milliseconds", "\(milliseconds)")
+        }
+    }
 }
