@@ -2,8 +2,8 @@ import Dispatch
 import SQLite
 import Synchronization
 
-/// Brings what the write-ahead log holds into the database file, on a queue of its own, so that
-/// the thread that writes does not wait for the disk. Owned by the `Mirror`, which writes within
+/// Brings what the write-ahead log holds into the database file, on a queue of its own, so that the
+/// thread that writes does not wait for the disk. Owned by the `ReplicaCache`, which writes within
 /// `whileLogIsFree`; any thread may ask.
 ///
 /// The log begins anew only when a write finds all of it brought over: under writes without a pause

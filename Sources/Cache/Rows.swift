@@ -9,14 +9,14 @@ package final class Rows {
     package let conversations: ConversationRows
     package let messages: MessageRows
     package let members: MemberRows
-    package let mirror: MirrorRows
+    package let replica: ReplicaRows
     package let coverage: CoverageRows
 
     package init(_ connection: Connection) throws(CacheError) {
         conversations = try ConversationRows(connection)
         messages = try MessageRows(connection)
         members = try MemberRows(connection)
-        mirror = try MirrorRows(connection)
+        replica = try ReplicaRows(connection)
         coverage = try CoverageRows(connection)
     }
 

@@ -2,9 +2,9 @@ import Glibc
 import SQLite
 
 /// The database file of one gateway: made, migrated and claimed here, then read by `Reader`s and
-/// written by one `Writer` (the log itself) or one `Mirror` (the cache of another origin). Owned by
-/// the composition root; any thread may ask it for its figures. The claim to the file lasts as long
-/// as the store, so it must outlive them.
+/// written by one `Writer` (the log itself) or one `ReplicaCache` (the cache of another origin).
+/// Owned by the composition root; any thread may ask it for its figures. The claim to the file
+/// lasts as long as the store, so it must outlive them.
 package final class Store: Sendable {
     /// When a commit counts as done.
     package enum Durability: String, Sendable {
@@ -108,7 +108,7 @@ package final class Store: Sendable {
         try Store.claim(connection, options)
     }
 
-    /// A connection that writes, for the one `Writer` or the one `Mirror`.
+    /// A connection that writes, for the one `Writer` or the one `ReplicaCache`.
     /// - Throws: `CacheError`, if the file can't be opened.
     func writingConnection(
         durability: Durability? = nil

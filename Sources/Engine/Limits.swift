@@ -25,9 +25,9 @@ package struct Limits: Sendable {
     package var pingInterval: Int64 = 25_000
     package var pongTimeout: Int64 = 30_000
     /// Of each conversation, what its latest changes may take in memory: some 200 messages.
-    package var hotTail = 131_072
+    package var recentBytes = 131_072
     /// The same of all conversations together.
-    package var hotTails = 64 << 20
+    package var recentBytesInAll = 64 << 20
     /// Idle conversations kept in memory, so that one that is looked at now and then is not read
     /// from the store each time. Above it the least recently used go.
     package var idleStreams = 1000

@@ -33,7 +33,10 @@ extension Driver {
         case "/books":
             let report = engine.report
             responder.respond(
-                .json(200, BooksReport.json(report.totals().books, report.conversationBooks())))
+                .json(
+                    200,
+                    AccountingReport.json(
+                        report.totals().accounting, report.conversationAccounting())))
         case "/explain":
             do throws(ServerAPI.Failure) {
                 try explain(QueryString(request.query ?? ""), responder)
@@ -132,7 +135,7 @@ extension Driver {
             else { throw RequestError.misled }
             responder.respond(
                 .json(200, BoundariesReport.json(loaded.head, held: held, ids: ids, at: now())))
-        } catch let error as RequestError where mirror != nil && error == .noConversation {
+        } catch let error as RequestError where replica != nil && error == .noConversation {
             // Nobody has looked at it here yet, or there is none.
             let token = wait(WaitingCall(responder: responder, kind: .boundaries(conversation)))
             calls.append(.ask(.heads([conversation]), token: token))

@@ -37,7 +37,7 @@ extension Driver {
             cacheBytes: store.bytes, sessions: figures.sessions,
             subscriptions: figures.subscriptions, streams: figures.streams,
             outboxBytes: figures.outboxBytes, isDraining: engine.isDraining,
-            books: figures.books, figures: report.figures, sync: report.syncFigures(),
+            accounting: figures.accounting, figures: report.figures, sync: report.syncFigures(),
             blocked: blocked ?? engine.sockets.blockedSessions().count,
             commits: writer?.commits ?? measurements.commits,
             committedWrites: writer?.rows ?? measurements.writes,

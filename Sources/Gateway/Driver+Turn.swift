@@ -26,20 +26,20 @@ extension Driver: TurnEffects {
             upstream.subscribeList(of: user)
         case .unsubscribeList(let user):
             upstream.unsubscribeList(of: user)
-        case .disown(let token, let head, let conversation):
+        case .forkEpoch(let token, let head, let conversation):
             log.warning(
                 "origin lost changes; clients load it again", ["conversation": conversation])
-            upstream.disown(head, conversation: conversation, token: token)
+            upstream.forkEpoch(head, conversation: conversation, token: token)
         }
     }
 
     func store(_ token: UInt64, _ writes: [StoreWrite]) -> Bool {
-        guard let mirror else { return false }
+        guard let replica else { return false }
         let began = ContinuousClock.now
         do {
-            try mirror.perform(writes, at: timeOfDay)
+            try replica.perform(writes, at: timeOfDay)
             measurements.committed(writes.count, since: began, isInFile: true)
-            if !cache.isWritable, mirror.checkpointFailure == nil { wroteCache(nil) }
+            if !cache.isWritable, replica.checkpointFailure == nil { wroteCache(nil) }
             return true
         } catch {
             measurements.committed(writes.count, since: began, isInFile: false)

@@ -38,18 +38,18 @@ extension Driver {
     /// learn that it can write again.
     func probeCache() {
         noteCache()
-        guard let mirror else { return }
-        if cache.isWritable, let failure = mirror.checkpointFailure {
+        guard let replica else { return }
+        if cache.isWritable, let failure = replica.checkpointFailure {
             log.error("checkpoint of the cache failed", ["error": "\(failure)"])
             wroteCache(failure)
             note(failure)
         }
         if !cache.isWritable {
-            guard (try? mirror.probe()) != nil else { return }
+            guard (try? replica.probe()) != nil else { return }
             wroteCache(nil)
         }
         do {
-            if mirror.isTidyingDue, let trimmed = try mirror.tidy(at: timeOfDay) {
+            if replica.isTidyingDue, let trimmed = try replica.tidy(at: timeOfDay) {
                 let loaded = read { try reader.answer(.load(conversation: trimmed)) }
                 engine.trimmed(trimmed, loaded, at: now())
             }
@@ -106,7 +106,7 @@ extension Driver {
 
     /// Looks whether the error says that the cache must be filled anew.
     func note(_ error: any Error) {
-        guard mirror != nil, let error = error as? CacheError, error.code == .damaged else {
+        guard replica != nil, let error = error as? CacheError, error.code == .damaged else {
             return
         }
         onDamage?()

@@ -12,7 +12,7 @@ import Wire
 /// the loop's thread and does what the engine decides; it decides nothing itself.
 final class Driver {
     private(set) var configuration: Configuration
-    let log: Log
+    let log: Logger
     let loop: ServiceLoop
     let server: Server
     let engine: Engine
@@ -21,12 +21,12 @@ final class Driver {
     let slowReads: SlowReads
     let upstream: any Upstream
     /// The cache of another origin; nil where the store is the origin.
-    let mirror: Mirror?
+    let replica: ReplicaCache?
     private(set) var credentials: Credentials
     var door: Door
     private(set) var internalRule: InternalRule
     /// The other loops that serve sockets, if there are any.
-    var sides: SideLoops?
+    var sides: WorkerLoops?
     let page: PageFiles?
     let started: Timestamp
     /// Who looks at the operator's page.
@@ -65,8 +65,8 @@ final class Driver {
     var onDamage: (() -> Void)?
 
     init(
-        configuration: Configuration, log: Log, loop: ServiceLoop, server: Server, store: Store,
-        reader: Reader, slowReads: SlowReads, upstream: any Upstream, mirror: Mirror?,
+        configuration: Configuration, log: Logger, loop: ServiceLoop, server: Server, store: Store,
+        reader: Reader, slowReads: SlowReads, upstream: any Upstream, replica: ReplicaCache?,
         credentials: Credentials
     ) {
         self.configuration = configuration
@@ -77,7 +77,7 @@ final class Driver {
         self.reader = reader
         self.slowReads = slowReads
         self.upstream = upstream
-        self.mirror = mirror
+        self.replica = replica
         self.credentials = credentials
         door = Door(configuration, credentials, log)
         internalRule = InternalRule(configuration.listen, credentials)
@@ -88,7 +88,7 @@ final class Driver {
             server: ServerIdentity(name: Release.name, version: Release.version),
             authenticator: TokenAuthenticator(verifier: credentials.verifier),
             instance: Self.randomName(),
-            sync: mirror.map { _ in
+            sync: replica.map { _ in
                 SyncOptions(configuration.sync, keepsAll: configuration.cache.keepsAll)
             }, at: started)
         turns = TurnRunner(engine)

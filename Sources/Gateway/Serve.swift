@@ -14,7 +14,7 @@ import Wire
 package func serve(
     _ configuration: Configuration, configurationFile: String?, overrides: ConfigurationOverrides
 ) -> Int32 {
-    let log = Log(configuration.log)
+    let log = Logger(configuration.log)
     // Whoever started it may have had them blocked; threads take over what is set here.
     var none = sigset_t()
     sigemptyset(&none)
@@ -32,7 +32,7 @@ private final class Service {
     private let configuration: Configuration
     private let configurationFile: String?
     private let overrides: ConfigurationOverrides
-    private let log: Log
+    private let log: Logger
     private let loop: ServiceLoop
     private let server: Server
     private let driver: Driver
@@ -40,7 +40,7 @@ private final class Service {
     private let onLoop = LoopBox<Driver>()
     private let upstream: any Upstream
     private let slowReads: SlowReads
-    private let mirror: Mirror?
+    private let replica: ReplicaCache?
     private var supervisor = Supervisor.ofProcess()
     private var hasBegun = false
     private var isStopping = false
@@ -51,7 +51,7 @@ private final class Service {
 
     init(
         _ configuration: Configuration, _ file: String?, _ overrides: ConfigurationOverrides,
-        _ log: Log
+        _ log: Logger
     ) throws {
         self.configuration = configuration
         configurationFile = file
@@ -75,17 +75,17 @@ private final class Service {
         switch configuration.upstream.kind {
         case .redis:
             upstream = try Redis(configuration, bytes: bytes, log)
-            mirror = try Mirror(store, retention: Retention(configuration.cache))
+            replica = try ReplicaCache(store, retention: Retention(configuration.cache))
         case .postgres:
             upstream = try PostgresUpstream(configuration, bytes: bytes, log)
-            mirror = try Mirror(store, retention: Retention(configuration.cache))
+            replica = try ReplicaCache(store, retention: Retention(configuration.cache))
         case .embedded:
             upstream = try Embedded(
                 store, bytes: bytes, limits: LogLimits(configuration.limits),
                 onWritable: { [loop, onLoop] failure in
                     loop.post { onLoop.value?.wroteCache(failure) }
                 })
-            mirror = nil
+            replica = nil
         }
         server = try Server(
             loop: loop, listeners: Listener.all(of: configuration),
@@ -95,7 +95,7 @@ private final class Service {
         }
         driver = Driver(
             configuration: configuration, log: log, loop: loop, server: server, store: store,
-            reader: reader, slowReads: slowReads, upstream: upstream, mirror: mirror,
+            reader: reader, slowReads: slowReads, upstream: upstream, replica: replica,
             credentials: credentials)
         try openLoops()
         onLoop.value = driver
@@ -112,9 +112,9 @@ private final class Service {
 
     /// Has further loops take their share of the public listener's connections.
     private func openLoops() throws {
-        let count = SideLoops.count(configuration.fanout.loops) - 1
+        let count = WorkerLoops.count(configuration.fanout.loops) - 1
         guard count > 0 else { return }
-        driver.sides = try SideLoops(
+        driver.sides = try WorkerLoops(
             count, of: driver, listener: Listener.all(of: configuration)[0],
             limits: ServerLimits(configuration.limits))
     }
@@ -152,7 +152,7 @@ private final class Service {
                     "\(configuration.listen.internal.host):\(server.port(of: "internal") ?? 0)",
                 "upstream": upstream.kind, "cache": configuration.cache.path,
                 "auth": configuration.auth.mode.rawValue,
-                "loops": "\(SideLoops.count(configuration.fanout.loops))",
+                "loops": "\(WorkerLoops.count(configuration.fanout.loops))",
             ])
         warn(ofConnections: configuration.limits.connections)
         if driver.page != nil {
@@ -165,7 +165,7 @@ private final class Service {
         driver.sides?.end()
         upstream.stop()
         slowReads.stop()
-        mirror?.stop()
+        replica?.stop()
         onLoop.value = nil
         log.info("stopped")
         return exitCode
@@ -288,7 +288,7 @@ private final class Service {
 extension Redis {
     /// What the configuration says.
     /// - Throws: `RedisError`, if the URL or one of the files can't be used.
-    fileprivate convenience init(_ configuration: Configuration, bytes: Int, _ log: Log) throws {
+    fileprivate convenience init(_ configuration: Configuration, bytes: Int, _ log: Logger) throws {
         let options = try RedisOptions(configuration, bytes: bytes)
         self.init(options, limits: LogLimits(configuration.limits)) { log.say($0) }
     }
@@ -298,7 +298,7 @@ extension PostgresUpstream {
     /// What the configuration says.
     /// - Throws: `PostgresError`, if the URL or its file can't be used, or the database has no
     ///   schema that this program works with.
-    fileprivate convenience init(_ configuration: Configuration, bytes: Int, _ log: Log) throws {
+    fileprivate convenience init(_ configuration: Configuration, bytes: Int, _ log: Logger) throws {
         let options = try PostgresOptions(configuration, bytes: bytes)
         try options.checkSchema()
         self.init(options, limits: LogLimits(configuration.limits)) {
@@ -335,7 +335,7 @@ extension Retention {
     }
 }
 
-extension Log {
+extension Logger {
     /// A line of the upstream.
     func say(_ notice: UpstreamNotice, of kind: String) {
         switch notice.level {

@@ -19,7 +19,7 @@ package struct ChangeChain {
     }
 
     /// What the changes come to.
-    package enum Told {
+    package enum Events {
         /// Events, and where they end.
         case part([FeedEvent], Head)
         /// The changes can't be told one after the other, and are to be read as a whole: one is of
@@ -49,7 +49,7 @@ package struct ChangeChain {
 
     /// Makes events of the changes.
     /// - Parameter position: the change that they follow.
-    package func told(of conversation: String, after position: Head) -> Told {
+    package func told(of conversation: String, after position: Head) -> Events {
         guard isInOrder else { return .outOfOrder }
         var events: [FeedEvent] = []
         var end = position

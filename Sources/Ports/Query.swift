@@ -169,21 +169,21 @@ package struct CatchUp: Sendable, Equatable {
 
     /// What the holder is told, given what was read.
     /// - Parameters:
-    ///   - standing: what the stream knows.
+    ///   - position: what the stream knows.
     ///   - bytes: what the messages may take together.
-    package func resume(_ have: Have, standing: Standing, bytes: Int) -> Resume {
+    package func resume(_ have: Have, position: StreamPosition, bytes: Int) -> Resume {
         guard isConfirmed else {
             return Resume(
-                latest: tail, standing: standing, bytes: bytes, isReset: true,
+                latest: tail, position: position, bytes: bytes, isReset: true,
                 limit: max(1, tail.count))
         }
-        if let plan, standing.knowsAll(upTo: head) { return plan.found(at: standing.now) }
-        return Resume(have: have, read: self, standing: standing, bytes: bytes)
+        if let plan, position.knowsAll(upTo: head) { return plan.found(at: position.now) }
+        return Resume(have: have, read: self, position: position, bytes: bytes)
     }
 
     /// What the holder is told where everything is known up to `head`.
     package func resume(_ have: Have, bytes: Int, at now: Timestamp) -> Resume {
-        resume(have, standing: Standing(head: head, asOf: head.rev, now: now), bytes: bytes)
+        resume(have, position: StreamPosition(head: head, asOf: head.rev, now: now), bytes: bytes)
     }
 
     /// The places whose ids `identify` must be told, ascending. To know them is to know what the

@@ -26,10 +26,10 @@ package struct Resume: Sendable, Hashable {
     ///   - bytes: what the messages may take together; what does not fit is left below.
     ///   - limit: how many messages were asked for.
     package init(
-        latest tail: [EncodedMessage], standing: Standing, bytes: Int, isReset: Bool = false,
+        latest tail: [EncodedMessage], position: StreamPosition, bytes: Int, isReset: Bool = false,
         limit: Int
     ) {
-        let head = standing.head
+        let head = position.head
         // One in any case: what is older than the oldest delta is no gap, so with none at all the
         // holder would take the latest message for one that it need not have.
         let fitting = max(Self.prefix(of: tail, within: bytes), min(1, tail.count))
@@ -38,10 +38,10 @@ package struct Resume: Sendable, Hashable {
         let oldest =
             fitting > 0 ? tail[fitting - 1].seq : max(head.floor, head.seq - limit + 1)
         let span = Coverage.closed(max(oldest, head.floor), head.seq)
-        covers = span.intersection(standing.held ?? span)
+        covers = span.intersection(position.held ?? span)
         owed = span.subtracting(covers).coarsened(to: Self.gapLimit)
-        gaps = standing.gaps(owed, .upstream)
-        asOf = standing.asOf
+        gaps = position.gaps(owed, .upstream)
+        asOf = position.asOf
         self.isReset = isReset
         held = covers.subtracting(owed)
     }
@@ -51,8 +51,8 @@ package struct Resume: Sendable, Hashable {
     ///   - have: what it holds.
     ///   - read: what it lacks, read where the stream stands.
     ///   - bytes: what the messages may take together.
-    package init(have: Have, read: CatchUp, standing: Standing, bytes: Int) {
-        let head = standing.head
+    package init(have: Have, read: CatchUp, position: StreamPosition, bytes: Int) {
+        let head = position.head
         let runs = have.runs.clipped(max(1, head.floor), head.seq)
         let changedCount = Self.prefix(of: read.changed, within: bytes)
         let changed = read.changed.prefix(changedCount)
@@ -66,7 +66,7 @@ package struct Resume: Sendable, Hashable {
 
         covers = Coverage(places: changed.map(\.seq))
         if let newest = tail.first, let oldest = tail.last { covers.insert(oldest.seq, newest.seq) }
-        if let held = standing.held {
+        if let held = position.held {
             covers = covers.intersection(held.union(Coverage(places: changed.map(\.seq))))
         }
 
@@ -79,11 +79,11 @@ package struct Resume: Sendable, Hashable {
         let above = max(have.runs.clipped(1, head.seq).last ?? 0, head.floor - 1)
         let new = Coverage.closed(above + 1, head.seq).subtracting(covers)
         // Of what is new to it, the gateway sends what it lacks itself as soon as it has it.
-        let lacking = new.subtracting(standing.held ?? new).coarsened(to: Self.gapLimit / 2)
+        let lacking = new.subtracting(position.held ?? new).coarsened(to: Self.gapLimit / 2)
         owed = lacking
         missing = missing.union(new).subtracting(lacking)
             .coarsened(
-                to: standing.held == nil ? Self.gapLimit : Self.gapLimit / 2, sparing: covers)
+                to: position.held == nil ? Self.gapLimit : Self.gapLimit / 2, sparing: covers)
         owed = owed.subtracting(missing)
 
         // Holes that it had stay as they are, but for what a joined gap already names.
@@ -93,16 +93,16 @@ package struct Resume: Sendable, Hashable {
         covers = covers.subtracting(told)
         let cold = runs.holes.subtracting(covers).subtracting(told)
         gaps =
-            standing.gaps(missing, .limit) + standing.gaps(owed, .upstream)
-            + standing.gaps(cold, .cold)
+            position.gaps(missing, .limit) + position.gaps(owed, .upstream)
+            + position.gaps(cold, .cold)
         if let first = have.runs.first, first < head.floor {
             gaps.append(
                 Gap(
                     after: 0, before: head.floor, missing: head.floor - 1, cause: .trimmed,
-                    since: standing.now))
+                    since: position.now))
         }
         gaps.sort { $0.after < $1.after }
-        asOf = standing.asOf
+        asOf = position.asOf
         isReset = false
         held = runs.union(covers).subtracting(told)
         // A holder that comes from another gateway may be ahead of this one, and keeps what it has

@@ -35,7 +35,7 @@ final class Client {
     let user: String
     /// What it holds, by conversation.
     var holdings: [String: Holding] = [:]
-    var list = Listing()
+    var list = WatchedList()
     /// What this connection was shown of it.
     private(set) var shown = ShownList()
     /// Where the last page of it ended.
@@ -55,7 +55,7 @@ final class Client {
     private(set) var behindWhenRemoved: [Int] = []
     /// How many open answers about who takes part were judged.
     private(set) var openPeople = 0
-    /// Deltas that came in events, for the books.
+    /// Deltas that came in events, for the accounting.
     private(set) var deltas = 0
 
     init(name: String, user: String) {
@@ -93,14 +93,14 @@ final class Client {
     private func take(_ event: String, _ frame: JSONObject, _ oracle: Oracle) throws(Violation) {
         switch event {
         case "messages":
-            let told = try Told(.messages, frame)
+            let told = try FrameContent(.messages, frame)
             deltas += told.values.count
             try apply(told, to: conversation(of: frame), oracle)
         case "gap":
-            try apply(try Told(.gap, frame), to: conversation(of: frame), oracle)
+            try apply(try FrameContent(.gap, frame), to: conversation(of: frame), oracle)
         case "conversation":
             let record = try frame.required("conversation").members("conversation")
-            try apply(try Told(.record, frame), to: record["id"]?.string ?? "", oracle)
+            try apply(try FrameContent(.record, frame), to: record["id"]?.string ?? "", oracle)
         case "reset", "unsubscribed":
             let conversation = try conversation(of: frame)
             try require(
@@ -153,7 +153,7 @@ final class Client {
     }
 
     private func apply(
-        _ told: Told, to conversation: String, forgets: Bool = false, _ oracle: Oracle
+        _ told: FrameContent, to conversation: String, forgets: Bool = false, _ oracle: Oracle
     ) throws(Violation) {
         let before = holdings[conversation] ?? Holding()
         for value in told.source == .messages ? told.values : [] {
@@ -232,7 +232,7 @@ final class Client {
         var expected = ["not_found", "forbidden", "conflict", "rate_limited", "too_large"]
         // A read marker may lie above the head of a conversation that was created anew.
         if case .other = asked { expected.append("bad_request") }
-        if oracle.isMirrored { expected += ["origin_unavailable", "internal"] }
+        if oracle.isReplica { expected += ["origin_unavailable", "internal"] }
         try require(expected.contains(code), "an error \(code) to a sound request")
     }
 
@@ -243,20 +243,20 @@ final class Client {
         guard case .page(let conversation) = asked else {
             throw Violation("a first answer to a question that has one")
         }
-        try oracle.checkShown(try Told(.page, result), conversation)
+        try oracle.checkShown(try FrameContent(.page, result), conversation)
     }
 
     private func subscribed(
         _ asked: Subscription, _ result: JSONObject, _ oracle: Oracle
     ) throws(Violation) {
-        let told = try Told(.subscription, result)
+        let told = try FrameContent(.subscription, result)
         let isOther =
             asked.isForged
             || asked.have.map { oracle.isOfOtherLog($0.head, than: told.head, asked.conversation) }
                 ?? false
         // A cache that can't ask takes what it can't confirm for another log's.
         try require(
-            told.isReset == isOther || oracle.isMirrored && told.isReset && asked.have != nil,
+            told.isReset == isOther || oracle.isReplica && told.isReset && asked.have != nil,
             "reset: \(told.isReset), expected \(isOther)")
         if told.isOpen, asked.have != nil { behind.append(told.head.rev - told.asOf) }
         let now = holdings[asked.conversation] ?? Holding()
@@ -277,10 +277,10 @@ final class Client {
     private func takePage(
         _ conversation: String, _ result: JSONObject, _ oracle: Oracle
     ) throws(Violation) {
-        let told = try Told(.page, result)
+        let told = try FrameContent(.page, result)
         try apply(told, to: conversation, oracle)
         let more = try result.required("hasMore").members("hasMore")
-        let span = oracle.isMirrored ? Coverage(places: told.values.map(\.slot)) : told.covers
+        let span = oracle.isReplica ? Coverage(places: told.values.map(\.slot)) : told.covers
         if let low = span.first, let high = span.last {
             try require(span.runs.count == 1, "a page with a hole")
             try require(
@@ -304,10 +304,10 @@ final class Client {
         let held =
             have.map { $0.head.epoch == head.epoch ? $0.runs.intersection(all) : Coverage() }
             ?? all
-        let boundaries = try Told.boundaries(result)
+        let boundaries = try FrameContent.boundaries(result)
         let named = boundaries.map { Coverage.Run($0.oldest.seq, $0.newest.seq) }
         try require(
-            have == nil && oracle.isMirrored
+            have == nil && oracle.isReplica
                 ? held.contains(Coverage(named)) : Coverage(named) == held,
             "boundaries \(Coverage(named)) of \(held)")
         for end in boundaries.flatMap({ [$0.newest, $0.oldest] }) {

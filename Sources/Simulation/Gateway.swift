@@ -19,7 +19,7 @@ final class Gateway {
     struct Fetch {
         enum Subject: Hashable {
             case history(HistoryQuery)
-            case disowning(Head, String)
+            case epochFork(Head, String)
         }
         let token: UInt64
         let subject: Subject
@@ -60,7 +60,7 @@ final class Gateway {
     }
     private(set) var turns: TurnRunner?
     private(set) var fairness = Fairness()
-    var store = MirrorStore()
+    var store = CachedLogs()
     /// Its feed only rings.
     let isRinging: Bool
     /// It goes on with a primary that another one has replaced, until this turn.
@@ -101,7 +101,7 @@ final class Gateway {
 
     /// The process ends: what is in the file stays.
     func stop() {
-        if let engine { written += engine.report.totals().books.written }
+        if let engine { written += engine.report.totals().accounting.written }
         engine = nil
         link = RemoteLink(isRinging: isRinging)
         withOldUntil = nil

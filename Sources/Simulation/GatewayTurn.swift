@@ -12,12 +12,12 @@ struct GatewayTurn: TurnEffects {
         case violation(Violation)
     }
 
-    let world: MirrorWorld
+    let world: ReplicaWorld
     let gateway: Gateway
     let engine: Engine
 
     /// - Returns: nil where no process runs.
-    init?(_ world: MirrorWorld, _ gateway: Gateway) {
+    init?(_ world: ReplicaWorld, _ gateway: Gateway) {
         guard let engine = gateway.engine else { return nil }
         self.world = world
         self.gateway = gateway
@@ -58,9 +58,9 @@ struct GatewayTurn: TurnEffects {
         switch effect {
         case .fetch(let token, let query):
             try judge { () throws(Violation) in try world.ask(token, .history(query), gateway) }
-        case .disown(let token, let head, let conversation):
+        case .forkEpoch(let token, let head, let conversation):
             try judge { () throws(Violation) in
-                try world.ask(token, .disowning(head, conversation), gateway)
+                try world.ask(token, .epochFork(head, conversation), gateway)
             }
         case .subscribe(let conversation):
             world.say("gateway \(gateway.place) subscribes \(conversation)")
@@ -134,7 +134,7 @@ struct GatewayTurn: TurnEffects {
     }
 }
 
-extension MirrorWorld {
+extension ReplicaWorld {
     func flush(_ session: SessionID, _ engine: Engine) {
         guard let place = place(of: session), !engine.sockets.isBlocked(session) else { return }
         connections[place]?.socket.fill(from: engine, session, 65_536)

@@ -44,7 +44,7 @@ struct Holding {
 
     /// Takes a frame in.
     /// - Parameter forgets: it answers a subscription that was asked for without `have`.
-    mutating func apply(_ frame: Told, forgets: Bool = false) {
+    mutating func apply(_ frame: FrameContent, forgets: Bool = false) {
         if frame.isReset || forgets || head.map({ $0.epoch != frame.head.epoch }) ?? false {
             forget()
         }

@@ -8,15 +8,15 @@ import Wire
 struct Oracle {
     let origin: Origin
     /// Judges a gateway whose log lives elsewhere.
-    var isMirrored = false
+    var isReplica = false
 
     /// Whether the frame is true by itself, and whether the holder is right after it.
     /// - Throws: `Violation`, if not.
-    func check(_ frame: Told, _ conversation: String, before: Holding, after: Holding)
+    func check(_ frame: FrameContent, _ conversation: String, before: Holding, after: Holding)
         throws(Violation)
     {
-        if isMirrored {
-            return try checkMirrored(frame, conversation, before: before, after: after)
+        if isReplica {
+            return try checkReplica(frame, conversation, before: before, after: after)
         }
         guard let log = origin.log(conversation, epoch: frame.head.epoch) else {
             throw Violation("epoch \(frame.head.epoch) never was")
@@ -33,10 +33,12 @@ struct Oracle {
 
     /// Whoever was removed is sent nothing that was written after that, unless it is in again: in
     /// at least one of the logs that the frame may be of.
-    func checkRemoval(_ frame: Told, _ conversation: String, of user: String) throws(Violation) {
+    func checkRemoval(_ frame: FrameContent, _ conversation: String, of user: String)
+        throws(Violation)
+    {
         guard let newest = frame.values.map(\.rev).max() else { return }
         let logs =
-            isMirrored
+            isReplica
             ? origin.logs(conversation, having: frame.head)
             : origin.log(conversation, epoch: frame.head.epoch).map { [$0] } ?? []
         let removals = logs.map { $0.removal(of: user) ?? .max }
@@ -47,7 +49,7 @@ struct Oracle {
     // MARK: - The frame
 
     /// Each value is, to the byte, what the log had at that rev.
-    func checkValues(_ frame: Told, _ log: ModelLog) throws(Violation) {
+    func checkValues(_ frame: FrameContent, _ log: ModelLog) throws(Violation) {
         for value in frame.values {
             guard let message = log.message(at: value.rev), message.seq == value.slot else {
                 throw Violation("slot \(value.slot) never had rev \(value.rev)")
@@ -55,7 +57,7 @@ struct Oracle {
             try require(
                 value.json.bytes == message.json,
                 "slot \(value.slot) is not what rev \(value.rev) wrote")
-            if !isMirrored, let type = value.type { try checkType(type, value, message, log) }
+            if !isReplica, let type = value.type { try checkType(type, value, message, log) }
         }
         if let record = frame.record {
             try require(record.rev <= log.rev, "the record never had rev \(record.rev)")
@@ -72,7 +74,7 @@ struct Oracle {
     }
 
     private func checkType(
-        _ type: DeltaType, _ value: Told.Value, _ message: EncodedMessage, _ log: ModelLog
+        _ type: DeltaType, _ value: FrameContent.Value, _ message: EncodedMessage, _ log: ModelLog
     ) throws(Violation) {
         // What is new to a holder is inserted, even as a tombstone; what it has had is not.
         switch (value.via, type) {
@@ -91,7 +93,7 @@ struct Oracle {
     }
 
     /// What the frame covers it brings, or the holder has it by an earlier one; gaps are in form.
-    private func checkProof(_ frame: Told, _ log: ModelLog) throws(Violation) {
+    private func checkProof(_ frame: FrameContent, _ log: ModelLog) throws(Violation) {
         let brought = Coverage(places: frame.values.map(\.slot))
         try require(
             frame.covers == brought,
@@ -122,12 +124,14 @@ struct Oracle {
     /// A cache need not know the ids of what only the client holds.
     func checkID(of end: Boundary.End, _ log: ModelLog) throws(Violation) {
         try require(
-            end.id.map { $0 == log.message(end.seq).id } ?? isMirrored,
+            end.id.map { $0 == log.message(end.seq).id } ?? isReplica,
             "a boundary's id is not that of place \(end.seq)")
     }
 
     /// The frame goes on exactly where the one before it ended, each change once.
-    private func checkOrder(_ frame: Told, _ log: ModelLog, _ before: Holding) throws(Violation) {
+    private func checkOrder(_ frame: FrameContent, _ log: ModelLog, _ before: Holding)
+        throws(Violation)
+    {
         if frame.source == .page {
             if let position = before.position {
                 try require(
@@ -160,7 +164,7 @@ struct Oracle {
 
     /// Each change between `prev` and `asOf` is in the frame, once and in order, or its place is in
     /// the gap.
-    private func checkSpan(_ frame: Told, _ log: ModelLog, _ prev: Int) throws(Violation) {
+    private func checkSpan(_ frame: FrameContent, _ log: ModelLog, _ prev: Int) throws(Violation) {
         let revs = prev + 1..<frame.asOf + 1
         switch frame.source {
         case .messages:
@@ -208,7 +212,7 @@ struct Oracle {
         let highest = log.highest(asOf: position)
         let accounted = holding.accounted
         // What lies below the oldest run is not there to be missed.
-        let known = isMirrored ? accounted.first : nil
+        let known = isReplica ? accounted.first : nil
         let low = max(holding.runs.first ?? known ?? max(1, highest), head.floor)
         try require(
             accounted.contains(low, highest),

@@ -36,7 +36,7 @@ extension Origin {
     }
 
     /// Somebody took values from `head`: if the log has lost them, it gets another epoch.
-    package mutating func disown(_ head: Head, _ conversation: String) -> [String: Head] {
+    package mutating func forkEpoch(_ head: Head, _ conversation: String) -> [String: Head] {
         guard var log = log(conversation) else { return [:] }
         if log.epoch == head.epoch, head.rev > log.base, !log.has(head) {
             beginCommit()

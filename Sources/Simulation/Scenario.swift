@@ -47,8 +47,8 @@ package struct Scenario: Sendable {
         limits.idleStreams = random.pick([0, 1, 1_000]) ?? 0
         limits.subscriptions = random.pick([1, 2, 1_000]) ?? 0
         // By a draw that was made already, so that each seed stays the world that it was.
-        limits.hotTail = clients == 1 ? 2_000 : 131_072
+        limits.recentBytes = clients == 1 ? 2_000 : 131_072
         hasMany = clients > 2
-        limits.hotTails = clients == 2 ? 4_000 : 64 << 20
+        limits.recentBytesInAll = clients == 2 ? 4_000 : 64 << 20
     }
 }

@@ -7,7 +7,7 @@ package struct Trial {
         /// The log is the gateway's own.
         case embedded
         /// The log lives elsewhere.
-        case mirrored
+        case replica
     }
 
     package let kind: Kind
@@ -17,7 +17,7 @@ package struct Trial {
     package var without: Set<Fault>
     /// Whether conversations that are busy rest.
     package let isPaced: Bool
-    /// Whether the feeds of a mirrored world only ring.
+    /// Whether the feeds of a world of replicas only ring.
     package let isRinging: Bool
 
     package init(
@@ -37,7 +37,7 @@ package struct Trial {
     package func failure(_ note: ([Fault: Int]) -> Void = { _ in }) -> String? {
         guard var violation = violation(note: note) else { return nil }
         var least = self
-        if kind == .mirrored {
+        if kind == .replica {
             for fault in Fault.allCases where !least.without.contains(fault) {
                 var fewer = least
                 fewer.without.insert(fault)
@@ -69,8 +69,8 @@ package struct Trial {
                 world.trace = trace
                 defer { note(world.injected) }
                 try world.run(steps: steps)
-            case .mirrored:
-                let world = MirrorWorld(
+            case .replica:
+                let world = ReplicaWorld(
                     seed: seed, without: without, isPaced: isPaced, isRinging: isRinging)
                 world.trace = trace
                 defer { note(world.injected) }

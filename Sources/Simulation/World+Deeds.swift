@@ -4,7 +4,7 @@ import JSON
 import Wire
 
 /// What people do in the world, until it is calm: each turn a few deeds, drawn from the seed.
-extension World: Inhabited {
+extension World: Workload {
     var users: [String] { scenario.users }
     var conversations: [String] { scenario.conversations }
 

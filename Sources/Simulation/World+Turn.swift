@@ -18,7 +18,7 @@ extension World: TurnEffects {
             writes.append((turn + random.number(0...delay), token, operation, caller))
         case .publish(let event):
             feed.append(.event(event), commit: origin.commit)
-        case .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .disown:
+        case .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch:
             throw Violation("a question for a log that lives elsewhere")
         }
     }

@@ -175,14 +175,16 @@ package final class World {
     func checkBooks() throws(Violation) {
         try fairness.check()
         let totals = engine.report.totals()
-        try require(totals.books.error == 0, "the books are out by \(totals.books.error)")
-        for (conversation, books) in engine.report.conversationBooks() where books.error != 0 {
-            throw Violation("the books of \(conversation) are out by \(books.error)")
+        try require(
+            totals.accounting.error == 0, "the accounting are out by \(totals.accounting.error)")
+        for (conversation, accounting) in engine.report.conversationAccounting()
+        where accounting.error != 0 {
+            throw Violation("the accounting of \(conversation) are out by \(accounting.error)")
         }
         let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
         try require(
-            received <= totals.books.written,
-            "\(received) deltas came, \(totals.books.written) were written")
+            received <= totals.accounting.written,
+            "\(received) deltas came, \(totals.accounting.written) were written")
         // What one write of a socket may hand over, frame and all, comes on top.
         let most = scenario.limits.outboxHard + scenario.write + scenario.limits.reply
         try require(
@@ -192,11 +194,12 @@ package final class World {
 
     /// What holds once every socket is empty.
     func checkRest() throws(Violation) {
-        let books = engine.report.totals().books
+        let accounting = engine.report.totals().accounting
         let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
         try require(
-            received == books.written && books.queued == 0,
-            "\(received) deltas came, \(books.written) were written, \(books.queued) wait")
+            received == accounting.written && accounting.queued == 0,
+            "\(received) deltas came, \(accounting.written) were written, \(accounting.queued) wait"
+        )
     }
 
     /// Whether nothing is on its way any more.

@@ -83,7 +83,7 @@ extension SharedOrigin {
         answer: @escaping @Sendable (Outcome) -> Outcome = { $0 },
         decide: @escaping @Sendable (StoredConversation) throws(RequestError) -> RecordChange
     ) {
-        lanes.enter(id) { [self] over in
+        recordQueues.enter(id) { [self] over in
             var call = call
             call.ended = { [ended = call.ended] in
                 ended?()

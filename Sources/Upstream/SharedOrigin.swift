@@ -23,7 +23,7 @@ protocol SharedOrigin: Upstream {
     static var tryLimit: Int { get }
     var outlet: Outlet { get }
     /// Changes of a record that are decided here, one at a time.
-    var lanes: Lanes { get }
+    var recordQueues: SerialQueues { get }
     var limits: LogLimits { get }
 
     func ask(_ query: HistoryQuery, token: UInt64)

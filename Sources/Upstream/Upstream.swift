@@ -99,7 +99,7 @@ package protocol Upstream: AnyObject, Sendable {
     /// otherwise nothing happens, so that neither who comes second does harm, nor who is so far
     /// behind that the log keeps no mark of that rev any more. Answered by
     /// `answered` with the `heads` of this one conversation as they are then.
-    func disown(_ head: Head, conversation: String, token: UInt64)
+    func forkEpoch(_ head: Head, conversation: String, token: UInt64)
 
     /// Whether other gateways may have connections of the same users.
     var reachesOthers: Bool { get }
@@ -133,7 +133,7 @@ extension Upstream {
 
     package func unsubscribeList(of user: String) {}
 
-    package func disown(_ head: Head, conversation: String, token: UInt64) {
+    package func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
         submit([.ask(.heads([conversation]), token: token)])
     }
 }

@@ -28,7 +28,7 @@ import Testing
         let purge = try Purge(connection)
         let coverage = try CoverageRows(connection)
         let trim = try Trim(connection)
-        let mirror = try MirrorStatements(connection)
+        let replica = try ReplicaStatements(connection)
         let statements = connection.statements
         #expect(statements.count > 50)
         for sql in statements {
@@ -36,7 +36,7 @@ import Testing
                 Issue.record("\(step): \(sql)")
             }
         }
-        withExtendedLifetime((rows, writes, purge, coverage, trim, mirror)) {}
+        withExtendedLifetime((rows, writes, purge, coverage, trim, replica)) {}
     }
 
     @Test func onlyListsByActivityAreSorted() throws {

@@ -293,7 +293,7 @@ extension SessionWorld: TurnEffects {
             for event in performed.events { feed.append(.event(event), commit: origin.commit) }
             feed.append(.performed(token: token, performed.result), commit: origin.commit)
         case .publish(let event): feed.append(.event(event), commit: origin.commit)
-        case .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .disown:
+        case .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch:
             preconditionFailure("a question for a log that lives elsewhere")
         }
     }

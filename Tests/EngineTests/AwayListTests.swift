@@ -12,8 +12,8 @@ import Wire
     /// Ann watches her list, of conversations that were written to in this order.
     private static func watcher(
         _ conversations: [String] = ["c1", "c2", "c3"]
-    ) throws -> MirrorWorld {
-        let world = try MirrorStory.begin(messages: 1)
+    ) throws -> ReplicaWorld {
+        let world = try ReplicaStory.begin(messages: 1)
         for id in conversations where id != "c1" {
             try world.write(.put(id: id, .init(participants: ["ann", "ben"])))
             try Self.speak(world, to: id)
@@ -25,19 +25,19 @@ import Wire
     }
 
     private static func speak(
-        _ world: MirrorWorld, _ id: String? = nil, to conversation: String = "c1",
+        _ world: ReplicaWorld, _ id: String? = nil, to conversation: String = "c1",
         by author: String = "ben"
     ) throws {
         let message = NewMessage(author: author, content: MessageContent(id: id, body: "text"))
         try world.write(.send(conversation: conversation, [message]))
     }
 
-    private static func away(_ world: MirrorWorld) throws {
+    private static func away(_ world: ReplicaWorld) throws {
         world.hold(.link)
         try world.cut()
     }
 
-    private static func comeBack(_ world: MirrorWorld) throws {
+    private static func comeBack(_ world: ReplicaWorld) throws {
         try world.release(.link)
         try world.pass(30)
     }
@@ -163,7 +163,7 @@ import Wire
     }
 
     @Test func aListThatWasNotReadIsNotAnswered() throws {
-        let world = try MirrorStory.begin(messages: 1)
+        let world = try ReplicaStory.begin(messages: 1)
         try Self.away(world)
         #expect(Self.code(try world.fetchConversations(0)) == "origin_unavailable")
         #expect(Self.code(try world.rewatch(0)) == "origin_unavailable")
@@ -204,7 +204,7 @@ import Wire
     /// What it costs to know a list: it is read when the feed begins to tell of it, and once more
     /// when the feed tells of all its conversations.
     @Test func toKnowAListCostsTwoReadings() throws {
-        let world = try MirrorStory.begin(messages: 1)
+        let world = try ReplicaStory.begin(messages: 1)
         for at in 2...20 {
             try world.write(.put(id: "c\(at)", .init(participants: ["ann", "ben"])))
         }

@@ -10,14 +10,14 @@ import Wire
 /// followed the conversation since. The oracle looks at each open answer.
 @Suite struct AwayPeopleTests {
     /// Ann watches the conversation, and has asked who takes part.
-    private static func asker() throws -> MirrorWorld {
-        let world = try MirrorStory.begin(messages: 2)
+    private static func asker() throws -> ReplicaWorld {
+        let world = try ReplicaStory.begin(messages: 2)
         try world.subscribe(0)
         #expect(People(try world.fetchParticipants(0))?.isOpen == false)
         return world
     }
 
-    private static func away(_ world: MirrorWorld) throws {
+    private static func away(_ world: ReplicaWorld) throws {
         world.hold(.link)
         try world.cut()
     }
@@ -62,7 +62,7 @@ import Wire
     }
 
     @Test func whatWasNotReadWholeIsNotAnswered() throws {
-        let world = try MirrorStory.begin(messages: 2)
+        let world = try ReplicaStory.begin(messages: 2)
         try world.subscribe(0)
         let part = ParticipantsRequest(limit: 1, order: .asc)
         #expect(People(try world.fetchParticipants(0, part))?.read.count == 1)
@@ -105,7 +105,7 @@ import Wire
     }
 
     @Test func aMarkerThatMovedBehindTheAnswerIsNotLost() throws {
-        let world = try MirrorStory.begin(messages: 2)
+        let world = try ReplicaStory.begin(messages: 2)
         try world.subscribe(0)
         world.hold(.answers)
         _ = try world.fetchParticipants(0)

@@ -10,8 +10,8 @@ import Wire
 /// as open. That each answer is what the log was at one moment, the oracle looks at.
 @Suite struct AwayTests {
     /// Ann watches the conversation, and has read it whole.
-    private static func reader(messages: Int = 3) throws -> MirrorWorld {
-        let world = try MirrorStory.begin(messages: 0)
+    private static func reader(messages: Int = 3) throws -> ReplicaWorld {
+        let world = try ReplicaStory.begin(messages: 0)
         try world.subscribe(0)
         for _ in 0..<messages { try Self.speak(world) }
         #expect(Conversation(try world.fetchConversation(0))?.isOpen == false)
@@ -19,14 +19,14 @@ import Wire
     }
 
     private static func speak(
-        _ world: MirrorWorld, _ id: String? = nil, by author: String = "ben"
+        _ world: ReplicaWorld, _ id: String? = nil, by author: String = "ben"
     ) throws {
         let content = MessageContent(id: id, body: "from \(author)")
         let message = NewMessage(author: author, content: content)
         try world.write(.send(conversation: "c1", [message]))
     }
 
-    private static func away(_ world: MirrorWorld) throws {
+    private static func away(_ world: ReplicaWorld) throws {
         world.hold(.link)
         try world.cut()
     }
@@ -94,7 +94,7 @@ import Wire
     }
 
     @Test func whatWasNotReadIsNotAnswered() throws {
-        let world = try MirrorStory.begin(messages: 3)
+        let world = try ReplicaStory.begin(messages: 3)
         try world.subscribe(0)
         try Self.away(world)
         #expect(Self.code(try world.fetchConversation(0)) == "origin_unavailable")
@@ -126,7 +126,7 @@ import Wire
     }
 
     @Test func anAnswerThatIsOlderThanAMarkerTakesIt() throws {
-        let world = try MirrorStory.begin(messages: 0)
+        let world = try ReplicaStory.begin(messages: 0)
         try world.subscribe(0)
         for _ in 0..<3 { try Self.speak(world) }
         world.hold(.answers)

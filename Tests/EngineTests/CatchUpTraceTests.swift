@@ -9,11 +9,11 @@ import Wire
 /// what was stored meanwhile, and whoever was removed during the outage is sent nothing that was
 /// written after that. The oracle judges each frame by both rules.
 @Suite struct CatchUpTraceTests {
-    private static let unsubscribed = MirrorWorld.Held(asOf: 0, runs: [], isSubscribed: false)
+    private static let unsubscribed = ReplicaWorld.Held(asOf: 0, runs: [], isSubscribed: false)
 
     /// Ann and Ben watch, and the gateway's link is cut. Parts of the chain hold two changes.
-    private func cut(pages: Int = 100) throws -> MirrorWorld {
-        let world = try MirrorStory.begin(messages: 10) {
+    private func cut(pages: Int = 100) throws -> ReplicaWorld {
+        let world = try ReplicaStory.begin(messages: 10) {
             $0.page = 2
             $0.pages = pages
         }
@@ -25,7 +25,7 @@ import Wire
         return world
     }
 
-    private func benSays(_ count: Int, in world: MirrorWorld) throws {
+    private func benSays(_ count: Int, in world: ReplicaWorld) throws {
         for _ in 0..<count {
             try world.write(
                 .send(
@@ -34,7 +34,7 @@ import Wire
         }
     }
 
-    private func removeAnn(from world: MirrorWorld) throws {
+    private func removeAnn(from world: ReplicaWorld) throws {
         try world.write(.removeParticipants(conversation: "c1", ["ann"]))
     }
 
@@ -101,7 +101,7 @@ import Wire
     }
 
     @Test func aRemovalThatTheFeedLosesHoldsBackWhatFollows() throws {
-        let world = try MirrorStory.begin(messages: 10)
+        let world = try ReplicaStory.begin(messages: 10)
         try world.subscribe(0)
         world.hold(.feed)
         try removeAnn(from: world)

@@ -204,7 +204,7 @@ import Wire
             rig.engine.sockets.progressed(slow, unsent: 10, at: rig.now)
         }
         #expect(rig.closes == [gone: .noPong])
-        #expect(rig.engine.report.totals().books.error == 0)
+        #expect(rig.engine.report.totals().accounting.error == 0)
     }
 
     /// Those who came together are closed together, but not in one turn.
@@ -290,8 +290,8 @@ import Wire
         #expect(frames.first?.event == "gap")
         #expect(frames.first?["prev"]?.int == 2)
         #expect(rig.closes.isEmpty)
-        let books = rig.engine.report.totals().books
-        #expect(books.error == 0 && books.coalesced > 0 && books.queued == 0)
+        let accounting = rig.engine.report.totals().accounting
+        #expect(accounting.error == 0 && accounting.coalesced > 0 && accounting.queued == 0)
     }
 
     /// Events alone bring a reader over the hard limit: here each of ten conversations has become a
@@ -310,7 +310,7 @@ import Wire
         rig.blocked = [session]
         for name in ["c1"] + names where rig.closes.isEmpty { rig.say("hello", to: name) }
         #expect(rig.closes == [session: .outboxOverflow])
-        #expect(rig.engine.report.totals().books.error == 0)
+        #expect(rig.engine.report.totals().accounting.error == 0)
     }
 
     /// However much it asks for, at once or in turn: it is answered as far as it reads.
@@ -350,7 +350,7 @@ import Wire
         rig.turn()
         let late = rig.take(session).compactMap { $0["id"]?.int }
         #expect(early + late == Array(3...40))
-        #expect(rig.closes.isEmpty && rig.engine.report.totals().books.error == 0)
+        #expect(rig.closes.isEmpty && rig.engine.report.totals().accounting.error == 0)
     }
 
     // MARK: - A successor that can't begin before this process has ended

@@ -259,7 +259,7 @@ import Wire
     }
 
     @Test func whatAnOutageHidIsOwedAndThenFilled() throws {
-        let world = try MirrorStory.begin(messages: 3, limits: Self.limits)
+        let world = try ReplicaStory.begin(messages: 3, limits: Self.limits)
         try world.subscribe(0)
         world.hold(.link)
         try world.cut()
@@ -276,7 +276,7 @@ import Wire
 
     /// More than a catch-up reads at once: the newest page is told first, and the gap below it.
     @Test func whatLiesBelowTheNewestPageIsOwedAndThenFilled() throws {
-        let world = try MirrorStory.begin(messages: 10, limits: Self.limits) {
+        let world = try ReplicaStory.begin(messages: 10, limits: Self.limits) {
             $0.page = 2
             $0.pages = 1
         }
@@ -298,7 +298,7 @@ import Wire
     }
 
     @Test func whatTheOriginTrimmedIsTrimmed() throws {
-        let world = try MirrorStory.begin(messages: 10, limits: Self.limits)
+        let world = try ReplicaStory.begin(messages: 10, limits: Self.limits)
         try world.subscribe(0)
         try world.leave(0)
         world.retain(3)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct MisansweredTests {
     /// What watches is open until the origin answers what it is asked, and is whole then.
     @Test func anOutageGoesOnUntilTheAnswersFit() throws {
-        let world = try MirrorStory.begin(messages: 6)
+        let world = try ReplicaStory.begin(messages: 6)
         try world.subscribe(0)
         world.hold(.kinds)
         try world.cut()
@@ -24,7 +24,7 @@ import Testing
 
     /// Somebody who asks is told, and can ask again.
     @Test func aRequestIsRefusedAndNotLost() throws {
-        let world = try MirrorStory.begin(messages: 6)
+        let world = try ReplicaStory.begin(messages: 6)
         world.hold(.kinds)
         try world.subscribe(0)
         try world.pass(100)

@@ -215,7 +215,7 @@ import Wire
         room.rig.engine.closed(room.ben)
         room.rig.wait(10)
         #expect(room.rig.engine.nextRelease == nil)
-        #expect(room.rig.engine.report.totals().books.error == 0)
-        #expect(room.rig.engine.report.totals().books.accepted == 4)
+        #expect(room.rig.engine.report.totals().accounting.error == 0)
+        #expect(room.rig.engine.report.totals().accounting.accepted == 4)
     }
 }

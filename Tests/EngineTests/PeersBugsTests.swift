@@ -9,7 +9,7 @@ import Wire
 /// each as far as a gateway can have it.
 @Suite struct PeersBugsTests {
     @Test func aHoleBetweenTheCachedAndTheFreshPage() throws {
-        let world = try MirrorStory.begin(messages: 10)
+        let world = try ReplicaStory.begin(messages: 10)
         try world.subscribe(0, limit: 5)
         world.hold(.link)
         try world.cut()
@@ -27,7 +27,7 @@ import Wire
     }
 
     @Test func aCursorPoisonedByALiveMessage() throws {
-        let world = try MirrorStory.begin(messages: 3)
+        let world = try ReplicaStory.begin(messages: 3)
         try world.subscribe(0)
         world.hold(.link)
         try world.cut()
@@ -48,7 +48,7 @@ import Wire
     }
 
     @Test func aFetchBeforeTheSubscriptionIsLive() throws {
-        let world = try MirrorStory.begin(messages: 3) { $0.wait = 100_000 }
+        let world = try ReplicaStory.begin(messages: 3) { $0.wait = 100_000 }
         world.hold(.acknowledgements)
         _ = world.questions()
         try world.subscribe(0)
@@ -61,7 +61,7 @@ import Wire
     }
 
     @Test func editsAndDeletionsAreCaughtUp() throws {
-        let world = try MirrorStory.begin(messages: 8)
+        let world = try ReplicaStory.begin(messages: 8)
         try world.subscribe(0)
         world.hold(.link)
         try world.cut()
@@ -74,7 +74,7 @@ import Wire
     }
 
     @Test func nothingHappenedAndNothingIsLost() throws {
-        let world = try MirrorStory.begin(messages: 3)
+        let world = try ReplicaStory.begin(messages: 3)
         try world.subscribe(0)
         _ = world.questions()
         world.hold(.link)
@@ -93,7 +93,7 @@ import Wire
     }
 
     @Test func aPartialReplayIsNotTakenForAllOfIt() throws {
-        let world = try MirrorStory.begin(messages: 3)
+        let world = try ReplicaStory.begin(messages: 3)
         try world.subscribe(0)
         world.hold(.link)
         try world.cut()

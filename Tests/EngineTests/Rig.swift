@@ -250,7 +250,7 @@ extension Rig: TurnEffects {
             }
         case .publish(let event):
             engine.feed(CollectionOfOne(event), at: now)
-        case .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .disown:
+        case .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch:
             preconditionFailure("a question for a log that lives elsewhere")
         }
     }

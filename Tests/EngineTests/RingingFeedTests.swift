@@ -9,8 +9,8 @@ import Wire
 /// is just the newest value. One story each; the world says if a value comes twice.
 @Suite struct RingingFeedTests {
     /// Ann watches a conversation whose feed is held back.
-    private func story(messages: Int) throws -> MirrorWorld {
-        let world = try MirrorStory.begin(messages: messages, isRinging: true)
+    private func story(messages: Int) throws -> ReplicaWorld {
+        let world = try ReplicaStory.begin(messages: messages, isRinging: true)
         try world.subscribe(0)
         world.hold(.feed)
         _ = world.questions()
@@ -46,7 +46,7 @@ import Wire
 
     /// The value of the first change is from behind the removal.
     @Test func whoWasRemovedIsNotShownWhatWasEditedLater() throws {
-        let world = try MirrorStory.begin(messages: 3, isRinging: true)
+        let world = try ReplicaStory.begin(messages: 3, isRinging: true)
         try world.join(1)
         for client in [0, 1] { try world.subscribe(client) }
         world.hold(.feed)
@@ -62,7 +62,7 @@ import Wire
 
     /// The changes that were missed are read as a whole, what rings meanwhile is read by itself.
     @Test func whatIsEditedWhileTheMissedIsReadComesOnce() throws {
-        let world = try MirrorStory.begin(messages: 3, isRinging: true)
+        let world = try ReplicaStory.begin(messages: 3, isRinging: true)
         try world.subscribe(0)
         world.hold(.link)
         try world.cut()

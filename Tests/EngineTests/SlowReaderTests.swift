@@ -42,7 +42,7 @@ import Wire
             rig.turn()
             #expect(rig.take(session).map(\.event).contains("gap"))
         }
-        #expect(rig.engine.report.totals().books.error == 0)
+        #expect(rig.engine.report.totals().accounting.error == 0)
     }
 
     /// A configuration like that is refused; the engine does not rely on it.

@@ -7,8 +7,8 @@ import Wire
 /// A cache that keeps the newest messages alone serves what is older all the same, and what it has
 /// dropped it does not claim.
 @Suite struct TrimTests {
-    private func keeper(messages: Int, of kept: Int) throws -> MirrorWorld {
-        let world = try MirrorStory.begin(messages: messages) { $0.trimAfter = 1 }
+    private func keeper(messages: Int, of kept: Int) throws -> ReplicaWorld {
+        let world = try ReplicaStory.begin(messages: messages) { $0.trimAfter = 1 }
         world.trim(to: kept)
         return world
     }

@@ -70,7 +70,7 @@ enum House {
         // libcurl, for the replay; a line to a descriptor; the address of the service manager; the
         // names in a directory.
         "Sources/Commands/Replay/HTTPClient.swift",
-        "Sources/Gateway/Operations/Log.swift",
+        "Sources/Gateway/Operations/Logger.swift",
         "Sources/Gateway/Operations/Supervisor.swift",
         "Sources/Gateway/Page.swift",
         // A piece of text into room that was made for it.
@@ -112,8 +112,8 @@ enum House {
         "Sources/LoopTransport/SocketClient.swift",
         "Sources/SocketLoop/ServiceLoop.swift",
         "Sources/URLSessionTransport/URLSessionTransport.swift",
-        "Sources/Gateway/Loops/SideLoop.swift",
-        "Sources/Gateway/Loops/SideLoops.swift",
+        "Sources/Gateway/Loops/WorkerLoop.swift",
+        "Sources/Gateway/Loops/WorkerLoops.swift",
         "Sources/Gateway/Serve.swift",
         "Sources/Gateway/SlowReads.swift",
         "Sources/Upstream/Postgres/PostgresListener.swift",

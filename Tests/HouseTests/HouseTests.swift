@@ -76,6 +76,10 @@ import Testing
 
     @Test func namesAreNouns() { expectNone(Repository.sources.flatMap(TextRules.names)) }
 
+    @Test func typesHaveTheFieldsWords() {
+        expectNone(Repository.sources.flatMap(TextRules.retiredWords))
+    }
+
     @Test func thereIsNoEmojiInTheSources() {
         expectNone(Repository.sources.flatMap(TextRules.emoji))
     }

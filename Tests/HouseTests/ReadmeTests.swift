@@ -57,8 +57,8 @@ import Testing
         ("replica", "Sources/Engine/Sync/Replica.swift"),
         ("fetch queue", "Sources/Engine/Sync/FetchQueue.swift"),
         ("flow control", "Sources/Engine/Delivery/Outbox.swift"),
-        ("idempotency key", "Sources/Upstream/Embedded/Log+Messages.swift"),
-        ("tombstone", "Sources/Upstream/Embedded/Log+Messages.swift"),
+        ("idempotency key", "Sources/Upstream/Embedded/MessageLog+Messages.swift"),
+        ("tombstone", "Sources/Upstream/Embedded/MessageLog+Messages.swift"),
         ("failover", "Sources/Engine/Sync/LogIdentity.swift"),
     ]
 

@@ -104,6 +104,9 @@ import Testing
             testDescription: "a name that says nothing", rule: TextRules.names,
             bad: "final class CacheManager {}\n", good: "final class ManagedMessageList {}\n"),
         Sample(
+            testDescription: "a word of our own", rule: TextRules.retiredWords,
+            bad: "final class Mirror {}\n", good: "final class ReplicaCache {}\n"),
+        Sample(
             testDescription: "an emoji", rule: TextRules.emoji, bad: "// \u{1F680}\n",
             good: "// → ① …\n"),
         Sample(

@@ -30,6 +30,27 @@ enum TextRules {
         }
     }
 
+    /// Names that types had here when they were words of our own, where the field has one.
+    static let retired = [
+        "Mirror", "Standing", "Told", "Books", "Listing", "Orders", "SideLoop", "Inhabited",
+        "Errand", "Transit", "Doubt", "Fate", "Lines", "Lanes", "HotTail", "Log", "Report",
+    ]
+    /// Where one of them is the field's word: what `explain` answers is one of the fates that its
+    /// reference lists, a report of a benchmark is one, and `log` is a group of configuration keys.
+    private static let kept = [
+        "Engine/Reports/Fate", "Measuring/", "Configuration/", "HTTPRequestHead",
+    ]
+
+    static func retiredWords(_ file: Repository.File) -> [String] {
+        guard !kept.contains(where: { file.path.contains($0) }) else { return [] }
+        let names = retired.joined(separator: "|")
+        let pattern = "\\b(class|struct|enum|protocol|actor|typealias) (\(names))\\b"
+        return file.code.lines.enumerated().compactMap { index, line in
+            line.range(of: pattern, options: .regularExpression) == nil
+                ? nil : "\(file.path):\(index + 1): a word of our own, where the field has one"
+        }
+    }
+
     static func emoji(_ file: Repository.File) -> [String] {
         file.lines.enumerated().compactMap { index, line in
             line.unicodeScalars.contains { $0.properties.isEmojiPresentation }

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func aReloadedLevelIsThatOfEveryCopy() {
-        let first = Log(Configuration.Log())
+        let first = Logger(Configuration.Log())
         let copy = first
         #expect(!first.limit.admits(.debug, "a"))
         copy.adopt(.debug)

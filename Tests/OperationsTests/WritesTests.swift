@@ -58,12 +58,12 @@ import Wire
     }
 
     @Test func whoIsSentNothingIsNotWrittenTo() {
-        var orders = Orders()
-        orders.writes.begin()
-        orders.writes.end(for: SocketID(rawValue: 1))
-        #expect(orders.isEmpty)
-        orders.heard = 1
-        #expect(!orders.isEmpty)
+        var commands = LoopCommands()
+        commands.writes.begin()
+        commands.writes.end(for: SocketID(rawValue: 1))
+        #expect(commands.isEmpty)
+        commands.heard = 1
+        #expect(!commands.isEmpty)
     }
 
     @Test func nothingOfTheTurnBeforeIsSentAgain() {
@@ -79,7 +79,7 @@ import Wire
     }
 
     @Test func oneCoreIsLeftToOthers() {
-        #expect(SideLoops.count(3) == 3)
-        #expect((1...64).contains(SideLoops.count(0)))
+        #expect(WorkerLoops.count(3) == 3)
+        #expect((1...64).contains(WorkerLoops.count(0)))
     }
 }

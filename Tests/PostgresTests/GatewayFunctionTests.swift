@@ -186,9 +186,9 @@ import Testing
         #expect(try changes(3, "\"\(mark)\"").contains(damaged))
         #expect(try changes(1).contains(damaged))
         #expect(try changes(3).contains(#""word" : "done""#))
-        let disowning =
+        let epochFork =
             #"{"op":"disown","c":"c","epoch":"\#(epoch)","rev":3,"mark":"\#(mark)","newEpoch":"n"}"#
-        #expect(try write(disowning, alone: true) == ["damaged"])
+        #expect(try write(epochFork, alone: true) == ["damaged"])
         #expect(try session.holds("gapless.head('c') ->> 'epoch' = '\(epoch)'"))
         // Where the marks are not kept the messages are counted.
         try session.run(
@@ -294,10 +294,10 @@ import Testing
     }
 
     @Test("gives a log another epoch only where it contradicts what was seen of it")
-    func disowning() throws {
+    func epochFork() throws {
         _ = try write(Self.send("1"))
         let epoch = try session.value("select gapless.head('c') ->> 'epoch'") ?? ""
-        func disown(_ rev: Int, _ mark: String) throws -> String? {
+        func forkEpoch(_ rev: Int, _ mark: String) throws -> String? {
             try session.run(
                 "select a ->> 'reason' from gapless.gateway_write($1, true) a",
                 [
@@ -306,11 +306,11 @@ import Testing
                 ])[0][0]
         }
         let mark = try session.value("select gapless.head('c') ->> 'mark'") ?? ""
-        #expect(try disown(2, mark) == "")
+        #expect(try forkEpoch(2, mark) == "")
         try session.run("update gapless.conversations set base = 1")
-        #expect(try disown(1, "x") == "")
-        #expect(try disown(3, "x") == "rewound")
-        #expect(try disown(2, "x") == "")
+        #expect(try forkEpoch(1, "x") == "")
+        #expect(try forkEpoch(3, "x") == "rewound")
+        #expect(try forkEpoch(2, "x") == "")
         #expect(try session.holds("gapless.head('c') ->> 'epoch' = 'new3'"))
     }
 }

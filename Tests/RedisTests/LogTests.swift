@@ -161,11 +161,11 @@ import Wire
 
         #expect(try after.changes(since: common.rev, mark: common.mark).messages.count == 1)
         #expect(refusal { try after.changes(since: lost.rev, mark: lost.mark) } == .conflict)
-        #expect(try after.disown(common, of: "c1").epoch == forked.epoch, "it has that one")
-        let disowned = try after.disown(lost, of: "c1")
-        #expect(disowned.epoch != forked.epoch && disowned.rev == forked.rev)
+        #expect(try after.forkEpoch(common, of: "c1").epoch == forked.epoch, "it has that one")
+        let renewed = try after.forkEpoch(lost, of: "c1")
+        #expect(renewed.epoch != forked.epoch && renewed.rev == forked.rev)
         #expect(after.upstream.faults.newEpochs == [.forked: 1])
-        #expect(try after.disown(lost, of: "c1") == disowned, "whoever comes second does no harm")
+        #expect(try after.forkEpoch(lost, of: "c1") == renewed, "whoever comes second does no harm")
     }
 
     @Test func whoIsBehindTheMarksGivesASoundLogNoNewEpoch() throws {
@@ -183,7 +183,7 @@ import Wire
         try server.ask("HSET", "gapless:{c1}:meta", "base", "10")
 
         #expect(refusal { try subject.changes(since: seen.rev, mark: seen.mark) } == .conflict)
-        #expect(try subject.disown(seen, of: "c1") == head)
+        #expect(try subject.forkEpoch(seen, of: "c1") == head)
         #expect(subject.upstream.faults.newEpochs == [:])
         let part = try subject.changes(since: seen.rev, mark: nil, limit: 3)
         #expect(part.upTo == 9 && part.mark == nil && part.more)
@@ -191,7 +191,7 @@ import Wire
 
         var lost = head
         lost.rev += 1
-        #expect(try subject.disown(lost, of: "c1").epoch != head.epoch)
+        #expect(try subject.forkEpoch(lost, of: "c1").epoch != head.epoch)
         #expect(subject.upstream.faults.newEpochs == [.rewound: 1])
     }
 

@@ -92,8 +92,8 @@ import Wire
         let known = try subject.changes(since: common.rev, mark: common.mark)
         #expect(known.messages.map(\.seq) == Array(common.seq + 1...forked.seq))
         #expect(refusal { try subject.changes(since: lost.rev, mark: lost.mark) } == .conflict)
-        let disowned = try subject.disown(lost, of: "c1")
-        #expect(disowned.epoch != common.epoch && disowned.seq == forked.seq)
-        #expect(try subject.disown(lost, of: "c1") == disowned)
+        let renewed = try subject.forkEpoch(lost, of: "c1")
+        #expect(renewed.epoch != common.epoch && renewed.seq == forked.seq)
+        #expect(try subject.forkEpoch(lost, of: "c1") == renewed)
     }
 }

@@ -284,7 +284,7 @@ import Wire
         try subject.waitUntilOnline()
         expectTrouble(nil, of: subject)
         #expect(throws: RequestError.noConversation) { try subject.page() }
-        #expect(throws: RequestError.noConversation) { try subject.disown(seen, of: "c1") }
+        #expect(throws: RequestError.noConversation) { try subject.forkEpoch(seen, of: "c1") }
         try subject.conversation()
         #expect(try subject.head().epoch != seen.epoch)
         #expect(refusal { try subject.changes(since: seen.rev, mark: seen.mark) } == .conflict)

@@ -39,9 +39,9 @@ final class Subject: Sendable {
         return try answer(to: token)
     }
 
-    func disown(_ head: Head, of conversation: String) throws -> Head {
+    func forkEpoch(_ head: Head, of conversation: String) throws -> Head {
         let token = outputs.token()
-        upstream.disown(head, conversation: conversation, token: token)
+        upstream.forkEpoch(head, conversation: conversation, token: token)
         guard case .heads(let heads, _) = try answer(to: token).answer,
             let head = heads[conversation]
         else { throw TestFailure("no head") }

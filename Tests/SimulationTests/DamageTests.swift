@@ -12,7 +12,7 @@ import Testing
     ) -> (injected: Int, found: [String]) {
         var (injected, found) = (0, [String]())
         for seed in seeds {
-            let world = MirrorWorld(seed: seed, without: others)
+            let world = ReplicaWorld(seed: seed, without: others)
             world.damages(looks: looks)
             do throws(Violation) {
                 try world.run(steps: 60)

@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: seeds)
     func whatWasFoundStaysMended(_ seed: Seed) {
         // They are of worlds in which no part of a log was lost.
-        let trial = Trial(.mirrored, seed: seed.seed, steps: seed.steps, without: [.damages])
+        let trial = Trial(.replica, seed: seed.seed, steps: seed.steps, without: [.damages])
         if let failure = trial.failure() { Issue.record("\(seed.found): \(failure)") }
     }
 }

@@ -30,7 +30,7 @@ import Testing
         for seed in start..<min(start + Self.share, Setting.first + Setting.seeds)
         where seed.isMultiple(of: 2) {
             let trial = Trial(
-                .mirrored, seed: UInt64(seed), steps: 40 + seed % 40,
+                .replica, seed: UInt64(seed), steps: 40 + seed % 40,
                 isPaced: seed.isMultiple(of: 4), isRinging: true)
             if let failure = trial.failure() { Issue.record("\(failure)") }
         }
@@ -80,7 +80,7 @@ import Testing
     @Test func nothingIsMissedInSilenceFarBehind() {
         var (resumes, removals) = (0, 0)
         for seed in 1...UInt64(max(40, Setting.seeds / 10)) {
-            let world = MirrorWorld(seed: seed, isFar: true)
+            let world = ReplicaWorld(seed: seed, isFar: true)
             do throws(Violation) {
                 try world.run(steps: 80)
             } catch {
@@ -93,10 +93,10 @@ import Testing
         #expect(resumes > 40 && removals > 4, "\(resumes) resumes, \(removals) removals")
     }
 
-    @Test func someResumesOfAMirrorAreAnsweredFromMemory() throws {
+    @Test func someResumesOfAReplicaAreAnsweredFromMemory() throws {
         var (remembered, resumes) = (0, 0)
         for seed in 1...60 as ClosedRange<UInt64> {
-            let world = MirrorWorld(seed: seed)
+            let world = ReplicaWorld(seed: seed)
             try world.run(steps: 60)
             for figures in world.figures {
                 remembered += figures.remembered
@@ -111,7 +111,7 @@ import Testing
     @Test func transactionsAndOldPrimariesComeBy() throws {
         var (overtaken, written) = (0, 0)
         for seed in 1...80 as ClosedRange<UInt64> {
-            let world = MirrorWorld(seed: seed, isRinging: true)
+            let world = ReplicaWorld(seed: seed, isRinging: true)
             try world.run(steps: 60)
             overtaken += world.overtaken
             written += world.writtenToOld
@@ -126,7 +126,7 @@ import Testing
         let count = max(100, Setting.seeds)
         for seed in 1...UInt64(count) {
             let faults = Set(Fault.allCases).subtracting([.lapses, .late, .repeated, .stalls])
-            let world = MirrorWorld(
+            let world = ReplicaWorld(
                 seed: seed, without: faults, isRinging: seed.isMultiple(of: 3))
             do throws(Violation) {
                 try world.run(steps: 80)
@@ -167,7 +167,7 @@ import Testing
     @Test func everyFaultIsInjected() {
         var injected: [Fault: Int] = [:]
         for seed in 1...300 as ClosedRange<UInt64> {
-            let trial = Trial(.mirrored, seed: seed, steps: 60)
+            let trial = Trial(.replica, seed: seed, steps: 60)
             _ = trial.violation { counts in injected.merge(counts) { $0 + $1 } }
         }
         for fault in Fault.allCases {

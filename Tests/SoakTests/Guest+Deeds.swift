@@ -104,7 +104,7 @@ extension Guest {
         try ask("refresh", ["token": .string(house.keys.token(user, seconds: 2))], .other)
     }
 
-    private func ask(_ method: String, _ params: JSONValue, _ errand: Errand) throws {
-        asked[try client.send(method, params)] = errand
+    private func ask(_ method: String, _ params: JSONValue, _ question: Question) throws {
+        asked[try client.send(method, params)] = question
     }
 }

@@ -11,7 +11,7 @@ final class Guest {
     }
 
     /// What the answer to a request decides.
-    enum Errand {
+    enum Question {
         case connect
         case refresh
         case subscribe(String)
@@ -72,7 +72,7 @@ final class Guest {
     var state = State.arriving
     var upstream = ""
     var figures = Figures()
-    var asked: [Int: Errand] = [:]
+    var asked: [Int: Question] = [:]
     var random: SplitMix64
     var writing: Writing?
     /// Own messages that were not changed yet, the newest last.
@@ -190,14 +190,14 @@ final class Guest {
     private func took(_ frame: JSONValue) throws {
         guard let id = frame["id"].int else { return tookEvent(frame) }
         _ = client.takeCachedReply(to: id)
-        guard frame["cached"].bool != true, let errand = asked.removeValue(forKey: id) else {
+        guard frame["cached"].bool != true, let question = asked.removeValue(forKey: id) else {
             return
         }
         _ = client.takeReply(to: id)
         let result = frame["result"]
         for gap in result["gaps"].array ?? [] where gap["cause"] == "slow" { figures.slowGaps += 1 }
-        guard frame["error"].isNull else { return refused(errand, frame["error"]) }
-        switch errand {
+        guard frame["error"].isNull else { return refused(question, frame["error"]) }
+        switch question {
         case .connect:
             state = .here
             upstream = result["upstream"]["state"].string ?? ""
@@ -212,15 +212,15 @@ final class Guest {
         }
     }
 
-    private func refused(_ errand: Errand, _ error: JSONValue) {
+    private func refused(_ question: Question, _ error: JSONValue) {
         // It may have been taken out of the conversation, or the origin be away; nothing else, but
         // that a gateway whose disk is full can't begin to hold a conversation.
         let code = error["code"].string ?? ""
         let isFull = code == "internal" && error["retry"] == "later" && .now < bearsFullDiskUntil
         guard isFull || ["not_found", "origin_unavailable"].contains(code) else {
-            return accuse("\(errand): \(error)")
+            return accuse("\(question): \(error)")
         }
-        guard case .write = errand, let since = writing?.since else { return }
+        guard case .write = question, let since = writing?.since else { return }
         writing?.nextTry = .now + .milliseconds(300)
         if ContinuousClock.now - since > .seconds(90) { accuse("can't write: \(error)") }
     }

@@ -149,12 +149,12 @@ import Wire
                 #expect(!read.isConfirmed || ends == Set(read.ids.keys), "seed \(seed)")
                 if read.isConfirmed {
                     // What was found out on the way to the ids is what the holder is told.
-                    let standing = Standing(
+                    let position = StreamPosition(
                         head: read.head, asOf: read.head.rev, now: Timestamp(milliseconds: 1))
                     _ = read.placesToIdentify(have, bytes: 5000)
                     #expect(
-                        read.resume(have, standing: standing, bytes: 5000)
-                            == Resume(have: have, read: read, standing: standing, bytes: 5000),
+                        read.resume(have, position: position, bytes: 5000)
+                            == Resume(have: have, read: read, position: position, bytes: 5000),
                         "seed \(seed), round \(round)")
                 }
                 read.identify([:])

@@ -18,7 +18,7 @@ import Wire
         private let store: Store
         private let connection: Connection
         private let readerConnection: Connection
-        let log: Log
+        let log: MessageLog
         let rows: Rows
 
         init(_ count: Int) throws {
@@ -32,7 +32,7 @@ import Wire
             rows = try Rows(readerConnection)
             var limits = LogLimits()
             limits.participants = 1_000_000
-            log = try Log(
+            log = try MessageLog(
                 connection, try Reader(store), PresentLimits(limits),
                 clock: { Timestamp(milliseconds: 0) }, mark: "m", outlet: Outlet())
             let people = (0..<count).map { "user-\($0)" }

@@ -8,11 +8,11 @@ import Wire
 /// From which place a feed that only rings reads what it tells.
 @Suite struct PostgresFeedTests {
     private let pool: PostgresPool
-    private let standing = PostgresStanding()
+    private let links = PostgresLinks()
     private let feed: PostgresFeed
-    private let told = Told()
+    private let told = Events()
 
-    private final class Told: Sendable {
+    private final class Events: Sendable {
         let outputs = Mutex<[UpstreamOutput]>([])
     }
 
@@ -20,18 +20,18 @@ import Wire
         let options = PostgresOptions(url: "")
         pool = PostgresPool(options)
         feed = PostgresFeed(
-            options, pool, standing,
+            options, pool, links,
             deliver: { [told] outputs in told.outputs.withLock { $0 += outputs } },
             damaged: { _, _ in })
         let identity = PostgresIdentity(system: "s", timeline: 1, started: 1)
-        feed.opened(standing.feedOpened(identity))
+        feed.opened(links.feedOpened(identity))
         feed.subscribe("c".id)
         feed.rang(["c".id])
     }
 
     private func learn(_ rev: Int, epoch: String = "e") {
         let head = Head(epoch: epoch, seq: 0, rev: rev, mark: "m\(rev)", floor: 1)
-        feed.learn(head, of: "c".id, generation: standing.generation)
+        feed.learn(head, of: "c".id, generation: links.generation)
     }
 
     /// What is asked now, and nothing else.

@@ -27,15 +27,15 @@ package final class Broadcast {
     /// Bytes of the frame.
     let size: Int
     package let kind: Kind
-    /// Deltas in it, for the books.
+    /// Deltas in it, for the accounting.
     package let deltas: Int
     /// Whether it is about a list of conversations: asked for each receiver.
     let isAboutList: Bool
     /// The conversation that the event is about, empty for `upstream`, `unread` and `ping`.
     package let conversation: ID
 
-    /// The books of the conversation.
-    let ledger: Ledger?
+    /// The accounting of the conversation.
+    let accounting: ConversationAccounting?
     /// Where it stands in the journal.
     let place: Journal.Place
 
@@ -46,7 +46,7 @@ package final class Broadcast {
         deltas = kind.deltas
         isAboutList = kind.isAboutList
         self.conversation = conversation.id
-        ledger = nil
+        accounting = nil
         place = .none
     }
 
@@ -60,7 +60,7 @@ package final class Broadcast {
         deltas = kind.deltas
         isAboutList = kind.isAboutList
         conversation = stream.id.id
-        ledger = stream.ledger
+        accounting = stream.accounting
         self.place = place ?? .none
     }
 

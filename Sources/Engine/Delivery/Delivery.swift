@@ -33,7 +33,7 @@ struct Delivery {
     }
 
     /// Deltas of all sessions, those of the queues left out.
-    private(set) var accounting = Books()
+    private(set) var accounting = Accounting()
     /// Times that a slow reader's events became a gap.
     private(set) var shedCount = 0
     private var softLimit: Int
@@ -92,7 +92,7 @@ struct Delivery {
     /// For an event that is shared by its receivers.
     mutating func push(_ session: Session, _ event: Broadcast) {
         accounting.accepted += event.deltas
-        event.ledger?.books.accepted += event.deltas
+        event.accounting?.deltas.accepted += event.deltas
         push(session, .event(event))
     }
 
@@ -107,7 +107,7 @@ struct Delivery {
             receivers += 1
         }
         accounting.accepted += event.deltas * receivers
-        event.ledger?.books.accepted += event.deltas * receivers
+        event.accounting?.deltas.accepted += event.deltas * receivers
     }
 
     private mutating func mark(_ session: Session) {

@@ -45,7 +45,7 @@ package struct Outbox {
     package private(set) var bytes = 0
     /// Bytes handed over that the socket has not taken yet.
     package var bytesInFlight = 0
-    /// Deltas queued here, for the books.
+    /// Deltas queued here, for the accounting.
     package private(set) var deltas = 0
 
     package init() {}
@@ -104,7 +104,7 @@ package struct Outbox {
                 write(event.frame)
                 taken += event.size
                 deltasTaken += event.deltas
-                event.ledger?.books.written += event.deltas
+                event.accounting?.deltas.written += event.deltas
             case .span(let span):
                 for frame in span.frames() {
                     write(frame)
@@ -131,7 +131,7 @@ package struct Outbox {
         items.removeLast()
         bytes = 0
         deltas = 0
-        event.ledger?.books.written += event.deltas
+        event.accounting?.deltas.written += event.deltas
         write(event.frame)
         return event.deltas
     }
@@ -140,7 +140,7 @@ package struct Outbox {
     /// - Returns: how many deltas were queued.
     mutating func discard() -> Int {
         let discarded = deltas
-        for event in events { event.ledger?.books.discarded += event.deltas }
+        for event in events { event.accounting?.deltas.discarded += event.deltas }
         self = Outbox()
         return discarded
     }
@@ -267,7 +267,7 @@ extension Outbox {
                 }
                 bytes -= Self.size(of: item)
                 coalesced += deltas
-                event.ledger?.books.coalesced += deltas
+                event.accounting?.deltas.coalesced += deltas
                 if first == 0 { first = event.place.serial }
                 if open == nil {
                     let span = Span(

@@ -63,7 +63,7 @@ final class ListAnnouncer {
     // MARK: - Reading
 
     /// After a loss what came and went in the meantime is not known.
-    func readAllAgain() { for user in lists.listings.keys.inOrder { totals.readList(user) } }
+    func readAllAgain() { for user in lists.followers.keys.inOrder { totals.readList(user) } }
 
     /// Those that the origin did not answer, and those of which something is not known.
     func readInTime() { for user in lists.lookInTime() { totals.readList(user) } }
@@ -74,16 +74,16 @@ final class ListAnnouncer {
         _ user: ID, _ reading: Int, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>
     ) {
-        guard let listing = lists.endReading(user, reading) else { return }
+        guard let follower = lists.endReading(user, reading) else { return }
         guard case .success(.listed(let list)) = result else {
             lists.failed(user)
             return totals.failed(user, reading)
         }
         let found = Set(list.heads.keys)
-        for conversation in found.subtracting(listing.conversations).inOrder {
-            join(conversation, to: user, isNew: listing.isNew(conversation))
+        for conversation in found.subtracting(follower.conversations).inOrder {
+            join(conversation, to: user, isNew: follower.isNew(conversation))
         }
-        for conversation in listing.conversations.subtracting(found).inOrder {
+        for conversation in follower.conversations.subtracting(found).inOrder {
             leave(conversation, from: user)
         }
         lists.adopt(list, of: user, generation)
@@ -136,7 +136,7 @@ final class ListAnnouncer {
         _ views: [ConversationView], _ call: Call, knowing heads: [ID: Head] = [:]
     ) {
         guard let session = connections[call.session], session.list.isWatching,
-            let user = session.user?.id, let listing = lists[user]
+            let user = session.user?.id, let follower = lists[user]
         else { return }
         var shown = heads
         for view in views { shown[view.record.id.id] = view.head }
@@ -148,23 +148,23 @@ final class ListAnnouncer {
             streams[id]?.entry.noteShown(head)
             guard call.beginsList else { continue }
             session.list.noteShown(
-                id, head, isListed: listing.conversations.contains(id), streams[id])
+                id, head, isListed: follower.conversations.contains(id), streams[id])
         }
-        let unknown = all.filter { !listing.conversations.contains($0) }
+        let unknown = all.filter { !follower.conversations.contains($0) }
         guard !unknown.isEmpty else { return }
         for conversation in unknown { join(conversation, to: user) }
         // It will be read anyway when the feed begins to tell of it.
-        if listing.isFollowed { totals.readList(user) }
+        if follower.isFollowed { totals.readList(user) }
     }
 
     /// The token that somebody is given knows that these are in the list, and no others. What is
     /// told of another one, by a stream that is behind, would never be taken back.
     func drop(allBut heads: [ID: Head], _ call: Call) {
-        guard let user = connections[call.session]?.user?.id, let listing = lists[user] else {
+        guard let user = connections[call.session]?.user?.id, let follower = lists[user] else {
             return
         }
         lists.noteAnswer(heads, user)
-        let gone = listing.conversations.filter { heads[$0] == nil }
+        let gone = follower.conversations.filter { heads[$0] == nil }
         guard !gone.isEmpty else { return }
         for conversation in gone.inOrder { leave(conversation, from: user) }
         // It may have come into the list since.

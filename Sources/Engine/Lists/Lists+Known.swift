@@ -5,19 +5,19 @@ import Wire
 /// What is answered of lists while the origin is away.
 extension Lists {
     /// Whether the conversation can be shown, or is known not to be the user's.
-    func isKnown(_ id: ID, to user: ID, _ listing: Listing) -> Bool {
+    func isKnown(_ id: ID, to user: ID, _ follower: ListFollower) -> Bool {
         guard let stream = streams[id], let state = stream.state else {
-            return listing.gone.contains(id)
+            return follower.gone.contains(id)
         }
-        guard !listing.gone.contains(id) else { return !state.members.contains(user) }
+        guard !follower.gone.contains(id) else { return !state.members.contains(user) }
         return stream.reading.readership.activity(at: state.position) != nil
             && stream.reading.readership.state(of: user, at: state.position) != nil
     }
 
     /// Whether there may be changes in the user's conversations that nobody here knows.
     func isOpen(_ user: ID) -> Bool {
-        guard sync.isLinked, let listing = listings[user] else { return true }
-        return listing.conversations.contains { streams[$0]?.isOpen ?? true }
+        guard sync.isLinked, let follower = followers[user] else { return true }
+        return follower.conversations.contains { streams[$0]?.isOpen ?? true }
     }
 
     // MARK: - Answers
@@ -33,13 +33,13 @@ extension Lists {
 
     /// The user's list; nil if it is not known, or not all of it.
     func known(to user: ID) -> KnownList? {
-        guard let listing = listings[user], let reading = listing.known else { return nil }
+        guard let follower = followers[user], let reading = follower.known else { return nil }
         var entries: [KnownList.Entry] = []
-        entries.reserveCapacity(listing.conversations.count)
-        for id in listing.conversations {
-            if listing.gone.contains(id) {
+        entries.reserveCapacity(follower.conversations.count)
+        for id in follower.conversations {
+            if follower.gone.contains(id) {
                 // Gone, or there again: the log is behind the list, or the other way round.
-                guard isKnown(id, to: user, listing) else { return nil }
+                guard isKnown(id, to: user, follower) else { return nil }
                 continue
             }
             guard let stream = streams[id], let view = stream.known(to: user),
@@ -49,7 +49,7 @@ extension Lists {
                 KnownList.Entry(
                     view, activity: max(activity, view.record.updatedAt.milliseconds)))
         }
-        return KnownList(entries, place: reading.place, departed: listing.departed)
+        return KnownList(entries, place: reading.place, departed: follower.departed)
     }
 }
 

@@ -9,7 +9,7 @@ import Wire
 /// It knows streams and asks the origin, and neither sessions nor who is told what.
 final class Lists {
     /// By user.
-    private(set) var listings: [ID: Listing] = [:]
+    private(set) var followers: [ID: ListFollower] = [:]
     /// How often a list was read.
     private(set) var readings = 0
     /// How many conversations the readings that are kept have, all lists together.
@@ -37,7 +37,7 @@ final class Lists {
 
     private var now: Timestamp { clock.now }
 
-    subscript(_ user: ID) -> Listing? { listings[user] }
+    subscript(_ user: ID) -> ListFollower? { followers[user] }
 
     /// A list is read somehow.
     func countReading() -> Int {
@@ -48,56 +48,56 @@ final class Lists {
     // MARK: - The feed
 
     /// The feed begins to tell of the list.
-    func followed(_ user: ID) { listings[user]?.follow(readings: readings) }
+    func followed(_ user: ID) { followers[user]?.follow(readings: readings) }
 
     /// Every subscription of that generation has ended.
     func lapsed(generation: Int) {
-        for user in listings.keys { listings[user]?.lapsed(generation: generation) }
+        for user in followers.keys { followers[user]?.lapsed(generation: generation) }
     }
 
     /// The link is up again: nothing is known until it was read again.
-    func doubtAll() { for user in listings.keys { listings[user]?.doubt() } }
+    func doubtAll() { for user in followers.keys { followers[user]?.doubt() } }
 
     /// What was read of the list is not the newest that its user was shown.
     func doubt(_ user: ID) {
-        listings[user]?.doubt()
+        followers[user]?.doubt()
         look(at: user, in: Self.soon)
     }
 
     /// One more needs the user's list: what comes into it, and leaves it, is told from now on.
     func follow(_ user: String) {
-        let isNew = listings[user.id] == nil
-        listings[user.id, default: Listing(user: user)].watchers += 1
+        let isNew = followers[user.id] == nil
+        followers[user.id, default: ListFollower(user: user)].watchers += 1
         if isNew { sync.questions.act(.subscribeList(user: user)) }
     }
 
     /// One less needs it.
     /// - Parameter watched: conversations that the user watches all the same.
     func unfollow(_ user: ID, watched: () -> Set<ID>) {
-        listings[user]?.watchers -= 1
-        guard listings[user]?.watchers == 0, let listing = listings.removeValue(forKey: user)
+        followers[user]?.watchers -= 1
+        guard followers[user]?.watchers == 0, let follower = followers.removeValue(forKey: user)
         else { return }
-        sync.questions.act(.unsubscribeList(user: listing.user))
+        sync.questions.act(.unsubscribeList(user: follower.user))
         let watched = watched()
-        forget(listing) { watched.contains($0.id.id) }
-        for conversation in listing.conversations { streams[conversation]?.entry.listed -= 1 }
+        forget(follower) { watched.contains($0.id.id) }
+        for conversation in follower.conversations { streams[conversation]?.entry.listed -= 1 }
     }
 
     /// There is no such conversation any more.
     /// - Returns: whose lists showed it.
     func forget(_ conversation: ID) -> [String] {
-        let shown = listings.values.filter { $0.shows(conversation) }.map(\.user)
-        for user in listings.keys {
-            _ = listings[user]?.remove(conversation, readings: readings)
-            listings[user]?.left.remove(conversation)
+        let shown = followers.values.filter { $0.shows(conversation) }.map(\.user)
+        for user in followers.keys {
+            _ = followers[user]?.remove(conversation, readings: readings)
+            followers[user]?.left.remove(conversation)
         }
         return shown
     }
 
     /// Nobody watches it any more.
-    private func forget(_ listing: Listing, isNeeded: (Stream) -> Bool) {
-        let user = listing.user.id
-        for id in listing.conversations {
+    private func forget(_ follower: ListFollower, isNeeded: (Stream) -> Bool) {
+        let user = follower.user.id
+        for id in follower.conversations {
             guard let stream = streams[id], !isNeeded(stream) else { continue }
             stream.reading.readership.remove(user)
         }
@@ -108,7 +108,7 @@ final class Lists {
     /// A conversation has come into the user's list.
     /// - Returns: whether it was not in it.
     func insert(_ conversation: ID, of user: ID) -> Bool {
-        guard listings[user]?.insert(conversation) == true else { return false }
+        guard followers[user]?.insert(conversation) == true else { return false }
         look(at: user, in: Self.soon)
         return true
     }
@@ -116,36 +116,36 @@ final class Lists {
     /// A conversation has left the user's list.
     /// - Returns: whether those who watch were told so before; nil if it was not in it.
     func remove(_ conversation: ID, of user: ID) -> Bool? {
-        guard listings[user]?.remove(conversation, readings: readings) == true else { return nil }
-        return listings[user]?.left.remove(conversation) != nil
+        guard followers[user]?.remove(conversation, readings: readings) == true else { return nil }
+        return followers[user]?.left.remove(conversation) != nil
     }
 
     /// The feed tells of a change of the user's list.
     /// - Returns: whether it is followed.
     func noteChange(_ user: ID) -> Bool {
-        guard let listing = listings[user] else { return false }
+        guard let follower = followers[user] else { return false }
         // What is being read may be from before or after.
-        if listing.isBeingRead { listings[user]?.isStale = true }
+        if follower.isBeingRead { followers[user]?.isStale = true }
         return true
     }
 
     /// The feed says that the conversation is in the user's list.
-    func isIn(_ conversation: ID, _ user: ID) { listings[user]?.isIn(conversation) }
+    func isIn(_ conversation: ID, _ user: ID) { followers[user]?.isIn(conversation) }
 
     /// An answer's token has these.
-    func noteAnswer(_ heads: [ID: Head], _ user: ID) { listings[user]?.noteAnswer(heads) }
+    func noteAnswer(_ heads: [ID: Head], _ user: ID) { followers[user]?.noteAnswer(heads) }
 
     /// Those who watch the user's list are shown that the conversation is in it.
-    func noteShown(_ conversation: ID, to user: ID) { listings[user]?.left.remove(conversation) }
+    func noteShown(_ conversation: ID, to user: ID) { followers[user]?.left.remove(conversation) }
 
     /// Somebody has come to watch who was told of no departure.
-    func forgetTold(_ user: ID) { listings[user]?.left = [] }
+    func forgetTold(_ user: ID) { followers[user]?.left = [] }
 
     /// The log says that these do not take part any more, and their watchers are told so.
     /// - Returns: whose list showed it until now.
     func noteTold(_ conversation: ID, of users: [String]) -> [String] {
-        let shown = users.filter { listings[$0.id]?.shows(conversation) ?? !sync.mirrors }
-        for user in users { listings[user.id]?.noteTold(conversation) }
+        let shown = users.filter { followers[$0.id]?.shows(conversation) ?? !sync.mirrors }
+        for user in users { followers[user.id]?.noteTold(conversation) }
         return shown
     }
 
@@ -154,41 +154,42 @@ final class Lists {
     /// Has the origin asked for the user's list, unless it is.
     /// - Returns: the number of the reading that begins; nil if one is under way.
     func read(_ user: ID) -> Int? {
-        guard let reading = beginReading(user), let listing = listings[user] else { return nil }
-        sync.fetcher.ask(.list(user: user, reading: reading), .listed(user: listing.user), 1)
+        guard let reading = beginReading(user), let follower = followers[user] else { return nil }
+        sync.fetcher.ask(.list(user: user, reading: reading), .listed(user: follower.user), 1)
         return reading
     }
 
     /// The reading with this number is over.
     /// - Returns: the list as it was known; nil if another reading counts.
-    func endReading(_ user: ID, _ reading: Int) -> Listing? {
-        guard let listing = listings[user], listing.reading == reading, listing.isBeingRead else {
+    func endReading(_ user: ID, _ reading: Int) -> ListFollower? {
+        guard let follower = followers[user], follower.reading == reading, follower.isBeingRead
+        else {
             return nil
         }
-        listings[user]?.isBeingRead = false
-        return listing
+        followers[user]?.isBeingRead = false
+        return follower
     }
 
     /// The origin did not answer: it is asked again later.
     func failed(_ user: ID) {
-        listings[user]?.retryAt = now.adding(sync.options?.backoffMax ?? 0)
+        followers[user]?.retryAt = now.adding(sync.options?.backoffMax ?? 0)
     }
 
     /// Whether the list changed while it was being read; that is forgotten.
     func takeIsStale(_ user: ID) -> Bool {
-        guard listings[user]?.isStale == true else { return false }
-        listings[user]?.isStale = false
+        guard followers[user]?.isStale == true else { return false }
+        followers[user]?.isStale = false
         return true
     }
 
     private func beginReading(_ user: ID) -> Int? {
-        guard let listing = listings[user] else { return nil }
-        guard !listing.isBeingRead else {
-            listings[user]?.isStale = true
+        guard let follower = followers[user] else { return nil }
+        guard !follower.isBeingRead else {
+            followers[user]?.isStale = true
             return nil
         }
-        listings[user]?.beginReading(countReading())
-        for id in listing.conversations where places <= Self.placeLimit {
+        followers[user]?.beginReading(countReading())
+        for id in follower.conversations where places <= Self.placeLimit {
             streams[id]?.reading.readership.expect(user)
         }
         return readings
@@ -197,8 +198,8 @@ final class Lists {
     /// The list has come.
     /// - Parameter generation: of the feed that was under way all the time, 0 for none.
     func adopt(_ list: ListedHeads, of user: ID, _ generation: Int) {
-        listings[user]?.noteWhole()
-        guard let reading = listings[user]?.reading else { return }
+        followers[user]?.noteWhole()
+        guard let reading = followers[user]?.reading else { return }
         for (id, reader) in list.readers {
             guard let head = list.heads[id], let stream = streams[id], let state = stream.state,
                 stream.replica?.generation != nil, stream.reading.followedSince < reading,
@@ -210,8 +211,8 @@ final class Lists {
                 stream.reading.readership.adopt(activity, at: head)
             }
         }
-        listings[user]?.adopt(list.place, generation: generation)
-        if listings[user]?.looks.futile == 0 { listings[user]?.looks.at = now }
+        followers[user]?.adopt(list.place, generation: generation)
+        if followers[user]?.looks.futile == 0 { followers[user]?.looks.at = now }
     }
 
     /// What the origin says of how a user reads a conversation, where the feed tells of all that
@@ -247,13 +248,13 @@ final class Lists {
         for view in views {
             streams[view.record.id.id]?.reading.readership.saw(view.head.rev, view.reader, by: user)
         }
-        guard let listing = listings[user], listing.known != nil else { return }
+        guard let follower = followers[user], follower.known != nil else { return }
         let isNews = views.contains { view in
             let id = view.record.id.id
             return view.reader != nil
-                && (!listing.conversations.contains(id) || listing.gone.contains(id))
+                && (!follower.conversations.contains(id) || follower.gone.contains(id))
         }
-        let count = listing.conversations.count - listing.gone.count
+        let count = follower.conversations.count - follower.gone.count
         if isNews || total.map({ $0 != count }) ?? false { doubt(user) }
     }
 
@@ -279,7 +280,7 @@ final class Lists {
     /// The user was told not to take part in it any more.
     func left(_ conversation: ID, _ user: ID) {
         streams[conversation]?.reading.readership.remove(user)
-        listings[user]?.noteGone(conversation)
+        followers[user]?.noteGone(conversation)
     }
 
     // MARK: - Looking at what is known
@@ -287,16 +288,16 @@ final class Lists {
     /// Has what is known of the list looked at.
     func look(at user: ID, in milliseconds: Int64) {
         let moment = now.adding(milliseconds)
-        guard let listing = listings[user], listing.looks.at.map({ $0 > moment }) ?? true else {
+        guard let follower = followers[user], follower.looks.at.map({ $0 > moment }) ?? true else {
             return
         }
-        listings[user]?.looks.at = moment
+        followers[user]?.looks.at = moment
     }
 
     /// The stream has fallen behind its log: what is known of it may have to be read again.
     func fellBehind(_ stream: Stream) {
-        guard let members = stream.state?.members, !listings.isEmpty else { return }
-        for user in listings.keys(among: members) { look(at: user, in: Self.soon) }
+        guard let members = stream.state?.members, !followers.isEmpty else { return }
+        for user in followers.keys(among: members) { look(at: user, in: Self.soon) }
     }
 
     /// The feed has told that the user has read up to here.
@@ -307,9 +308,9 @@ final class Lists {
     /// Looks whether what is to be known is known, where it is time for that; asks for the rest.
     /// - Returns: whose lists are to be read again, also those that the origin did not answer.
     func lookInTime() -> [ID] {
-        places = listings.values.reduce(0) { $0 + $1.conversations.count }
-        let due = listings.filter { _, listing in
-            (listing.retryAt ?? listing.looks.at).map { $0 <= now } ?? false
+        places = followers.values.reduce(0) { $0 + $1.conversations.count }
+        let due = followers.filter { _, follower in
+            (follower.retryAt ?? follower.looks.at).map { $0 <= now } ?? false
         }
         return due.keys.inOrder.filter { user in
             due[user]?.retryAt != nil || look(at: user)
@@ -318,27 +319,27 @@ final class Lists {
 
     /// - Returns: whether the list is to be read again.
     private func look(at user: ID) -> Bool {
-        guard let listing = listings[user], !listing.isBeingRead, sync.isLinked else {
+        guard let follower = followers[user], !follower.isBeingRead, sync.isLinked else {
             return false
         }
-        let unknown = listing.conversations.filter { !isKnown($0, to: user, listing) }
-        guard listing.known == nil || !unknown.isEmpty else {
-            listings[user]?.looks.futile = 0
-            listings[user]?.looks.at = now.adding(Self.late)
+        let unknown = follower.conversations.filter { !isKnown($0, to: user, follower) }
+        guard follower.known == nil || !unknown.isEmpty else {
+            followers[user]?.looks.futile = 0
+            followers[user]?.looks.at = now.adding(Self.late)
             return false
         }
         // A long list is not read more often than it is worth.
-        let pause = max(Self.soon, Int64(listing.conversations.count))
-        listings[user]?.looks.at = now.adding(pause << Int64(min(listing.looks.futile, 6)))
+        let pause = max(Self.soon, Int64(follower.conversations.count))
+        followers[user]?.looks.at = now.adding(pause << Int64(min(follower.looks.futile, 6)))
         // What is not followed yet can't be known.
         let isReady = unknown.allSatisfy { streams[$0]?.replica?.isLive ?? true }
-        guard isReady, listing.isFollowed, places <= Self.placeLimit else { return false }
-        listings[user]?.looks.futile += 1
-        if listing.known != nil, unknown.count <= Self.fewUnknown,
+        guard isReady, follower.isFollowed, places <= Self.placeLimit else { return false }
+        followers[user]?.looks.futile += 1
+        if follower.known != nil, unknown.count <= Self.fewUnknown,
             // When it was active last, only the list says of all.
-            listing.looks.futile == 0 || !unknown.contains(where: isMissingActivity)
+            follower.looks.futile == 0 || !unknown.contains(where: isMissingActivity)
         {
-            for id in unknown.inOrder { ask(id, listing) }
+            for id in unknown.inOrder { ask(id, follower) }
             return false
         }
         return true
@@ -349,16 +350,16 @@ final class Lists {
         return stream.reading.readership.activity(at: state.position) == nil
     }
 
-    private func ask(_ conversation: ID, _ listing: Listing) {
+    private func ask(_ conversation: ID, _ follower: ListFollower) {
         guard let stream = streams[conversation] else { return }
-        stream.reading.readership.expect(listing.user.id)
+        stream.reading.readership.expect(follower.user.id)
         sync.fetcher.ask(
-            .reader(listing.user.id, FetchQueue.Subject(stream)),
-            .conversation(stream.id, reader: listing.user), 1)
+            .reader(follower.user.id, FetchQueue.Subject(stream)),
+            .conversation(stream.id, reader: follower.user), 1)
     }
 }
 
-extension Dictionary<ID, Listing> {
+extension Dictionary<ID, ListFollower> {
     /// Those of the users who have a list, found from the shorter side.
     fileprivate func keys(among users: Set<ID>) -> Set<ID> {
         users.count < count

@@ -176,11 +176,11 @@ final class UnreadTotals {
     private func mayRead(_ user: ID, _ count: UnreadCount) -> Bool {
         guard now >= count.readAfter else { return false }
         guard isElsewhere else { return true }
-        guard sync.isLinked, let listing = lists[user], listing.retryAt == nil else {
+        guard sync.isLinked, let follower = lists[user], follower.retryAt == nil else {
             return false
         }
         return now >= count.readAfter.adding(UnreadCount.interval)
-            || listing.conversations.allSatisfy { streams[$0]?.replica?.generation != nil }
+            || follower.conversations.allSatisfy { streams[$0]?.replica?.generation != nil }
     }
 
     // MARK: - Telling

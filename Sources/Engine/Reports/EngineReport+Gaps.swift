@@ -62,7 +62,7 @@ extension EngineReport {
 
     private func gaps(_ places: Coverage, _ cause: GapCause, _ stream: Stream) -> [OpenGap] {
         guard let replica = stream.replica, let state = stream.state else { return [] }
-        return stream.standing(state, at: now).gaps(places, cause).map {
+        return stream.position(state, at: now).gaps(places, cause).map {
             let asked = replica.inFlight.places.intersection(
                 Coverage.closed($0.after + 1, $0.before - 1))
             let isAsked = !asked.isEmpty || replica.inFlight.hasSteps

@@ -8,7 +8,7 @@ package struct Overview: Sendable {
         package var watchers: Int
         /// Deltas put before its watchers since the last look, and since it came into memory.
         package var news: Int
-        package var books: Books
+        package var accounting: Accounting
     }
 
     package struct Reader: Sendable {
@@ -39,10 +39,12 @@ extension EngineReport {
     package func overview(_ limit: Int) -> Overview {
         var busiest = Leaders<Stream>(limit)
         for stream in streams.values {
-            let ledger = stream.ledger
-            let news = ledger.books.accepted - ledger.seen
-            ledger.seen = ledger.books.accepted
-            if ledger.books.accepted > 0 { busiest.take(stream, news, ledger.books.accepted) }
+            let accounting = stream.accounting
+            let news = accounting.deltas.accepted - accounting.seen
+            accounting.seen = accounting.deltas.accepted
+            if accounting.deltas.accepted > 0 {
+                busiest.take(stream, news, accounting.deltas.accepted)
+            }
         }
         var totals = totalsWithoutSessions
         var slowest = Leaders<Session>(limit)
@@ -60,7 +62,7 @@ extension EngineReport {
         overview.busiest = busiest.entries.map {
             Overview.Conversation(
                 id: $0.element.id, watchers: $0.element.subscribers.count, news: $0.first,
-                books: $0.element.ledger.books)
+                accounting: $0.element.accounting.deltas)
         }
         overview.slowest = slowest.entries.map {
             let session = $0.element

@@ -12,7 +12,7 @@ package struct EngineReport {
     let streams: StreamRegistry
     let journal: Journal?
     /// What was counted so far of deltas, those that wait left out.
-    package let settledBooks: Books
+    package let settledAccounting: Accounting
     /// What was counted so far.
     package let figures: Figures
     let status: UpstreamStatus
@@ -27,7 +27,7 @@ package struct EngineReport {
         sessions = connections.registry
         streams = sync.streams
         journal = connections.journal
-        settledBooks = sync.fanout.delivery.accounting
+        settledAccounting = sync.fanout.delivery.accounting
         var figures = sync.tally.figures
         figures.pacing = sync.fanout.pacing.counters
         figures.shed = sync.fanout.delivery.shedCount
@@ -67,24 +67,24 @@ extension EngineReport {
     var totalsWithoutSessions: Totals {
         Totals(
             sessions: sessions.count, subscriptions: 0, streams: streams.count, outboxBytes: 0,
-            books: settledBooks)
+            accounting: settledAccounting)
     }
 
-    /// The books of each conversation in memory.
+    /// The accounting of each conversation in memory.
     /// - Complexity: O(streams + what waits in outboxes)
-    package func conversationBooks() -> [(conversation: String, books: Books)] {
+    package func conversationAccounting() -> [(conversation: String, accounting: Accounting)] {
         var queued: [ObjectIdentifier: Int] = [:]
         for session in sessions.values {
             for event in session.lane.outbox.events {
-                if let ledger = event.ledger {
-                    queued[ObjectIdentifier(ledger), default: 0] += event.deltas
+                if let accounting = event.accounting {
+                    queued[ObjectIdentifier(accounting), default: 0] += event.deltas
                 }
             }
         }
         return streams.values.inOrder.map { stream in
-            var books = stream.ledger.books
-            books.queued = queued[ObjectIdentifier(stream.ledger)] ?? 0
-            return (stream.id, books)
+            var accounting = stream.accounting.deltas
+            accounting.queued = queued[ObjectIdentifier(stream.accounting)] ?? 0
+            return (stream.id, accounting)
         }
     }
 }

@@ -32,7 +32,7 @@ package struct Totals: Sendable {
     package var streams: Int
     package var outboxBytes: Int
     /// With what is queued now.
-    package var books: Books
+    package var accounting: Accounting
 }
 
 extension Totals {
@@ -40,6 +40,6 @@ extension Totals {
     mutating func add(_ session: Session) {
         subscriptions += session.subscriptions.count
         outboxBytes += session.lane.outbox.backlog
-        books.queued += session.lane.outbox.deltas
+        accounting.queued += session.lane.outbox.deltas
     }
 }

@@ -13,7 +13,7 @@ extension JSONWriter {
     /// The result of `subscribeMessages`.
     /// - Parameter ids: of the messages at the ends of what is held, as far as no delta has them.
     mutating func resume(
-        _ resume: Resume, _ standing: Standing, _ record: Record, _ ids: [Int: String]
+        _ resume: Resume, _ position: StreamPosition, _ record: Record, _ ids: [Int: String]
     ) {
         beginObject()
         if resume.isReset { member("reset", bool: true) }
@@ -25,8 +25,8 @@ extension JSONWriter {
         gaps(resume.gaps)
         member("asOf", int: resume.asOf)
         key("head")
-        head(standing.head)
-        if standing.isOpen { member("open", bool: true) }
+        head(position.head)
+        if position.isOpen { member("open", bool: true) }
         key("boundaries")
         if let text = resume.boundaries { raw(text) } else { boundaries(of: resume, ids) }
         key("conversation")
@@ -37,9 +37,9 @@ extension JSONWriter {
     /// The result of `fetchMessages`.
     /// - Parameter reachesBelow: whether what was asked for begins below the floor.
     package mutating func page(
-        _ page: Page, _ standing: Standing, reachesBelow: Bool = false
+        _ page: Page, _ position: StreamPosition, reachesBelow: Bool = false
     ) {
-        let covers = page.covers.intersection(standing.held ?? page.covers)
+        let covers = page.covers.intersection(position.held ?? page.covers)
         var ids: [Int: String] = [:]
         for end in covers.runs.flatMap({ [$0.low, $0.high] }) {
             ids[end] = page.message(at: end)?.id
@@ -54,14 +54,14 @@ extension JSONWriter {
         key("covers")
         coverage(covers)
         key("gaps")
-        let trimmed = reachesBelow ? Coverage.closed(1, standing.head.floor - 1) : Coverage()
+        let trimmed = reachesBelow ? Coverage.closed(1, position.head.floor - 1) : Coverage()
         gaps(
-            standing.gaps(trimmed, .trimmed)
-                + standing.gaps(page.covers.subtracting(covers), .upstream))
-        member("asOf", int: standing.asOf)
+            position.gaps(trimmed, .trimmed)
+                + position.gaps(page.covers.subtracting(covers), .upstream))
+        member("asOf", int: position.asOf)
         key("head")
-        head(standing.head)
-        if standing.isOpen { member("open", bool: true) }
+        head(position.head)
+        if position.isOpen { member("open", bool: true) }
         key("boundaries")
         boundaries(covers, ids)
         endObject()

@@ -58,20 +58,20 @@ extension RequestDesk {
             // The log may have thrown some of it away meanwhile.
             page.messages.removeAll { $0.seq < state.head.floor }
             let isReset = call.isConfirmed == false
-            var standing = stream.standing(state, at: now)
+            var position = stream.position(state, at: now)
             // What the cache was asked for may have been dropped meanwhile.
-            standing.held = standing.held?.intersection(
+            position.held = position.held?.intersection(
                 Coverage(places: page.messages.map(\.seq)))
             let resume = Resume(
-                latest: page.messages, standing: standing, bytes: limits.replyBytes,
+                latest: page.messages, position: position, bytes: limits.replyBytes,
                 isReset: isReset, limit: call.request.limit)
             // The oldest of them is where the holder's run will begin when it comes back.
             if let oldest = page.messages.last { stream.recent.learn([oldest.seq: oldest.id]) }
             begin(call, resume, stream, state, ids: [:])
         case (.subscribeMessages(_, let have?, _), .catchUp(let read)):
             var read = read
-            var standing = stream.standing(state, at: now)
-            standing.head.seq = max(standing.head.seq, read.head.seq)
+            var position = stream.position(state, at: now)
+            position.head.seq = max(position.head.seq, read.head.seq)
             // The log may have thrown some of it away meanwhile.
             read.changed.removeAll { $0.seq < state.head.floor }
             read.tail.removeAll { $0.seq < state.head.floor }
@@ -80,10 +80,10 @@ extension RequestDesk {
                 read.outdated = have.runs.subtracting(Coverage(places: read.changed.map(\.seq)))
             }
             stream.recent.learn(read.ids)
-            let resume = read.resume(have, standing: standing, bytes: limits.replyBytes)
+            let resume = read.resume(have, position: position, bytes: limits.replyBytes)
             begin(call, resume, stream, state, ids: read.ids)
         case (.fetchMessages(_, let request), .page(var page)):
-            let standing = stream.standing(state, at: now)
+            let position = stream.position(state, at: now)
             if let replica = stream.replica {
                 // The cache may have dropped some of it since the question was asked, and knows
                 // messages beyond what it holds.
@@ -94,13 +94,13 @@ extension RequestDesk {
                 page = page.settled(
                     floor: state.head.floor, newest: state.head.seq, request, call.place)
             }
-            if standing.isOpen { stream.outgoing.noteOpen() }
+            if position.isOpen { stream.outgoing.noteOpen() }
             journal?.paged(connections[call.session], stream.id, page.messages, at: now)
             let size = page.messages.reduce(1024) { $0 + $1.json.count + 1 }
             let reachesBelow = request.reaches(
                 below: state.head.floor, newest: state.head.seq, call.place)
             reply(call, size: size, rows: page.messages.count) {
-                $0.page(page, standing, reachesBelow: reachesBelow)
+                $0.page(page, position, reachesBelow: reachesBelow)
             }
         default:
             fail(call, .misled)
@@ -117,7 +117,7 @@ extension RequestDesk {
             + (resume.boundaries?.count ?? 128 * resume.held.runs.count)
             + 24 * resume.covers.runs.count + 112 * resume.gaps.count + 4096
         var json = JSONWriter(capacity: room)
-        json.resume(resume, stream.standing(state, at: now), state.record, ids)
+        json.resume(resume, stream.position(state, at: now), state.record, ids)
         var answer = EncodedResumes.Answer(
             json: json.bytes, owed: resume.owed, isReset: resume.isReset,
             rows: resume.deltas.count)

@@ -2,9 +2,9 @@ import Chat
 import Ports
 import Wire
 
-/// What a request needs of a mirrored conversation before the cache can answer it, and what happens
-/// if the origin does not bring it: a subscription is answered with the gaps that are left, a fetch
-/// with an error.
+/// What a request needs of a replicated conversation before the cache can answer it, and what
+/// happens if the origin does not bring it: a subscription is answered with the gaps that are left,
+/// a fetch with an error.
 extension RequestDesk {
     // MARK: - Waiting
 
@@ -17,7 +17,7 @@ extension RequestDesk {
 
     // MARK: - Subscriptions
 
-    /// Answers a subscription of a mirrored conversation, or has it wait for what it needs.
+    /// Answers a subscription of a replicated conversation, or has it wait for what it needs.
     func subscribeMirrored(
         _ call: Call, _ stream: Stream, _ state: Stream.State, _ have: Have?, _ limit: Int
     ) {
@@ -30,8 +30,8 @@ extension RequestDesk {
             (call.isConfirmed, call.hasAskedCache, call.era) = (nil, false, replica.era)
         }
         if let have, call.isConfirmed == nil || have.head.epoch != state.head.epoch {
-            if let verdict = sync.proofs.verdict(on: have, stream, state) {
-                call.isConfirmed = verdict
+            if let isConfirmed = sync.proofs.confirms(have, stream, state) {
+                call.isConfirmed = isConfirmed
             } else if !call.hasAskedCache {
                 // The answer is at hand, so this wait has no end of its own.
                 call.hasAskedCache = true
@@ -83,8 +83,8 @@ extension RequestDesk {
 
     // MARK: - Pages
 
-    /// Answers `fetchMessages` of a mirrored conversation: at once from the cache if that is fresh
-    /// for all of it, otherwise first with what the cache has, and then with what it lacked.
+    /// Answers `fetchMessages` of a replicated conversation: at once from the cache if that is
+    /// fresh for all of it, otherwise first with what the cache has, and then with what it lacked.
     func fetchMirrored(
         _ call: Call, _ stream: Stream, _ state: Stream.State, _ request: PageRequest
     ) {
@@ -136,7 +136,7 @@ extension RequestDesk {
                 session,
                 ServerFrame.reply(id: call.id, cached: true) {
                     $0.page(
-                        shown, stream.standing(state, at: now),
+                        shown, stream.position(state, at: now),
                         reachesBelow: request.reaches(
                             below: state.head.floor, newest: state.head.seq, call.place))
                 })

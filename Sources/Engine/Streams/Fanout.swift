@@ -177,7 +177,7 @@ final class Fanout {
         let told = stream.outgoing.told
         let payload = ServerFrame.gap(
             conversation: stream.id,
-            gaps: stream.standing(state, at: clock.now).gaps(places, cause),
+            gaps: stream.position(state, at: clock.now).gaps(places, cause),
             prev: told, asOf: told, head: state.head, open: isOpen)
         send(
             Broadcast(

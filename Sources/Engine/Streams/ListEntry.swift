@@ -17,9 +17,9 @@ struct ListEntry {
     /// It has come into somebody's list since they were told.
     var isNew = false
     /// What they were all told last; nil once somebody was not.
-    private var told: Told?
+    private var sent: Sent?
 
-    private struct Told: Equatable {
+    private struct Sent: Equatable {
         let head: Head
         let record: Int
         let last: Int?
@@ -33,18 +33,18 @@ struct ListEntry {
     mutating func tell(_ state: Stream.State) -> DeltaType? {
         let type: DeltaType = isNew ? .inserted : .updated
         isNew = false
-        let new = Told(head: state.head, record: state.record.rev, last: state.last?.rev)
-        guard told != new else { return nil }
-        told = new
+        let new = Sent(head: state.head, record: state.record.rev, last: state.last?.rev)
+        guard sent != new else { return nil }
+        sent = new
         return type
     }
 
     /// An answer has shown it to somebody who watches. If it was another state, perhaps of a branch
     /// that is lost, what is told next is news.
-    mutating func noteShown(_ head: Head) { if told?.head != head { told = nil } }
+    mutating func noteShown(_ head: Head) { if sent?.head != head { sent = nil } }
 
     /// Somebody's list has it who was not told.
-    mutating func begin() { told = nil }
+    mutating func begin() { sent = nil }
 }
 
 extension Stream {

@@ -20,7 +20,7 @@ final class Stream {
     var encoded = EncodedResumes()
     /// The latest changes, for those who come back soon. Of a log in the same file only.
     var recent = RecentChanges()
-    let ledger = Ledger()
+    let accounting = ConversationAccounting()
     /// How users read it.
     var reading = Reading()
     /// How lists show it.
@@ -163,8 +163,8 @@ final class Stream {
     var isOpen: Bool { replica.map { !$0.isLive } ?? false }
 
     /// What an answer about its messages rests on.
-    func standing(_ state: State, at now: Timestamp) -> Standing {
-        Standing(
+    func position(_ state: State, at now: Timestamp) -> StreamPosition {
+        StreamPosition(
             head: state.head, asOf: state.position.rev, held: replica?.copy.held, isOpen: isOpen,
             now: now, since: replica?.awaySince ?? now)
     }

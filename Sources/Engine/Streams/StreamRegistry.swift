@@ -23,14 +23,14 @@ final class StreamRegistry {
 
     init(_ limits: Limits, at now: Timestamp) {
         nextEviction = now
-        recentLimit = limits.hotTail
-        recentsLimit = limits.hotTails
+        recentLimit = limits.recentBytes
+        recentsLimit = limits.recentBytesInAll
     }
 
     /// The limits were reloaded.
     func adopt(_ limits: Limits) {
-        recentLimit = limits.hotTail
-        recentsLimit = limits.hotTails
+        recentLimit = limits.recentBytes
+        recentsLimit = limits.recentBytesInAll
     }
 
     subscript(_ id: ID) -> Stream? {

@@ -2,7 +2,7 @@ import Chat
 import Ports
 import Wire
 
-/// The fetch queue: what the origin of a mirrored log is asked, and in which order. The questions
+/// The fetch queue: what the origin of a replica is asked, and in which order. The questions
 /// of calls that wait first, then by the number of those who watch, then the rest; a few in flight
 /// at a time. Heads are compared by the hundred. Owned by the engine.
 struct FetchQueue {

@@ -92,7 +92,7 @@ final class Fetcher {
                 rank(of: stream))
         case (.forkEpoch, let state?):
             shared.questions.act(
-                .disown(
+                .forkEpoch(
                     token: shared.questions.number(for: .fetch(.step(step, subject))), state.head,
                     conversation: stream.id))
         case (_, nil):

@@ -16,12 +16,12 @@ final class HeadProofs {
     }
 
     /// Whether the log has what the holder says that it saw of it; nil if that has to be asked for.
-    func verdict(on have: Have, _ stream: Stream, _ state: Stream.State) -> Bool? {
+    func confirms(_ have: Have, _ stream: Stream, _ state: Stream.State) -> Bool? {
         let head = have.head
         guard head.epoch == state.position.epoch, have.asOf <= head.rev else { return false }
         if head.rev == 0 { return head.mark.isEmpty }
         if head.rev == state.position.rev { return head.mark == state.position.mark }
-        if let verdict = stream.recent.confirms(head) { return verdict }
+        if let isConfirmed = stream.recent.confirms(head) { return isConfirmed }
         return stream.replica?.identity.holds(HeadProof(head))
     }
 

@@ -8,7 +8,7 @@ import Wire
 /// has told meanwhile. Live changes lie on top and never move the place that is read from.
 extension Sync {
     /// The head of the log, nil if there is no such log any more.
-    func probed(_ stream: Stream, _ head: Head?) {
+    func headCompared(_ stream: Stream, _ head: Head?) {
         guard let state = stream.state,
             let finding = stream.replica?.compared(
                 head, seen: state.head, position: state.position)
@@ -36,7 +36,7 @@ extension Sync {
         switch step {
         case .compareHead:
             guard case .heads(let heads, _) = answer else { return }
-            probed(stream, heads.first { $0.key.isSameID(stream.id) }?.value)
+            headCompared(stream, heads.first { $0.key.isSameID(stream.id) }?.value)
         case .conversation:
             if case .conversation(let view) = answer { took(view, stream) }
         case .catchUp:

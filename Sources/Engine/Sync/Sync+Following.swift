@@ -7,7 +7,7 @@ import Wire
 /// taken the name, or there may be none any more: a failover that lost the end of a log comes to
 /// light here, and so does a log of which the origin has lost a part.
 extension Sync {
-    /// A live change of a mirrored log.
+    /// A live change of a replica.
     func follow(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
         guard let state = stream.state, let replica = stream.replica,
             replica.generation != nil

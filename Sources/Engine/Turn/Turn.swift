@@ -60,7 +60,7 @@ extension Turn {
         case subscribeList(user: String)
         case unsubscribeList(user: String)
         /// The log has lost what was taken from it at this head; answered by `fetched`.
-        case disown(token: UInt64, Head, conversation: String)
+        case forkEpoch(token: UInt64, Head, conversation: String)
         /// Ask the upstream for a write; answered by `performed`.
         case perform(token: UInt64, Operation, Caller)
         /// Tell all gateways' watchers; comes back by the feed.

@@ -10,11 +10,11 @@ struct Door: Sendable {
     private let origins: OriginRule
     private let apiKeys: APIKeys?
     private let messageLimit: Int
-    private let log: Log
+    private let log: Logger
     /// While the gateway drains: when whoever comes now may come again.
     var reopensAt: ContinuousClock.Instant?
 
-    init(_ configuration: Configuration, _ credentials: Credentials, _ log: Log) {
+    init(_ configuration: Configuration, _ credentials: Credentials, _ log: Logger) {
         self.log = log
         origins = OriginRule(configuration)
         apiKeys = credentials.apiKeys

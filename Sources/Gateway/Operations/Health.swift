@@ -41,7 +41,7 @@ enum Health {
             $0.member("connections", int: snapshot.sessions)
             $0.member("subscriptions", int: snapshot.subscriptions)
         }
-        json.object("accounting") { $0.member("error", int: snapshot.books.error) }
+        json.object("accounting") { $0.member("error", int: snapshot.accounting.error) }
         json.member("draining", bool: snapshot.isDraining)
         let troubles = snapshot.troubles
         if !troubles.isEmpty { json.troubles(troubles) }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Which lines are written: those of the levels that are asked for, and of one event that happens
 /// again and again so many in a minute; the rest is counted and told in one line when the minute is
-/// over, so that it does not fill the disk. Shared by all copies of a `Log`; any thread.
+/// over, so that it does not fill the disk. Shared by all copies of a `Logger`; any thread.
 ///
 /// Events are words of this program, so there is a handful of entries, never one for what a client
 /// sent.

@@ -17,7 +17,7 @@ enum Metrics {
         text.origin(snapshot, measurements, gaps)
         text.clients(snapshot)
         text.times(measurements)
-        text.books(snapshot)
+        text.accounting(snapshot)
         text.storage(snapshot, measurements)
         return Array(text.text.utf8)
     }
@@ -199,28 +199,28 @@ extension Exposition {
             snapshot.figures.pacing.awaitedInVain)
     }
 
-    fileprivate mutating func books(_ snapshot: Snapshot) {
-        let books = snapshot.books
+    fileprivate mutating func accounting(_ snapshot: Snapshot) {
+        let accounting = snapshot.accounting
         counter(
             "gapless_changes_total", "Changes taken from the feed for watched conversations.",
             snapshot.figures.changes)
         counter(
             "gapless_deltas_accepted_total", "Deltas to be delivered: changes times subscribers.",
-            books.accepted)
+            accounting.accepted)
         counter(
             "gapless_deltas_written_total", "Deltas handed to a subscriber's socket.",
-            books.written)
+            accounting.written)
         counter(
             "gapless_deltas_coalesced_total", "Deltas that became part of a gap.",
-            books.coalesced)
+            accounting.coalesced)
         counter(
             "gapless_deltas_discarded_total", "Deltas still queued when a connection ended.",
-            books.discarded)
-        gauge("gapless_deltas_queued", "Deltas that wait in outboxes.", books.queued)
+            accounting.discarded)
+        gauge("gapless_deltas_queued", "Deltas that wait in outboxes.", accounting.queued)
         gauge(
             "gapless_accounting_error",
             "Deltas that the accounting can't explain; not 0 is a fault of the program.",
-            books.error)
+            accounting.error)
     }
 
     fileprivate mutating func storage(_ snapshot: Snapshot, _ measurements: Measurements) {

@@ -25,7 +25,7 @@ struct Snapshot: Sendable {
     var streams: Int
     var outboxBytes: Int
     var isDraining: Bool
-    var books: Books
+    var accounting: Accounting
     var figures: Figures
     /// What the gateway lacks of an origin that lives elsewhere.
     var sync: SyncFigures
@@ -65,7 +65,8 @@ extension Snapshot {
     var status: String {
         if !isWritable || isDraining { return "down" }
         let isSound =
-            books.error == 0 && sync.openGaps == 0 && faults.trouble == nil && !isShortOfDescriptors
+            accounting.error == 0 && sync.openGaps == 0 && faults.trouble == nil
+            && !isShortOfDescriptors
         // A feed that has just come back and is not trusted yet is not `ok`: readiness says so too.
         return upstreamState == .online && !isFeedLost && isSound ? "ok" : "degraded"
     }

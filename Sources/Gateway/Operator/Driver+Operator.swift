@@ -98,11 +98,11 @@ extension Driver {
 
     private func takePoint() {
         let report = engine.report
-        let books = report.settledBooks
+        let accounting = report.settledAccounting
         let figures = report.figures
         let counts = LastHour.Counts(
-            requests: figures.requests, changes: measurements.changes, written: books.written,
-            coalesced: books.coalesced, failedFetches: measurements.failedFetches,
+            requests: figures.requests, changes: measurements.changes, written: accounting.written,
+            coalesced: accounting.coalesced, failedFetches: measurements.failedFetches,
             turn: measurements.turn, fanout: measurements.fanout, fetch: measurements.fetch,
             operation: measurements.operation)
         guard let point = desk.hour.take(counts, connections: report.sessionCount, at: now()) else {

@@ -56,12 +56,12 @@ struct OperatorReport {
         writeReaders(&json)
         writeLimits(&json)
         json.object("accounting") {
-            $0.member("accepted", int: snapshot.books.accepted)
-            $0.member("written", int: snapshot.books.written)
-            $0.member("coalesced", int: snapshot.books.coalesced)
-            $0.member("discarded", int: snapshot.books.discarded)
-            $0.member("queued", int: snapshot.books.queued)
-            $0.member("error", int: snapshot.books.error)
+            $0.member("accepted", int: snapshot.accounting.accepted)
+            $0.member("written", int: snapshot.accounting.written)
+            $0.member("coalesced", int: snapshot.accounting.coalesced)
+            $0.member("discarded", int: snapshot.accounting.discarded)
+            $0.member("queued", int: snapshot.accounting.queued)
+            $0.member("error", int: snapshot.accounting.error)
         }
         json.object("process") {
             $0.member("residentBytes", int: snapshot.residentBytes)
@@ -123,9 +123,9 @@ struct OperatorReport {
             json.member("watchers", int: conversation.watchers)
             json.key("rate")
             json.double(Double(conversation.news) / max(0.1, span))
-            json.member("accepted", int: conversation.books.accepted)
-            json.member("written", int: conversation.books.written)
-            json.member("coalesced", int: conversation.books.coalesced)
+            json.member("accepted", int: conversation.accounting.accepted)
+            json.member("written", int: conversation.accounting.written)
+            json.member("coalesced", int: conversation.accounting.coalesced)
             json.endObject()
         }
         json.endArray()
@@ -215,10 +215,10 @@ extension Snapshot {
                     "Raise LimitNOFILE (ulimit -n), or lower limits.connections."
                 ))
         }
-        if books.error != 0 {
+        if accounting.error != 0 {
             troubles.append(
                 (
-                    "The accounting does not balance, by \(books.error): a fault of the program.",
+                    "The accounting is out by \(accounting.error): a fault of the program.",
                     "Keep /books and the log, and report it. The service goes on."
                 ))
         }

@@ -63,12 +63,12 @@ enum SampleCache {
     }
 
     /// - Throws: `BenchError.failure`
-    static func mirror(_ store: Store, of logs: [SampleLog]) throws(BenchError) -> Mirror {
+    static func replica(_ store: Store, of logs: [SampleLog]) throws(BenchError) -> ReplicaCache {
         try cache { () throws(CacheError) in
-            let mirror = try Mirror(store, retention: Retention())
-            try mirror.perform(
+            let replica = try ReplicaCache(store, retention: Retention())
+            try replica.perform(
                 logs.map { .begin($0.record, head: $0.head(after: 0)) }, at: SampleLog.moment)
-            return mirror
+            return replica
         }
     }
 

@@ -118,20 +118,20 @@ private struct ApplyTurns {
     /// - Returns: how long each turn took.
     private func apply(to file: String) throws(BenchError) -> [Nanoseconds] {
         let store = try SampleCache.store(file)
-        let mirror = try SampleCache.mirror(store, of: logs)
+        let replica = try SampleCache.replica(store, of: logs)
         var spans: [Nanoseconds] = []
         spans.reserveCapacity(turns.count)
         for turn in turns {
             let start = Clock.now()
             try Plain.span { () throws(BenchError) in
                 try SampleCache.cache { () throws(CacheError) in
-                    try mirror.perform(turn, at: SampleLog.moment)
+                    try replica.perform(turn, at: SampleLog.moment)
                 }
             }
             spans.append(Clock.now() - start)
         }
         // So that nothing of it goes on beside what is measured next.
-        mirror.stop()
+        replica.stop()
         return spans
     }
 

@@ -35,17 +35,17 @@ private struct CachedPages {
         self.plan = plan
         log = SampleLog(id: "bench", body: plan.body)
         store = try SampleCache.store("\(scratch.path)/gapless.db")
-        let mirror = try SampleCache.mirror(store, of: [log])
+        let replica = try SampleCache.replica(store, of: [log])
         var written = 0
         while written < plan.messages {
             let last = min(plan.messages, written + 1000)
             try SampleCache.cache { () throws(CacheError) in
-                try mirror.perform(log.writes(written + 1...last), at: SampleLog.moment)
+                try replica.perform(log.writes(written + 1...last), at: SampleLog.moment)
             }
             written = last
         }
         // Into the file, so that no page comes out of the log of writes.
-        mirror.stop()
+        replica.stop()
     }
 
     /// Two kinds of places: the newest page again and again, which SQLite has in its memory, and
@@ -114,10 +114,10 @@ private struct CachedPages {
     ) throws(BenchError) -> ClosedRange<Int> {
         let page = try answer(query, reader)
         if isEncoded {
-            let standing = Standing(
+            let position = StreamPosition(
                 head: page.head, asOf: page.head.rev, held: Coverage(1, plan.messages),
                 now: SampleLog.moment)
-            let reply = ServerFrame.reply(id: 1) { $0.page(page, standing) }
+            let reply = ServerFrame.reply(id: 1) { $0.page(page, position) }
             guard reply.count > page.messages.count else {
                 throw .failure("encoding a page: nothing came of it")
             }

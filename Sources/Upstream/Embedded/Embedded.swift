@@ -20,7 +20,7 @@ package final class Embedded: Upstream {
     /// The one generation of a feed that can't break.
     static let generation = 1
 
-    private let writer: Writer<Log>
+    private let writer: Writer<MessageLog>
     private let outlet: Outlet
     private let limits: PresentLimits
 
@@ -43,7 +43,7 @@ package final class Embedded: Upstream {
         self.limits = limits
         let reader = try Reader(store, bytes: bytes)
         writer = try Writer(store, onWritable: onWritable) { connection throws(CacheError) in
-            try Log(
+            try MessageLog(
                 connection, reader, limits, clock: clock, mark: Random.hex(8), outlet: outlet)
         }
     }

@@ -67,19 +67,19 @@ final class PostgresFeed: Sendable {
     private static let listsTogether = 1000
 
     private let pool: PostgresPool
-    private let standing: PostgresStanding
+    private let links: PostgresLinks
     private let bytes: Int
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
     private let damaged: @Sendable (_ conversation: String, _ part: String) -> Void
     private let state = Mutex(State())
 
     init(
-        _ options: PostgresOptions, _ pool: PostgresPool, _ standing: PostgresStanding,
+        _ options: PostgresOptions, _ pool: PostgresPool, _ links: PostgresLinks,
         deliver: @escaping @Sendable ([UpstreamOutput]) -> Void,
         damaged: @escaping @Sendable (String, String) -> Void
     ) {
         self.pool = pool
-        self.standing = standing
+        self.links = links
         bytes = options.bytes
         self.deliver = deliver
         self.damaged = damaged
@@ -239,7 +239,7 @@ final class PostgresFeed: Sendable {
                 let position = entry.position
             else { return nil }
             // What was read beside another feed proves nothing about this one.
-            guard standing.generation == question.generation else {
+            guard links.generation == question.generation else {
                 startAnew(conversation, &state)
                 return nil
             }

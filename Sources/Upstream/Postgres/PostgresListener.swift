@@ -18,12 +18,12 @@ final class PostgresListener: @unchecked Sendable {
     private static let probes = 4
 
     private let options: PostgresOptions
-    private let standing: PostgresStanding
+    private let links: PostgresLinks
     private let troubles: Troubles
     private let feed: PostgresFeed
     private let signals: PostgresSignals
     private let notice: @Sendable (UpstreamNotice) -> Void
-    /// Called when the standing may be another.
+    /// Called when the links may be another.
     private let report: @Sendable () -> Void
     private let queue = DispatchQueue(label: "gapless.postgres.feed", qos: .userInitiated)
     private let wakeup = Wakeup()
@@ -35,7 +35,7 @@ final class PostgresListener: @unchecked Sendable {
     private let limits: @Sendable () -> LogLimits
 
     init(
-        _ options: PostgresOptions, _ standing: PostgresStanding, _ troubles: Troubles,
+        _ options: PostgresOptions, _ links: PostgresLinks, _ troubles: Troubles,
         _ feed: PostgresFeed, _ signals: PostgresSignals,
         limits: @escaping @Sendable () -> LogLimits,
         notice: @escaping @Sendable (UpstreamNotice) -> Void,
@@ -43,7 +43,7 @@ final class PostgresListener: @unchecked Sendable {
     ) {
         self.limits = limits
         self.options = options
-        self.standing = standing
+        self.links = links
         self.troubles = troubles
         self.feed = feed
         self.signals = signals
@@ -60,7 +60,7 @@ final class PostgresListener: @unchecked Sendable {
         queue.sync {}
     }
 
-    /// Something about the standing has changed, which this thread is to look at.
+    /// Something about the links has changed, which this thread is to look at.
     func look() { wakeup.wake() }
 
     /// The limits are others.
@@ -87,12 +87,12 @@ final class PostgresListener: @unchecked Sendable {
                 _ = Wakeup.poll(nil, writing: false, wakeup, until: until)
             }
         }
-        standing.feedClosed()
+        links.feedClosed()
         _ = troubles.isOver("feed")
     }
 
     private func lost(_ error: PostgresError) {
-        standing.feedClosed()
+        links.feedClosed()
         if let line = troubles.line("feed", error.description) {
             notice(UpstreamNotice(.error, line))
         }
@@ -103,15 +103,15 @@ final class PostgresListener: @unchecked Sendable {
     /// Connects and listens until the connection breaks, or is not the right one any more.
     /// - Throws: `PostgresError`, with what broke it.
     private func serve(opened: () -> Void) throws(PostgresError) {
-        let session = try PostgresSession(options, at: standing.pinned) { isEnded }
+        let session = try PostgresSession(options, at: links.pinned) { isEnded }
         let connection = session.connection
         _ = try connection.exchange(
             [session.channel, session.signals].map { .init("listen \(Schema.quoted($0))") },
             until: .now + options.deadline)
         try prove(session)
         isSettingDue.store(true, ordering: .relaxed)
-        standing.feedHeard()
-        let generation = standing.feedOpened(session.identity)
+        links.feedHeard()
+        let generation = links.feedOpened(session.identity)
         if troubles.isOver("feed") {
             notice(UpstreamNotice(.info, "the feed comes from \(connection.server)"))
         }
@@ -129,7 +129,7 @@ final class PostgresListener: @unchecked Sendable {
         var sentAt: ContinuousClock.Instant?
         while !isEnded {
             report()
-            if let verdict = standing.verdict { throw verdict }
+            if let rejection = links.rejection { throw rejection }
             if let again = settingAgainAt, again <= .now { adopt() }
             if isSettingDue.exchange(false, ordering: .relaxed) { try set(session) }
             let now = ContinuousClock.now
@@ -143,7 +143,7 @@ final class PostgresListener: @unchecked Sendable {
                 until: min(provenAt + options.deadline, now + options.deadline / Self.probes))
             if ready.isReadable {
                 let answers = try connection.receive()
-                standing.feedHeard()
+                links.feedHeard()
                 if !answers.isEmpty, let sent = sentAt {
                     provenAt = sent
                     sentAt = nil
@@ -211,7 +211,7 @@ final class PostgresListener: @unchecked Sendable {
     private func prove(_ session: PostgresSession) throws(PostgresError) {
         let connection = session.connection
         let deadline = ContinuousClock.now + options.deadline
-        let other = try PostgresSession(options, at: standing.pinned) { isEnded }
+        let other = try PostgresSession(options, at: links.pinned) { isEnded }
         guard other.identity == session.identity else {
             throw PostgresError(
                 .stranger, doing: "use", on: connection.server,

@@ -17,14 +17,14 @@ final class PostgresSignals: Sendable {
     /// How many entries are remembered that were acted upon.
     private static let remembered = 10_000
 
-    private struct Told {
+    private struct SentSignals {
         var at: ContinuousClock.Instant
         /// What waits for its second, the newest of a kind and conversation.
         var waiting: [(key: String, json: [UInt8])] = []
     }
 
     private struct State {
-        var users: [ID: Told] = [:]
+        var users: [ID: SentSignals] = [:]
         var listening = 0
         var current = 0
         var isReading = false
@@ -39,7 +39,7 @@ final class PostgresSignals: Sendable {
     }
 
     private let pool: PostgresPool
-    private let standing: PostgresStanding
+    private let links: PostgresLinks
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
     private let tell: @Sendable ([FeedEvent]) -> Void
     private let queue = DispatchQueue(label: "gapless.postgres.signals")
@@ -49,12 +49,12 @@ final class PostgresSignals: Sendable {
     private let changed: @Sendable () -> Void
 
     init(
-        _ pool: PostgresPool, _ standing: PostgresStanding,
+        _ pool: PostgresPool, _ links: PostgresLinks,
         deliver: @escaping @Sendable ([UpstreamOutput]) -> Void,
         tell: @escaping @Sendable ([FeedEvent]) -> Void, changed: @escaping @Sendable () -> Void
     ) {
         self.pool = pool
-        self.standing = standing
+        self.links = links
         self.deliver = deliver
         self.tell = tell
         self.changed = changed
@@ -95,7 +95,7 @@ final class PostgresSignals: Sendable {
                 state.users[user.id] = told
                 return isScheduled ? nil : isDue ? .zero : told.at + Self.pace - now
             }
-            state.users[user.id] = Told(at: now, waiting: [(key, bytes)])
+            state.users[user.id] = SentSignals(at: now, waiting: [(key, bytes)])
             return .zero
         }
         guard let wait else { return }
@@ -110,7 +110,7 @@ final class PostgresSignals: Sendable {
     private func flush(_ user: String) {
         let waiting = state.withLock { state -> [[UInt8]] in
             guard let told = state.users[user.id] else { return [] }
-            state.users[user.id] = Told(at: .now)
+            state.users[user.id] = SentSignals(at: .now)
             if state.users.count > Self.remembered {
                 let recent = ContinuousClock.now - Self.pace
                 state.users = state.users.filter {
@@ -225,7 +225,7 @@ final class PostgresSignals: Sendable {
         guard case .success(let answer) = result, answer.word == "done" else {
             state.withLock { $0.isReading = false }
             // Where nobody listens, the next to do so reads it.
-            guard standing.generation != 0 else { return }
+            guard links.generation != 0 else { return }
             // The feed lives and the answer did not come: it is asked again.
             return queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [weak self] in
                 self?.refresh()

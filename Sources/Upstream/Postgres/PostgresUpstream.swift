@@ -22,7 +22,7 @@ package final class PostgresUpstream: SharedOrigin {
 
     let options: PostgresOptions
     let pool: PostgresPool
-    private let standing = PostgresStanding()
+    private let links = PostgresLinks()
     private let troubles = Troubles()
     private let locks: PostgresLocks
     private let feed: PostgresFeed
@@ -32,7 +32,7 @@ package final class PostgresUpstream: SharedOrigin {
     private let workers: [PostgresWorker]
     private let trimming: PostgresTrimming
     let outlet = Outlet()
-    let lanes = Lanes()
+    let recordQueues = SerialQueues()
     private let notice: @Sendable (UpstreamNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits
@@ -49,7 +49,7 @@ package final class PostgresUpstream: SharedOrigin {
         self.notice = notice
         let present = PresentLimits(limits)
         self.present = present
-        let (pool, standing, troubles) = (PostgresPool(options), standing, troubles)
+        let (pool, links, troubles) = (PostgresPool(options), links, troubles)
         self.pool = pool
         let locks = PostgresLocks(pool, limit: options.lockTimeout)
         self.locks = locks
@@ -58,26 +58,26 @@ package final class PostgresUpstream: SharedOrigin {
         let damagedLogs = PostgresDamage(options, pool, notice: notice, deliver: deliver)
         self.damagedLogs = damagedLogs
         let feed = PostgresFeed(
-            options, pool, standing, deliver: deliver,
+            options, pool, links, deliver: deliver,
             damaged: { conversation, part in damagedLogs.found(part, of: conversation) })
         self.feed = feed
         let look = Wakeable()
         let signals = PostgresSignals(
-            pool, standing, deliver: deliver, tell: { feed.tell($0) }, changed: { look.wake() })
+            pool, links, deliver: deliver, tell: { feed.tell($0) }, changed: { look.wake() })
         self.signals = signals
         let report: @Sendable () -> Void = {
-            state.report { standing.isOnline && signals.isCurrent }
+            state.report { links.isOnline && signals.isCurrent }
         }
         let listener = PostgresListener(
-            options, standing, troubles, feed, signals, limits: { present.value },
+            options, links, troubles, feed, signals, limits: { present.value },
             notice: notice, report: report)
         self.listener = listener
         look.set { [weak listener] in listener?.look() }
-        let watch = PostgresWatch(options, standing, notice: notice) { listener.look() }
+        let watch = PostgresWatch(options, links, notice: notice) { listener.look() }
         self.watch = watch
         workers = pool.wakeups.indices.map { number in
             PostgresWorker(
-                number, options, pool, standing, troubles, locks, notice: notice,
+                number, options, pool, links, troubles, locks, notice: notice,
                 changed: { isStranger in
                     if isStranger { watch.hurry() }
                     listener.look()
@@ -116,7 +116,7 @@ package final class PostgresUpstream: SharedOrigin {
     /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
     package var trouble: String? {
         if let locked = locks.trouble { return locked }
-        let queue = standing.queue
+        let queue = links.queue
         if queue >= 0.5 {
             return "the notification queue of the server is \(Int(queue * 100)) % full (a session"
                 + " that listens in a long transaction keeps it: end that one; when it is full no"
@@ -128,7 +128,7 @@ package final class PostgresUpstream: SharedOrigin {
     package var faults: UpstreamFaults {
         var faults = troubles.faults
         faults.trouble = trouble
-        faults.notificationQueue = standing.queue
+        faults.notificationQueue = links.queue
         return faults
     }
 
@@ -192,7 +192,7 @@ package final class PostgresUpstream: SharedOrigin {
 
     /// A question begins, before anything of it is sent.
     func question(_ token: UInt64) -> Question {
-        Question(token: token, generation: standing.generation)
+        Question(token: token, generation: links.generation)
     }
 
     /// - Parameter heads: of the conversations that are followed from there on.
@@ -201,13 +201,13 @@ package final class PostgresUpstream: SharedOrigin {
         heads: [String: Head] = [:]
     ) {
         // What was asked in one generation and answered in another was read in no certain one.
-        let isProven = question.generation == standing.generation
+        let isProven = question.generation == links.generation
         let generation = isProven ? question.generation : 0
         for (id, head) in heads { feed.learn(head, of: id.id, generation: generation) }
         outlet.deliver([.answered(token: question.token, generation: generation, result)])
     }
 
-    package func disown(_ head: Head, conversation: String, token: UInt64) {
+    package func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
         let question = question(token)
         var json = JSONWriter()
         json.beginObject()

@@ -17,7 +17,7 @@ final class PostgresWatch: Sendable {
     private static let queuePause = Duration.seconds(15)
 
     private let options: PostgresOptions
-    private let standing: PostgresStanding
+    private let links: PostgresLinks
     private let notice: @Sendable (UpstreamNotice) -> Void
     private let look: @Sendable () -> Void
     private let queue = DispatchQueue(label: "gapless.postgres.watch")
@@ -26,11 +26,11 @@ final class PostgresWatch: Sendable {
 
     /// - Parameter look: called when the feed is to end.
     init(
-        _ options: PostgresOptions, _ standing: PostgresStanding,
+        _ options: PostgresOptions, _ links: PostgresLinks,
         notice: @escaping @Sendable (UpstreamNotice) -> Void, look: @escaping @Sendable () -> Void
     ) {
         self.options = options
-        self.standing = standing
+        self.links = links
         self.notice = notice
         self.look = look
     }
@@ -68,7 +68,7 @@ final class PostgresWatch: Sendable {
     }
 
     private func verify() {
-        guard let feed = standing.feed else { return }
+        guard let feed = links.feed else { return }
         let hosts = (try? options.address()).flatMap { try? PostgresHosts($0).all } ?? []
         // One name may stand for several servers: libpq takes the first that will do.
         let asked: [PostgresHosts.Host?] = hosts.count > 1 ? hosts.map { $0 } : [nil]
@@ -87,8 +87,8 @@ final class PostgresWatch: Sendable {
                 || session.identity.system == feed.system
                     && (session.identity.timeline, session.identity.started)
                         > (feed.timeline, feed.started)
-            guard counts, standing.feed == feed else { continue }
-            standing.condemn(
+            guard counts, links.feed == feed else { continue }
+            links.condemn(
                 PostgresError(
                     .stranger, doing: "listen to", on: "Postgres",
                     seen: "\(session.connection.server) has taken over"
@@ -110,6 +110,6 @@ final class PostgresWatch: Sendable {
         guard let usage = answer?.first?.text(0, 0).flatMap({ Double($0) }) else {
             return state.withLock { $0.queueDue = .now + Self.queuePause }
         }
-        standing.queue = usage
+        links.queue = usage
     }
 }

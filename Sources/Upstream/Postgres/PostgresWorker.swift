@@ -12,7 +12,7 @@ final class PostgresWorker: @unchecked Sendable {
     private let number: Int
     private let options: PostgresOptions
     private let pool: PostgresPool
-    private let standing: PostgresStanding
+    private let links: PostgresLinks
     private let troubles: Troubles
     private let notice: @Sendable (UpstreamNotice) -> Void
     /// Called when the connection comes up or goes down, and when it is at another server than the
@@ -27,14 +27,14 @@ final class PostgresWorker: @unchecked Sendable {
 
     init(
         _ number: Int, _ options: PostgresOptions, _ pool: PostgresPool,
-        _ standing: PostgresStanding, _ troubles: Troubles, _ locks: PostgresLocks,
+        _ links: PostgresLinks, _ troubles: Troubles, _ locks: PostgresLocks,
         notice: @escaping @Sendable (UpstreamNotice) -> Void,
         changed: @escaping @Sendable (Bool) -> Void
     ) {
         self.number = number
         self.options = options
         self.pool = pool
-        self.standing = standing
+        self.links = links
         self.troubles = troubles
         self.locks = locks
         self.notice = notice
@@ -65,7 +65,7 @@ final class PostgresWorker: @unchecked Sendable {
             base: options.backoffBase, limit: min(options.backoffMax, Backoff.longest))
         while !pool.isFinished {
             do throws(PostgresError) {
-                let session = try PostgresSession(options, at: standing.pinned) {
+                let session = try PostgresSession(options, at: links.pinned) {
                     pool.expire(.now)
                     return pool.isFinished
                 }
@@ -82,12 +82,12 @@ final class PostgresWorker: @unchecked Sendable {
                 _ = Wakeup.poll(nil, writing: false, wakeup, until: min(until, glance))
             }
         }
-        standing.worker(number, is: nil)
+        links.worker(number, is: nil)
         _ = troubles.isOver("connection \(number)")
     }
 
     private func lost(_ error: PostgresError) {
-        standing.worker(number, is: nil)
+        links.worker(number, is: nil)
         changed(error.code == .stranger)
         if let line = troubles.line("connection \(number)", error.description) {
             notice(UpstreamNotice(.error, line))
@@ -106,7 +106,7 @@ final class PostgresWorker: @unchecked Sendable {
             try admit(session)
             if !isKnown {
                 isKnown = true
-                standing.worker(number, is: session.identity)
+                links.worker(number, is: session.identity)
                 if troubles.isOver("connection \(number)") {
                     notice(UpstreamNotice(.info, "connected to \(connection.server)"))
                 }
@@ -141,7 +141,7 @@ final class PostgresWorker: @unchecked Sendable {
 
     /// - Throws: `PostgresError.stranger`, unless the connection is to the feed's server.
     private func admit(_ session: PostgresSession) throws(PostgresError) {
-        guard !standing.admits(session.identity) else { return }
+        guard !links.admits(session.identity) else { return }
         throw PostgresError(
             .stranger, doing: "use", on: session.connection.server,
             seen: "another server, or another start of it, than the feed comes from",

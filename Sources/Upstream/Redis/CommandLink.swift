@@ -31,7 +31,7 @@ final class CommandLink: @unchecked Sendable {
 
     private let options: RedisOptions
     private let master: any MasterSource
-    private let standing: Standing
+    private let links: LinkPair
     private let notice: @Sendable (RedisNotice) -> Void
     /// Called when the link comes up, goes down, or finds another identity.
     private let changed: @Sendable () -> Void
@@ -51,18 +51,18 @@ final class CommandLink: @unchecked Sendable {
     private var identity: RedisIdentity?
     private var origin: (key: String, id: String)?
     /// Why the connection is of no use, if a reply said so.
-    private var verdict: RedisError?
+    private var rejection: RedisError?
     /// Nobody was named master when it was tried last.
     private var lacksMaster = false
     private var memory: MemoryPolicy
 
     init(
-        _ options: RedisOptions, master: any MasterSource, standing: Standing,
+        _ options: RedisOptions, master: any MasterSource, links: LinkPair,
         notice: @escaping @Sendable (RedisNotice) -> Void, changed: @escaping @Sendable () -> Void
     ) {
         self.options = options
         self.master = master
-        self.standing = standing
+        self.links = links
         self.notice = notice
         self.changed = changed
         memory = MemoryPolicy(options)
@@ -123,8 +123,8 @@ final class CommandLink: @unchecked Sendable {
             }
         }
         waiting.withLock { $0.isFinished = true }
-        _ = standing.isOver("commands")
-        _ = standing.isOver("eviction")
+        _ = links.isOver("commands")
+        _ = links.isOver("eviction")
         expire(.now + options.deadline)
     }
 
@@ -138,7 +138,7 @@ final class CommandLink: @unchecked Sendable {
         let now = ContinuousClock.now
         if now >= nextTry { return true }
         guard now >= tried + options.backoffBase else { return false }
-        return standing.hasUp(besides: .commands, since: tried)
+        return links.hasUp(besides: .commands, since: tried)
             || lacksMaster && master.master(at: now) != nil
     }
 
@@ -164,9 +164,9 @@ final class CommandLink: @unchecked Sendable {
     /// The connection is gone, and with it the fate of what was on its way.
     private func lost(_ error: RedisError) {
         lacksMaster = error == .noMaster
-        standing.commandsClosed(isDemoted: error.code == .notMaster)
+        links.commandsClosed(isDemoted: error.code == .notMaster)
         changed()
-        if let line = standing.line("commands", error.description) {
+        if let line = links.line("commands", error.description) {
             notice(RedisNotice(.error, line))
         }
         identity = nil
@@ -201,7 +201,7 @@ final class CommandLink: @unchecked Sendable {
                 for reply in try connection.receive() { received(reply, session) }
                 repliedAt = .now
             }
-            if let verdict { throw verdict }
+            if let rejection { throw rejection }
             if let late = onTheirWay.first, late.deadline <= .now {
                 guard ContinuousClock.now < repliedAt + options.deadline else {
                     throw RedisError(
@@ -228,17 +228,17 @@ final class CommandLink: @unchecked Sendable {
 
     private func opened(_ session: RedisSession, _ askedAt: ContinuousClock.Instant) {
         judge(session.info)
-        verdict = nil
+        rejection = nil
         repliedAt = .now
         found(session.identity, askedAt)
-        if standing.isOver("commands") {
+        if links.isOver("commands") {
             notice(RedisNotice(.info, "commands go to Redis at \(session.connection.address)"))
         }
         backoff.succeeded()
     }
 
     private func found(_ identity: RedisIdentity, _ askedAt: ContinuousClock.Instant) {
-        standing.confirmed(identity, askedAt: askedAt)
+        links.confirmed(identity, askedAt: askedAt)
         guard identity != self.identity else { return }
         if let origin, !origin.id.isEmpty, origin.key == identity.key, origin.id != identity.origin
         {
@@ -289,7 +289,7 @@ final class CommandLink: @unchecked Sendable {
             return job.isAnswered
         }
         guard let isWhole else {
-            verdict = RedisError(
+            rejection = RedisError(
                 .malformed, doing: "read from", on: "\(session.connection.address)",
                 seen: "a reply to nothing", detail: "RESP2")
             return
@@ -302,7 +302,7 @@ final class CommandLink: @unchecked Sendable {
             return repeatWithScripts(job, session)
         }
         // A master that became a replica: what it refused was not done, and the rest is in vain.
-        if replies.contains(where: { $0.errorCode == "READONLY" }) { verdict = .noMaster }
+        if replies.contains(where: { $0.errorCode == "READONLY" }) { rejection = .noMaster }
         answered(job)
     }
 
@@ -340,10 +340,10 @@ final class CommandLink: @unchecked Sendable {
     /// Whether the server throws away what it should keep.
     private func judge(_ info: RedisInfo) {
         guard let trouble = memory.judge(info) else {
-            _ = standing.isOver("eviction")
+            _ = links.isOver("eviction")
             return
         }
-        if let line = standing.line("eviction", trouble) { notice(RedisNotice(.error, line)) }
+        if let line = links.line("eviction", trouble) { notice(RedisNotice(.error, line)) }
     }
 
     /// Asks the server who it is: that the connection is alive, that it is the master still, and
@@ -358,7 +358,7 @@ final class CommandLink: @unchecked Sendable {
         let scan = memory.question
         if let scan { commands.append(scan) }
         // Writes nothing, and is refused as a write.
-        let tries = standing.refusesWrites && !options.isCluster
+        let tries = links.refusesWrites && !options.isCluster
         if tries {
             commands.append(
                 .words([Array("SETRANGE".utf8), origin, Array("0".utf8), []]))
@@ -372,8 +372,8 @@ final class CommandLink: @unchecked Sendable {
             let info = RedisInfo(replies[0])
             if scan != nil { self.memory.take(replies[2]) }
             self.judge(info)
-            if tries, replies.last?.errorCode == nil { self.standing.takesWrites() }
-            guard info["role"] == "master" else { return self.verdict = .noMaster }
+            if tries, replies.last?.errorCode == nil { self.links.takesWrites() }
+            guard info["role"] == "master" else { return self.rejection = .noMaster }
             // A key that is on its way to another node says nothing about this one.
             let isUnknown = replies[1].errorCode != nil
             let id = isUnknown ? self.identity?.origin : replies[1].string

@@ -6,7 +6,7 @@ import Wire
 /// this process. Any thread.
 final class Creations: Sendable {
     /// What becomes of a call when the user's list was counted.
-    enum Fate {
+    enum Disposition {
         /// It may create; `end` is to be called when it has, or has failed.
         case begins
         /// There may be no room for it, depending on those under way: it is run again when one of
@@ -30,8 +30,8 @@ final class Creations: Sendable {
     ///   - again: counts once more, for a call that has to wait.
     func begin(
         _ user: String, count: Int, limit: Int, again: @escaping @Sendable () -> Void
-    ) -> Fate {
-        let fate = lines.withLock { lines -> Fate in
+    ) -> Disposition {
+        let fate = lines.withLock { lines -> Disposition in
             var line = lines[user.id] ?? Line()
             defer { lines[user.id] = line.underWay == 0 && line.waiting.isEmpty ? nil : line }
             guard limit > 0 else {

@@ -33,12 +33,12 @@ final class FeedLink: @unchecked Sendable {
 
     private let options: RedisOptions
     private let master: any MasterSource
-    private let standing: Standing
+    private let links: LinkPair
     private let watch: DisconnectWatch
     private let keys: RedisKeys
     private let notice: @Sendable (RedisNotice) -> Void
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
-    /// Called on the link's thread: when the standing may be another, and when the server says that
+    /// Called on the link's thread: when the links may be another, and when the server says that
     /// a slot is not its.
     private let report: @Sendable () -> Void
     private let strayed: @Sendable () -> Void
@@ -60,7 +60,7 @@ final class FeedLink: @unchecked Sendable {
     private var pingSentAt: ContinuousClock.Instant?
 
     init(
-        _ options: RedisOptions, master: any MasterSource, standing: Standing,
+        _ options: RedisOptions, master: any MasterSource, links: LinkPair,
         _ watch: DisconnectWatch,
         notice: @escaping @Sendable (RedisNotice) -> Void,
         deliver: @escaping @Sendable ([UpstreamOutput]) -> Void,
@@ -68,7 +68,7 @@ final class FeedLink: @unchecked Sendable {
     ) {
         self.options = options
         self.master = master
-        self.standing = standing
+        self.links = links
         self.watch = watch
         self.notice = notice
         self.deliver = deliver
@@ -97,7 +97,7 @@ final class FeedLink: @unchecked Sendable {
         wakeup.wake()
     }
 
-    /// Something about the standing has changed, which this thread is to look at.
+    /// Something about the links has changed, which this thread is to look at.
     func look() { wakeup.wake() }
 
     /// From any thread, without waiting.
@@ -142,8 +142,8 @@ final class FeedLink: @unchecked Sendable {
                 _ = Wakeup.poll(nil, writing: false, wakeup, until: min(nextTry, glance))
             }
         }
-        standing.feedClosed()
-        _ = standing.isOver("feed")
+        links.feedClosed()
+        _ = links.isOver("feed")
         if wanted.withLock({ $0.isRetired }), generation > 0 {
             deliver([.lapsed(generation: generation)])
         }
@@ -159,7 +159,7 @@ final class FeedLink: @unchecked Sendable {
         let now = ContinuousClock.now
         if now >= nextTry { return true }
         guard now >= tried + options.backoffBase else { return false }
-        return standing.hasUp(besides: .feed, since: tried)
+        return links.hasUp(besides: .feed, since: tried)
             || lacksMaster && master.master(at: now) != nil
     }
 
@@ -169,8 +169,8 @@ final class FeedLink: @unchecked Sendable {
             $0.isListening = false
             $0.changes = []
         }
-        standing.feedClosed()
-        if let line = standing.line("feed", error.description) { notice(RedisNotice(.error, line)) }
+        links.feedClosed()
+        if let line = links.line("feed", error.description) { notice(RedisNotice(.error, line)) }
         if generation > 0 {
             deliver([.lapsed(generation: generation)])
             generation = 0
@@ -191,13 +191,13 @@ final class FeedLink: @unchecked Sendable {
             let now = ContinuousClock.now
             report()
             guard master.master(at: now) == address else { throw .noMaster }
-            guard !standing.isTorn else {
+            guard !links.isTorn else {
                 throw RedisError(
                     .notMaster, doing: "listen to", on: "\(address)",
                     seen: "other data than before: the server was emptied or exchanged",
                     detail: "connecting again")
             }
-            guard !standing.isDoubtful(at: now, lease: options.deadline) else {
+            guard !links.isDoubtful(at: now, lease: options.deadline) else {
                 throw RedisError(
                     .notMaster, doing: "listen to", on: "\(address)",
                     seen: "a server that the commands don't find to be the master",
@@ -215,7 +215,7 @@ final class FeedLink: @unchecked Sendable {
                 until: min(provenAt + options.deadline, now + options.deadline / Self.pings))
             if ready.isReadable {
                 let outputs = try take(try connection.receive(), address)
-                standing.feedHeard(at: .now)
+                links.feedHeard(at: .now)
                 deliver(isRenewalDue ? outputs + renewal(session) : outputs)
             }
             guard ContinuousClock.now < provenAt + options.deadline else {
@@ -227,9 +227,9 @@ final class FeedLink: @unchecked Sendable {
     }
 
     private func opened(_ session: RedisSession) {
-        generation = standing.feedOpened(session.identity)
-        standing.feedHeard(at: .now)
-        if standing.isOver("feed") {
+        generation = links.feedOpened(session.identity)
+        links.feedHeard(at: .now)
+        if links.isOver("feed") {
             notice(RedisNotice(.info, "the feed comes from Redis at \(session.connection.address)"))
         }
         backoff.succeeded()
@@ -249,7 +249,7 @@ final class FeedLink: @unchecked Sendable {
     private func renewal(_ session: RedisSession) -> [UpstreamOutput] {
         isRenewalDue = false
         let ended = generation
-        generation = standing.feedOpened(session.identity)
+        generation = links.feedOpened(session.identity)
         return [.lapsed(generation: ended)] + subscriptions.held.compactMap(subscribed)
     }
 

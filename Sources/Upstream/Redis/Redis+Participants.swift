@@ -13,7 +13,7 @@ extension Redis {
         guard request.limit > 0 else { return read(id, request, nil, then: answer) }
         if let known = rosters.roster(of: id) { return read(id, request, known, then: answer) }
         // One reads all of them, and those who came meanwhile a page.
-        readings.enter(id) { [self] over in
+        rosterQueues.enter(id) { [self] over in
             read(id, request, rosters.roster(of: id)) { result in
                 answer(result)
                 over()

@@ -28,9 +28,9 @@ package final class Redis: SharedOrigin {
     let outlet = Outlet()
     let creations = Creations()
     let rosters = Rosters()
-    let lanes = Lanes()
+    let recordQueues = SerialQueues()
     /// Readings of all who take part.
-    let readings = Lanes()
+    let rosterQueues = SerialQueues()
     private let notice: @Sendable (RedisNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits
@@ -65,11 +65,11 @@ package final class Redis: SharedOrigin {
         let master: any MasterSource =
             options.sentinels.isEmpty
             ? FixedMaster(address: options.address) : Sentinels(options, notice: notice)
-        let standing = Standing(Generations(), troubles)
+        let links = LinkPair(Generations(), troubles)
         let state = StateReport(deliver: deliver)
         return RedisShard(
-            options, master: master, standing: standing, watch, notice: notice, deliver: deliver,
-            report: { state.report { standing.isOnline && watch.isCurrent() } })
+            options, master: master, links: links, watch, notice: notice, deliver: deliver,
+            report: { state.report { links.isOnline && watch.isCurrent() } })
     }
 
     package func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {
@@ -167,12 +167,12 @@ package final class Redis: SharedOrigin {
 
     func newID() -> String { identifiers.withLock { $0.next(at: Embedded.systemTime()) } }
 
-    package func disown(_ head: Head, conversation: String, token: UInt64) {
+    package func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
         let question = question(token, about: [.conversation(conversation.id)])
         // A mark that is none of ours is one that the log has not.
         let mark = Hexadecimal.bytes(head.mark) ?? Array(head.mark.utf8)
         let texts = [head.epoch, String(head.rev)].map { Array($0.utf8) }
-        run(.disown, of: conversation, texts + [mark, Array(Random.hex(8).utf8)]) { result in
+        run(.forkEpoch, of: conversation, texts + [mark, Array(Random.hex(8).utf8)]) { result in
             let heads = result.flatMap { answer -> Result<HistoryAnswer, RequestError> in
                 guard let head = Head(answer[1]) else { return .failure(.unreadable) }
                 if let reason = answer[2].string.flatMap(NewEpochReason.init) {

@@ -119,7 +119,7 @@ final class RedisCluster: RedisServers {
     private func shard(at address: Address) -> RedisShard {
         RedisShard(
             options, master: ClusterNode(address, topology),
-            standing: Standing(generations, troubles, label: "\(address)"), watch,
+            links: LinkPair(generations, troubles, label: "\(address)"), watch,
             notice: notice, deliver: deliver, report: { [weak self] in self?.report() },
             strayed: { [topology] in topology.refresh() })
     }
@@ -130,7 +130,7 @@ final class RedisCluster: RedisServers {
 
     func generation(of topic: RedisTopic) -> Int {
         let shard = snapshot().owner(of: slot(of: topic))
-        return shard?.standing.generation ?? 0
+        return shard?.links.generation ?? 0
     }
 
     var isOnline: Bool {

@@ -298,7 +298,7 @@ extension RedisScript {
     /// Arguments: epoch, rev and mark that somebody saw, new epoch. A change whose mark was cut is
     /// no reason: who saw it is behind, and the log is sound. Answers with why the log got a new
     /// epoch (empty: it did not).
-    static let disownBody = """
+    static let forkEpochBody = """
         local epoch, rev, mark, newEpoch = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
         local log = open()
         if not log then return {'absent'} end

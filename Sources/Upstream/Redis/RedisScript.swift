@@ -30,7 +30,7 @@
 /// `deleted`, `trimmed` and, at least, `reads` had. How many `messages`, `changes` and `ids` there
 /// are, and how long `marks` is, follows from the head. Every script looks (`judging`).
 enum RedisScript: String, Sendable, Hashable, CaseIterable {
-    case append, replace, record, remove, read, disown
+    case append, replace, record, remove, read, forkEpoch
     case look, view, page, changes, message, head, listed, people
     case enter, forget, roster, depart, claim, disconnect, disconnects, expiring, repair
 
@@ -44,7 +44,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
             "#!lua\n" + Self.log + Self.judging + Self.writing + Self.showing + Self.recordBody
         case .remove: "#!lua flags=allow-oom\n" + Self.whole + Self.writing + Self.removeBody
         case .read: "#!lua\n" + Self.whole + Self.writing + Self.showing + Self.readBody
-        case .disown: "#!lua flags=allow-oom\n" + Self.whole + Self.disownBody
+        case .forkEpoch: "#!lua flags=allow-oom\n" + Self.whole + Self.forkEpochBody
         case .look: Self.reading + Self.whole + Self.lookBody
         case .view: Self.reading + Self.log + Self.judging + Self.showing + Self.viewBody
         case .page: Self.reading + Self.whole + Self.pageBody
@@ -69,7 +69,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     /// What a script must not be run twice without being asked to.
     var isWrite: Bool {
         switch self {
-        case .append, .replace, .record, .remove, .read, .disown, .enter, .forget, .depart,
+        case .append, .replace, .record, .remove, .read, .forkEpoch, .enter, .forget, .depart,
             .claim, .disconnect, .repair:
             true
         case .look, .view, .page, .changes, .message, .head, .listed, .people, .roster,
@@ -82,7 +82,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     var tells: Bool {
         switch self {
         case .append, .replace, .record, .remove, .read, .disconnect: true
-        case .disown, .enter, .forget, .depart, .claim, .repair, .look, .view, .page, .changes,
+        case .forkEpoch, .enter, .forget, .depart, .claim, .repair, .look, .view, .page, .changes,
             .message, .head, .listed, .people, .roster, .disconnects, .expiring:
             false
         }

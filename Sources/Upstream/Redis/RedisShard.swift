@@ -1,29 +1,29 @@
 /// One server and our two links to it: all of the data, or the slots of one node of a cluster.
 /// Whoever asks may do so from any thread.
 final class RedisShard: RedisServers {
-    let standing: Standing
+    let links: LinkPair
     private let commands: CommandLink
     private let feed: FeedLink
     private let master: any MasterSource
 
     /// - Parameters:
-    ///   - report: called on the links' threads when the standing may be another.
+    ///   - report: called on the links' threads when the links may be another.
     ///   - strayed: called when the server says that a slot is not its.
     init(
-        _ options: RedisOptions, master: any MasterSource, standing: Standing,
+        _ options: RedisOptions, master: any MasterSource, links: LinkPair,
         _ watch: DisconnectWatch,
         notice: @escaping @Sendable (RedisNotice) -> Void,
         deliver: @escaping @Sendable ([UpstreamOutput]) -> Void,
         report: @escaping @Sendable () -> Void, strayed: @escaping @Sendable () -> Void = {}
     ) {
-        self.standing = standing
+        self.links = links
         self.master = master
         let feed = FeedLink(
-            options, master: master, standing: standing, watch, notice: notice, deliver: deliver,
+            options, master: master, links: links, watch, notice: notice, deliver: deliver,
             report: report, strayed: strayed)
         self.feed = feed
         commands = CommandLink(
-            options, master: master, standing: standing, notice: notice,
+            options, master: master, links: links, notice: notice,
             changed: { feed.look() })
     }
 
@@ -54,11 +54,11 @@ final class RedisShard: RedisServers {
     /// The topic is told of at another server now.
     func release(_ topic: RedisTopic) { feed.release(topic) }
 
-    func generation(of topic: RedisTopic) -> Int { standing.generation }
+    func generation(of topic: RedisTopic) -> Int { links.generation }
 
-    var isOnline: Bool { standing.isOnline }
+    var isOnline: Bool { links.isOnline }
 
-    var heardAt: ContinuousClock.Instant? { standing.heardAt }
+    var heardAt: ContinuousClock.Instant? { links.heardAt }
 
     func look() { feed.look() }
 

@@ -43,9 +43,9 @@ import Wire
     /// What was accepted is written, coalesced, discarded or queued, in all and of the
     /// conversation.
     private func expectBalance(_ location: SourceLocation = #_sourceLocation) {
-        for var books in [delivery.accounting, stream.ledger.books] {
-            books.queued = sessions.reduce(0) { $0 + $1.lane.outbox.deltas }
-            #expect(books.error == 0, sourceLocation: location)
+        for var accounting in [delivery.accounting, stream.accounting.deltas] {
+            accounting.queued = sessions.reduce(0) { $0 + $1.lane.outbox.deltas }
+            #expect(accounting.error == 0, sourceLocation: location)
         }
     }
 
@@ -53,14 +53,14 @@ import Wire
         watch(3)
         sessions[2].isClosing = true
         delivery.push(Self.event(stream, deltas: 2), to: stream.subscribers)
-        #expect(delivery.accounting.accepted == 4 && stream.ledger.books.accepted == 4)
+        #expect(delivery.accounting.accepted == 4 && stream.accounting.deltas.accepted == 4)
         delivery.push(sessions[0], Self.event(stream, deltas: 3))
-        #expect(delivery.accounting.accepted == 7 && stream.ledger.books.accepted == 7)
+        #expect(delivery.accounting.accepted == 7 && stream.accounting.deltas.accepted == 7)
         expectBalance()
         #expect(delivery.takeReady().map(\.id) == [1, 2])
         #expect(delivery.takeReady().count == 0)
         #expect(take(sessions[0]) == 2 && take(sessions[1]) == 1)
-        #expect(delivery.accounting.written == 7 && stream.ledger.books.written == 7)
+        #expect(delivery.accounting.written == 7 && stream.accounting.deltas.written == 7)
         expectBalance()
     }
 
@@ -77,7 +77,7 @@ import Wire
         watch(2)
         delivery.push(Self.event(stream, deltas: 2), to: stream.subscribers)
         delivery.discard(sessions[1], at: Self.now)
-        #expect(delivery.accounting.discarded == 2 && stream.ledger.books.discarded == 2)
+        #expect(delivery.accounting.discarded == 2 && stream.accounting.deltas.discarded == 2)
         #expect(take(sessions[0]) == 1 && take(sessions[1]) == 0)
         expectBalance()
     }
@@ -103,7 +103,7 @@ import Wire
         let closing = delivery.shedSlowReaders(at: Self.now)
         #expect(closing.count == 0 && delivery.shedCount == 1)
         #expect(sessions[0].lane.outbox.backlog <= 1000)
-        #expect(delivery.accounting.coalesced == 20 && stream.ledger.books.coalesced == 20)
+        #expect(delivery.accounting.coalesced == 20 && stream.accounting.deltas.coalesced == 20)
         expectBalance()
         // Nobody else is shed, however much waits: its socket was not tried.
         #expect(sessions[1].lane.outbox.deltas == 20)

@@ -199,7 +199,7 @@ private final class TurnLog: TurnEffects {
 
     init() {
         var limits = Limits()
-        limits.hotTail = 0
+        limits.recentBytes = 0
         engine = Engine(
             limits: limits, server: ServerIdentity(name: "gapless", version: "0"),
             authenticator: Doorkeeper(), instance: "log", at: now)

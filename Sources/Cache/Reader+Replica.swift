@@ -1,0 +1,52 @@
+import Chat
+import Ports
+import SQLite
+import Wire
+
+/// What may be believed of the cache of another origin. Of the log itself, everything.
+extension Reader {
+    /// What the file claims to hold of a log; nil where it is the log.
+    func cached(_ log: LogRow) throws(CacheError) -> Cached? {
+        guard !isOrigin else { return nil }
+        let row = try rows.replica.row(log.cid)
+        let seen = row.seen.map { seen in
+            Head(
+                epoch: log.head.epoch, seq: seen.seq, rev: seen.rev, mark: seen.mark,
+                floor: log.head.floor)
+        }
+        return Cached(
+            runs: try rows.coverage.runs(log.cid), changesFrom: row.changesFrom, seen: seen)
+    }
+
+    /// Whether the log has this mark at this rev, nil if that is not known here. A cache knows the
+    /// mark of its head, and those of the slots that it holds.
+    func confirmation(_ log: LogRow, of head: Head) throws(CacheError) -> Bool? {
+        guard head.epoch == log.head.epoch else { return false }
+        guard !isOrigin else {
+            return try rows.conversations.confirms(
+                log.cid, rev: head.rev, mark: head.mark, newest: log.head.rev)
+        }
+        if head.rev == log.head.rev { return head.mark == log.head.mark }
+        // Where every log is empty, the mark is.
+        if head.rev <= 0 { return head.rev == 0 && head.mark.isEmpty }
+        if let mark = try rows.replica.mark(log.cid, at: head.rev) { return head.mark == mark }
+        if head.rev == log.recordRev, let mark = try rows.replica.row(log.cid).recordMark {
+            return head.mark == mark
+        }
+        return nil
+    }
+
+    /// Which places are held as of the head, the change above which each slot that changed is held
+    /// with that value, wherever it is, and the highest place that the log is known to have.
+    func standing(
+        _ log: LogRow
+    ) throws(CacheError) -> (places: Coverage, changesFrom: Int, highest: Int) {
+        guard let cached = try cached(log) else {
+            var all = Coverage()
+            all.insert(1, log.head.seq)
+            return (all, 0, log.head.seq)
+        }
+        let highest = max(log.head.seq, cached.seen?.seq ?? 0)
+        return (cached.standing, cached.changesFrom, highest)
+    }
+}

@@ -1,0 +1,88 @@
+import SQLite
+
+/// What the row of a conversation says beyond its log, in the cache of another origin.
+package struct ReplicaRow: Sendable, Hashable {
+    /// The change above which every slot that changed is held with that value.
+    package var changesFrom: Int
+    /// How many of its messages are in the file.
+    package var held: Int
+    /// What the log has at the rev of slot 0, where that is known.
+    package var recordMark: String?
+    /// Values were taken up to here, where that is above the head.
+    package var seen: Seen?
+
+    /// A change of the conversation's log.
+    package struct Seen: Sendable, Hashable {
+        package var seq: Int
+        package var rev: Int
+        package var mark: String
+    }
+
+    package init(changesFrom: Int, held: Int, recordMark: String?, seen: Seen? = nil) {
+        self.changesFrom = changesFrom
+        self.held = held
+        self.recordMark = recordMark
+        self.seen = seen
+    }
+}
+
+/// The reading of what only the cache of another origin has, through the statements of one
+/// connection: how far it may be believed, and the marks of single changes.
+package final class ReplicaRows {
+    /// Which value of a message is held.
+    struct Stamp {
+        var rev: Int
+        var id: String
+        var mark: String?
+    }
+
+    private let row: Statement
+    private let stamp: Statement
+    private let mark: Statement
+
+    package init(_ connection: Connection) throws(CacheError) {
+        row = try connection.prepare(
+            """
+            SELECT changes_from, held, record_mark, seen_seq, seen_rev, seen_mark
+            FROM conversation WHERE cid = ?
+            """)
+        stamp = try connection.prepare(
+            "SELECT rev, id, mark FROM message WHERE cid = ? AND seq = ?")
+        mark = try connection.prepare(
+            "SELECT mark FROM message WHERE cid = ? AND rev = ? AND mark IS NOT NULL")
+    }
+
+    /// How far the cache of this conversation may be believed.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func row(_ cid: Int) throws(CacheError) -> ReplicaRow {
+        row.bind(1, cid)
+        return try row.first {
+            ReplicaRow(
+                changesFrom: $0.int(0), held: $0.int(1), recordMark: $0.optionalText(2),
+                seen: Self.seen($0))
+        } ?? ReplicaRow(changesFrom: 0, held: 0, recordMark: nil)
+    }
+
+    private static func seen(_ row: borrowing Statement) -> ReplicaRow.Seen? {
+        guard let mark = row.optionalText(5) else { return nil }
+        return ReplicaRow.Seen(seq: row.int(3), rev: row.int(4), mark: mark)
+    }
+
+    /// Which value of the message at a place is held, nil if none is.
+    /// - Throws: `CacheError`, if the file can't be read.
+    func stamp(_ cid: Int, at seq: Int) throws(CacheError) -> Stamp? {
+        stamp.bind(1, cid)
+        stamp.bind(2, seq)
+        return try stamp.first {
+            Stamp(rev: $0.int(0), id: $0.text(1), mark: $0.optionalText(2))
+        }
+    }
+
+    /// What the log has at `rev`, where a message is held that got its value there.
+    /// - Throws: `CacheError`, if the file can't be read.
+    func mark(_ cid: Int, at rev: Int) throws(CacheError) -> String? {
+        mark.bind(1, cid)
+        mark.bind(2, rev)
+        return try mark.first { $0.text(0) }
+    }
+}

@@ -1,0 +1,221 @@
+import Configuration
+import Engine
+import Glibc
+import Ports
+import WebSockets
+import Wire
+
+/// The further loops as the engine's loop sees them: gathers what is for each of them in a turn,
+/// and takes in what they report. Lives on the engine's loop.
+// Safety: touched on the engine's loop, or before it runs and after it has ended; the loops of the
+// others hold it to post their reports there.
+final class WorkerLoops: @unchecked Sendable {
+    /// A loop, and what is under way to it.
+    private struct Side {
+        let loop: WorkerLoop
+        var commands = LoopCommands()
+        /// Whose writes are in the commands.
+        var sessions: [Session] = []
+        /// The same of the commands that were not reported yet, oldest first.
+        var landings: [[Session]] = []
+        /// What one write took on average, the last time.
+        var writeTime = Duration.zero
+    }
+
+    private let engineLoop: ServiceLoop
+    /// By the number of their servers, beginning with 1.
+    private var sides: [Side] = []
+    private unowned let driver: Driver
+    /// What was said by sessions that the engine does not want to hear for now. Their sockets are
+    /// not read, so it is what was on its way: a read's worth of each.
+    private var aside: [SessionID: [RequestFrame]] = [:]
+    /// What blocked sockets had acknowledged a second ago, and what they have now.
+    private var before: [SessionID: UInt64] = [:]
+    private var acknowledged: [SessionID: UInt64] = [:]
+
+    /// - Parameters:
+    ///   - count: of the loops beside the engine's.
+    ///   - listener: of the driver's server; its connections are shared from now on.
+    /// - Throws: `WebSocketError`, if there are no such loops to be had.
+    init(
+        _ count: Int, of driver: Driver, listener: Listener, limits: ServerLimits
+    ) throws(WebSocketError) {
+        self.driver = driver
+        engineLoop = driver.loop
+        for number in 1...count {
+            let loop = try WorkerLoop(
+                number: number, listener: listener, limits: limits, door: driver.door,
+                log: driver.log
+            ) { [weak self, engineLoop] report in
+                engineLoop.post { [weak self] in self?.take(report, from: number - 1) }
+            }
+            sides.append(Side(loop: loop))
+        }
+        driver.server.share(listener.name, with: sides.map(\.loop.server))
+    }
+
+    /// Begins to serve.
+    func begin() {
+        for side in sides { side.loop.begin() }
+    }
+
+    /// Ends the loops behind what they were told.
+    func end() {
+        for side in sides { side.loop.end() }
+    }
+
+    /// Whether the session's socket is served by one of these loops.
+    func serves(_ session: SessionID) -> Bool { SocketID(rawValue: session).server != 0 }
+
+    private func place(_ session: SessionID) -> Int { SocketID(rawValue: session).server - 1 }
+
+    // MARK: - Out
+
+    /// Gives the loops what these sessions are owed; the others among them are left alone.
+    /// - Returns: what it will take the loops together to write it, as far as can be told.
+    func write(_ sessions: [Session], _ limit: Int) -> Duration {
+        for session in sessions where serves(session.id) { write(session, limit) }
+        defer { send() }
+        return sides.reduce(.zero) { $0 + $1.writeTime * $1.sessions.count }
+    }
+
+    /// Has the session's next write go with the commands of this turn, if its socket may take one.
+    func write(_ session: Session, _ limit: Int) {
+        guard session.isReady else { return }
+        let place = place(session.id)
+        sides[place].commands.writes.begin()
+        driver.engine.sockets.handOver(session, limit) { sides[place].commands.writes.append($0) }
+        sides[place].commands.writes.end(for: SocketID(rawValue: session.id))
+        sides[place].sessions.append(session)
+    }
+
+    /// Closes the session's connection behind all that it is owed.
+    func close(_ session: SessionID, _ code: CloseCode) {
+        let place = place(session)
+        let socket = SocketID(rawValue: session)
+        sides[place].commands.writes.begin()
+        let closing = driver.engine.sockets.handOverRest(session) {
+            sides[place].commands.writes.append($0)
+        }
+        if let session = closing {
+            sides[place].commands.writes.end(for: socket)
+            sides[place].sessions.append(session)
+        }
+        sides[place].commands.closes.append(LoopCommands.Close(socket: socket, code: code))
+    }
+
+    /// Stops hearing the session, or goes on: then what it said meanwhile is heard before this
+    /// returns.
+    func throttle(_ session: SessionID, _ isThrottled: Bool) {
+        let throttle = LoopCommands.Throttle(
+            socket: SocketID(rawValue: session), isThrottled: isThrottled)
+        sides[place(session)].commands.throttles.append(throttle)
+        guard !isThrottled else {
+            if aside[session] == nil { aside[session] = [] }
+            return
+        }
+        guard let frames = aside.removeValue(forKey: session) else { return }
+        // What is said may be a reason for another turn, and for another rest.
+        engineLoop.post {}
+        for index in frames.indices {
+            driver.hear(session, frames[index])
+            guard let more = aside[session] else { continue }
+            aside[session] = frames[(index + 1)...] + more
+            break
+        }
+    }
+
+    /// Asks whether these blocked sockets still take something.
+    func probe(_ sessions: [SessionID]) {
+        (before, acknowledged) = (acknowledged, [:])
+        for session in sessions {
+            sides[place(session)].commands.probes.append(SocketID(rawValue: session))
+        }
+    }
+
+    /// Has all loops judge by this from now on who comes in.
+    func show(_ door: Door) {
+        for place in sides.indices { sides[place].commands.door = door }
+    }
+
+    /// Sends off what was gathered.
+    func send() {
+        for place in sides.indices where !sides[place].commands.isEmpty {
+            let commands = sides[place].commands
+            sides[place].commands = LoopCommands()
+            if !commands.writes.isEmpty {
+                sides[place].landings.append(sides[place].sessions)
+                sides[place].sessions = []
+            }
+            sides[place].loop.post(commands)
+        }
+    }
+
+    // MARK: - In
+
+    private func take(_ report: LoopEvents, from place: Int) {
+        if report.isAwaited { sides[place].commands.heard += 1 }
+        for event in report.events {
+            switch event {
+            case .connected(let socket, let bearer, let address):
+                driver.engine.connected(
+                    socket.rawValue, bearer: bearer, from: address, at: driver.now())
+            case .received(let socket, let frame): received(socket.rawValue, frame)
+            case .pong(let socket): driver.pong(socket)
+            case .writable(let socket):
+                driver.engine.sockets.progressed(socket.rawValue, unsent: 0, at: driver.now())
+            case .closed(let socket):
+                aside[socket.rawValue] = nil
+                driver.closed(socket)
+            case .requested(let request, let responder):
+                driver.request(
+                    request,
+                    responder.carried { [weak self] responder, response in
+                        self?.sides[place].commands.answers.append(
+                            LoopCommands.Answer(responder: responder, response: response))
+                    })
+            case .landed(let unsent, let time): landed(unsent, time, at: place)
+            case .progress(let progress): for socket in progress { progressed(socket) }
+            }
+        }
+    }
+
+    private func received(_ session: SessionID, _ frame: RequestFrame) {
+        guard aside[session] == nil else {
+            aside[session]?.append(frame)
+            return
+        }
+        driver.hear(session, frame)
+    }
+
+    private func landed(_ unsent: [Writes.Unsent], _ time: Duration, at place: Int) {
+        let sessions = sides[place].landings.removeFirst()
+        sides[place].writeTime = time / max(1, sessions.count)
+        var rest = unsent[...]
+        for (index, session) in sessions.enumerated() {
+            guard let first = rest.first, first.index == index else {
+                driver.engine.sockets.landed(session, unsent: 0)
+                continue
+            }
+            rest.removeFirst()
+            driver.engine.sockets.landed(session, unsent: first.bytes)
+        }
+    }
+
+    private func progressed(_ progress: LoopEvents.Progress) {
+        let session = progress.socket.rawValue
+        guard driver.engine.sockets.isBlocked(session) else { return }
+        acknowledged[session] = progress.acknowledged
+        guard let earlier = before[session], progress.acknowledged > earlier else { return }
+        driver.engine.sockets.progressed(session, unsent: progress.unsent, at: driver.now())
+    }
+}
+
+extension WorkerLoops {
+    /// How many loops serve sockets, where the configuration leaves it open: one core is left to
+    /// the store, the upstream and the rest of the machine.
+    static func count(_ configured: Int) -> Int {
+        guard configured == 0 else { return configured }
+        return max(1, min(SocketID.serverLimit, sysconf(Int32(_SC_NPROCESSORS_ONLN)) - 1))
+    }
+}

@@ -1,0 +1,103 @@
+import Chat
+import Configuration
+import Glibc
+import JSON
+
+/// The gateway's log: one line an event on standard error, logfmt or JSON. A value that may be used
+/// from any thread; a line is one `write`, so lines don't mix. It is never given what a user typed
+/// nor a token. What repeats is limited (`LogLimit`).
+package struct Logger: Sendable {
+    package typealias Level = Configuration.Log.Level
+
+    private let format: Configuration.Log.Format
+    let limit: LogLimit
+    /// What of it the operator's page shows.
+    let notices = Notices()
+
+    package init(_ configuration: Configuration.Log) {
+        format = configuration.format
+        limit = LogLimit(lowest: configuration.level)
+    }
+
+    /// Another level from now on, for all copies of the log.
+    func adopt(_ level: Level) { limit.lowest = level }
+
+    /// Runs the body with a level that shows what either of the two would show.
+    func showing(_ level: Level, or other: Level, _ body: () -> Void) {
+        let lowest = limit.lowest
+        limit.lowest = LogLimit.rank(level) < LogLimit.rank(other) ? level : other
+        body()
+        limit.lowest = lowest
+    }
+
+    /// For operators: something that the service does by itself.
+    package func info(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
+        write(.info, event, fields)
+    }
+
+    /// For operators: something to look at in the morning.
+    package func warning(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
+        write(.warning, event, fields)
+    }
+
+    /// For operators: something to get up for.
+    package func error(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
+        write(.error, event, fields)
+    }
+
+    /// For developers.
+    package func debug(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
+        write(.debug, event, fields)
+    }
+
+    private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, String>) {
+        notices.take(level, event, fields, at: Self.now())
+        guard limit.admits(level, event) else { return }
+        put(level, event, fields)
+    }
+
+    private static func now() -> Timestamp {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Timestamp(milliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
+    }
+
+    /// Says what was left out in the minute that is over. To be called every minute.
+    func endMinute() {
+        for (line, count) in limit.endMinute() {
+            put(line.level, "lines suppressed", ["of": line.event, "count": "\(count)"])
+        }
+    }
+
+    private func put(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, String>) {
+        let time = Self.now()
+        var line: [UInt8]
+        switch format {
+        case .json:
+            var json = JSONWriter()
+            json.beginObject()
+            json.member("time", string: time.description)
+            json.member("level", string: level.rawValue)
+            json.member("event", string: event)
+            for (name, value) in fields { json.member(name, string: value) }
+            json.endObject()
+            line = json.bytes
+        case .logfmt:
+            line = Array("time=\(time) level=\(level.rawValue) event=\(Self.quoted(event))".utf8)
+            for (name, value) in fields { line += Array(" \(name)=\(Self.quoted(value))".utf8) }
+        }
+        line.append(UInt8(ascii: "\n"))
+        _ = line.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    /// A value as logfmt takes it: quoted if it holds anything but plain characters.
+    private static func quoted(_ value: String) -> String {
+        let plain = value.utf8.allSatisfy {
+            $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=")
+        }
+        guard value.isEmpty || !plain else { return value }
+        var json = JSONWriter()
+        json.string(value)
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}

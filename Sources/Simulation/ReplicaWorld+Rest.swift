@@ -1,0 +1,185 @@
+import Chat
+import Engine
+import Wire
+
+/// What holds after every turn of a world with its origin elsewhere, and in the end, when the
+/// faults have stopped and everybody has read and asked for what they know to be missing.
+extension ReplicaWorld {
+    /// Runs a whole life: `steps` turns of everything, then rest.
+    /// - Throws: `Violation`, with the turn in which it was seen.
+    package func run(steps: Int) throws(Violation) {
+        do throws(Violation) {
+            for _ in 0..<steps { try step() }
+            isCalm = true
+            mendEverything()
+            for place in connections.keys { connections[place]?.pace = .max }
+            for gateway in gateways {
+                gateway.lastAction = nil
+                if gateway.engine == nil { start(gateway) }
+            }
+            try rest()
+        } catch {
+            throw Violation("seed \(seed), turn \(turn): \(error)")
+        }
+    }
+
+    func rest() throws(Violation) {
+        try comeToRest()
+        for _ in 0..<40 where try heal() { try comeToRest() }
+        try checkWhole()
+    }
+
+    // MARK: - After every turn
+
+    func checkTurn() throws(Violation) {
+        for gateway in gateways {
+            if let engine = gateway.engine {
+                try gateway.fairness.check()
+                let error = engine.report.totals().accounting.error
+                try require(
+                    error == 0, "the accounting of gateway \(gateway.place) are out by \(error)")
+            }
+            try checkStore(gateway)
+        }
+        let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
+        try require(received <= written, "\(received) deltas came, \(written) were written")
+        for (place, connection) in connections.sorted(by: { $0.key < $1.key })
+        where connection.deadline == nil && connection.socket.isEmpty {
+            // What waits for somebody in the gateway's memory was said all the same.
+            let engine = gateways[connection.gateway].engine
+            guard engine?.report.totals().outboxBytes == 0 else { continue }
+            try checkTold(clients[place], gateways[connection.gateway])
+        }
+    }
+
+    private var written: Int {
+        gateways.reduce(0) {
+            $0 + $1.written + ($1.engine?.report.totals().accounting.written ?? 0)
+        }
+    }
+
+    private func checkStore(_ gateway: Gateway) throws(Violation) {
+        let oracle = Oracle(origin: origin, isReplica: true)
+        for conversation in gateway.store.touched.sorted() {
+            guard let entry = gateway.store.entries[conversation] else { continue }
+            do throws(Violation) {
+                try oracle.check(entry, conversation)
+            } catch {
+                throw Violation("cache of gateway \(gateway.place), \(conversation): \(error)")
+            }
+        }
+        gateway.store.touched = []
+    }
+
+    /// Who has read all that was sent knows the present, or knows that it may not.
+    private func checkTold(_ client: Client, _ gateway: Gateway) throws(Violation) {
+        for (conversation, holding) in client.holdings.sorted(by: { $0.key < $1.key }) {
+            if gateway.damaged.contains(conversation), holding.position != nil {
+                try require(
+                    client.isOpen(conversation)
+                        || gateway.engine?.report.keepsBack(conversation) == true,
+                    "\(client.name) was not told that a part of \(conversation) is gone")
+            }
+            guard let position = holding.position, let head = holding.head,
+                !client.isOpen(conversation), !isExcused(conversation, gateway),
+                gateway.engine?.report.keepsBack(conversation) != true
+            else { continue }
+            guard let log = origin.log(conversation) else {
+                throw Violation("\(client.name) was not told that \(conversation) is gone")
+            }
+            try require(
+                position == log.rev && head.mark == log.head.mark,
+                "\(client.name) stands at \(position) of \(conversation),"
+                    + " \(log.rev) is the present, and it was not told that there may be more")
+        }
+    }
+
+    /// What the gateway can't know yet.
+    private func isExcused(_ conversation: String, _ gateway: Gateway) -> Bool {
+        let link = gateway.link
+        if gateway.isWithOld { return true }
+        if link.isDead || link.isBringing(conversation) || !link.acknowledged.contains(conversation)
+        {
+            return true
+        }
+        guard let loss = gateway.losses[conversation] else { return false }
+        guard let shownAt = loss.shownAt else { return true }
+        guard now.milliseconds > shownAt.milliseconds + scenario.sync.gapGrace else { return true }
+        gateway.losses[conversation] = nil
+        return false
+    }
+
+    // MARK: - Rest
+
+    private var isQuiet: Bool {
+        gateways.allSatisfy(\.isQuiet)
+            && connections.allSatisfy { $0.value.socket.isEmpty && clients[$0.key].asked.isEmpty }
+    }
+
+    /// Quiet, and for so long that every stream was compared with its log.
+    private func comeToRest() throws(Violation) {
+        let turns = Int(scenario.sync.verifyInterval + scenario.sync.backoffMax) / 200 + 20
+        var quiet = 0
+        for _ in 0..<(turns * 6) {
+            try step()
+            for gateway in gateways where gateway.lastDeed == turn { quiet = 0 }
+            quiet = isQuiet ? quiet + 1 : 0
+            if quiet > turns { return try checkRest() }
+        }
+        let waiting = clients.map { "\($0.name) \($0.asked)" }
+        let busy = gateways.map { "\($0.isQuiet) \($0.lastDeed)" }
+        throw Violation("the world does not come to rest: \(busy), \(waiting)")
+    }
+
+    private func checkRest() throws(Violation) {
+        let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
+        try require(received == written, "\(received) deltas came, \(written) were written")
+        for gateway in gateways {
+            guard let engine = gateway.engine else { continue }
+            let gaps = engine.report.openGaps()
+            try require(gaps.isEmpty, "gateway \(gateway.place) has open gaps at rest: \(gaps)")
+            try require(
+                engine.report.upstream.state == .online,
+                "gateway \(gateway.place) is \(engine.report.upstream.state) at rest")
+            let figures = engine.report.syncFigures()
+            try require(
+                figures.queued == 0 && figures.fetching == gateway.fetches.count,
+                "gateway \(gateway.place) has \(figures.queued) questions queued and"
+                    + " \(figures.fetching) under way at rest")
+        }
+    }
+
+    /// Everybody asks for what they know to be missing.
+    /// - Returns: whether anybody had to.
+    private func heal() throws(Violation) -> Bool {
+        var isHealing = false
+        for place in connections.keys.sorted() where connections[place]?.deadline == nil {
+            let client = clients[place]
+            guard client.isConnected else { continue }
+            for conversation in scenario.conversations {
+                guard let request = client.heal(conversation) else { continue }
+                send(place, request)
+                isHealing = true
+            }
+        }
+        return isHealing
+    }
+
+    private func checkWhole() throws(Violation) {
+        let oracle = Oracle(origin: origin, isReplica: true)
+        for place in connections.keys.sorted() where connections[place]?.deadline == nil {
+            let client = clients[place]
+            do throws(Violation) {
+                for (conversation, holding) in client.holdings where holding.isSubscribed {
+                    try require(!client.isOpen(conversation), "\(conversation) is open at rest")
+                    try oracle.checkWhole(holding, conversation)
+                }
+                // Of a loss in silence a list is told when it is read again, and not before.
+                let isTold = scenario.faults.isDisjoint(with: [.drops, .empties, .damages])
+                if client.list.isWatched, isTold { try client.list.checkWhole(client.user, oracle) }
+            } catch {
+                throw Violation("\(client.name): \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+import Chat
+import Engine
+import JSON
+import Ports
+import Wire
+
+/// A world that follows a script instead of a seed: nothing happens by chance, everything comes at
+/// once unless the script holds it back, and every frame is judged all the same. For regression
+/// tests, each of which tells one story.
+extension ReplicaWorld {
+    /// What a script may hold back.
+    package enum Part: Sendable {
+        /// The link, once it is lost.
+        case link
+        /// What acknowledges subscriptions.
+        case acknowledgements
+        case feed
+        /// Questions of the cache.
+        case reads
+        /// Questions of the origin, before they are read.
+        case questions
+        /// Answers of the origin, which were read.
+        case answers
+        /// The origin answers nothing.
+        case origin
+        /// The origin answers what it is asked: held back, it answers something else.
+        case kinds
+    }
+
+    /// What a client holds of a conversation.
+    package struct Held: Sendable, Equatable {
+        package var asOf: Int
+        package var runs: Coverage
+        package var isOpen: Bool
+        package var isSubscribed: Bool
+
+        package init(asOf: Int, runs: Coverage, isOpen: Bool = false, isSubscribed: Bool = true) {
+            self.asOf = asOf
+            self.runs = runs
+            self.isOpen = isOpen
+            self.isSubscribed = isSubscribed
+        }
+    }
+
+    /// A client for each of the users.
+    package convenience init(
+        _ users: [String], gateways: Int = 1, sync: SyncOptions = SyncOptions(),
+        limits: Limits = Limits(), socket: Int = 1 << 30, isRinging: Bool = false
+    ) {
+        var scenario = ReplicaScenario(
+            users, conversations: ["c1", "c2"], gateways: gateways, sync: sync)
+        scenario.limits = limits
+        scenario.socket = socket
+        scenario.isRinging = isRinging
+        self.init(seed: 0, scenario, SplitMix64(0))
+        isCalm = true
+    }
+
+    // MARK: - What happens
+
+    /// Lets some turns pass, of 200 ms each.
+    package func pass(_ turns: Int = 8) throws(Violation) {
+        for _ in 0..<turns { try step() }
+    }
+
+    package func hold(_ parts: Part...) { held.formUnion(parts) }
+
+    package func release(_ parts: Part...) throws(Violation) {
+        held.subtract(parts)
+        try pass()
+    }
+
+    /// One answer of those that are held back comes.
+    package func answerOnce() throws(Violation) {
+        held.remove(.answers)
+        try step()
+        held.insert(.answers)
+        try pass()
+    }
+
+    /// Pages of the origin hold this many messages at most.
+    package func clamp(to count: Int) { clamp = count }
+
+    /// The origin keeps so many messages of each conversation.
+    package func retain(_ count: Int) { origin.retained = count }
+
+    /// Caches keep so many messages of each conversation.
+    package func trim(to count: Int) {
+        for gateway in gateways { gateway.store.retained = count }
+    }
+
+    /// Has the origin write.
+    package func write(_ operations: Operation...) throws(Violation) {
+        for operation in operations { perform(operation, by: .server) }
+        try pass()
+    }
+
+    /// Has the origin write what a user asked for.
+    package func write(_ operation: Operation, by user: String) throws(Violation) {
+        perform(operation, by: .user(user))
+        try pass()
+    }
+
+    package func say(_ count: Int = 1, to conversation: String = "c1") throws(Violation) {
+        for _ in 0..<count {
+            let message = NewMessage(
+                author: users[0], content: MessageContent(body: "message \(origin.commit)"))
+            perform(.send(conversation: conversation, [message]), by: .server)
+        }
+        try pass()
+    }
+
+    /// Changes the message at a place, or deletes it.
+    package func change(
+        _ seq: Int, deleting: Bool = false, of conversation: String = "c1"
+    ) throws(Violation) {
+        guard let id = origin.log(conversation)?.message(seq).id else { return }
+        let caller = Caller.user(users[0])
+        if deleting {
+            perform(.delete(conversation: conversation, id: id), by: caller)
+        } else {
+            let edit = MessageEdit(body: "edited \(origin.commit)")
+            perform(.edit(conversation: conversation, id: id, edit), by: caller)
+        }
+        try pass()
+    }
+
+    /// The link breaks, and the gateway notices; it does not come back while that is held.
+    package func cut(_ gateway: Int = 0) throws(Violation) {
+        gateways[gateway].link.die()
+        gateways[gateway].link.notice()
+        try pass()
+    }
+
+    /// Another master takes over without the newest changes; every link breaks.
+    package func failOver(losing count: Int, of conversation: String = "c1") {
+        origin.lose(count, of: conversation)
+        for gateway in gateways {
+            gateway.link.die()
+            gateway.link.notice()
+        }
+    }
+
+    /// The origin keeps marks of the newest changes alone.
+    package func forgetMarks(butFor count: Int, of conversation: String = "c1") {
+        origin.forgetMarks(butFor: count, of: conversation)
+    }
+
+    /// The feed loses what it would have told next, and says nothing.
+    package func loseFeed(_ gateway: Int = 0, _ conversation: String = "c1") {
+        _ = gateways[gateway].link.deliver(.max)
+        lose(conversation)
+    }
+
+    /// The origin has told the gateway that a part of the log is damaged.
+    package func damage(_ part: String, of conversation: String = "c1", _ gateway: Int = 0) {
+        gateways[gateway].engine?.damaged(conversation, part, at: now)
+    }
+
+    /// The gateway's process ends and starts again over its cache.
+    package func restart(_ gateway: Int = 0) throws(Violation) {
+        try stop(gateways[gateway])
+        start(gateways[gateway])
+        try pass()
+    }
+
+    // MARK: - Clients
+
+    package func join(_ client: Int, gateway: Int = 0) throws(Violation) {
+        connect(client, to: gateways[gateway])
+        try pass()
+    }
+
+    package func leave(_ client: Int) throws(Violation) { try disconnect(client) }
+
+    package func subscribe(
+        _ client: Int, resuming: Bool = false, limit: Int = 100, to conversation: String = "c1"
+    ) throws(Violation) {
+        send(client, clients[client].subscribe(conversation, resuming: resuming, limit: limit))
+        try pass()
+    }
+
+    /// The client watches its list, which is to be right once everything has settled.
+    package func watch(_ client: Int) throws(Violation) {
+        send(client, clients[client].watch())
+        try pass()
+    }
+
+    /// - Returns: the reply, also to a client that watches its list.
+    package func rewatch(_ client: Int) throws(Violation) -> JSONObject? {
+        try watch(client)
+        return clients[client].reply
+    }
+
+    /// - Parameter goesOn: behind the page before.
+    /// - Returns: the reply.
+    package func fetchConversations(
+        _ client: Int, limit: Int? = nil, goesOn: Bool = false
+    ) throws(Violation) -> JSONObject? {
+        send(client, clients[client].fetchConversations(limit: limit, goesOn: goesOn))
+        try pass()
+        return clients[client].reply
+    }
+
+    package func fetch(
+        _ client: Int, _ page: PageRequest, of conversation: String = "c1"
+    ) throws(Violation) {
+        send(client, clients[client].fetch(conversation, page))
+        try pass()
+    }
+
+    /// - Returns: the reply.
+    package func fetchConversation(
+        _ client: Int, _ conversation: String = "c1"
+    ) throws(Violation) -> JSONObject? {
+        send(client, clients[client].fetchConversation(conversation))
+        try pass()
+        return clients[client].reply
+    }
+
+    /// - Returns: the reply.
+    package func fetchParticipants(
+        _ client: Int, _ range: ParticipantsRequest = ParticipantsRequest(order: .asc)
+    ) throws(Violation) -> JSONObject? {
+        send(client, clients[client].fetchParticipants("c1", range))
+        try pass()
+        return clients[client].reply
+    }
+
+    /// The client takes nothing from its socket, or all of it.
+    package func stall(_ client: Int, _ isStalled: Bool = true) throws(Violation) {
+        connections[client]?.pace = isStalled ? 0 : .max
+        try pass()
+    }
+
+    package func held(by client: Int, of conversation: String = "c1") -> Held {
+        let holding = clients[client].holdings[conversation] ?? Holding()
+        return Held(
+            asOf: holding.asOf, runs: holding.runs, isOpen: clients[client].isOpen(conversation),
+            isSubscribed: holding.isSubscribed)
+    }
+
+    /// How many deltas events have brought the client.
+    package func deltas(to client: Int) -> Int { clients[client].deltas }
+
+    /// Whether every request of the client was answered.
+    package func isAnswered(_ client: Int) -> Bool { clients[client].asked.isEmpty }
+
+    /// The newest change of the conversation, and the epoch of its log.
+    package func head(of conversation: String = "c1") -> Head? { origin.log(conversation)?.head }
+
+    package func openGaps(_ gateway: Int = 0) -> [OpenGap] {
+        gateways[gateway].engine?.report.openGaps() ?? []
+    }
+
+    /// What a gateway's journal says of a message of `c1`.
+    package func explain(_ seq: Int, _ gateway: Int = 0) -> Explanation? {
+        let question = Explanation.Question(conversation: "c1", seq: seq, id: nil, user: nil)
+        return gateways[gateway].engine?.report.explain(question, at: now)
+    }
+
+    /// What was asked of the origin since the last look.
+    package func questions() -> [HistoryQuery] {
+        defer { asked = [] }
+        return asked
+    }
+
+    /// Everything comes, and everybody is whole.
+    /// - Throws: `Violation`, if somebody is not.
+    package func settle() throws(Violation) {
+        held = []
+        clamp = .max
+        try rest()
+    }
+}

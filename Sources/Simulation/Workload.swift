@@ -1,0 +1,192 @@
+import Chat
+import Engine
+import JSON
+import Ports
+import Wire
+
+/// A world in which people do things: the deeds of a turn, drawn from the seed. What becomes of a
+/// deed is the world's own matter.
+protocol Workload: AnyObject {
+    var random: SplitMix64 { get set }
+    var origin: Origin { get }
+    var users: [String] { get }
+    var conversations: [String] { get }
+
+    /// Writes to the origin, which tells whom it tells.
+    @discardableResult
+    func perform(_ operation: Operation, by caller: Caller) -> Result<Outcome, RequestError>
+}
+
+extension Workload {
+    // MARK: - The backend and its other users
+
+    func writeAsBackend() {
+        guard let conversation = random.pick(conversations) else { return }
+        writeAsBackend(to: conversation)
+    }
+
+    func writeAsBackend(to conversation: String) {
+        guard let log = origin.log(conversation) else {
+            if random.chance(40) { create(conversation) }
+            return
+        }
+        let people = log.record().participants
+        switch random.upTo(100) {
+        case 0..<35:
+            let messages = (0..<(random.chance(20) ? random.number(2...12) : 1)).map { _ in
+                NewMessage(
+                    author: random.pick(people) ?? "ann", content: MessageContent(body: body()))
+            }
+            perform(.send(conversation: conversation, messages), by: .server)
+        case 35..<50:
+            change(log)
+        case 50..<54:
+            perform(.update(conversation: conversation, .init(title: body())), by: .server)
+        case 54..<57:
+            let user = NewParticipant(user: random.pick(users) ?? "ann")
+            perform(.addParticipants(conversation: conversation, [user]), by: .server)
+        case 57..<59:
+            let user = random.pick(people) ?? "ann"
+            perform(.removeParticipants(conversation: conversation, [user]), by: .server)
+        case 59:
+            perform(.deleteConversation(conversation), by: .server)
+            // Often the same id comes back before the gateway has heard of its end.
+            if random.chance(50) { create(conversation) }
+        default:
+            break
+        }
+    }
+
+    private func create(_ conversation: String) {
+        let people = users.filter { _ in random.chance(80) }
+        perform(.put(id: conversation, .init(title: body(), participants: people)), by: .server)
+    }
+
+    /// An author edits a message or takes it back.
+    private func change(_ log: ModelLog) {
+        guard log.highest > 0 else { return }
+        // The newest are changed most often.
+        let message = log.message(max(1, log.highest - random.upTo(random.chance(50) ? 3 : 60)))
+        perform(
+            random.chance(30)
+                ? .delete(conversation: log.conversation, id: message.id)
+                : .edit(conversation: log.conversation, id: message.id, .init(body: body())),
+            by: .user(message.author))
+    }
+
+    func body() -> String {
+        String(repeating: "x", count: random.chance(10) ? 600 : random.upTo(40))
+    }
+
+    // MARK: - Clients
+
+    /// What the client sends.
+    func deed(of client: Client) -> [UInt8]? {
+        guard let conversation = random.pick(conversations) else { return nil }
+        switch random.upTo(100) {
+        case 0..<28: return subscription(client, conversation)
+        case 28..<33: return client.unsubscribe(conversation)
+        case 33..<50: return client.fetch(conversation, page(conversation))
+        case 50..<54: return client.findBoundaries(conversation, ofOwn: random.chance(60))
+        case 54..<62: return client.watch()
+        case 62..<63: return client.unwatch()
+        case 63..<66:
+            return client.fetchConversations(
+                limit: random.chance(40) ? random.number(1...2) : nil, goesOn: random.chance(30))
+        case 66..<70: return client.fetchConversation(conversation)
+        case 70..<72: return client.fetchParticipants(conversation)
+        default: return writing(client, conversation)
+        }
+    }
+
+    /// A subscription with whatever the client likes to say that it holds, as long as it is true;
+    /// or, rarely, with the head of a log that never was.
+    private func subscription(_ client: Client, _ conversation: String) -> [UInt8] {
+        if let holding = client.holdings[conversation] {
+            if random.chance(30), let run = random.pick(holding.runs.runs) {
+                let low = random.number(run.low...run.high)
+                client.holdings[conversation]?.drop(low, random.number(low...run.high))
+            }
+            if random.chance(20) {
+                client.holdings[conversation]?.goBack(to: random.number(0...holding.asOf))
+            }
+        }
+        return client.subscribe(
+            conversation, resuming: random.chance(75),
+            limit: random.chance(50) ? random.number(1...8) : random.number(9...1000),
+            isForged: random.chance(3))
+    }
+
+    private func page(_ conversation: String) -> PageRequest {
+        var page = PageRequest(
+            limit: random.number(1...20), order: random.chance(50) ? .asc : .desc)
+        switch random.upTo(5) {
+        case 0: break
+        case 1: page.before = anchor(conversation)
+        case 2: page.after = anchor(conversation)
+        case 3: page.around = anchor(conversation)
+        default:
+            page.before = anchor(conversation)
+            page.after = anchor(conversation)
+        }
+        return page
+    }
+
+    private func anchor(_ conversation: String) -> Anchor {
+        guard let log = origin.log(conversation), log.highest > 0 else { return .seq(1) }
+        switch random.upTo(4) {
+        case 0: return .id(log.message(random.number(1...log.highest)).id)
+        case 1: return .time(log.message(random.number(1...log.highest)).createdAt)
+        default: return .seq(random.number(0...log.highest + 2))
+        }
+    }
+
+    private func writing(_ client: Client, _ conversation: String) -> [UInt8] {
+        let log = origin.log(conversation)
+        let message = log.flatMap {
+            $0.highest > 0 ? $0.message(random.number(1...$0.highest)) : nil
+        }
+        let id = message?.id ?? "none"
+        let text = body()
+        let user = random.pick(users) ?? "ann"
+        switch random.upTo(40) {
+        case 0..<14:
+            // An id that was used before is sent once more, or is in conflict.
+            let own: String? = random.chance(20) ? "own\(random.upTo(10))" : nil
+            return client.call("sendMessage", conversation) {
+                if let own { $0.member("id", string: own) }
+                $0.member("body", string: text)
+            }
+        case 14..<20:
+            return client.call("editMessage", conversation) {
+                $0.member("id", string: id)
+                $0.member("body", string: text)
+            }
+        case 20..<24:
+            return client.call("deleteMessage", conversation) { $0.member("id", string: id) }
+        case 24..<27:
+            return client.call("updateConversation", conversation) {
+                $0.member("title", string: text)
+            }
+        case 27..<30:
+            return client.call("createConversation", conversation) { [users] in
+                $0.member("participants", strings: users)
+            }
+        case 30: return client.call("leaveConversation", conversation)
+        case 31: return client.call("deleteConversation", conversation)
+        case 32..<34:
+            return client.call("addParticipants", conversation) {
+                $0.member("users", strings: [user])
+            }
+        case 34:
+            return client.call("removeParticipants", conversation) {
+                $0.member("users", strings: [user])
+            }
+        case 35..<38:
+            let seq = log.map { random.number(0...$0.highest) } ?? 0
+            return client.call("markRead", conversation) { $0.member("seq", int: seq) }
+        default:
+            return client.call("typing", conversation) { $0.member("state", string: "begin") }
+        }
+    }
+}

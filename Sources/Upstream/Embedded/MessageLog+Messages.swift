@@ -1,0 +1,164 @@
+import Cache
+import Chat
+import Crypto
+import JSON
+import Ports
+import Rules
+import SQLite
+import Wire
+
+/// Messages: sent once, however often they are sent, since the id that a sender gives is an
+/// idempotency key; edited by their author; deleted to a tombstone.
+extension MessageLog {
+    /// What becomes of one message of a call.
+    private enum Disposition {
+        /// It was sent before, and is this now.
+        case known(EncodedMessage)
+        /// It is the same as an earlier one of this call.
+        case repeated(Int)
+        /// It is new.
+        case new(id: String, hash: [UInt8])
+    }
+
+    func send(_ messages: [NewMessage], in access: Access) throws -> Outcome {
+        if let refusal = messages.refusal(ofSendingBy: access.user) { throw refusal }
+        // All is decided before the first row is written: all of them or none.
+        let at = max(now, access.log.activity)
+        let fates = try fates(of: messages, in: access.log, at: at)
+        var log = access.log
+        let new = fates.count { if case .new = $0 { true } else { false } }
+        if new > 0 { log.touched = try touch(messages: new) }
+        var sent: [EncodedMessage] = []
+        var markers: [[UInt8]: Marker] = [:]
+        for (message, fate) in zip(messages, fates) {
+            switch fate {
+            case .known(let known): sent.append(known)
+            case .repeated(let earlier): sent.append(sent[earlier])
+            case .new(let id, let hash):
+                let encoded = try append(message, id, hash, to: &log, at: at)
+                markers[message.author.exactID] = Marker(user: message.author, seq: encoded.seq)
+                sent.append(encoded)
+            }
+        }
+        if new > 0 {
+            log.activity = at
+            noteSends(log, markers)
+        }
+        return .messages(sent, isNew: new > 0)
+    }
+
+    private func append(
+        _ message: NewMessage, _ id: String, _ hash: [UInt8], to log: inout LogRow, at: Timestamp
+    ) throws(CacheError) -> EncodedMessage {
+        try advance(&log)
+        log.head.seq += 1
+        log.lastSeq = log.head.seq
+        let content = message.content
+        let encoded = EncodedMessage.encode(
+            id: id, conversation: log.id, seq: log.head.seq, rev: log.head.rev,
+            author: message.author, body: content.body, attachment: content.attachment,
+            metadata: content.metadata, createdAt: at, editedAt: nil, deleted: false,
+            unknown: content.unknown)
+        try writes.insert(encoded, hash: hash, into: log)
+        tell(.message(conversation: log.id, .inserted, encoded, head: log.head))
+        return encoded
+    }
+
+    private func fates(
+        of messages: [NewMessage], in log: LogRow, at: Timestamp
+    ) throws -> [Disposition] {
+        var fates: [Disposition] = []
+        var earlier: [[UInt8]: (index: Int, hash: [UInt8])] = [:]
+        for (index, message) in messages.enumerated() {
+            // Half of SHA-256: nobody finds two contents that share it.
+            let hash = Array(SHA256.hash(message.content.canonical()).prefix(16))
+            guard let id = message.content.id else {
+                fates.append(.new(id: identifiers.next(at: at), hash: hash))
+                continue
+            }
+            if let known = try rows.messages.sent(log.cid, id: id) {
+                guard known.message.author.isSameID(message.author), known.hash == hash else {
+                    throw MessageLog.idTaken
+                }
+                fates.append(.known(known.message))
+            } else if let before = earlier[id.exactID] {
+                guard messages[before.index].author.isSameID(message.author), before.hash == hash
+                else { throw MessageLog.idTaken }
+                fates.append(.repeated(before.index))
+            } else {
+                earlier[id.exactID] = (index, hash)
+                fates.append(.new(id: id, hash: hash))
+            }
+        }
+        return fates
+    }
+
+    private static let idTaken = RequestError(
+        .conflict, "id: taken by another message of this conversation")
+
+    func edit(_ id: String, _ edit: MessageEdit, in access: Access) throws -> Outcome {
+        let stored = try message(id, in: access.log)
+        if let user = access.user, !user.isSameID(stored.author) {
+            throw RequestError(.forbidden, "id: only its author may edit a message")
+        }
+        guard !stored.isDeleted else {
+            throw stored.refusedAsDeleted(ifRev: edit.ifRev)
+        }
+        let old = try EncodedMessage.decode(json: stored.json)
+        let before = MessageContent(
+            body: old.body, attachment: old.attachment, metadata: old.metadata,
+            unknown: old.unknown)
+        guard let after = try before.edited(by: edit, of: stored, within: limits) else {
+            return .messages([stored], isNew: false)
+        }
+        return try replace(stored, in: access.log, .updated) { log, at in
+            EncodedMessage.encode(
+                id: stored.id, conversation: log.id, seq: stored.seq, rev: log.head.rev,
+                author: stored.author, body: after.body, attachment: after.attachment,
+                metadata: after.metadata, createdAt: stored.createdAt,
+                editedAt: max(at, stored.createdAt), deleted: false, unknown: after.unknown)
+        }
+    }
+
+    func delete(_ id: String, ifRev: Int?, in access: Access) throws -> Outcome {
+        let stored = try message(id, in: access.log)
+        let isAuthor = access.user?.isSameID(stored.author) ?? true
+        guard isAuthor || access.isAdmin else {
+            throw RequestError(.forbidden, "id: only its author or an admin may delete a message")
+        }
+        guard !stored.isDeleted else { return .messages([stored], isNew: false) }
+        try stored.check(ifRev: ifRev)
+        let editedAt = try EncodedMessage.decode(json: stored.json).editedAt
+        return try replace(stored, in: access.log, .deleted) { log, _ in
+            EncodedMessage.encode(
+                id: stored.id, conversation: log.id, seq: stored.seq, rev: log.head.rev,
+                author: stored.author, body: nil, attachment: nil, metadata: nil,
+                createdAt: stored.createdAt, editedAt: editedAt, deleted: true, unknown: [])
+        }
+    }
+
+    private func message(_ id: String, in log: LogRow) throws -> EncodedMessage {
+        guard let message = try rows.messages.message(log.cid, id: id) else {
+            throw RequestError.noMessage
+        }
+        return message
+    }
+
+    /// Writes a message's new value as one change of the log.
+    private func replace(
+        _ stored: EncodedMessage, in log: LogRow, _ type: DeltaType,
+        by encode: (LogRow, Timestamp) -> EncodedMessage
+    ) throws(CacheError) -> Outcome {
+        var log = log
+        log.touched = try touch()
+        try advance(&log)
+        let message = encode(log, now)
+        try writes.update(message, in: log)
+        if message.isDeleted, log.lastSeq == message.seq {
+            log.lastSeq = try rows.messages.newestUndeleted(log.cid, below: message.seq)
+        }
+        try writes.update(log)
+        tell(.message(conversation: log.id, type, message, head: log.head))
+        return .messages([message], isNew: false)
+    }
+}

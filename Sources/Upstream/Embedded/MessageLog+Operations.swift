@@ -1,0 +1,135 @@
+import Cache
+import Chat
+import Ports
+import SQLite
+import Wire
+
+/// Who may do what: `protocol.md` 3. For one who does not take part, nothing is there at all; the
+/// server API may do everything.
+extension MessageLog {
+    /// A conversation, opened for somebody who may see it.
+    struct Access {
+        var log: LogRow
+        /// The user who asks; nil for the server API.
+        var user: String?
+        var isAdmin: Bool
+    }
+
+    func perform(_ operation: Operation, by caller: Caller) throws -> Outcome {
+        switch operation {
+        case .send(let id, let messages):
+            return try send(messages, in: try openToSend(id, by: caller))
+        case .edit(let id, let message, let edit):
+            return try self.edit(message, edit, in: try open(id, by: caller))
+        case .delete(let id, let message, let ifRev):
+            return try delete(message, ifRev: ifRev, in: try open(id, by: caller))
+        case .create(let id, let fields, let distinct):
+            return try create(id, fields, isDistinct: distinct, by: caller)
+        case .findDistinct(let fields, let refusal):
+            return try findDistinct(fields, by: caller, otherwise: refusal)
+        case .put(let id, let fields):
+            return try put(id, fields, by: caller)
+        case .update(let id, let fields):
+            let access = try open(id, by: caller)
+            try requireAdmin(access)
+            return try change(
+                access,
+                RecordChange(
+                    title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
+                    ifRev: fields.ifRev))
+        case .addParticipants(let id, let users):
+            let access = try open(id, by: caller)
+            try requireAdmin(access)
+            return try change(access, RecordChange(join: users))
+        case .removeParticipants(let id, let users):
+            let access = try open(id, by: caller)
+            // Whoever removes nobody but oneself leaves.
+            if !users.allSatisfy({ access.user?.isSameID($0) == true }) {
+                try requireAdmin(access)
+            }
+            return try change(access, RecordChange(leave: users))
+        case .addAdmins(let id, let users):
+            let access = try open(id, by: caller)
+            try requireAdmin(access)
+            return try change(access, RecordChange(promote: users))
+        case .removeAdmins(let id, let users):
+            let access = try open(id, by: caller)
+            try requireAdmin(access)
+            return try change(access, RecordChange(demote: users))
+        case .deleteConversation(let id):
+            return try deleteConversation(try open(id, by: caller))
+        case .leave(let id):
+            let access = try open(id, by: caller)
+            guard let user = access.user else { throw MessageLog.needsUser }
+            _ = try change(access, RecordChange(leave: [user]))
+            return .done
+        case .markRead(let id, let seq):
+            return try markRead(try open(id, by: caller), seq)
+        }
+    }
+
+    func open(_ id: String, by caller: Caller) throws -> Access {
+        guard let log = try rows.conversations.log(id) else { throw RequestError.noConversation }
+        switch caller {
+        case .server:
+            return Access(log: log, user: nil, isAdmin: true)
+        case .user(let user):
+            let member = try rows.members.member(log.cid, user)
+            guard let member, member.isMember else { throw RequestError.noConversation }
+            return Access(log: log, user: user, isAdmin: member.isAdmin)
+        }
+    }
+
+    /// Admins change the record; where there are none, everybody who takes part.
+    private func requireAdmin(_ access: Access) throws {
+        if access.isAdmin { return }
+        guard try !rows.members.hasAdmin(access.log.cid) else {
+            throw RequestError(.forbidden, "conversation: only its admins may do this")
+        }
+    }
+
+    private static let needsUser = RequestError.badRequest(
+        "user: missing (accepted: a call of a user, the server API has no place in a conversation)")
+
+    private func deleteConversation(_ access: Access) throws -> Outcome {
+        guard access.isAdmin else {
+            throw RequestError(.forbidden, "conversation: only its admins may delete it")
+        }
+        var log = access.log
+        let users = try rows.members.everybody(log.cid).users
+        log.touched = try touch()
+        try writes.remove(log)
+        leaveToPurge()
+        tell(.deleted(conversation: log.id, epoch: log.head.epoch, participants: users))
+        return .done
+    }
+
+    private func markRead(_ access: Access, _ seq: Int) throws -> Outcome {
+        guard let user = access.user else { throw MessageLog.needsUser }
+        let log = access.log
+        guard (0...log.head.seq).contains(seq) else {
+            throw RequestError.badRequest("seq: \(seq) is out of range (0…\(log.head.seq))")
+        }
+        guard let reader = try rows.reader(log, user) else { throw RequestError.noConversation }
+        guard seq > reader.lastReadSeq else { return .read(reader) }
+        // A change of this user's list, though of nobody else's, and not of the log.
+        let touched = try touch()
+        try writes.raiseMarker(user, to: seq, log, at: now, isSent: false, touched: touched)
+        tell(.read(conversation: log.id, user: user, seq: seq))
+        return .read(try rows.reader(log, user) ?? reader)
+    }
+
+    /// Counts one change of the log.
+    func advance(_ log: inout LogRow) throws(CacheError) {
+        log.head.rev += 1
+        if log.head.mark != mark {
+            try writes.insertMark(log.cid, from: log.head.rev, mark)
+            log.head.mark = mark
+        }
+    }
+}
+
+extension String {
+    /// The id as a key that is compared byte by byte.
+    var exactID: [UInt8] { Array(utf8) }
+}

@@ -1,0 +1,282 @@
+import Cache
+import Chat
+import Crypto
+import JSON
+import Ports
+import Rules
+import SQLite
+import Wire
+
+/// Slot 0: title, metadata, participants and admins. Whatever one call changes of it is one change.
+extension MessageLog {
+    // MARK: creating
+
+    func create(
+        _ id: String?, _ fields: ConversationFields, isDistinct: Bool, by caller: Caller
+    ) throws -> Outcome {
+        let user = if case .user(let user) = caller { user } else { String?.none }
+        let fields = fields.created(by: user)
+        let said = try Description(fields).new(within: limits)
+        let change = try membership(of: fields)
+        let people = isDistinct ? MessageLog.people(change.joining.map(\.user)) : nil
+        if let people, let log = try distinct(people, change.joining.map(\.user)) {
+            return .conversation(try rows.view(log, for: user), isNew: false)
+        }
+        if let user {
+            try limits.check(conversationsOfCreator: try rows.conversations.total(user))
+        }
+        if let id, let taken = try rows.conversations.log(id) {
+            let member = try user.flatMap { try rows.members.member(taken.cid, $0) }
+            throw user == nil || member?.isMember == true
+                ? RequestError.conversationTaken : .conversationOfOthers
+        }
+        return try insert(
+            id ?? identifiers.next(at: now), said, change, people: people, for: user)
+    }
+
+    func findDistinct(
+        _ fields: ConversationFields, by caller: Caller, otherwise refusal: RequestError
+    ) throws -> Outcome {
+        guard case .user(let user) = caller else { throw refusal }
+        let users = ([user] + (fields.participants ?? [])).unique
+        guard let log = try distinct(MessageLog.people(users), users) else { throw refusal }
+        return .conversation(try rows.view(log, for: user), isNew: false)
+    }
+
+    func put(_ id: String, _ fields: ConversationFields, by caller: Caller) throws -> Outcome {
+        guard case .server = caller else {
+            throw RequestError(.forbidden, "conversation: only the server API may put one")
+        }
+        guard let log = try rows.conversations.log(id) else {
+            // Nobody has seen a value of what is not there.
+            if fields.ifRev != nil { throw RequestError.noConversation }
+            let said = try Description(put: fields).new(within: limits)
+            return try insert(id, said, try membership(of: fields), people: nil, for: nil)
+        }
+        var change = RecordChange(
+            title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
+            ifRev: fields.ifRev)
+        if let participants = fields.participants {
+            change.join = participants.map { NewParticipant(user: $0) }
+            change.leave = try rows.members.everybody(log.cid).users.without(participants)
+        }
+        if let rulers = fields.admins {
+            change.promote = rulers
+            change.demote = try rows.members.admins(log.cid).without(rulers)
+        }
+        let outcome = try self.change(Access(log: log, user: nil, isAdmin: true), change)
+        // New is what the call names: the conversation, not who joined it.
+        guard case .conversation(var view, _) = outcome else { return outcome }
+        view.createdBy = try rows.conversations.record(log.cid)?.createdBy
+        return .conversation(view, isNew: false)
+    }
+
+    /// Who takes part in a new conversation.
+    private func membership(of fields: ConversationFields) throws -> MembershipChange {
+        let change = RecordChange(
+            join: (fields.participants ?? []).map { NewParticipant(user: $0) },
+            promote: fields.admins ?? [])
+        var membership = MembershipChange(change)
+        guard membership.strangers.isEmpty else { throw MessageLog.strangersCannotRule }
+        try membership.hold(to: limits)
+        return membership
+    }
+
+    private static let strangersCannotRule = RequestError.badRequest(
+        "admins: not a participant (accepted: those who take part in the conversation)")
+
+    private func insert(
+        _ id: String, _ said: Description, _ members: MembershipChange,
+        people: [UInt8]?, for user: String?
+    ) throws(CacheError) -> Outcome {
+        let at = now
+        let touched = try touch()
+        let head = Head(epoch: Random.hex(8), seq: 0, rev: 1, mark: mark)
+        var log = LogRow(
+            cid: 0, id: id, head: head, recordRev: 1, lastSeq: 0, activity: at, touched: touched,
+            members: members.people)
+        let record = RecordRow(
+            title: said.title, metadata: said.metadata ?? .emptyObject, unknown: said.unknown,
+            createdAt: at, updatedAt: at, createdBy: user)
+        log.cid = try writes.insert(log, record, people: people)
+        try writes.insertMark(log.cid, from: 1, mark)
+        let admins = Set(members.promoting.map(\.exactID))
+        for participant in members.joining {
+            try join(participant, isAdmin: admins.contains(participant.user.exactID), log, at)
+        }
+        let view = try rows.view(log, for: user)
+        tell(
+            .record(
+                view.record, head: head, removed: [], joined: view.record.told(members.joining),
+                isNew: true))
+        return .conversation(view, isNew: true)
+    }
+
+    // MARK: distinct ones
+
+    /// What stands for these people, in whatever order.
+    private static func people(_ users: [String]) -> [UInt8] {
+        // No id holds a control character, so the line's end parts them.
+        let lines = users.map(\.exactID).sorted { $0.lexicographicallyPrecedes($1) }
+        return Array(SHA256.hash(Array(lines.joined(separator: [0x0A]))).prefix(16))
+    }
+
+    /// The conversation that was created as the only one of these people and still has just them.
+    private func distinct(_ people: [UInt8], _ users: [String]) throws(CacheError) -> LogRow? {
+        for cid in try rows.conversations.conversations(people: people) {
+            guard let log = try rows.conversations.log(number: cid),
+                try rows.members.total(log) == users.count
+            else { continue }
+            let present = try rows.members.everybody(cid).users
+            if Set(present.map(\.exactID)) == Set(users.map(\.exactID)) { return log }
+        }
+        return nil
+    }
+
+    // MARK: changing
+
+    /// What a change comes to, by the rows of those whom it names: how many others take part is
+    /// nothing to it.
+    private func membership(_ change: RecordChange, _ log: LogRow) throws -> MembershipChange {
+        var named: [MemberRow] = []
+        for user in change.named.unique {
+            guard let row = try rows.members.member(log.cid, user), row.isMember else { continue }
+            named.append(row)
+        }
+        var members = MembershipChange(
+            change,
+            standing: (try rows.members.total(log), try rows.members.admins(log.cid).count),
+            present: Set(named.map(\.user.exactID)),
+            ruling: Set(named.filter(\.isAdmin).map(\.user.exactID)))
+        guard members.strangers.isEmpty else { throw MessageLog.strangersCannotRule }
+        try members.hold(to: limits)
+        return members
+    }
+
+    /// Does what is really a change of it; `isNew` if somebody joined.
+    func change(_ access: Access, _ change: RecordChange) throws -> Outcome {
+        var log = access.log
+        let members = try membership(change, log)
+        guard let old = try rows.conversations.record(log.cid) else {
+            throw RequestError.noConversation
+        }
+        var record = old
+        let said = old.said.changed(
+            title: change.title, metadata: change.metadata, unknown: change.unknown)
+        if let said { record.said = said }
+        let at = max(now, old.updatedAt)
+        let described = try described(members, log, at)
+        guard !members.isEmpty || !described.isEmpty || said != nil else {
+            return .conversation(try rows.view(log, for: access.user), isNew: false)
+        }
+        if change.ifRev != nil {
+            try rows.view(log, for: access.user).check(ifRev: change.ifRev)
+        }
+        if let said { try limits.check(said, insteadOf: old.said) }
+        log.touched = try touch()
+        try advance(&log)
+        log.recordRev = log.head.rev
+        log.activity = max(at, log.activity)
+        log.members = members.people
+        record.updatedAt = at
+        try writes.update(record, of: log)
+        try write(members, described, log, at)
+        try writes.update(log)
+        let view = try rows.view(log, for: access.user)
+        tell(
+            .record(
+                view.record, head: log.head, removed: members.leaving,
+                joined: view.record.told(members.joining), isNew: false))
+        return .conversation(view, isNew: !members.joining.isEmpty)
+    }
+
+    /// Those who take part already and whose fields would really change.
+    private func described(
+        _ members: MembershipChange, _ log: LogRow, _ at: Timestamp
+    ) throws -> [MemberRow] {
+        var changed: [MemberRow] = []
+        for participant in members.described where participant.hasFields {
+            guard var row = try rows.members.member(log.cid, participant.user),
+                let said = try row.said.changed(by: participant, within: limits)
+            else { continue }
+            row.said = said
+            row.updatedAt = at
+            changed.append(row)
+        }
+        return changed
+    }
+
+    private func write(
+        _ members: MembershipChange, _ described: [MemberRow], _ log: LogRow, _ at: Timestamp
+    ) throws(CacheError) {
+        for user in members.leaving { try writes.leave(user, log) }
+        for row in described { try writes.update(row, log) }
+        for participant in members.joining { try join(participant, isAdmin: false, log, at) }
+        for (isAdmin, users) in [(true, members.promoting), (false, members.demoting)] {
+            for user in users {
+                guard var row = try rows.members.member(log.cid, user) else { continue }
+                row.isAdmin = isAdmin
+                row.updatedAt = at
+                try writes.update(row, log)
+            }
+        }
+    }
+
+    private func join(
+        _ participant: NewParticipant, isAdmin: Bool, _ log: LogRow, _ at: Timestamp
+    ) throws(CacheError) {
+        try writes.join(
+            MemberRow(
+                user: participant.user, isAdmin: isAdmin, name: participant.name,
+                metadata: participant.metadata, unknown: participant.unknown, createdAt: at,
+                updatedAt: at),
+            log)
+    }
+}
+
+extension Record {
+    /// Those who joined, as far as the record itself does not say it.
+    fileprivate func told(_ joining: [NewParticipant]) -> [String] {
+        namesEverybody ? [] : joining.map(\.user)
+    }
+}
+
+extension RecordRow {
+    fileprivate var said: Description {
+        get { Description(.conversation, title: title, metadata: metadata, unknown: unknown) }
+        set {
+            title = newValue.title
+            metadata = newValue.metadata ?? .emptyObject
+            unknown = newValue.unknown
+        }
+    }
+}
+
+extension MemberRow {
+    fileprivate var said: Description {
+        get { Description(.participant, title: name, metadata: metadata, unknown: unknown) }
+        set {
+            name = newValue.title
+            metadata = newValue.metadata
+            unknown = newValue.unknown
+        }
+    }
+}
+
+extension NewParticipant {
+    fileprivate var hasFields: Bool { name != nil || metadata != nil || !unknown.isEmpty }
+}
+
+extension [String] {
+    /// Each of them once, compared as ids.
+    var unique: [String] {
+        var seen: Set<[UInt8]> = []
+        return filter { seen.insert($0.exactID).inserted }
+    }
+
+    /// Those that are not among `others`, compared as ids.
+    fileprivate func without(_ others: [String]) -> [String] {
+        let taken = Set(others.map(\.exactID))
+        return filter { !taken.contains($0.exactID) }
+    }
+}

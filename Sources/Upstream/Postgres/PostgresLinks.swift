@@ -1,0 +1,104 @@
+import Postgres
+import Synchronization
+
+/// Which server, and which of its histories, a connection speaks to. Two connections with the same
+/// identity see one log: after a promotion the timeline is another, after a restart the moment of
+/// the start, and a copy that goes on elsewhere has been started at another moment too.
+struct PostgresIdentity: Sendable, Hashable {
+    var system: String
+    var timeline: Int
+    var started: Int
+}
+
+/// How the connections stand to each other, for all of their threads: which server the feed comes
+/// from, and which generation that makes. Nothing is called while its lock is held.
+final class PostgresLinks: Sendable {
+    private struct State {
+        var feed: PostgresIdentity?
+        var generation = 0
+        /// Which server each of the other connections speaks to, by their numbers.
+        var workers: [Int: PostgresIdentity] = [:]
+        var heardAt: ContinuousClock.Instant?
+        /// Why the feed's server counts no more, though it may go on answering.
+        var rejection: PostgresError?
+        /// The one of several servers that is to be asked.
+        var pinned: PostgresHosts.Host?
+        var upAt: ContinuousClock.Instant?
+        var queue = 0.0
+    }
+
+    private let generations = Generations()
+    private let state = Mutex(State())
+
+    /// The number of the feed that is live; 0 while there is none.
+    var generation: Int { state.withLock { $0.feed == nil ? 0 : $0.generation } }
+
+    /// Whether the feed is live and its server can be asked.
+    var isOnline: Bool {
+        state.withLock { state in
+            state.feed != nil && state.workers.values.contains { $0 == state.feed }
+        }
+    }
+
+    /// The server that the feed comes from; nil while there is none.
+    var feed: PostgresIdentity? { state.withLock { $0.feed } }
+
+    /// When bytes last came from the feed.
+    var heardAt: ContinuousClock.Instant? { state.withLock { $0.heardAt } }
+
+    /// When the feed came up last.
+    var upAt: ContinuousClock.Instant? { state.withLock { $0.upAt } }
+
+    /// Why the feed is to end.
+    var rejection: PostgresError? { state.withLock { $0.rejection } }
+
+    /// The one of several servers that is to be asked; nil: libpq chooses.
+    var pinned: PostgresHosts.Host? { state.withLock { $0.pinned } }
+
+    /// How full the server's notification queue is, from 0 to 1.
+    var queue: Double {
+        get { state.withLock { $0.queue } }
+        set { state.withLock { $0.queue = newValue } }
+    }
+
+    /// Begins a generation and gives its number.
+    func feedOpened(_ identity: PostgresIdentity) -> Int {
+        let generation = generations.next()
+        state.withLock {
+            $0.feed = identity
+            $0.generation = generation
+            $0.rejection = nil
+            $0.upAt = .now
+        }
+        return generation
+    }
+
+    func feedClosed() {
+        state.withLock {
+            $0.feed = nil
+            // If the one that was chosen does not answer, libpq is to choose again.
+            if $0.rejection == nil { $0.pinned = nil }
+            $0.rejection = nil
+        }
+    }
+
+    func feedHeard() { state.withLock { $0.heardAt = .now } }
+
+    /// Another server has taken over.
+    func condemn(_ error: PostgresError, for host: PostgresHosts.Host?) {
+        state.withLock {
+            $0.rejection = error
+            $0.pinned = host
+        }
+    }
+
+    /// Whether a connection to this server may be used: it is the one that the feed comes from, or
+    /// there is no feed.
+    func admits(_ identity: PostgresIdentity) -> Bool {
+        state.withLock { $0.feed == nil || $0.feed == identity }
+    }
+
+    func worker(_ number: Int, is identity: PostgresIdentity?) {
+        state.withLock { $0.workers[number] = identity }
+    }
+}
