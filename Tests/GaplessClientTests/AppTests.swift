@@ -72,6 +72,29 @@ import Testing
         #expect(screen.texts[1] == "message two")
     }
 
+    @Test func whatASlowReaderMissedIsAGapThatIsFilledAsItsRowsAppear() async throws {
+        let client = try gateway.client("alice")
+        await gateway.connected(client)
+        let model = ConversationModel(client, conversation: "ops", reader: "alice", limit: 2)
+        model.online()
+        try await until { model.isLive && model.rows.count == 2 }
+        gateway.shed(4, by: "bob", in: "ops")
+        gateway.write("the newest", by: "bob", in: "ops")
+        try await until { model.rows.count == 4 }
+        #expect(model.rows[2].content == .gap(missing: 4))
+        #expect(model.rows[3].content.text == "the newest")
+        // The first page is what touches the row that is looked at, and there is no second before
+        // the view shows what came.
+        model.appeared(model.rows[3])
+        try await until { model.rows.count == 6 }
+        #expect(model.rows[2].content == .gap(missing: 2))
+        try await until {
+            for row in model.rows { model.appeared(row) }
+            return !model.rows.contains { $0.content.text == nil } && !model.hasMore.before
+        }
+        #expect(model.rows.count == 10)
+    }
+
     @Test func twoLoopsOverOneSubscriptionShareIt() async throws {
         let client = try gateway.client("alice")
         await gateway.connected(client)
@@ -183,5 +206,13 @@ import Testing
         }
         #expect(bodies == (0..<1_000).map { "\($0)" })
         #expect(gateway.unread(by: "alice") == 0)
+    }
+}
+
+extension ConversationModel.Row.Content {
+    /// What a message says; nil for a hole.
+    fileprivate var text: String? {
+        guard case .message(let message, _) = self else { return nil }
+        return message.body
     }
 }
