@@ -1,7 +1,6 @@
 import Chat
 
-/// The moment of what is being decided, for all machines of an engine. The engine sets it with each
-/// call that comes in.
+/// The current time of an engine, shared by all its parts. Each call into the engine sets it.
 final class Clock {
     @exclusivity(unchecked) var now: Timestamp
 

@@ -2,26 +2,26 @@ import Chat
 import Ports
 import Wire
 
-/// Decides. Everything that happens to the gateway comes in as a call (a frame, a change of a log,
-/// an answer of the store, the passing of time); what is to be done comes out as a `Turn` and as
-/// frames in the outboxes of sessions. It has no clock, thread, file or socket, so a simulation
-/// runs it as the gateway does. Owned by the loop; not thread-safe.
+/// Decides everything and performs nothing. Inputs are calls (a frame, a change of a log, an answer
+/// of the store, time); outputs are a `Turn` and frames in the outboxes of sessions. It has no
+/// clock, thread, file or socket, so that a simulation runs the same code as the gateway. Owned by
+/// the loop; not thread-safe.
 ///
-/// The order of a turn: any number of calls, then `endTurn`, whose effects are performed, again and
-/// again until there is none; `TurnRunner` does that.
+/// A turn is any number of calls, then `endTurn`. Perform the effects that it returns and call it
+/// again until it returns none: `TurnRunner` does that.
 ///
-/// This is the door: one method an input. What is decided about one matter has a machine of its
-/// own, and `Coordinator` brings them together.
+/// This class is the entry point, with one method per input. Each subject has a class of its own,
+/// and `Coordinator` connects these.
 package final class Engine {
-    /// What the shell asks of delivery, and what it tells of sockets.
+    /// The shell's interface to delivery, and its reports about sockets.
     package let sockets: Sockets
     /// Who is connected.
     let connections: Connections
-    /// Follows logs that live elsewhere.
+    /// Follows logs that live elsewhere, as a replica.
     let sync: Sync
     private let machines: Coordinator
 
-    /// - Parameter instance: some letters and digits that no other process uses.
+    /// - Parameter instance: letters and digits that no other process uses.
     package init(
         limits: Limits, server: ServerIdentity, authenticator: any Authenticator, instance: String,
         sync: SyncOptions? = nil, at now: Timestamp
@@ -53,12 +53,12 @@ package final class Engine {
         set { sync.clock.now = newValue }
     }
 
-    /// What became of the latest messages; nil where none is kept.
+    /// What became of the latest messages; nil if no journal is kept.
     package var journal: Journal? { connections.journal }
 
     package var limits: Limits { connections.limits }
 
-    /// Tells who a client is; replaced when the operator's keys change.
+    /// Identifies clients by their credentials; replaced when the operator's keys change.
     package var authenticator: any Authenticator {
         get { connections.authenticator }
         set { connections.authenticator = newValue }
@@ -66,10 +66,9 @@ package final class Engine {
 
     // MARK: - Turns
 
-    /// Ends the turn: what the changes of the turn have to say is encoded and queued, and readers
-    /// that fell behind are shed.
-    /// - Parameter instant: the same moment on a clock that never jumps, for pacing.
-    /// - Returns: what is to be done. With effects it is to be ended again.
+    /// Ends the turn: encodes and queues events for the turn's changes, and sheds slow readers.
+    /// - Parameter instant: the same moment on the steady clock, for pacing.
+    /// - Returns: what the shell has to do. If it has effects, end the turn again after them.
     package func endTurn(at now: Timestamp, instant: Duration) -> Turn {
         self.now = now
         fanout.pacing.advance(to: instant)
@@ -82,23 +81,23 @@ package final class Engine {
         return turn
     }
 
-    /// Sessions whose sockets are not to be read from now on (true), or again (false): to be looked
-    /// at between two frames of a turn; the others come with its end.
+    /// Sessions to stop reading (true) or to resume reading (false). The shell calls this between
+    /// two frames of a turn; the rest are in the turn's result.
     package func takeThrottles() -> [(SessionID, Bool)] { connections.registry.takeThrottles() }
 
-    /// The sockets were written at the end of a turn: the conversations with more to say than that
-    /// rest for as long as it took them.
+    /// The sockets were written at the end of a turn. Conversations with several messages in that
+    /// write now rest for as long as it took.
     /// - Parameters: as `Pacing.wrote` has them.
     package func wrote(_ sessions: Int, in time: Duration, at instant: Duration) {
         fanout.pacing.wrote(sessions, in: time, at: instant)
     }
 
-    /// When a turn is due though nothing has come in, on the clock of `endTurn`: some conversation
-    /// has rested then. Nil if none waits.
+    /// When the next turn is due without input, on the clock of `endTurn`: the end of the earliest
+    /// rest. Nil if no conversation rests.
     package var nextRelease: Duration? { fanout.pacing.nextRelease }
 
-    /// Whether there is something to do in the next turn that came in before: requests that were
-    /// put off and can go on, sessions that are to be looked at, queues that are to be shed.
+    /// Whether the next turn already has work: postponed requests that can go on, timers that are
+    /// due, or outboxes to shed.
     package var hasMore: Bool { connections.registry.isBehind || fanout.delivery.hasMore }
 
     // MARK: - Clients
@@ -135,14 +134,14 @@ package final class Engine {
         return connections.disconnect(user.id, mayComeBack: mayComeBack)
     }
 
-    /// Begins with what no session of another process has.
+    /// A session id that no other process uses: it begins with the instance.
     package func publicName(of session: SessionID) -> String {
         connections.publicName(of: session)
     }
 
     // MARK: - Logs
 
-    /// A batch of the feed, in the order of the logs.
+    /// A batch of the feed, in log order.
     package func feed(_ events: some Sequence<FeedEvent>, at now: Timestamp) {
         self.now = now
         for event in events {
@@ -151,20 +150,20 @@ package final class Engine {
         }
     }
 
-    /// The operation is on its way to the log, until `noteSent` is called with the same token.
-    /// Those of its own calls the engine knows; this is for others'.
+    /// The operation is on its way to the log until `noteSent` is called with the same token. For
+    /// operations that the engine did not start; it tracks its own.
     package func noteSend(
         _ operation: Operation, token: UInt64, from session: SessionID = 0, trace: String = ""
     ) {
         machines.desk.noteSend(operation, token: token, from: session, trace: trace)
     }
 
-    /// The operation was done, or refused.
+    /// The operation was done or refused.
     package func noteSent(token: UInt64, _ result: Result<Outcome, RequestError>) {
         machines.desk.noteSent(token: token, result)
     }
 
-    /// The upstream did a write, or refused it.
+    /// The upstream performed a write or refused it.
     package func performed(
         _ token: UInt64, _ result: Result<Outcome, RequestError>, at now: Timestamp
     ) {
@@ -174,21 +173,22 @@ package final class Engine {
 
     // MARK: - Logs that live elsewhere
 
-    /// The upstream's link is up, or is not.
+    /// The upstream's link came up or went down.
     package func linked(_ state: UpstreamState, at now: Timestamp) {
         self.now = now
         machines.linked(state)
     }
 
-    /// The origin has acknowledged: from here on the feed tells of this conversation.
+    /// The origin acknowledged the subscription: from here on the feed has this conversation's
+    /// changes.
     package func subscribed(_ conversation: String, generation: Int, at now: Timestamp) {
         self.now = now
         sync.subscribed(conversation, generation: generation, reading: machines.lists.readings)
         machines.takeSteps()
     }
 
-    /// The origin has acknowledged: from here on the feed tells what comes into the user's list and
-    /// leaves it.
+    /// The origin acknowledged the subscription: from here on the feed reports what joins and
+    /// leaves the user's list.
     package func subscribedList(of user: String, at now: Timestamp) {
         self.now = now
         machines.announcer.followed(user.id)
@@ -200,15 +200,16 @@ package final class Engine {
         machines.lapsed(generation: generation)
     }
 
-    /// The origin has found that this part of the log is damaged, or (nil) that it is whole again.
+    /// The origin found this part of the log damaged, or (nil) whole again.
     package func damaged(_ conversation: String, _ part: String?, at now: Timestamp) {
         self.now = now
         sync.heard(part, of: conversation)
         machines.takeSteps()
     }
 
-    /// The origin has answered.
-    /// - Parameter generation: of the feed that was under way all the time, 0 for none.
+    /// The origin answered.
+    /// - Parameter generation: of the feed that was unbroken from the question to the answer; 0 for
+    ///   none.
     package func fetched(
         _ token: UInt64, generation: Int, _ result: Result<HistoryAnswer, RequestError>,
         at now: Timestamp
@@ -227,21 +228,21 @@ package final class Engine {
         machines.answered(token, result)
     }
 
-    /// Whether somebody waits for what was asked under this token.
+    /// Whether the answer to this token is still awaited.
     package func isAwaited(_ token: UInt64) -> Bool { questions[token] != nil }
 
-    /// Concludes a read, if that needs no look at the cache.
-    /// - Returns: whether it has.
+    /// Concludes a read that turns out not to need the cache.
+    /// - Returns: whether it did.
     package func concludeWithoutReading(_ token: UInt64) -> Bool {
         defer { machines.takeSteps() }
         return machines.desk.concludeWithoutReading(token)
     }
 
-    /// Whether the question may be answered at another moment than the others, while the feed goes
-    /// on.
+    /// Whether the question may be answered beside the turns, at another moment than the other
+    /// reads, while the feed goes on.
     package func mayReadSlow(_ token: UInt64) -> Bool { machines.desk.mayReadSlow(token) }
 
-    /// The cache has dropped something by itself.
+    /// The cache trimmed rows on its own.
     package func trimmed(
         _ conversation: String, _ result: Result<Answer, RequestError>, at now: Timestamp
     ) {
@@ -250,7 +251,7 @@ package final class Engine {
         machines.takeSteps()
     }
 
-    /// The file has taken what it was told, or has not.
+    /// The cache committed what it was given, or failed to.
     package func stored(_ token: UInt64, _ succeeded: Bool, at now: Timestamp) {
         self.now = now
         sync.store.stored(token, succeeded)
@@ -259,16 +260,17 @@ package final class Engine {
 
     // MARK: - Time
 
-    /// Time has passed; to be called a few times a second.
+    /// Time has passed; call it a few times a second.
     package func tick(at now: Timestamp) {
         self.now = now
         machines.tick()
     }
 
-    /// Tokens end by the time of day, which is so many milliseconds ahead of the engine's clock.
+    /// Tokens expire by the time of day, which is this many milliseconds ahead of the engine's
+    /// clock.
     package func adopt(timeOfDayAhead ahead: Int64) { connections.adopt(timeOfDayAhead: ahead) }
 
-    /// Holds everybody to other limits from here on; what was asked for stays paid.
+    /// Applies new limits from here on. Costs already charged stay charged.
     package func adopt(_ limits: Limits) {
         fanout.adopt(limits)
         streams.adopt(limits)
@@ -285,12 +287,13 @@ package final class Engine {
         machines.takeSteps()
     }
 
-    /// Milliseconds until whoever comes while the gateway drains may come again, nil if it doesn't.
+    /// While the gateway drains: milliseconds until new clients may connect again. Otherwise nil.
     package var drainedIn: Int64? { connections.drainedIn }
 
     package var isDraining: Bool { connections.isDraining }
 
-    /// Whether every client was told, sent what it is owed, and closed, or the deadline is over.
+    /// Whether every client got `goaway` and its pending frames and was closed, or the deadline
+    /// passed.
     package var isDrained: Bool { connections.isDrained }
 
     // MARK: - What can be asked
@@ -298,9 +301,9 @@ package final class Engine {
     /// What is in memory now, for health, metrics and operators.
     package var report: EngineReport { EngineReport(of: connections, sync) }
 
-    /// Subscribers that were told to forget what they hold since the last call.
+    /// Subscribers that were told to discard what they hold, since the last call.
     package func takeIncidents() -> [Incident] { sync.tally.takeIncidents() }
 
-    /// Calls of their callers' traces that ended since the last call.
+    /// Calls with a `traceparent` that ended since the last call.
     package func takeTracedCalls() -> [TracedCall] { sync.tally.takeTracedCalls() }
 }

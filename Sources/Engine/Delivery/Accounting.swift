@@ -1,8 +1,8 @@
-/// The accounting of deltas over all subscribers: what was accepted for somebody is written,
-/// coalesced into a gap, discarded at a close, or still queued. `error` is 0, always; it is
-/// exported and alerted, and never stops the service.
+/// The accounting of deltas over all subscribers: each accepted delta is written, coalesced into a
+/// gap, discarded at a close, or still queued. `error` is always 0; it is exported and has an
+/// alert, and never stops the service.
 package struct Accounting: Sendable, Hashable {
-    /// Deltas put before a subscriber, counted once for each.
+    /// Deltas queued for a subscriber, counted once per subscriber.
     package var accepted = 0
     /// Handed to the subscriber's socket.
     package var written = 0
@@ -18,10 +18,10 @@ package struct Accounting: Sendable, Hashable {
     package var error: Int { accepted - written - coalesced - discarded - queued }
 }
 
-/// The accounting of one conversation, for as long as it is in memory. Its events carry it along,
-/// so that whatever becomes of them is entered without a search. Touched on the loop only.
+/// The accounting of one conversation while it is in memory. Its events carry a reference, so that
+/// their fate is counted without a lookup. Touched on the loop only.
 final class ConversationAccounting {
     @exclusivity(unchecked) var deltas = Accounting()
-    /// How many deltas had been accepted when the operator's page was last told.
+    /// How many deltas had been accepted at the last update of the operator's page.
     var seen = 0
 }

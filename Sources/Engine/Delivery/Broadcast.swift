@@ -1,22 +1,22 @@
 import Chat
 import Wire
 
-/// One event, encoded once, as it stands in the outboxes of all who get it. Nothing in it is about
-/// its receiver; what shedding must know of it (the places it touched, its part of the stream)
-/// travels beside the bytes. Immutable, made on the loop.
+/// One event, encoded once and shared by the outboxes of all its receivers: its bytes hold nothing
+/// specific to a receiver. What shedding needs (the slots it touches, its part of the stream) is
+/// kept beside the bytes. Immutable, made on the loop.
 package final class Broadcast {
-    /// What the event is, as far as a reader that falls behind is concerned.
+    /// How the event is treated for a slow reader.
     package enum Kind: Sendable {
-        /// A part of a conversation's stream, from change `prev` to change `asOf`. `touched` holds
-        /// every place that its deltas or its `covers` name; `record` says that slot 0 changed.
+        /// A part of a conversation's stream, from change `prev` to change `asOf`. `touched` has
+        /// every slot that its deltas or its `covers` name; `record` is set if slot 0 changed.
         case stream(
             prev: Int, asOf: Int, touched: Coverage, deltas: Int, record: Record?, head: Head,
             isOpen: Bool)
-        /// Dropped first.
+        /// Shed first.
         case typing
-        /// Of these only the latest of each key counts.
+        /// Shedding keeps the latest of each key.
         case read(user: String)
-        /// `head`: the newest change that it tells of, nil of a conversation that is gone.
+        /// `head`: the newest change it reports; nil for a deleted conversation.
         case conversations(head: Head?)
         case upstream
         case unread
@@ -29,14 +29,14 @@ package final class Broadcast {
     package let kind: Kind
     /// Deltas in it, for the accounting.
     package let deltas: Int
-    /// Whether it is about a list of conversations: asked for each receiver.
+    /// Whether it is about a list of conversations; stored, because each receiver checks it.
     let isAboutList: Bool
     /// The conversation that the event is about, empty for `upstream`, `unread` and `ping`.
     package let conversation: ID
 
     /// The accounting of the conversation.
     let accounting: ConversationAccounting?
-    /// Where it stands in the journal.
+    /// Its place in the journal.
     let place: Journal.Place
 
     package init(_ payload: [UInt8], _ kind: Kind, conversation: String = "") {
@@ -64,12 +64,12 @@ package final class Broadcast {
         self.place = place ?? .none
     }
 
-    /// Whether it shows lists a conversation as it was at this head.
+    /// Whether it shows the conversation in a list as of this head.
     func shows(_ head: Head) -> Bool {
         if case .conversations(head) = kind { true } else { false }
     }
 
-    /// Whether it shows lists a conversation as it was before this head.
+    /// Whether it shows the conversation in a list as of an earlier head of the same epoch.
     func shows(before head: Head) -> Bool {
         guard case .conversations(let shown?) = kind else { return false }
         return shown.epoch == head.epoch && shown.rev < head.rev

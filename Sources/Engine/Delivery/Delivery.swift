@@ -1,52 +1,52 @@
 import Chat
 import Wire
 
-/// Who is to be written, and what becomes of readers that take too little: every session's outbox,
-/// the bytes in flight to its socket, and the accounting of all deltas. Owned by the engine, which
-/// closes whom this says is to be closed.
+/// Outboxes and flow control of all sessions: which sockets to write, the bytes in flight to each,
+/// and the accounting of all deltas. Owned by the engine, which closes the sessions that this type
+/// returns.
 ///
-/// A session's `lane` is changed here alone. It is *ready* when its outbox has something and its
-/// socket takes it; *blocked* when the socket did not take all; *in flight* when the last write is
-/// on its way to another loop's socket.
+/// Only this type changes a session's `lane`. A lane is *ready* if its outbox has frames and its
+/// socket takes more; *blocked* if the socket did not take everything; *in flight* while the last
+/// write is on its way to a socket of another loop.
 struct Delivery {
-    /// One reader's part. With thousands of readers each of them is in no cache, and what a
-    /// delivery costs is how many lines of memory it asks for: this stands together.
+    /// The delivery state of one reader, kept together in memory: with thousands of readers none is
+    /// in the CPU cache, and a delivery costs as much as the cache lines it touches.
     struct Lane {
         fileprivate(set) var outbox = Outbox()
-        /// It stands in the list of sessions that have something to send.
+        /// Whether it is in `dirty`.
         fileprivate var isDirty = false
-        /// Its socket did not take all that it was given.
+        /// Its socket did not take everything that was written.
         fileprivate(set) var isBlocked = false
-        /// What it was given last is on its way to the loop of its socket.
+        /// Its last write is on its way to another loop.
         fileprivate(set) var isInFlight = false
-        /// It stands in the list of sessions whose requests go on.
+        /// Whether it is in `resumable`.
         fileprivate var isResumable = false
-        /// Its outbox waits to be shed.
+        /// Whether it is in `overfull`.
         fileprivate var isToBeShed = false
-        /// When something was last written to it.
+        /// When a frame was last written to it.
         fileprivate(set) var lastSent: Timestamp
 
         init(at now: Timestamp) { lastSent = now }
 
-        /// It has frames to send, and its socket takes some.
+        /// It has frames to send, and its socket takes more.
         var isReady: Bool { !isBlocked && !isInFlight && !outbox.isEmpty }
     }
 
-    /// Deltas of all sessions, those of the queues left out.
+    /// Deltas of all sessions, without those still queued.
     private(set) var accounting = Accounting()
-    /// Times that a slow reader's events became a gap.
+    /// How often a slow reader's events became a gap.
     private(set) var shedCount = 0
     private var softLimit: Int
     private var hardLimit: Int
     private var dirty: [Session] = []
-    /// Slow readers with more in their outboxes than the soft limit, oldest first.
+    /// Slow readers above the soft limit that wait to be shed, oldest first.
     private var overfull: [Session] = []
-    /// Sessions with more than that whose sockets have not been tried in this turn.
+    /// Sessions above the soft limit whose sockets were not tried in this turn.
     private var toFlush: [Session] = []
-    /// Sessions that wait with requests, and have taken some of what they were sent.
+    /// Sessions with postponed requests whose sockets have taken something since.
     private var resumable: [Session] = []
 
-    /// To shed one walks through hundreds of events.
+    /// Shedding one session walks through hundreds of events.
     private static let shedsPerTurn = 8
 
     private let journal: Journal?
@@ -63,11 +63,11 @@ struct Delivery {
         hardLimit = limits.outboxHard
     }
 
-    /// Whether there is something to do in the next turn: outboxes that are to be shed, and
-    /// sessions whose requests can go on.
+    /// Whether the next turn already has work: outboxes to shed, or sessions whose requests can go
+    /// on.
     var hasMore: Bool { !overfull.isEmpty || resumable.contains { !isOverfull($0) } }
 
-    /// More waits for the session than it is to have waiting.
+    /// Backpressure: the session is above its soft limit.
     func isOverfull(_ session: Session) -> Bool { session.lane.outbox.backlog > softLimit }
 
     // MARK: - What is queued
@@ -78,9 +78,9 @@ struct Delivery {
         mark(session)
     }
 
-    /// For frames that are this session's alone and are never shed. Past the soft limit the session
-    /// is to be flushed within the turn, and no request of it is answered before it was.
-    /// - Returns: whether it is to be closed.
+    /// Queues a frame for this session alone, which is never shed. Above the soft limit the session
+    /// must be flushed within the turn before any more of its requests are answered.
+    /// - Returns: whether the session must be closed.
     mutating func push(_ session: Session, own frame: Frame, at now: Timestamp) -> Bool {
         push(session, .barrier(frame))
         guard isOverfull(session) else { return false }
@@ -89,14 +89,14 @@ struct Delivery {
         return false
     }
 
-    /// For an event that is shared by its receivers.
+    /// Queues an event that its receivers share.
     mutating func push(_ session: Session, _ event: Broadcast) {
         accounting.accepted += event.deltas
         event.accounting?.deltas.accepted += event.deltas
         push(session, .event(event))
     }
 
-    /// For a part of a stream, to all who watch it.
+    /// Queues a part of a stream for all its subscribers.
     mutating func push(_ event: Broadcast, to subscribers: [Stream.Subscriber]) {
         var receivers = 0
         for index in subscribers.indices {
@@ -124,7 +124,7 @@ struct Delivery {
 
     // MARK: - What is written
 
-    /// The sessions that have frames to send and whose sockets take some.
+    /// The sessions that have frames to send and whose sockets take more.
     mutating func takeReady() -> [Session] {
         guard !dirty.isEmpty else { return [] }
         var taken: [Session] = []
@@ -138,7 +138,7 @@ struct Delivery {
         return isReady ? taken : taken.filter(\.lane.isReady)
     }
 
-    /// Those that are to be flushed before more is answered, each once.
+    /// The sessions to flush before more requests are answered, each once.
     mutating func takeToFlush() -> [Session] {
         guard !toFlush.isEmpty else { return [] }
         defer { toFlush.removeAll(keepingCapacity: true) }
@@ -146,7 +146,7 @@ struct Delivery {
         return toFlush.filter { seen.insert($0.id).inserted }
     }
 
-    /// Hands the session's oldest frames to `write`, about `limit` bytes.
+    /// Passes the session's oldest frames to `write`, about `limit` bytes.
     /// - Returns: whether more is queued.
     mutating func take(
         _ session: Session, _ limit: Int, at now: Timestamp, _ write: (Frame) -> Void
@@ -160,7 +160,7 @@ struct Delivery {
         return !session.lane.outbox.isEmpty
     }
 
-    /// The same for a socket of another loop; `landed` tells what became of it.
+    /// The same for a socket of another loop, which reports the result by `landed`.
     mutating func handOver(
         _ session: Session, _ limit: Int, at now: Timestamp, _ write: (Frame) -> Void
     ) {
@@ -176,15 +176,15 @@ struct Delivery {
 
     // MARK: - What sockets say
 
-    /// The socket did not take all that it was given: `unsent` bytes wait in the library.
-    /// - Returns: whether the session is to be closed.
+    /// The socket did not take everything: `unsent` bytes wait in the library.
+    /// - Returns: whether the session must be closed.
     mutating func blocked(_ session: Session, unsent: Int, at now: Timestamp) -> Bool {
         session.lane.isBlocked = true
         session.lane.outbox.bytesInFlight = unsent
         return shed(session, at: now)
     }
 
-    /// The socket took bytes that had waited in the library; `unsent` are left.
+    /// The socket took bytes that had waited in the library; `unsent` are still waiting.
     mutating func progressed(_ session: Session, unsent: Int) {
         session.lane.outbox.bytesInFlight = unsent
         guard unsent == 0 else { return }
@@ -193,9 +193,8 @@ struct Delivery {
         if !session.lane.outbox.isEmpty { mark(session) }
     }
 
-    /// The other loop has given the session's bytes to its socket, which did not take `unsent` of
-    /// them.
-    /// - Returns: whether the session is to be closed.
+    /// The other loop wrote the session's bytes to its socket, which did not take `unsent` of them.
+    /// - Returns: whether the session must be closed.
     mutating func landed(_ session: Session, unsent: Int, at now: Timestamp) -> Bool {
         session.lane.isInFlight = false
         session.lane.outbox.bytesInFlight = unsent
@@ -209,10 +208,10 @@ struct Delivery {
 
     // MARK: - Flow control
 
-    /// Says what waits for slow readers in fewer bytes, at the end of a turn. Those who stopped
-    /// together pass their limits together, and nobody else is to wait for all of them; who is
-    /// beyond the hard limit is not put off.
-    /// - Returns: those that are to be closed.
+    /// Sheds slow readers at the end of a turn, a few at a time: readers that stop together pass
+    /// their limits together, and shedding all at once would delay everybody else. A session above
+    /// the hard limit is shed at once.
+    /// - Returns: the sessions to close.
     mutating func shedSlowReaders(at now: Timestamp) -> [Session] {
         var closing: [Session] = []
         for session in dirty where session.lane.isBlocked || session.lane.isInFlight {
@@ -232,8 +231,8 @@ struct Delivery {
         return closing
     }
 
-    /// Says what waits for a slow reader in fewer bytes.
-    /// - Returns: whether even that is too much, and the session is to be closed.
+    /// Sheds the session's outbox if it is above the soft limit.
+    /// - Returns: whether it is still above the hard limit, so that the session must be closed.
     private mutating func shed(_ session: Session, at now: Timestamp) -> Bool {
         guard !session.isClosing else { return false }
         if session.lane.outbox.backlog > softLimit {
@@ -252,7 +251,7 @@ struct Delivery {
 
     // MARK: - Backpressure
 
-    /// The session's socket has taken something: requests that were put off may go on.
+    /// The session's socket took something: its postponed requests may go on.
     private mutating func noteRoom(_ session: Session) {
         guard !session.postponed.isEmpty, !session.lane.isResumable, !isOverfull(session) else {
             return

@@ -1,24 +1,24 @@
 import Chat
 import Wire
 
-/// What a session still owes its socket, oldest first, and the flow control of each reader. Owned
+/// The frames queued for a session's socket, oldest first: the flow control of each reader. Owned
 /// by its session, touched on the loop.
 ///
-/// The bytes counted are those of whole frames, also of shared ones: a queue pins the buffer that
-/// it points into. Past the soft limit the queue is shed (`shed`): what can be said shorter is, and
-/// a conversation's events become one gap. Replies, `reset` and `unsubscribed` are barriers: events
-/// are joined only between two of them, so that a holder is right after every single frame.
+/// Bytes count whole frames, also shared ones, since a queue pins the buffer that it refers to.
+/// Above the soft limit the queue is shed (`shed`): superseded events are dropped, and a
+/// conversation's events become one gap. Replies, `reset` and `unsubscribed` are barriers: events
+/// are joined only between two barriers, so that what a client holds is true after every frame.
 package struct Outbox {
     enum Item {
         /// A reply or another frame for this session alone, never shed.
         case barrier(Frame)
         case event(Broadcast)
-        /// What was shed of one conversation. Apart, because it is large and rare: the queues of
-        /// thousands of readers are made of the other two.
+        /// What was shed of one conversation. Indirect, because it is large and rare: the queues of
+        /// thousands of readers consist of the other two cases.
         indirect case span(Span)
     }
 
-    /// A stretch of one conversation's stream that became a gap, and its latest record if slot 0
+    /// A stretch of one conversation's stream that became a gap, with the latest record if slot 0
     /// changed in it.
     struct Span {
         var conversation: ID
@@ -29,14 +29,14 @@ package struct Outbox {
         var head: Head
         var isOpen: Bool
         var since: Timestamp
-        /// Where the first of its events stands in the journal.
+        /// The place of its first event in the journal.
         var place: Journal.Place
 
-        /// About what the frames of the span will take.
+        /// Estimated bytes of the span's frames.
         static let size = 512
     }
 
-    /// Gaps are joined to at most this many intervals: `protocol.md` 5.
+    /// Gaps are merged into at most this many intervals: `protocol.md` 5.
     static let gapLimit = 16
 
     private var items: [Item] = []
@@ -51,12 +51,13 @@ package struct Outbox {
     package init() {}
 
     package var isEmpty: Bool { start == items.count }
-    /// Everything that waits for this reader's kernel.
+    /// All bytes that this reader's kernel has not taken.
     package var backlog: Int { bytes + bytesInFlight }
 
-    /// Where the oldest of what waits stands in the journal, if it stands there.
+    /// The journal place of the oldest queued event that has one.
     var oldest: Journal.Place {
-        // Asked at each delivery: a slice and its iterator would ask for memory.
+        // A loop by index: this runs at each delivery, and a slice with its iterator would
+        // allocate.
         var index = start
         while index < items.count {
             switch items[index] {
@@ -68,7 +69,7 @@ package struct Outbox {
         return .none
     }
 
-    /// The events that wait.
+    /// The queued events.
     var events: [Broadcast] {
         items[start...].compactMap { if case .event(let event) = $0 { event } else { nil } }
     }
@@ -87,8 +88,8 @@ package struct Outbox {
         }
     }
 
-    /// Hands the oldest frames to `write` until `limit` bytes are reached; at least one if there is
-    /// any, whatever its size.
+    /// Passes the oldest frames to `write` until `limit` bytes are reached; at least one frame,
+    /// whatever its size.
     /// - Returns: how many deltas went out.
     package mutating func take(_ limit: Int, _ write: (Frame) -> Void) -> Int {
         var taken = 0
@@ -124,8 +125,8 @@ package struct Outbox {
         return deltasTaken
     }
 
-    /// The same where there is one item, and that is an event, as it mostly is.
-    /// - Returns: how many deltas went out, nil if it is not so.
+    /// The fast path of `take` for the usual case: the queue has one item, an event.
+    /// - Returns: how many deltas went out; nil if the queue is different.
     mutating func takeSole(_ write: (Frame) -> Void) -> Int? {
         guard items.count == 1, case .event(let event) = items[0] else { return nil }
         items.removeLast()
@@ -149,10 +150,10 @@ package struct Outbox {
 // MARK: - Shedding
 
 extension Outbox {
-    /// Says what is queued in fewer bytes, in the order of `protocol.md` 5, until at most `limit`
-    /// bytes wait or nothing is left to shed.
-    /// - Parameter note: is told of each gap: the conversation, its places, and where the first of
-    ///   the events that became part of it stands in the journal.
+    /// Sheds the queue in the order of `protocol.md` 5, until at most `limit` bytes wait or nothing
+    /// is left to shed.
+    /// - Parameter note: called for each gap with the conversation, its slots, and the journal
+    ///   place of the first event that became part of it.
     /// - Returns: how many deltas were coalesced into gaps.
     mutating func shed(
         to limit: Int, at now: Timestamp,
@@ -172,8 +173,8 @@ extension Outbox {
         return coalesced
     }
 
-    /// Drops typing, and all but the latest of each `read`, `conversations`, `upstream`,
-    /// `unread` and `ping` between two barriers.
+    /// Drops typing, and between two barriers all but the latest of each `read`, `conversations`,
+    /// `upstream`, `unread` and `ping`.
     private mutating func keepLatest() {
         var seen: Set<ID> = []
         var kept: [Item] = []
@@ -196,7 +197,7 @@ extension Outbox {
         items = kept.reversed()
     }
 
-    /// Whether the event is to be kept, walking from the newest to the oldest.
+    /// Whether to keep the event; called from the newest to the oldest.
     private static func isLatest(_ event: Broadcast, _ seen: inout Set<ID>) -> Bool {
         switch event.kind {
         case .stream: true
@@ -210,10 +211,10 @@ extension Outbox {
         }
     }
 
-    /// The conversations with queued stream events, those with most bytes first.
+    /// The conversations with queued stream events, largest in bytes first.
     private func conversationsByWeight() -> [ID] {
         var weights: [ID: Int] = [:]
-        // Events of one conversation mostly follow each other.
+        // Events of one conversation are mostly adjacent: one dictionary access per run.
         var run: (conversation: ID, bytes: Int)?
         for case .event(let event) in items {
             guard case .stream = event.kind else { continue }
@@ -229,8 +230,8 @@ extension Outbox {
         return weights.sorted { ($0.value, $0.key.text) > ($1.value, $1.key.text) }.map(\.key)
     }
 
-    /// Turns the conversation's events between each two barriers into one span, at the place of the
-    /// first of them. A span that is there already takes up what follows it.
+    /// Turns the conversation's events between two barriers into one span, at the position of the
+    /// first of them. An existing span absorbs the events behind it.
     private mutating func collapse(
         _ conversation: ID, at now: Timestamp, _ note: (ID, Coverage, Journal.Serial) -> Void
     ) -> Int {
@@ -294,8 +295,8 @@ extension Outbox {
 }
 
 extension Outbox.Span {
-    /// The record first, moving nothing (`asOf` is `prev`), then the gap, which raises `asOf`: so
-    /// `have` is true between the two as well.
+    /// The record first, without moving `asOf` (it equals `prev`), then the gap, which raises
+    /// `asOf`: so the client's `have` is true between the two frames as well.
     func frames() -> [Frame] {
         var frames: [Frame] = []
         if let record {

@@ -1,15 +1,14 @@
 import Wire
 
-/// A request that waits for its session to take what it was sent: the backpressure on a client that
-/// asks and does not read.
+/// A postponed request: backpressure on a client that asks without reading the answers.
 ///
-/// Replies can't be shed, and a client may ask for any number of them: past the soft limit its
-/// requests wait until it has read, and with them, since its socket is not read either, whatever
-/// else it has to say. So no request, however large its answer, brings a client over the hard
-/// limit; only events can. `Delivery` says who may go on (`takeResumable`).
+/// Replies can't be shed, and a client may ask for any number of them. So above the soft limit its
+/// requests wait until it has read, and so do its later frames, since its socket is not read
+/// either. Thus no request brings a client above the hard limit, however large its answer; only
+/// events can. `Delivery` says which sessions may go on (`takeResumable`).
 enum Postponed {
-    /// As it came.
+    /// A frame as it came in.
     case frame(RequestFrame)
-    /// Taken, and to be asked for again.
+    /// An admitted call whose question must be asked again.
     case call(Call)
 }

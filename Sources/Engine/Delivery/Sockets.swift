@@ -1,15 +1,15 @@
 import Chat
 import Wire
 
-/// What the shell asks of delivery, and what it tells of sockets: `Delivery` decides, and whom it
-/// gives up is closed.
+/// The shell's interface to delivery, and its reports about sockets. `Delivery` decides; this class
+/// closes the sessions that it gives up.
 ///
-/// A socket may be served by another loop than the engine's. What its session is given is in flight
-/// until that loop has tried the socket: till then these are in-flight bytes, and it is given no
-/// more. So nobody has more in flight than one write, and what comes in meanwhile is written
-/// together, as it is where the engine itself waits for a socket. Not to have heard yet of a socket
-/// is no sign of a slow reader: a session in flight is not shed at the soft limit. Its requests
-/// wait there, though, and the hard limit is everybody's.
+/// A socket may belong to another loop than the engine's. What was handed to that loop is in flight
+/// (in-flight bytes) until it has tried the socket, and until then the session is handed nothing
+/// more. So each session has at most one write in flight, and what comes meanwhile is written
+/// together, as on the engine's own loop. A session in flight is not shed at the soft limit,
+/// because its result is not known yet and it need not be slow. But its requests wait at the soft
+/// limit, and the hard limit applies to it as well.
 package final class Sockets {
     private let connections: Connections
     private let fanout: Fanout
@@ -23,29 +23,28 @@ package final class Sockets {
 
     // MARK: - What is written
 
-    /// Sessions with more in their outboxes than the soft limit, whose sockets have not been tried
-    /// in this turn: they must be flushed.
+    /// Sessions above the soft limit whose sockets were not tried in this turn: flush them.
     package func takeSessionsToFlush() -> [Session] { fanout.delivery.takeToFlush() }
 
-    /// Hands the session's oldest frames to `write`, about `limit` bytes, as one write of its
+    /// Passes the session's oldest frames to `write`, about `limit` bytes, as one write of its
     /// socket.
     /// - Returns: whether more is queued.
     package func take(_ session: Session, _ limit: Int, _ write: (Frame) -> Void) -> Bool {
         fanout.delivery.take(session, limit, at: now, write)
     }
 
-    /// The same of the session with this number; false if there is none.
+    /// The same by session id; false if there is no such session.
     package func take(_ id: SessionID, _ limit: Int, _ write: (Frame) -> Void) -> Bool {
         connections[id].map { take($0, limit, write) } ?? false
     }
 
-    /// As `take`, for a socket of another loop; `landed` tells what became of it.
+    /// As `take`, for a socket of another loop, which reports the result by `landed`.
     package func handOver(_ session: Session, _ limit: Int, _ write: (Frame) -> Void) {
         fanout.delivery.handOver(session, limit, at: now, write)
     }
 
-    /// Hands over all that a session is owed that is to be closed while its last write is on its
-    /// way; of others the outbox is empty, or stays where it is.
+    /// Hands over all pending frames of a session that is to be closed while its last write is in
+    /// flight. In other cases the outbox is empty, or stays as it is.
     /// - Returns: the session, nil if nothing was handed over.
     package func handOverRest(_ id: SessionID, _ write: (Frame) -> Void) -> Session? {
         guard let session = connections[id], session.lane.isInFlight, !session.lane.isBlocked,
@@ -57,15 +56,15 @@ package final class Sockets {
 
     // MARK: - What became of it
 
-    /// Sessions whose sockets did not take all that they were given.
+    /// Sessions whose sockets did not take everything.
     package func blockedSessions() -> [SessionID] {
         connections.registry.values.filter(\.lane.isBlocked).map(\.id)
     }
 
-    /// Whether the session's socket did not take all that it was given.
+    /// Whether the session's socket did not take everything.
     package func isBlocked(_ id: SessionID) -> Bool { connections[id]?.lane.isBlocked ?? false }
 
-    /// The socket did not take all that it was given: `unsent` bytes wait in the library.
+    /// The socket did not take everything: `unsent` bytes wait in the library.
     package func blocked(_ id: SessionID, unsent: Int) {
         guard let session = connections[id] else { return }
         if fanout.delivery.blocked(session, unsent: unsent, at: now) {
@@ -73,7 +72,7 @@ package final class Sockets {
         }
     }
 
-    /// The socket took bytes that had waited in the library; `unsent` are left.
+    /// The socket took bytes that had waited in the library; `unsent` are still waiting.
     package func progressed(_ id: SessionID, unsent: Int, at now: Timestamp) {
         guard let session = connections[id] else { return }
         fanout.clock.now = now
@@ -81,8 +80,7 @@ package final class Sockets {
         fanout.delivery.progressed(session, unsent: unsent)
     }
 
-    /// The other loop has given the session's bytes to its socket, which did not take `unsent` of
-    /// them.
+    /// The other loop wrote the session's bytes to its socket, which did not take `unsent` of them.
     package func landed(_ session: Session, unsent: Int) {
         if fanout.delivery.landed(session, unsent: unsent, at: now) {
             connections.close(session, .outboxOverflow)
