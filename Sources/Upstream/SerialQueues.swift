@@ -2,11 +2,12 @@ import Ports
 import Synchronization
 import Wire
 
-/// A serial queue for each conversation: one piece of its work at a time, users in turns: what is
-/// decided upon a view of it would otherwise be decided again by all who were slower. An origin
-/// that takes long holds up one piece, not the line: the rest is then done at once.
+/// A serial queue per conversation; users take turns. Without it, each slower caller would have to
+/// repeat a decision that it made on an outdated view. A slow origin holds up one piece of work,
+/// not the queue: once a piece has run longer than `patience`, new callers run at once, and all
+/// that are queued run as soon as it ends.
 final class SerialQueues: Sendable {
-    /// A piece of work, which calls what it is given when it is over.
+    /// A piece of work; calls `over` when it is done.
     typealias Work = @Sendable (_ over: @escaping @Sendable () -> Void) -> Void
 
     private struct Piece {
@@ -16,20 +17,20 @@ final class SerialQueues: Sendable {
 
     private struct Queue {
         var line = FairQueue<Piece>()
-        /// When the piece began that is not over; nil if none is.
+        /// When the running piece started; nil if none is running.
         var busySince: ContinuousClock.Instant?
-        /// A thread is at it, and goes on with the next one if the piece is over when it returns:
-        /// thousands that fail at once are no thousands of calls within each other.
+        /// A thread is running the queue and takes the next piece if one ends before it returns: a
+        /// loop instead of thousands of nested calls when thousands of pieces fail at once.
         var isLooping = false
     }
 
-    /// Who waits longer for the piece before waits no more.
+    /// How long a piece may run before others no longer wait for it.
     private let patience: Duration
     private let queues = Mutex<[ID: Queue]>([:])
 
     init(patience: Duration = .seconds(1)) { self.patience = patience }
 
-    /// Does it when its turn has come.
+    /// Runs `work` when its turn comes.
     func enter(_ conversation: String, _ work: @escaping Work) {
         let piece = Piece(payer: .current, work: work)
         let mayPass = queues.withLock { queues in

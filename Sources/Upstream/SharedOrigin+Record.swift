@@ -3,10 +3,11 @@ import Ports
 import Rules
 import Wire
 
-/// Slot 0: title, metadata, participants and admins. Whatever one call changes of it is one change,
-/// decided upon a view of the conversation and written if the record is the same still.
+/// Slot 0: title, metadata, participants and admins. All that one call changes of it is one change
+/// of the log: decided on a view of the conversation, and written only if the record is still the
+/// same.
 extension SharedOrigin {
-    /// A change that is for admins.
+    /// A change that only admins may make.
     func administer(_ id: String, _ call: Call, _ change: RecordChange) {
         self.change(id, call, naming: change.named) { view throws(RequestError) in
             try Self.requireAdmin(view, call)
@@ -16,7 +17,7 @@ extension SharedOrigin {
 
     func remove(_ users: [String], from id: String, _ call: Call) {
         let change = RecordChange(leave: users)
-        // Whoever removes nobody but oneself leaves.
+        // Users who remove only themselves leave; that needs no admin.
         guard users.allSatisfy({ call.user?.isSameID($0) == true }) else {
             return administer(id, call, change)
         }
@@ -39,7 +40,7 @@ extension SharedOrigin {
             id, call, naming: fields.participants == nil ? fields.admins ?? [] : nil,
             absent: { [self] in insertPut(id, fields, call) },
             mends: fields.participants != nil,
-            // Whoever puts one asks whether the conversation is new, not whether somebody joined.
+            // `isNew` says whether a PUT made the conversation, not whether somebody joined it.
             answer: { outcome in
                 guard case .conversation(let view, _) = outcome else { return outcome }
                 return .conversation(view, isNew: false)
@@ -60,7 +61,7 @@ extension SharedOrigin {
             })
     }
 
-    /// Admins change the record; where there are none, everybody who takes part.
+    /// Admins change the record; if there are none, every participant may.
     private static func requireAdmin(_ view: StoredConversation, _ call: Call) throws(RequestError)
     {
         guard let user = call.user, view.member(user)?.isAdmin != true else { return }
@@ -72,11 +73,11 @@ extension SharedOrigin {
     // MARK: deciding and writing
 
     /// - Parameters:
-    ///   - named: who must be looked at to decide; nil: everybody.
-    ///   - absent: what is to be done where there is no such conversation; nil: that is the answer.
-    ///   - mends: whether all are named who take part, so that it does not matter if they are lost.
-    ///   - answer: what the outcome is, if it is not the conversation.
-    ///   - decide: what is to be changed, or why it may not be.
+    ///   - named: the users whose membership the decision depends on; nil: all participants.
+    ///   - absent: what to do if there is no such conversation; nil: fail with that error.
+    ///   - mends: whether the call names all participants, so that lost member rows don't matter.
+    ///   - answer: makes the answer from the outcome, if it is not the conversation.
+    ///   - decide: the change to make, or the error why it is refused.
     private func change(
         _ id: String, _ call: Call, naming named: [String]?,
         absent: (@Sendable () -> Void)? = nil, mends: Bool = false,
@@ -89,7 +90,8 @@ extension SharedOrigin {
                 ended?()
                 over()
             }
-            // What is not there is another matter, and comes back here if it is after all.
+            // A missing conversation is created outside this queue; the create comes back here if
+            // the conversation exists after all.
             let absent = absent.map { create in
                 { @Sendable in
                     over()
@@ -138,10 +140,10 @@ extension SharedOrigin {
         }
     }
 
-    /// A conversation as the caller may see it.
+    /// A conversation, or `noConversation` for a user who does not take part.
     /// - Parameters:
-    ///   - named: as above.
-    ///   - mends: whether one whose members are lost is shown as one without any.
+    ///   - named: as in `change`.
+    ///   - mends: whether a conversation whose member rows are lost is shown without members.
     func view(
         _ id: String, for call: Call, naming named: [String]?, mends: Bool = false,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
@@ -159,7 +161,7 @@ extension SharedOrigin {
 }
 
 extension [String] {
-    /// Those that are not among `others`, compared as ids.
+    /// The strings that are not in `others`, compared as ids (byte by byte).
     fileprivate func excluding(_ others: [String]) -> [String] {
         let taken = Set(others.map(\.exactID))
         return filter { !taken.contains($0.exactID) }

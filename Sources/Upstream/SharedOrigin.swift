@@ -3,26 +3,27 @@ import Ports
 import Rules
 import Wire
 
-/// An operation on its way.
+/// An operation that has not been answered yet.
 struct OriginCall: Sendable {
     let caller: Caller
     let token: UInt64
-    /// Called when it has been answered.
+    /// Called after the answer was delivered.
     var ended: (@Sendable () -> Void)?
 
-    /// The user who asks, nil for the server API.
+    /// The user who asks; nil for the server API.
     var user: String? { if case .user(let user) = caller { user } else { nil } }
 }
 
-/// An origin on a server that several gateways share. What a write of a record means is decided
-/// here, upon a view of the conversation; the server decides whether that view still holds.
+/// An origin on a server that several gateways share. The gateway decides what a write of a record
+/// means, on a view of the conversation; the server checks that this view still holds (optimistic
+/// concurrency).
 protocol SharedOrigin: Upstream {
     typealias Call = OriginCall
 
-    /// How often a write is decided anew because others wrote meanwhile.
+    /// How often a write is decided again because another writer was faster.
     static var tryLimit: Int { get }
     var outlet: Outlet { get }
-    /// Changes of a record that are decided here, one at a time.
+    /// Record changes are decided one at a time per conversation.
     var recordQueues: SerialQueues { get }
     var limits: LogLimits { get }
 
@@ -36,22 +37,22 @@ protocol SharedOrigin: Upstream {
         _ fields: ConversationFields, _ call: Call, otherwise refusal: RequestError)
     func deleteConversation(_ id: String, _ call: Call, tries: Int)
 
-    /// Creates what a `put` did not find.
+    /// Creates the conversation that a `put` did not find.
     func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call)
 
-    /// Fails with this error, or with `not_found` for who does not take part.
+    /// Fails the call with this error, or with `not_found` if the caller does not take part.
     func refuse(_ conversation: String, _ call: Call, _ error: RequestError)
 
-    /// A conversation with what the reader, who takes part in it, has read.
+    /// A conversation with the reader's read marker; the reader takes part in it.
     /// - Parameters:
-    ///   - named: who must be there, if they take part, beside the reader and the admins; nil:
-    ///     everybody.
-    ///   - mends: whether one whose members are lost is shown as one without any.
+    ///   - named: the participants that the view must include beside the reader and the admins;
+    ///     nil: all.
+    ///   - mends: whether a conversation whose member rows are lost is shown without members.
     func view(
         _ id: String, with reader: String?, naming named: [String]?, mends: Bool,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void)
 
-    /// Writes what was decided; fails with `stale` if it does not stand any more.
+    /// Writes a decided change; fails with `stale` if the view it was decided on no longer holds.
     func write(
         _ decided: RecordDecision, of id: String, _ call: Call,
         then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void)
@@ -100,7 +101,7 @@ extension SharedOrigin {
         call.ended?()
     }
 
-    /// Who takes part in a new conversation.
+    /// The members of a new conversation.
     func membership(of fields: ConversationFields) throws(RequestError) -> MembershipChange {
         let change = RecordChange(
             join: (fields.participants ?? []).map { NewParticipant(user: $0) },

@@ -3,8 +3,8 @@ import JSON
 import Ports
 import Wire
 
-/// A conversation as an origin on a server shows it: slot 0, who takes part, the head, the last
-/// message and, where there is a viewer, what that one has read. A value, read from one reply.
+/// A conversation as an origin on a server returns it: slot 0, members, head, last message and, if
+/// there is a viewer, that user's read marker. A value, read from one reply.
 package struct StoredConversation {
     let id: String
     let head: Head
@@ -14,16 +14,16 @@ package struct StoredConversation {
     let unknown: [JSONMember]
     let createdAt: Timestamp
     let updatedAt: Timestamp
-    /// In the order in which they joined: all, or, of many, those who were asked for and the
-    /// admins.
+    /// In the order in which they joined. All members, or, in a large conversation, those who were
+    /// asked for and the admins.
     package let members: [StoredMember]
-    /// How many take part.
+    /// The number of participants.
     let memberCount: Int
     package let last: EncodedMessage?
     let reader: ReaderState?
-    /// For a conversation that was created as the only one of some people, what stands for them.
+    /// For a distinct conversation: the key made of its participants.
     let people: String?
-    /// Whether the members are lost, and none of them is shown.
+    /// Whether the member rows are lost; `members` is then empty.
     let isMemberless: Bool
     /// The client that created it; nil if the backend did.
     let createdBy: String?
@@ -55,7 +55,7 @@ package struct StoredConversation {
 
     func member(_ user: String) -> StoredMember? { members.first { $0.user.isSameID(user) } }
 
-    /// Whether all are there who take part.
+    /// Whether `members` holds all participants.
     var isWhole: Bool { members.count == memberCount }
 
     package var record: Record {
@@ -73,7 +73,7 @@ package struct StoredConversation {
     }
 }
 
-/// One who takes part, as it is stored.
+/// A participant as stored.
 package struct StoredMember {
     var user: String
     var isAdmin: Bool
@@ -98,7 +98,7 @@ package struct StoredMember {
         self.unknown = unknown
     }
 
-    /// The fields that an origin stores and does not look at.
+    /// The fields that an origin stores as opaque bytes.
     package static func fields(name: String?, metadata: RawJSON?, unknown: [JSONMember]) -> [UInt8]
     {
         var json = JSONWriter()
@@ -110,7 +110,7 @@ package struct StoredMember {
         return json.bytes
     }
 
-    /// The place and moment of joining, which a change of the fields keeps.
+    /// Place and time of joining; a change of the fields keeps them.
     var joined: String { "\(place)\t\(createdAt.milliseconds)" }
 
     /// The participant object of the protocol.
@@ -123,8 +123,9 @@ package struct StoredMember {
 }
 
 extension RawJSON {
-    /// An object of an application as it is stored; nil if it is none. It goes into frames as it
-    /// is, and whoever else writes to the origin may have put anything there.
+    /// An application's object as stored; nil if it is not an object or is nested too deep. The
+    /// check is needed because it goes into frames unchanged, and other writers of the origin may
+    /// have stored anything.
     init?(stored bytes: [UInt8]) {
         guard let value = try? RawJSON(bytes), value.kind == .object, Nesting.isKept(by: value)
         else { return nil }
@@ -133,7 +134,7 @@ extension RawJSON {
 }
 
 extension [JSONMember] {
-    /// The fields of an application as they are stored; nil if they are no object.
+    /// An application's fields as stored; nil if they are not an object or are nested too deep.
     init?(stored bytes: [UInt8]) {
         guard let members = try? JSONObject(bytes).members, Nesting.isKept(by: members) else {
             return nil

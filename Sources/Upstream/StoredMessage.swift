@@ -3,15 +3,15 @@ import Crypto
 import JSON
 import Wire
 
-/// A message as an origin on a server stores it: the numbers that it looks at, and the content as
-/// one JSON object. The message object of the protocol is made of it by whoever reads it, so that
-/// the origin need not know its shape.
+/// A message as an origin on a server stores it: the numbers that the origin needs, and the content
+/// as one opaque JSON object. The reader builds the protocol's message object from it, so the
+/// origin need not know its shape.
 package struct StoredMessage {
     var rev: Int
     var createdAt: Timestamp
     var editedAt: Timestamp?
     var isDeleted: Bool
-    /// Only what was sent is known of it; it has no content any more.
+    /// The content was trimmed: only id, author, time and numbers remain.
     var isTrimmed: Bool
     var id: String
     var author: String
@@ -32,7 +32,7 @@ package struct StoredMessage {
 
     // MARK: content
 
-    /// The content as it is stored.
+    /// Encodes content for storage.
     package static func stored(_ content: MessageContent) -> [UInt8] {
         var json = JSONWriter(capacity: 64 + (content.body?.utf8.count ?? 0))
         json.beginObject()
@@ -55,14 +55,14 @@ package struct StoredMessage {
             metadata: object["metadata"], unknown: unknown)
     }
 
-    /// Stands for what an author sends: half of SHA-256, so that nobody finds two contents that
-    /// share it.
+    /// A hash of what an author sends: half of SHA-256, so that nobody finds two contents with the
+    /// same one.
     static func hash(_ content: MessageContent) -> [UInt8] {
         Array(Hexadecimal.text(Array(SHA256.hash(content.canonical()).prefix(16))).utf8)
     }
 }
 
-/// Bytes as twice as many digits: marks and hashes in texts.
+/// Hexadecimal text of marks and hashes.
 enum Hexadecimal {
     static func text(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)

@@ -3,52 +3,53 @@ import Rules
 import Synchronization
 import Wire
 
-/// What an upstream hands to the loop. One batch is in the order of the log.
+/// What an upstream hands to the loop. The outputs of one batch are in log order.
 ///
-/// A *generation* is one unbroken feed: what was acknowledged, and read, under the same number
-/// came from the same node with the same history. Numbers of generations only rise; 0 stands for
-/// none, and an answer of generation 0 proves nothing about the feed. (The embedded upstream, whose
-/// feed can't break, has the one generation 1.)
+/// A *generation* is one unbroken feed: everything acknowledged and read under the same number came
+/// from the same node with the same history. Generation numbers only rise; 0 means none, and an
+/// answer of generation 0 proves nothing about the feed. (The embedded upstream, whose feed can't
+/// break, has only generation 1.)
 ///
-/// An origin that is divided among servers has a generation for each of them at a time, all numbers
-/// drawn from one counter. Then `lapsed` ends what was subscribed under that number alone, a
-/// conversation whose server changes is subscribed again under the number of another, and an answer
-/// about several conversations has a number only where they all have the same. The answer with a
-/// user's list has the number of the feed that tells of the list.
+/// An origin that is sharded over several servers has a generation for each of them, with numbers
+/// from one counter. `lapsed` then ends only what was subscribed under that number, a conversation
+/// that moves to another server is subscribed again under that server's number, and an answer about
+/// several conversations has a number only if they all have the same one. The answer with a user's
+/// list has the number of the feed that notifies of the list.
 package enum UpstreamOutput: Sendable {
-    /// A change, or what is none; it belongs to the generation that is under way.
+    /// A change of a log, or an event that is no change (read markers, typing). It belongs to the
+    /// current generation.
     case feed(FeedEvent)
-    /// The fate of an operation. Where feed and writes come the same way, it stands after the feed
-    /// events that it caused; where the feed is a connection of its own, it may come before them.
+    /// The result of an operation. If feed and writes share one path, it comes after the feed
+    /// events that the operation caused; if the feed is a connection of its own, it may come before
+    /// them.
     case performed(token: UInt64, Result<Outcome, RequestError>)
-    /// The answer to a question, and the generation that was under way all the time from the
-    /// question to the answer.
+    /// The answer to a question, and the generation that lasted from the question to the answer.
     case answered(token: UInt64, generation: Int, Result<HistoryAnswer, RequestError>)
-    /// The origin has acknowledged: from here on the feed tells of this conversation.
+    /// The origin has acknowledged a subscription: from here on the feed has this conversation.
     case subscribed(conversation: String, generation: Int)
-    /// The same of a user's list: what is read of it from here on, the feed continues.
+    /// The same for a user's list: the feed continues what is read of the list from here on.
     case subscribedList(user: String)
-    /// Every subscription of that generation has ended, and those that are still wanted are being
-    /// asked for again. Feed events behind this belong to the next one.
+    /// All subscriptions of that generation have ended; those still wanted are being requested
+    /// again. Later feed events belong to the next generation.
     case lapsed(generation: Int)
-    /// Another gateway of the origin was asked to disconnect a user, and so is every one. What was
-    /// told while the feed was away comes before `state` says that it is back.
+    /// Another gateway was asked to disconnect a user, so every gateway must. Requests made while
+    /// the feed was away come before the `state` that says it is back.
     case disconnect(user: String, mayComeBack: Bool)
-    /// Somebody's question or write has shown that this part of a log is damaged; without a part,
-    /// that all of it is whole again.
+    /// A question or write found that this part of a log is damaged; nil: the whole log is intact
+    /// again.
     case damaged(conversation: String, part: String?)
-    /// `online` while the feed is live and the history can be asked, otherwise `offline`.
+    /// `online` while the feed is live and history can be read, otherwise `offline`.
     case state(UpstreamState)
 }
 
-/// What the loop asks of an upstream and waits for.
+/// A call of the loop that an upstream answers.
 package enum UpstreamCall: Sendable {
     /// A write; answered by `performed` with the same token.
     case perform(Operation, by: Caller, token: UInt64)
     /// A question about history; answered by `answered` with the same token.
     case ask(HistoryQuery, token: UInt64)
 
-    /// Whom it is for, as far as an upstream is told: users take turns at writes.
+    /// For fair queueing: the user who pays. Only writes have one.
     var payer: Payer {
         switch self {
         case .perform(_, let caller, _): caller.payer
@@ -57,69 +58,68 @@ package enum UpstreamCall: Sendable {
     }
 }
 
-/// A log of which a part is gone, or contradicts the others, is never answered as whole: each
-/// question about it, and each write, fails with `RequestError.damaged(part)`, where the part is a
-/// word of the upstream's for the operator, and `heads` names it beside the heads of the others.
-/// The engine then counts the conversation as cut off, asks again from time to time, and takes the
-/// first answer that succeeds for the end of it.
+/// A chat backend as the gateway sees it: a feed of changes, a history to query, and a way to
+/// write. An implementation brings its own threads; calls come from the loop and never block, and
+/// all output goes to `deliver`, from any thread.
 ///
-/// A chat backend as the gateway sees it: a feed of changes, a history to ask, and a door for
-/// writes. An implementation brings its own threads; the calls come from the loop and don't block,
-/// and everything that it has to say goes to `deliver`, from any thread.
+/// A damaged log (a part is missing, or contradicts the others) is never answered as whole: each
+/// question and write fails with `RequestError.damaged(part)`, the part in the upstream's own word
+/// for the operator; an answer to `heads` names it beside the heads of the others. The engine then
+/// treats the conversation as disconnected, asks again from time to time, and takes the first
+/// success as proof that the log is whole.
 package protocol Upstream: AnyObject, Sendable {
-    /// The word of the configuration: `embedded`, `redis`, …
+    /// The value of `upstream.kind`: `embedded`, `redis`, …
     var kind: String { get }
 
-    /// What went wrong so far. From any thread.
+    /// Faults since the start. Safe from any thread.
     var faults: UpstreamFaults { get }
 
-    /// Begins to deliver. Called once.
+    /// Starts delivering. Called once.
     func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void)
 
-    /// Takes all that a turn of the loop asks for, in its order: what comes together can share what
-    /// it costs to begin, and a commit. The other calls of the turn may come before it.
+    /// Takes all calls of one turn of the loop, in order, so that they can share round trips and a
+    /// commit. Other methods called in that turn may take effect first.
     func submit(_ calls: [UpstreamCall])
 
-    /// Asks for the feed of a conversation; answered by `subscribed`, again in each generation,
+    /// Subscribes to a conversation's feed; answered by `subscribed`, again in each generation,
     /// until `unsubscribe`.
     func subscribe(_ conversation: String)
 
-    /// Nobody watches the conversation any more. Events of it may still come for a moment.
+    /// Ends a subscription. A few events may still arrive.
     func unsubscribe(_ conversation: String)
 
-    /// Asks to be told of conversations that come into a user's list or leave it; as `subscribe`,
-    /// but without an answer.
+    /// Subscribes to a user's list: conversations that enter or leave it. Like `subscribe`;
+    /// answered by `subscribedList`, except by an upstream whose feed can't break.
     func subscribeList(of user: String)
 
-    /// Nobody watches the user's list any more.
+    /// Ends a subscription to a user's list.
     func unsubscribeList(of user: String)
 
-    /// Somebody took values from `head`, and the log seems to have lost them. If it still is in the
-    /// epoch of `head` and ends below its rev, or has another mark there, it gets a new epoch;
-    /// otherwise nothing happens, so that neither who comes second does harm, nor who is so far
-    /// behind that the log keeps no mark of that rev any more. Answered by
-    /// `answered` with the `heads` of this one conversation as they are then.
+    /// Starts a new epoch if the log lost what `head` shows: it is still in the epoch of `head`,
+    /// and ends below its rev or has another mark there. Otherwise does nothing, so neither a
+    /// second caller does harm nor one so far behind that the log no longer keeps a mark for that
+    /// rev. Answered by `answered` with the `heads` of this one conversation as they are then.
     func forkEpoch(_ head: Head, conversation: String, token: UInt64)
 
-    /// Whether other gateways may have connections of the same users.
+    /// Whether users may also be connected to other gateways of this origin.
     var reachesOthers: Bool { get }
 
-    /// Has every other gateway of the origin disconnect a user, those too that are cut off and come
-    /// back within an hour. Answered by `performed` with `done`, or `origin_unavailable` if the
-    /// origin can't be told. Not to be called where there are no others.
+    /// Has every other gateway of the origin disconnect a user, including gateways that are cut off
+    /// and return within an hour. Answered by `performed` with `done`, or `origin_unavailable` if
+    /// the origin can't be reached. Not to be called if `reachesOthers` is false.
     func disconnect(_ user: String, mayComeBack: Bool, token: UInt64)
 
-    /// Tells everybody that watches the conversation; may be lost.
+    /// Publishes an event to all who watch the conversation; it may be lost.
     func publish(_ event: FeedEvent)
 
-    /// Holds what is written from here on to these limits.
+    /// Applies these limits to writes from here on.
     func adopt(_ limits: LogLimits)
 
-    /// Finishes what was asked for, and stops. Returns when nothing more will be delivered.
+    /// Finishes pending calls and stops. Nothing is delivered after it returns.
     func stop()
 }
 
-/// What an upstream does that can't lose anything.
+/// Defaults for an upstream whose feed and log can't break.
 extension Upstream {
     package var faults: UpstreamFaults { UpstreamFaults() }
 
@@ -138,8 +138,7 @@ extension Upstream {
     }
 }
 
-/// The limits that writes are held to. A reload sets them on the loop, the threads of an upstream
-/// read them.
+/// The limits of writes. A reload sets them on the loop; the upstream's threads read them.
 final class PresentLimits: Sendable {
     private let present: Mutex<LogLimits>
 

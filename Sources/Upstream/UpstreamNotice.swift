@@ -1,4 +1,4 @@
-/// A line of an upstream for the log of whoever runs the gateway.
+/// A log line of an upstream for the operator.
 package struct UpstreamNotice: Sendable, Hashable {
     package enum Level: Sendable, Hashable { case info, warning, error }
 

@@ -9,15 +9,15 @@ import Synchronization
 import Wire
 
 /// The embedded upstream: the origin's log in the gateway's own file, feed and history in process.
-/// Dense numbering, lossless while the process lives, and on the disk before anybody is told. Any
-/// thread may call it; the rules of the log and all that it says are on its writer's queue, so that
-/// events, results and answers stand in one order.
+/// Numbering is dense; nothing is lost while the process lives, and a write is on the disk before
+/// anybody hears of it. Any thread may call it. The log and all its output live on the writer's
+/// queue, so that events, results and answers have one order.
 package final class Embedded: Upstream {
-    /// The word of the configuration, under which a store is opened for it.
+    /// The value of `upstream.kind`; a store is opened for it by this name.
     package static let kind = "embedded"
     package var kind: String { Self.kind }
 
-    /// The one generation of a feed that can't break.
+    /// The only generation: this feed can't break.
     static let generation = 1
 
     private let writer: Writer<MessageLog>
@@ -26,11 +26,11 @@ package final class Embedded: Upstream {
 
     /// Opens the log in `store`.
     /// - Parameters:
-    ///   - bytes: what the messages of one answer may take; `limits.reply`.
-    ///   - limits: what the values of the log may take.
-    ///   - clock: what time it is.
-    ///   - onWritable: called, on a thread of the upstream's own, when the file can't be written
-    ///     any more, with the reason, and with nil when it can be again.
+    ///   - bytes: the most that the messages of one answer may take; `limits.reply`.
+    ///   - limits: the limits of the log's values.
+    ///   - clock: the time of day.
+    ///   - onWritable: called on the writer's queue with the error when the file can't be written
+    ///     any more, and with nil when it can be written again.
     /// - Throws: `CacheError`, if the file can't be opened.
     package init(
         _ store: Store, bytes: Int = .max, limits: LogLimits = LogLimits(),
@@ -61,7 +61,7 @@ package final class Embedded: Upstream {
     private static let busy = RequestError(
         .originUnavailable, "the origin has too many requests waiting", retry: .later)
 
-    /// The feed is there for every conversation, all the time.
+    /// The feed always covers every conversation.
     package func subscribe(_ conversation: String) {
         outlet.deliver([.subscribed(conversation: conversation, generation: Embedded.generation)])
     }
@@ -78,7 +78,7 @@ package final class Embedded: Upstream {
     /// Whether the last write succeeded.
     package var isWritable: Bool { writer.isWritable }
 
-    /// What the writer has done since it began.
+    /// The writer's counters since the start.
     package var figures: WriterFigures { writer.figures }
 
     /// The system's clock.
@@ -90,7 +90,7 @@ package final class Embedded: Upstream {
 }
 
 extension UpstreamCall {
-    /// What one is told whose call was not taken.
+    /// The output that answers a call that the queue did not accept.
     fileprivate func refused(with error: RequestError) -> UpstreamOutput {
         switch self {
         case .perform(_, _, let token): .performed(token: token, .failure(error))
@@ -100,11 +100,11 @@ extension UpstreamCall {
     }
 }
 
-/// Where the upstream's outputs go. It is there before the one who takes them is known, and closes
-/// behind the last of them.
+/// The destination of an upstream's outputs. It exists before `start` gives the receiver, and drops
+/// everything after `close`.
 final class Outlet: Sendable {
-    /// A closure that is itself the value of a mutex would be wrapped once more by every access,
-    /// and each wrapping stays: calls would become slower and deeper without end.
+    /// A closure stored directly in a `Mutex` is wrapped once more by every access and stays
+    /// wrapped: calls would become slower and deeper without end.
     private struct Taker {
         let deliver: @Sendable ([UpstreamOutput]) -> Void
     }

@@ -1,9 +1,10 @@
 import Chat
 import Glibc
 
-/// Makes ids for those who bring none: 26 characters of Crockford's base 32, 48 bits of time and 80
-/// random ones (the form of a ULID). Ids of one source rise, within a millisecond too, so that they
-/// sort as they were given. A value; its owner keeps it on one thread.
+/// Makes ids for messages and conversations that come without one, in the form of a ULID: 26
+/// characters of Crockford's base 32, 48 bits of time and 80 random ones. Ids of one source rise,
+/// within a millisecond too, so they sort in the order in which they were made. A value; its owner
+/// keeps it on one thread.
 struct IdentifierSource {
     private static let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
@@ -12,12 +13,13 @@ struct IdentifierSource {
     private var low: UInt64 = 0
     private var random = RandomBlock()
 
-    /// An id that was never given before.
+    /// A new id, higher than all before it.
     mutating func next(at moment: Timestamp) -> String {
         let now = UInt64(max(0, moment.milliseconds)) & 0xFFFF_FFFF_FFFF
         if now > milliseconds {
             milliseconds = now
-            // The upper half stays free, so that counting up within a millisecond can't overflow.
+            // The upper half of the range stays free, so that counting up within a millisecond
+            // can't overflow.
             high = UInt16.random(in: 0...UInt16(Int16.max), using: &random)
             low = random.next()
         } else {
@@ -29,7 +31,7 @@ struct IdentifierSource {
         return text
     }
 
-    /// 130 bits in groups of five, the upper two of them zero.
+    /// 130 bits in groups of five; the top two are zero.
     private var text: String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(26)
@@ -47,7 +49,7 @@ struct IdentifierSource {
     }
 }
 
-/// Random numbers of the kernel, fetched by the block: one call brings 32, and none is given twice.
+/// Random numbers from the kernel, 32 words a call; no word is used twice.
 private struct RandomBlock: RandomNumberGenerator {
     private var words = [UInt64](repeating: 0, count: 32)
     private var left = 0

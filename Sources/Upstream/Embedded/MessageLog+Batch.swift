@@ -3,36 +3,37 @@ import Ports
 import SQLite
 import Wire
 
-/// What the jobs of a batch change alike is written once for all of them: where the list stands at
-/// the end of it; and, for messages sent one after the other to the same conversation, where that
-/// stands and how far their authors have read. Whoever reads the file sees none of it before the
-/// commit; within the batch all but another such message finds it written.
+/// State that many jobs of a batch change is written once for all of them: the list's position, at
+/// the end of the batch; and, for consecutive messages to one conversation, its head and the
+/// authors' read markers, when another job comes. Readers of the file see nothing before the
+/// commit; within the batch every job but another send to the same conversation finds it written.
 extension MessageLog {
-    /// The list, as it is once the batch is written.
+    /// The list as it will be after the batch.
     struct List {
         var rev: Int
         var mark: String
-        /// How many messages are new with the batch.
+        /// New messages in the batch.
         var messages = 0
     }
 
-    /// A place up to which somebody has read.
+    /// A read marker.
     struct Marker {
         var user: String
         var seq: Int
     }
 
-    /// The conversation to which the last jobs have sent.
+    /// The conversation that the last jobs sent to.
     struct Sending {
         var log: LogRow
-        /// Who may, as far as it was asked.
+        /// Users known to be members, by the checks so far.
         var members: Set<[UInt8]> = []
-        /// Of the authors, by their ids.
+        /// The authors' read markers, by user id.
         var markers: [[UInt8]: Marker] = [:]
         var isChanged = false
     }
 
-    /// Counts one change of the list and gives its rev there.
+    /// Counts one change of the list.
+    /// - Returns: its rev in the list.
     func touch(messages: Int = 0) throws(CacheError) -> Int {
         var list: List
         if let known = self.list {
@@ -54,19 +55,18 @@ extension MessageLog {
 
     func settleList() throws(CacheError) {
         guard let list else { return }
-        // Let go of first: what can't be written is not there for whoever tries again.
+        // Cleared first: if the write fails, a retry must not find it.
         self.list = nil
         try writes.write(list: list.rev, messages: list.messages)
     }
 
-    /// Whether the operation sends to where the ones before it have sent.
+    /// Whether the operation sends to the same conversation as the jobs before it.
     func isContinued(by operation: Operation) -> Bool {
         guard case .send(let id, _) = operation, let sending else { return false }
         return sending.log.id.isSameID(id)
     }
 
-    /// As `open`, for messages: what is known of the conversation since others of the batch were
-    /// sent to it need not be read.
+    /// Like `open`, for sends: uses what earlier sends of the batch to this conversation have read.
     func openToSend(_ id: String, by caller: Caller) throws -> Access {
         guard let sending else {
             let access = try open(id, by: caller)
@@ -84,7 +84,7 @@ extension MessageLog {
         return Access(log: sending.log, user: user, isAdmin: false)
     }
 
-    /// Messages were sent: the conversation stands here, and their authors have read them.
+    /// Records the conversation's new head and that the authors have read up to their messages.
     func noteSends(_ log: LogRow, _ markers: [[UInt8]: Marker]) {
         sending?.log = log
         sending?.markers.merge(markers) { $1 }

@@ -7,22 +7,22 @@ import Rules
 import SQLite
 import Wire
 
-/// Messages: sent once, however often they are sent, since the id that a sender gives is an
-/// idempotency key; edited by their author; deleted to a tombstone.
+/// Sends, edits and deletes messages. The id that a sender gives is an idempotency key: repeats
+/// store nothing. Users edit only their own; a deleted message becomes a tombstone.
 extension MessageLog {
-    /// What becomes of one message of a call.
+    /// The outcome for one message of a call.
     private enum Disposition {
-        /// It was sent before, and is this now.
+        /// Sent before; its present value.
         case known(EncodedMessage)
-        /// It is the same as an earlier one of this call.
+        /// A repeat of the message at this index of the same call.
         case repeated(Int)
-        /// It is new.
+        /// New.
         case new(id: String, hash: [UInt8])
     }
 
     func send(_ messages: [NewMessage], in access: Access) throws -> Outcome {
         if let refusal = messages.refusal(ofSendingBy: access.user) { throw refusal }
-        // All is decided before the first row is written: all of them or none.
+        // All or none: everything is decided before the first row is written.
         let at = max(now, access.log.activity)
         let fates = try fates(of: messages, in: access.log, at: at)
         var log = access.log
@@ -70,7 +70,7 @@ extension MessageLog {
         var fates: [Disposition] = []
         var earlier: [[UInt8]: (index: Int, hash: [UInt8])] = [:]
         for (index, message) in messages.enumerated() {
-            // Half of SHA-256: nobody finds two contents that share it.
+            // Half of SHA-256: nobody finds two contents with the same one.
             let hash = Array(SHA256.hash(message.content.canonical()).prefix(16))
             guard let id = message.content.id else {
                 fates.append(.new(id: identifiers.next(at: at), hash: hash))

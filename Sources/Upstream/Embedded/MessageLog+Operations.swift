@@ -4,10 +4,10 @@ import Ports
 import SQLite
 import Wire
 
-/// Who may do what: `protocol.md` 3. For one who does not take part, nothing is there at all; the
-/// server API may do everything.
+/// Permissions, by `protocol.md` 3. To a user who does not take part, a conversation does not
+/// exist; the server API may do everything.
 extension MessageLog {
-    /// A conversation, opened for somebody who may see it.
+    /// A conversation opened for a caller who may see it.
     struct Access {
         var log: LogRow
         /// The user who asks; nil for the server API.
@@ -43,7 +43,7 @@ extension MessageLog {
             return try change(access, RecordChange(join: users))
         case .removeParticipants(let id, let users):
             let access = try open(id, by: caller)
-            // Whoever removes nobody but oneself leaves.
+            // Users who remove only themselves leave; that needs no admin.
             if !users.allSatisfy({ access.user?.isSameID($0) == true }) {
                 try requireAdmin(access)
             }
@@ -80,7 +80,7 @@ extension MessageLog {
         }
     }
 
-    /// Admins change the record; where there are none, everybody who takes part.
+    /// Admins change the record; if there are none, every participant may.
     private func requireAdmin(_ access: Access) throws {
         if access.isAdmin { return }
         guard try !rows.members.hasAdmin(access.log.cid) else {
@@ -112,14 +112,14 @@ extension MessageLog {
         }
         guard let reader = try rows.reader(log, user) else { throw RequestError.noConversation }
         guard seq > reader.lastReadSeq else { return .read(reader) }
-        // A change of this user's list, though of nobody else's, and not of the log.
+        // A change of this user's list alone, and not of the log.
         let touched = try touch()
         try writes.raiseMarker(user, to: seq, log, at: now, isSent: false, touched: touched)
         tell(.read(conversation: log.id, user: user, seq: seq))
         return .read(try rows.reader(log, user) ?? reader)
     }
 
-    /// Counts one change of the log.
+    /// Raises the log's rev by one, under this process's mark.
     func advance(_ log: inout LogRow) throws(CacheError) {
         log.head.rev += 1
         if log.head.mark != mark {
@@ -130,6 +130,6 @@ extension MessageLog {
 }
 
 extension String {
-    /// The id as a key that is compared byte by byte.
+    /// The id's bytes, a key that is compared byte by byte.
     var exactID: [UInt8] { Array(utf8) }
 }

@@ -7,7 +7,8 @@ import Rules
 import SQLite
 import Wire
 
-/// Slot 0: title, metadata, participants and admins. Whatever one call changes of it is one change.
+/// Slot 0: title, metadata, participants and admins. All that one call changes of it is one change
+/// of the log.
 extension MessageLog {
     // MARK: creating
 
@@ -48,7 +49,7 @@ extension MessageLog {
             throw RequestError(.forbidden, "conversation: only the server API may put one")
         }
         guard let log = try rows.conversations.log(id) else {
-            // Nobody has seen a value of what is not there.
+            // A missing conversation has no rev to compare.
             if fields.ifRev != nil { throw RequestError.noConversation }
             let said = try Description(put: fields).new(within: limits)
             return try insert(id, said, try membership(of: fields), people: nil, for: nil)
@@ -65,13 +66,13 @@ extension MessageLog {
             change.demote = try rows.members.admins(log.cid).without(rulers)
         }
         let outcome = try self.change(Access(log: log, user: nil, isAdmin: true), change)
-        // New is what the call names: the conversation, not who joined it.
+        // `isNew` says whether the call made the conversation, not whether somebody joined it.
         guard case .conversation(var view, _) = outcome else { return outcome }
         view.createdBy = try rows.conversations.record(log.cid)?.createdBy
         return .conversation(view, isNew: false)
     }
 
-    /// Who takes part in a new conversation.
+    /// The members of a new conversation.
     private func membership(of fields: ConversationFields) throws -> MembershipChange {
         let change = RecordChange(
             join: (fields.participants ?? []).map { NewParticipant(user: $0) },
@@ -114,14 +115,14 @@ extension MessageLog {
 
     // MARK: distinct ones
 
-    /// What stands for these people, in whatever order.
+    /// The key of a distinct conversation: a hash of its participants, in any order.
     private static func people(_ users: [String]) -> [UInt8] {
-        // No id holds a control character, so the line's end parts them.
+        // No id has a control character, so line feeds separate them.
         let lines = users.map(\.exactID).sorted { $0.lexicographicallyPrecedes($1) }
         return Array(SHA256.hash(Array(lines.joined(separator: [0x0A]))).prefix(16))
     }
 
-    /// The conversation that was created as the only one of these people and still has just them.
+    /// The conversation that was created as distinct for these users and still has exactly them.
     private func distinct(_ people: [UInt8], _ users: [String]) throws(CacheError) -> LogRow? {
         for cid in try rows.conversations.conversations(people: people) {
             guard let log = try rows.conversations.log(number: cid),
@@ -135,8 +136,8 @@ extension MessageLog {
 
     // MARK: changing
 
-    /// What a change comes to, by the rows of those whom it names: how many others take part is
-    /// nothing to it.
+    /// The effective membership change, from the rows of the named users only: its cost does not
+    /// depend on how many others take part.
     private func membership(_ change: RecordChange, _ log: LogRow) throws -> MembershipChange {
         var named: [MemberRow] = []
         for user in change.named.unique {
@@ -153,7 +154,8 @@ extension MessageLog {
         return members
     }
 
-    /// Does what is really a change of it; `isNew` if somebody joined.
+    /// Writes what differs from the record as it is. `isNew` in the outcome says whether somebody
+    /// joined.
     func change(_ access: Access, _ change: RecordChange) throws -> Outcome {
         var log = access.log
         let members = try membership(change, log)
@@ -190,7 +192,7 @@ extension MessageLog {
         return .conversation(view, isNew: !members.joining.isEmpty)
     }
 
-    /// Those who take part already and whose fields would really change.
+    /// The members whose fields would change.
     private func described(
         _ members: MembershipChange, _ log: LogRow, _ at: Timestamp
     ) throws -> [MemberRow] {
@@ -235,7 +237,7 @@ extension MessageLog {
 }
 
 extension Record {
-    /// Those who joined, as far as the record itself does not say it.
+    /// The users who joined, if the record does not name all members.
     fileprivate func told(_ joining: [NewParticipant]) -> [String] {
         namesEverybody ? [] : joining.map(\.user)
     }
@@ -268,13 +270,13 @@ extension NewParticipant {
 }
 
 extension [String] {
-    /// Each of them once, compared as ids.
+    /// Without duplicates, compared as ids (byte by byte).
     var unique: [String] {
         var seen: Set<[UInt8]> = []
         return filter { seen.insert($0.exactID).inserted }
     }
 
-    /// Those that are not among `others`, compared as ids.
+    /// The strings that are not in `others`, compared as ids (byte by byte).
     fileprivate func without(_ others: [String]) -> [String] {
         let taken = Set(others.map(\.exactID))
         return filter { !taken.contains($0.exactID) }

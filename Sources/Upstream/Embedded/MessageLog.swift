@@ -6,16 +6,16 @@ import Rules
 import SQLite
 import Wire
 
-/// The log of the embedded upstream: what may be written, and what it becomes. It decides by what
-/// is in the file, inside the transaction that writes, and keeps nothing between two batches; so
-/// one that is rolled back leaves no trace. It lives on the writer's queue.
+/// The log of the embedded upstream: decides what may be written, and writes it. It decides on what
+/// is in the file, inside the transaction that writes, and keeps no state between batches, so a
+/// rolled back batch leaves no trace. It lives on the writer's queue.
 final class MessageLog: BatchWork {
     typealias Job = UpstreamCall
 
     let rows: Rows
     let writes: LogWrites
-    /// Stands, in every log that this process writes, for the process itself: a file that was
-    /// restored and written again goes on with another mark.
+    /// This process's mark in every log that it writes: a file that was restored and written again
+    /// continues under another mark.
     let mark: String
     var identifiers = IdentifierSource()
     private let present: PresentLimits
@@ -26,10 +26,10 @@ final class MessageLog: BatchWork {
     private let outlet: Outlet
     private var feed: [FeedEvent] = []
     private var results: [UpstreamOutput] = []
-    /// What the batch has left to its end: `MessageLog+Batch`.
+    /// State written at the end of the batch; see `MessageLog+Batch`.
     var list: List?
     var sending: Sending?
-    /// How often the list was touched.
+    /// The number of changes of the list so far.
     var touches = 0
     private(set) var isTidyingDue = true
 
@@ -50,10 +50,10 @@ final class MessageLog: BatchWork {
 
     var now: Timestamp { clock() }
 
-    /// What the values of the log may take.
+    /// The present limits of the log's values.
     var limits: LogLimits { present.value }
 
-    /// Says it to everybody, if the batch is committed.
+    /// Publishes the event once the batch is committed.
     func tell(_ event: FeedEvent) { feed.append(event) }
 
     // MARK: batches
@@ -77,18 +77,18 @@ final class MessageLog: BatchWork {
         } catch let error as CacheError {
             throw error
         } catch  where changes == before {
-            // A stored message that can't be read again; a matter of that message alone.
+            // A stored message that can't be decoded; other messages are unaffected.
             let error = RequestError(.internal, "what is stored can't be read")
             results.append(.performed(token: token, .failure(error)))
         } catch {
-            // A rule that speaks up after the first row was written: nothing of it may stay.
+            // An error after the first row was written: the whole batch is rolled back.
             throw CacheError(
                 .failed, doing: "write", on: "a log", seen: "a rule was broken half-way",
                 detail: "the batch is undone")
         }
     }
 
-    /// Rises with every change, be it in the file or left to the end of the batch.
+    /// Rises with every change, whether written already or left to the end of the batch.
     private var changes: Int { connection.totalChanges + touches }
 
     func settle() throws(CacheError) {
@@ -113,12 +113,12 @@ final class MessageLog: BatchWork {
         finish(jobs, failures)
     }
 
-    /// The disk is full or fails; what is there can be read.
+    /// The disk is full or fails; reads still work.
     private static let unwritable = RequestError(
         .originUnavailable, "the origin can't write its log", retry: .later)
 
-    /// Delivers what was written, then the answers to the questions of the batch, from what is now
-    /// in the file: what everybody is told does not wait for what somebody has asked.
+    /// Delivers events and results, then answers the batch's questions from the file as it is now:
+    /// nobody's events wait for somebody else's question.
     private func finish(_ jobs: [Job], _ outputs: [UpstreamOutput]) {
         feed.removeAll(keepingCapacity: true)
         results.removeAll(keepingCapacity: true)
@@ -143,11 +143,11 @@ final class MessageLog: BatchWork {
 
     // MARK: when there is nothing else to do
 
-    /// Something was removed that will have to be purged.
+    /// Schedules the purge of removed rows.
     func leaveToPurge() { isTidyingDue = true }
 
     func tidy() throws(CacheError) {
-        // Should it fail, it is due again when the file can be written again.
+        // If it fails, `probe` makes it due again once the file can be written.
         isTidyingDue = false
         isTidyingDue = try purge.step()
     }

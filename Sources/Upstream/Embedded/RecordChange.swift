@@ -3,43 +3,43 @@ import Ports
 import Rules
 import Wire
 
-/// What a call asks to be changed of slot 0, whichever call it is. What is so already is no change.
+/// The change of slot 0 that a call asks for. Values that are so already are no change.
 struct RecordChange {
     var title: String?? = nil
     var metadata: RawJSON? = nil
-    /// Set beside the unknown fields that are there.
+    /// Unknown fields to set; the others stay.
     var unknown: [JSONMember] = []
     var join: [NewParticipant] = []
     var leave: [String] = []
     var promote: [String] = []
     var demote: [String] = []
-    /// Only if slot 0 has this `rev`; what changes nothing is no conflict.
+    /// Required `rev` of slot 0; a change of nothing is no conflict.
     var ifRev: Int? = nil
 
-    /// All whom it names.
+    /// All users that it names.
     var named: [String] { leave + join.map(\.user) + promote + demote }
 }
 
-/// What a `RecordChange` comes to for those who take part: who really joins, leaves, becomes admin
-/// or ceases to be, each once.
+/// The effect of a `RecordChange` on membership: who really joins, leaves, becomes admin or ceases
+/// to be one, each once.
 struct MembershipChange {
-    /// How many take part before, and how many of them are admins.
+    /// The numbers of participants and admins before the change.
     private let standing: (people: Int, rulers: Int)
     private(set) var joining: [NewParticipant] = []
     private(set) var leaving: [String] = []
     private(set) var promoting: [String] = []
     private(set) var demoting: [String] = []
-    /// Who takes part already, but came with fields of their own.
+    /// Users in `join` who take part already; only their fields may change.
     private(set) var described: [NewParticipant] = []
-    /// How many are admins after it.
+    /// The number of admins afterwards.
     private let rulers: Int
-    /// Whom the change would make admin though they don't take part.
+    /// Users to be made admin who don't take part.
     private(set) var strangers: [String] = []
 
     /// - Parameters:
-    ///   - standing: how many take part before, and how many of them are admins.
-    ///   - present: those who are named by the change and take part before, at least.
-    ///   - ruling: those of them who are admins.
+    ///   - standing: the number of participants before the change, and of admins among them.
+    ///   - present: at least the users named by the change who take part before it.
+    ///   - ruling: the admins among `present`.
     init(
         _ change: RecordChange, standing: (people: Int, rulers: Int) = (0, 0),
         present: Set<[UInt8]> = [], ruling: Set<[UInt8]> = []
@@ -71,8 +71,8 @@ struct MembershipChange {
         rulers = standing.rulers - named + ruling.count
     }
 
-    /// Holds numbers, and what is said of those who join, to the limits; a field given as `null` is
-    /// left out.
+    /// Checks the numbers of participants and admins, and the fields of new participants, against
+    /// the limits; removes fields given as `null`.
     /// - Throws: `too_large`.
     mutating func hold(to limits: LogLimits) throws(RequestError) {
         try limits.check(
@@ -86,7 +86,7 @@ struct MembershipChange {
         }
     }
 
-    /// How many take part after it.
+    /// The number of participants afterwards.
     var people: Int { standing.people - leaving.count + joining.count }
 
     var isEmpty: Bool {
@@ -95,7 +95,7 @@ struct MembershipChange {
 }
 
 extension Description {
-    /// What a participant who takes part already becomes by the fields that came.
+    /// A present participant's fields after the given ones are applied; nil if nothing changes.
     func changed(
         by participant: NewParticipant, within limits: LogLimits
     ) throws(RequestError) -> Description? {
