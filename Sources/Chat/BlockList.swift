@@ -1,15 +1,15 @@
-/// Elements in the order of their places, kept in blocks of bounded size with the sums of each.
+/// Elements ordered by place, stored in blocks of bounded size; each block keeps its sums.
 ///
-/// A value that a timeline and a grouping own. One array would move all that lies behind each
-/// insertion, and count from the start to say at which index an element stands. Here an insertion
-/// moves at most a block, and an index is found by the sums of the blocks before it, so that a
-/// change of a list of 100,000 costs a few microseconds wherever it is.
+/// A value that a timeline and a grouping own. In one flat array, an insertion would move every
+/// later element, and finding an element's index would mean counting from the start. Here an
+/// insertion moves at most one block, and an index is the sum over the blocks before it, so that a
+/// change in a list of 100,000 costs a few microseconds wherever it is.
 ///
-/// - Complexity: for n elements, to find, insert or remove one costs O(log n + n / `limit`), where
-///   the second part is additions only.
+/// - Complexity: for n elements, find, insert and remove cost O(log n + n / `limit`); the second
+///   part is additions only.
 struct BlockList<Element: BlockElement>: Sendable {
-    /// How many elements a block has at most: as many as can be moved in about the time in which
-    /// the sums of the blocks of a list of 100,000 are added up.
+    /// The most elements in a block: moving that many takes about as long as adding up the block
+    /// sums of a list of 100,000.
     private static var limit: Int { 128 }
 
     private var blocks: [[Element]] = []
@@ -24,7 +24,7 @@ struct BlockList<Element: BlockElement>: Sendable {
 
     init() {}
 
-    /// The elements of `ordered`, which ascend by place.
+    /// The elements of `ordered`, which must ascend by place.
     init(ordered: some Sequence<Element>) {
         for element in ordered {
             if (blocks.last?.count ?? Self.limit) == Self.limit {
@@ -49,8 +49,8 @@ struct BlockList<Element: BlockElement>: Sendable {
         return blocks[at.block][at.offset]
     }
 
-    /// How many elements stand before the first for which `isBehind` holds; it holds for all that
-    /// follow one for which it does.
+    /// How many elements come before the first one for which `isBehind` holds. `isBehind` must hold
+    /// for every element after that one too.
     func index(where isBehind: (Element) -> Bool) -> Int {
         index(of: position(where: isBehind))
     }
@@ -81,7 +81,7 @@ struct BlockList<Element: BlockElement>: Sendable {
         return blocks[at.block][..<at.offset].reduce(into: whole) { $0 += $1.sum }
     }
 
-    /// The index of the element that begins the row with this number, counted from the first.
+    /// The index of the element that begins a row; rows are counted from the first element.
     func index(ofRow row: Int) -> Int {
         precondition(row >= 0 && row < total.rows, "there is no such row")
         var before = BlockSum()
@@ -116,7 +116,7 @@ struct BlockList<Element: BlockElement>: Sendable {
         return index(of: at)
     }
 
-    /// Changes an element in its place.
+    /// Changes an element without moving it.
     mutating func update(at index: Int, _ change: (inout Element) -> Void) {
         let at = position(of: index)
         var element = blocks[at.block][at.offset]
@@ -124,7 +124,7 @@ struct BlockList<Element: BlockElement>: Sendable {
         replace(at, element)
     }
 
-    /// Takes out the element at a place.
+    /// Removes the element at a place.
     @discardableResult
     mutating func remove(_ place: Place) -> Element? {
         let at = position(where: { $0.place >= place })
@@ -186,11 +186,11 @@ struct BlockList<Element: BlockElement>: Sendable {
         total += element.sum
     }
 
-    /// Makes room for one element at a position, and says where that is then.
+    /// Makes room for one element at a position and returns its position afterwards.
     private mutating func room(_ at: Position) -> Position {
         if at.block == blocks.count {
-            // What comes at the end fills the last block, and then begins a new one: a list that
-            // grows there has full blocks.
+            // Appending fills the last block, then begins a new one: a list that grows at its end
+            // has full blocks.
             if let last = blocks.last, last.count < Self.limit {
                 return Position(block: blocks.count - 1, offset: last.count)
             }
@@ -210,8 +210,8 @@ struct BlockList<Element: BlockElement>: Sendable {
             ? at : Position(block: at.block + 1, offset: at.offset - half)
     }
 
-    /// Joins a block that has become small with the next, so that a list that was thinned out does
-    /// not keep as many blocks as it once needed.
+    /// Joins a small block with the next one, so that a list that was thinned out does not keep as
+    /// many blocks as it once needed.
     private mutating func shrink(_ block: Int) {
         if blocks[block].isEmpty {
             blocks.remove(at: block)
@@ -225,18 +225,18 @@ struct BlockList<Element: BlockElement>: Sendable {
     }
 }
 
-/// What a `BlockList` holds.
+/// An element of a `BlockList`.
 protocol BlockElement: Sendable {
     var place: Place { get }
-    /// What it adds to the sums.
+    /// What the element adds to the sums.
     var sum: BlockSum { get }
 }
 
-/// What is counted over the elements of a `BlockList`.
+/// The counts over elements of a `BlockList`.
 struct BlockSum: Sendable, Equatable {
     var count = 0
     var unread = 0
-    /// How many of them begin a row.
+    /// How many elements begin a row.
     var rows = 0
 
     static func + (a: BlockSum, b: BlockSum) -> BlockSum {

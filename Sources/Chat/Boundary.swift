@@ -1,16 +1,16 @@
 import JSON
 
-/// The two ends of one run of messages that are held without a hole: `protocol.md` 1 and 6.
+/// The two ends of one run of messages that is held without a hole: `protocol.md` 1 and 6.
 ///
 /// A plain value, made by `findBoundaries` and sent by the gateway in replies. To close the hole
-/// above it, load what is newer than `newest`; for the one below, what is older than `oldest`.
+/// above the run, load the messages after `newest`; for the hole below, those before `oldest`.
 public struct Boundary: Sendable, Hashable {
     /// A message at the end of a run.
     public struct End: Sendable, Hashable {
-        /// Which message it is; nil from a gateway that has not seen it, for a run that only its
-        /// client holds.
+        /// The message's id; nil if the gateway has never seen the message, because only its client
+        /// holds this run.
         public var id: String?
-        /// Its place.
+        /// The message's seq.
         public var seq: Int
 
         /// A message at the end of a run.
@@ -53,7 +53,7 @@ public struct Boundary: Sendable, Hashable {
 
     /// Writes the boundary as one value.
     public func write(to writer: inout JSONWriter) {
-        // An answer may hold a thousand of them: what is the same in each is text already.
+        // A reply may hold a thousand boundaries, so their constant parts are prepared as text.
         writer.raw(room: Self.room + newest.room + oldest.room) {
             $0.append(text: Self.beginning.span)
             newest.append(to: &$0)
@@ -89,13 +89,13 @@ extension Boundary.End {
         self.init(id: id, seq: seq)
     }
 
-    /// What `append` writes at most.
+    /// The most bytes that `append` writes.
     fileprivate var room: Int {
         (id.map(OutputSpan<UInt8>.room(for:)) ?? Self.null.count) + Self.seq.count
             + OutputSpan<UInt8>.integerRoom
     }
 
-    /// The value of `id` and all that follows it in the object but its end.
+    /// Writes the value of `id` and the rest of the object, without its closing brace.
     fileprivate func append(to text: inout OutputSpan<UInt8>) {
         if let id { text.append(string: id) } else { text.append(text: Self.null.span) }
         text.append(text: Self.seq.span)

@@ -1,5 +1,5 @@
-/// A day of the Gregorian calendar, extended to before its adoption, and its number counted from
-/// 1970-01-01. The conversions count years from the 1st of March, so that the leap day is the last
+/// A day of the Gregorian calendar, also before its adoption, and its number counted from
+/// 1970-01-01. The conversions begin the year on the 1st of March, so that the leap day is the last
 /// of its year and every 400 years are alike (Howard Hinnant's `days_from_civil` and its inverse).
 struct CivilDate: Hashable {
     var year: Int

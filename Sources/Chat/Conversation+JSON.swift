@@ -1,6 +1,6 @@
 import JSON
 
-/// A `Conversation` and its head, read from and written as JSON.
+/// A `Conversation` and its head, read from JSON and written as JSON.
 extension Conversation {
     private static let record = "conversation"
 
@@ -10,7 +10,7 @@ extension Conversation {
         try self.init(JSONObject(text, record: Self.record))
     }
 
-    /// The conversation in a JSON object; only `id` must be there.
+    /// The conversation in a JSON object; only `id` is required.
     /// - Throws: `RecordError`, which names the field; the caller can only drop the object.
     public init(_ object: JSONObject) throws(RecordError) {
         var id: String?
@@ -50,9 +50,9 @@ extension Conversation {
         return writer.bytes
     }
 
-    /// Writes the conversation as one value. A bare one, of which only the id is known, is written
-    /// as `{"id": …}`; otherwise what is not known is left out, and a conversation whose head is
-    /// known and that has no last message says so with `null`.
+    /// Writes the conversation as one value. If only the id is known, writes `{"id": …}`. Otherwise
+    /// omits unknown fields; if the head is known and there is no last message, writes
+    /// `lastMessage` as `null`.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", string: id)
@@ -89,7 +89,7 @@ extension Conversation {
 extension Conversation.Head {
     private static let record = "head"
 
-    /// The head in a JSON object; all but `floor`, which is 1 then, must be there.
+    /// The head in a JSON object; every field is required except `floor`, which defaults to 1.
     /// - Throws: `RecordError`, which names the field.
     public init(_ object: JSONObject) throws(RecordError) {
         var epoch: String?

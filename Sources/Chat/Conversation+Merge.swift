@@ -1,7 +1,8 @@
-/// How conversations stand in a list, and how two values of one conversation become one: the
-/// record, the activity and the reader's part are each taken from whichever value is newer in it.
+/// The order of conversations in a list, and how two values of one conversation are merged: the
+/// record, the activity and the reader's part are each taken from the value in which they are
+/// newer.
 extension Conversation: ListedRecord {
-    /// Latest activity first; of two as late, the smaller id.
+    /// Latest activity first; at equal times, the smaller id first.
     func stands(before other: Conversation) -> Bool {
         let mine = activityAt ?? .earliest
         let theirs = other.activityAt ?? .earliest
@@ -12,27 +13,28 @@ extension Conversation: ListedRecord {
     {
         var arrived = arrival.record
         if arrival.origin == .deleted {
-            // A removal without a number can't be weighed against later news: nothing is kept of
-            // it. One with a number stays, to outweigh older news that comes late.
+            // A removal without a rev can't be compared with later changes, so nothing is kept of
+            // it. One with a rev stays as a tombstone and outweighs older changes that arrive late.
             guard arrived.newestRev != nil else { return held?.isDeleted == true ? held : nil }
             arrived = arrived.tombstone
         }
         if arrival.origin != .fetched {
-            // A delta goes to all alike; Skygear even sends the acting user's own counts in it.
+            // Every participant gets the same delta, so it can't carry one reader's counts; Skygear
+            // even sends the acting user's own.
             arrived.unreadCount = nil
             arrived.lastReadSeq = nil
         }
         guard let held else { return arrived }
         if let epoch = arrived.head?.epoch, let heldEpoch = held.head?.epoch, epoch != heldEpoch {
-            // Another log: numbers do not compare, so what arrived last is what there is.
+            // Another log: revs do not compare, so the last value to arrive wins.
             return arrived
         }
         if arrived.isDeleted || held.isDeleted { return arrived.outweighing(held) }
         return arrived.joined(with: held)
     }
 
-    /// The one of both that knows of the newest change, where at least one is a removal; of two
-    /// that know of the same change, the removal.
+    /// The value that knows the newer change, where at least one is a removal; at the same change,
+    /// the removal.
     private func outweighing(_ held: Conversation) -> Conversation {
         let mine = newestRev ?? 0
         let theirs = held.newestRev ?? 0
@@ -57,15 +59,15 @@ extension Conversation: ListedRecord {
         return result
     }
 
-    /// How one part of a value compares with the same part of another.
+    /// The age of one part of a value, compared with the same part of another value.
     private enum Age { case older, same, newer }
 
     private static func compare<Number: Comparable>(_ mine: Number, _ theirs: Number) -> Age {
         mine == theirs ? .same : mine < theirs ? .older : .newer
     }
 
-    /// The record by its `rev`; a record with one is newer than a record without; where neither
-    /// has one, by when it changed.
+    /// Compares records by `rev`; a record with a rev is newer than one without. If neither has
+    /// one, compares `updatedAt`.
     private func recordAge(against held: Conversation) -> Age {
         if rev == nil, held.rev == nil {
             return Self.compare(updatedAt ?? .earliest, held.updatedAt ?? .earliest)
@@ -73,8 +75,8 @@ extension Conversation: ListedRecord {
         return Self.compare(rev ?? 0, held.rev ?? 0)
     }
 
-    /// The activity by its `head`, in the same way; where neither has one, the later of both last
-    /// messages, and the newer value of the same one.
+    /// Compares the activity by `head`, in the same way. If neither has a head, the later last
+    /// message wins, and of the same message the newer value.
     private func activityAge(against held: Conversation) -> Age {
         if head != nil || held.head != nil {
             return Self.compare(head?.rev ?? -1, held.head?.rev ?? -1)
@@ -90,8 +92,8 @@ extension Conversation: ListedRecord {
         return lastMessage.stands(before: heldMessage) ? .older : .newer
     }
 
-    /// Whether the reader's part of this value is the newer: a read marker never moves back, and
-    /// the count beside it is as of the activity.
+    /// Whether this value has the newer reader's part: a read marker never moves back, and the
+    /// count beside it is as of the activity.
     private func readsNewer(than held: Conversation, _ activityAge: Age) -> Bool {
         guard lastReadSeq != nil || unreadCount != nil else { return false }
         guard let mine = lastReadSeq, let theirs = held.lastReadSeq, mine != theirs else {

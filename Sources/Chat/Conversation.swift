@@ -1,24 +1,24 @@
 import JSON
 
-/// A conversation as `protocol.md` 6 writes it: its record, what happened in it last, and, in
-/// replies, the caller's own reading of it.
+/// A conversation as in `protocol.md` 6: its record, its latest activity and, in replies, the
+/// caller's own read state.
 ///
-/// A plain value with three parts that grow old separately. The *record* (title, participants,
-/// admins, metadata) has the number `rev`; the *activity* (`lastMessage`) is as of `head`; the
-/// *reader's part* (`unreadCount`, `lastReadSeq`) is one user's own and never in events. Merging
-/// keeps the newest of each. Fields that this library does not know are kept, with the record.
+/// A plain value with three parts that age separately. The *record* (title, participants, admins,
+/// metadata) has the number `rev`; the *activity* (`lastMessage`) is as of `head`; the *reader's
+/// part* (`unreadCount`, `lastReadSeq`) belongs to one user and is never in events. Merging keeps
+/// the newest of each. Unknown fields are kept with the record.
 ///
-/// It has more properties than a type of this house should, because the protocol's object has them
-/// side by side.
+/// It has more properties than this project's limit for a type, because the protocol's object has
+/// them side by side.
 public struct Conversation: Sendable, Hashable, Identifiable {
-    /// Which conversation it is.
+    /// The conversation's id.
     public var id: String
     /// The title, if it has one.
     public var title: String?
-    /// The ids of those who take part, in the order in which they joined; nil where the object
-    /// does not list them (events, and above 100 of them): fetch the participants instead.
+    /// The ids of the participants, in the order in which they joined; nil where the object does
+    /// not list them (events, and above 100 participants): use `fetchParticipants` instead.
     public var participants: [String]?
-    /// How many take part.
+    /// The number of participants.
     public var participantCount: Int?
     /// The ids of those who may change the record.
     public var admins: [String]
@@ -28,18 +28,18 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     public var createdAt: Timestamp?
     /// When the record last changed; nil only in the bare object of a removal.
     public var updatedAt: Timestamp?
-    /// The number of the change that gave the record its value; nil where the origin has none.
+    /// The number of the change that gave the record its value; nil if the origin has no revs.
     public var rev: Int?
-    /// The newest message that is not deleted, if any.
+    /// The newest message that is not deleted.
     public var lastMessage: Message?
-    /// The newest change of its log, as of which `lastMessage` is.
+    /// The newest change of its log; `lastMessage` is as of this change.
     public var head: Head?
-    /// How many undeleted messages of others lie above `lastReadSeq`.
+    /// How many messages of others, not deleted, lie above `lastReadSeq`.
     public var unreadCount: Int?
-    /// The place up to which the caller has read, from 0.
+    /// The seq up to which the caller has read; 0 for nothing.
     public var lastReadSeq: Int?
-    /// Whether it was removed and is kept only so that older news of it is known to be old. Set by
-    /// merging; not part of the JSON.
+    /// Whether the conversation was removed. It is then kept as a tombstone, so that older changes
+    /// that arrive late are recognized as old. Set by merging; not part of the JSON.
     public private(set) var isDeleted = false
     /// The fields that this library does not know.
     public var unknown: [JSONMember]
@@ -67,8 +67,8 @@ public struct Conversation: Sendable, Hashable, Identifiable {
         self.unknown = unknown
     }
 
-    /// The latest thing that is known to have happened in it: its last message or a change of its
-    /// record. Lists stand in this order, latest first.
+    /// The time of the latest known activity: the last message or a change of the record. Lists
+    /// have the latest first.
     public var activityAt: Timestamp? {
         [lastMessage?.createdAt, updatedAt ?? createdAt].compactMap { $0 }.max()
     }
@@ -78,7 +78,8 @@ public struct Conversation: Sendable, Hashable, Identifiable {
         [rev, head?.rev].compactMap { $0 }.max()
     }
 
-    /// What is kept of a removed conversation: its id and the number of the newest change.
+    /// The tombstone of a removed conversation: its id, its times and the number of its newest
+    /// change.
     var tombstone: Conversation {
         var conversation = Conversation(id: id, createdAt: createdAt, updatedAt: updatedAt)
         conversation.rev = rev
@@ -91,15 +92,15 @@ public struct Conversation: Sendable, Hashable, Identifiable {
 extension Conversation {
     /// The newest change of a conversation's log: `protocol.md` 1.
     public struct Head: Sendable, Hashable {
-        /// Changes when the log was recreated, restored or rewound: then nothing compares.
+        /// Changes when the log was recreated, restored or rewound; then no values compare.
         public var epoch: String
-        /// The highest place given, 0 in an empty conversation.
+        /// The highest seq given; 0 in an empty conversation.
         public var seq: Int
         /// The number of the newest change.
         public var rev: Int
-        /// What this log alone has at `rev`.
+        /// An opaque mark that this log alone has at `rev`.
         public var mark: String
-        /// The oldest place that the origin still has, from 1.
+        /// The oldest seq that the origin still has, from 1.
         public var floor: Int
         /// The fields that this library does not know.
         public var unknown: [JSONMember]

@@ -2,8 +2,8 @@ import JSON
 
 /// One change of a user's list of conversations: `protocol.md` 5.
 ///
-/// A plain value. It is the same for all who take part, so it says nothing of one reader's own
-/// part; a deletion carries the bare id.
+/// A plain value. All participants get the same one, so it has no per-user field; a deletion
+/// carries the bare id.
 public struct ConversationDelta: Sendable, Hashable {
     /// What happened.
     public let type: DeltaKind

@@ -1,11 +1,10 @@
 /// A set of message places: closed intervals of `seq`, disjoint, ascending, never touching.
 ///
-/// Coverage is what tells "nothing was said" from "we did not hear it". It is a plain value and an
-/// interval algebra; whoever holds messages holds one beside them. Adjacent intervals are joined
-/// (`[1, 3]` and `[4, 6]` are `[1, 6]`), so two coverages are equal exactly if they hold the same
-/// places.
+/// Coverage tells "nothing was said" from "we did not hear it". It is a plain value and an interval
+/// algebra; every holder of messages keeps one beside them. Adjacent intervals are joined (`[1, 3]`
+/// and `[4, 6]` are `[1, 6]`), so two coverages are equal exactly if they hold the same places.
 ///
-/// Places are integers from 0 up (0 is the conversation's own record where a caller wants it in);
+/// Places are integers from 0 up (0 is the conversation's own record, where a caller includes it);
 /// the largest is below 2^53, so `high + 1` never overflows.
 public struct Coverage: Sendable, Hashable {
     /// One closed interval, `low <= high`.
@@ -23,8 +22,8 @@ public struct Coverage: Sendable, Hashable {
             self.high = high
         }
 
-        /// The interval from `low` to `high` as somebody else wrote it; nil if it is none of a log:
-        /// places lie from 0 up, below 2^53.
+        /// The interval from `low` to `high`, from untrusted input; nil unless 0 <= low <= high <
+        /// 2^53.
         public init?(checking low: Int, _ high: Int) {
             guard 0 <= low, low <= high, high < 1 << 53 else { return nil }
             self.init(low, high)
@@ -40,13 +39,13 @@ public struct Coverage: Sendable, Hashable {
     /// The intervals, ascending.
     public private(set) var runs: [Run]
 
-    /// Holds nothing.
+    /// Empty coverage.
     public init() { runs = [] }
 
-    /// Holds one interval; nothing if `low > high`.
+    /// One interval; empty if `low > high`.
     public init(_ low: Int, _ high: Int) { runs = low <= high ? [Run(low, high)] : [] }
 
-    /// Holds what any of `runs` holds; they may overlap and come in any order.
+    /// The union of `runs`; they may overlap and come in any order.
     public init(_ runs: some Sequence<Run>) {
         self.runs = []
         var sorted = Array(runs)
@@ -54,8 +53,8 @@ public struct Coverage: Sendable, Hashable {
         for run in sorted { append(run) }
     }
 
-    /// Holds what any of `runs` holds.
-    /// - Complexity: O(runs) if each starts at or above the start of the one before it.
+    /// The union of `runs`.
+    /// - Complexity: O(runs) if each run starts at or above the start of the one before it.
     public init(ascending runs: [Run]) {
         self.runs = []
         self.runs.reserveCapacity(runs.count)
@@ -68,7 +67,7 @@ public struct Coverage: Sendable, Hashable {
         }
     }
 
-    /// Holds the single places given, in any order.
+    /// The given places, in any order.
     public init(places: some Sequence<Int>) {
         self.init(places.map { Run($0, $0) })
     }
@@ -108,14 +107,14 @@ public struct Coverage: Sendable, Hashable {
         runIndex(at: place) != nil
     }
 
-    /// Whether each place from `low` to `high` is held. An empty interval always is.
+    /// Whether every place from `low` to `high` is held. An empty interval always is.
     public func contains(_ low: Int, _ high: Int) -> Bool {
         guard low <= high else { return true }
         let at = index(atOrAfter: low)
         return at < runs.count && runs[at].low <= low && high <= runs[at].high
     }
 
-    /// Whether each place of `other` is held.
+    /// Whether every place of `other` is held.
     public func contains(_ other: Coverage) -> Bool {
         other.runs.allSatisfy { contains($0.low, $0.high) }
     }
@@ -133,7 +132,7 @@ public struct Coverage: Sendable, Hashable {
     }
 
     /// Adds the places from `low` to `high`; nothing if `low > high`.
-    /// - Complexity: O(log runs + runs behind the place of insertion)
+    /// - Complexity: O(log runs + runs after the insertion)
     public mutating func insert(_ low: Int, _ high: Int) {
         guard low <= high else { return }
         let start = index(atOrAfter: low - 1)
@@ -147,7 +146,7 @@ public struct Coverage: Sendable, Hashable {
         runs.replaceSubrange(start..<end, with: CollectionOfOne(joined))
     }
 
-    /// Takes the places from `low` to `high` out; nothing if `low > high`.
+    /// Removes the places from `low` to `high`; nothing if `low > high`.
     public mutating func remove(_ low: Int, _ high: Int) {
         guard low <= high else { return }
         let start = index(atOrAfter: low)
@@ -169,7 +168,7 @@ public struct Coverage: Sendable, Hashable {
         return low <= high && at < runs.count && runs[at].low <= high
     }
 
-    /// What either holds.
+    /// The places in either coverage.
     /// - Complexity: O(runs of both)
     public func union(_ other: Coverage) -> Coverage {
         if other.isEmpty { return self }
@@ -190,7 +189,7 @@ public struct Coverage: Sendable, Hashable {
         return result
     }
 
-    /// What both hold.
+    /// The places in both coverages.
     public func intersection(_ other: Coverage) -> Coverage {
         var result = Coverage()
         var a = 0
@@ -204,7 +203,7 @@ public struct Coverage: Sendable, Hashable {
         return result
     }
 
-    /// What this one holds and `other` does not.
+    /// The places in this coverage that are not in `other`.
     public func subtracting(_ other: Coverage) -> Coverage {
         guard !isEmpty, !other.isEmpty else { return self }
         var result = Coverage()
@@ -224,25 +223,25 @@ public struct Coverage: Sendable, Hashable {
         return result
     }
 
-    /// From `low` to `high`, or nothing if there is nothing between them.
+    /// The interval from `low` to `high`; empty if `low > high`.
     package static func closed(_ low: Int, _ high: Int) -> Coverage {
         low <= high ? Coverage(low, high) : Coverage()
     }
 
-    /// The part that lies from `low` to `high`.
+    /// The part from `low` to `high`.
     public func clipped(_ low: Int, _ high: Int) -> Coverage {
         low <= high ? intersection(Coverage(low, high)) : Coverage()
     }
 
-    /// What is not held between the lowest and the highest place held.
+    /// The places between the lowest and the highest place held that are not held.
     public var holes: Coverage {
         guard let first, let last else { return Coverage() }
         return Coverage(first, last).subtracting(self)
     }
 
-    /// A superset of at most `limit` runs, or of one where that is less. The runs that lie closest
-    /// together are joined first, so that as few places as possible are held beyond what was.
-    /// - Parameter places: not to be joined over as long as there is another way.
+    /// A superset with at most `limit` runs (at least 1). Joins the closest runs first, so that it
+    /// adds as few places as possible.
+    /// - Parameter places: gaps to keep open as long as other gaps can be closed instead.
     public func coarsened(to limit: Int, sparing places: Coverage = Coverage()) -> Coverage {
         let limit = max(1, limit)
         guard runs.count > limit else { return self }

@@ -1,36 +1,36 @@
-// Where a list of messages has holes. Two ways to know: the numbers alone, where numbering is dense
-// (1, 2, 3, … and a deleted message keeps its number), or the coverage that is held beside the
-// list, for any numbering. A list alone can't tell a hole from a number that was never given.
+// Finds the holes in a list of messages. There are two ways: by the numbers alone, where numbering
+// is dense (1, 2, 3, …, and a deleted message keeps its number); or by the coverage that is held
+// beside the list, for any numbering. A list alone can't tell a hole from a number that was never
+// given.
 
 /// The runs of a densely numbered list as pairs of messages, newest run first.
 ///
-/// `[(A, Z)]` is a list without a hole: load what is newer than A and what is older than Z.
-/// `[(A, D), (G, Z)]` has one, between D and G. The list may stand in any order. An empty list has
-/// no runs, one message is a run of its own, and tombstones count: their place is known. Of
-/// messages with the same `seq` the first in the list is named. A message without `seq` belongs to
-/// no run, since nothing says what lies beside it.
-/// - Complexity: O(n) for a list in order, either way round, otherwise O(n log n).
+/// `[(A, Z)]` is a list without a hole: load the messages after A and those before Z. `[(A, D), (G,
+/// Z)]` has one, between D and G. The list may be in any order. An empty list has no runs, one
+/// message is a run of its own, and tombstones count: their place is known. Of several messages
+/// with the same `seq`, the pair names the first in the list. A message without `seq` belongs to no
+/// run, since its neighbours are unknown.
+/// - Complexity: O(n) for a list in ascending or descending order, otherwise O(n log n).
 public func findBoundaryMessages(
     ofMessageList list: [Message]
 ) -> [(newest: Message, oldest: Message)] {
     denseRuns(of: list).map { (newest: list[$0.newest], oldest: list[$0.oldest]) }
 }
 
-/// The runs of a densely numbered list as pairs of positions in it, newest run first: the position
-/// of the newest message of the run, then that of its oldest. Otherwise as the form that returns
-/// messages.
-/// - Complexity: O(n) for a list in order, either way round, otherwise O(n log n).
+/// The runs of a densely numbered list as pairs of positions in the list, newest run first: the
+/// position of the run's newest message, then that of its oldest. Otherwise like
+/// `findBoundaryMessages`.
+/// - Complexity: O(n) for a list in ascending or descending order, otherwise O(n log n).
 public func findBoundaries(ofMessageList list: [Message]) -> [(Int, Int)] {
     denseRuns(of: list).map { ($0.newest, $0.oldest) }
 }
 
-/// The ends of the runs of `coverage`, for any numbering, newest run first: of each run the newest
-/// and the oldest message that is held. A run without a message in it, whose places were never
-/// given or whose messages are not in the list, has no ends and is left out; so are messages
-/// outside of `coverage`.
+/// The ends of the runs of `coverage`, for any numbering, newest run first: the newest and the
+/// oldest message held in each run. Leaves out a run without a message (its places were never
+/// given, or its messages are not in the list), and messages outside `coverage`.
 /// - Complexity: O(n log r + r) for n messages, in any order, and r runs.
 public func findBoundaries(of messages: [Message], coverage: Coverage) -> [Boundary] {
-    /// Of each run, the places and positions of its ends, as far as they are known.
+    /// The seq and the position of each end of a run, as far as they are known.
     typealias Ends = (newest: (seq: Int, at: Int), oldest: (seq: Int, at: Int))
     var ends = [Ends?](repeating: nil, count: coverage.runs.count)
     for at in messages.indices {
@@ -48,8 +48,8 @@ public func findBoundaries(of messages: [Message], coverage: Coverage) -> [Bound
     }
 }
 
-/// How many places `to` lies behind `from`: 1 for the next message, 0 for the same, negative for
-/// an older one. Nil where one has no `seq`, or they are not of the same conversation.
+/// How many places `to` lies after `from`: 1 for the next message, 0 for the same, negative for an
+/// older one. Nil if either has no `seq`, or they are of different conversations.
 ///
 /// In dense numbering, 1 means that nothing lies between them.
 public func distance(from: Message, to: Message) -> Int? {
@@ -64,8 +64,8 @@ private func denseRuns(of list: [Message]) -> [(newest: Int, oldest: Int)] {
     var places = list.enumerated().compactMap { at, message in
         message.seq.map { (seq: $0, at: at) }
     }
-    // A list in ascending order, the order of `merge`, is turned round; what is in order then
-    // costs no sorting. Of equal numbers the first position comes first, here as there.
+    // A list in ascending order, the order of `merge`, is reversed, so that it needs no sorting. Of
+    // equal numbers the first position comes first in both cases.
     if let first = places.first, let last = places.last, first.seq < last.seq { places.reverse() }
     let isInOrder = zip(places, places.dropFirst()).allSatisfy { $0.seq > $1.seq }
     if !isInOrder { places.sort { $0.seq == $1.seq ? $0.at < $1.at : $0.seq > $1.seq } }

@@ -1,19 +1,19 @@
-/// The rows of a view, made of the messages of a timeline: a row is one message, or several of one
-/// category that stand together, such as those that were deleted.
+/// The rows of a view, made from the messages of a timeline: a row is one message, or several
+/// adjacent ones of one category, such as deleted messages.
 ///
-/// Row 0 is the newest, as in a list that grows at its bottom. A row never reaches over a hole. A
-/// group can be revealed: then each of its messages is a row of its own, until it is hidden again.
-/// Of the messages that stand together, those from the newest on that are revealed are rows of
-/// their own, and the first that is not makes one row with all the older ones.
+/// Row 0 is the newest, as in a list that grows at its bottom. A row never spans a hole. A group
+/// can be revealed: then each of its messages is a row of its own, until the group is hidden again.
+/// In a group of adjacent messages, the revealed ones from the newest on are rows of their own, and
+/// the first one that is not revealed makes one row with all the older ones.
 ///
-/// A plain value, owned by whoever owns the timeline. It holds a name, a place and a few bits of
-/// each message, keeps rows as sums over them, and so follows a change without counting again:
-/// whether a message begins a row depends on nothing but itself and the one above it.
+/// A plain value, owned by the timeline's owner. It keeps an id, a place and a few bits of each
+/// message, and rows as sums over them, so it follows a change without a recount: whether a message
+/// begins a row depends only on the message itself and the one above it.
 ///
-/// - Complexity: a change of one message costs microseconds whatever the length of the list; one
-///   that breaks up or joins rows, that much for each of these rows; and a step over all runs.
+/// - Complexity: a change of one message costs microseconds, however long the list; one that splits
+///   or joins rows costs that much for each of these rows; each change also costs one step per run.
 public struct Grouping: Sendable {
-    /// Says in which category a message is; nil for a row of its own.
+    /// Returns a message's category; nil for a row of its own.
     public typealias Category = @Sendable (Message) -> String?
 
     /// One row.
@@ -22,9 +22,9 @@ public struct Grouping: Sendable {
         public var id: String
         /// The indices of its messages in the timeline.
         public var items: Range<Int>
-        /// What its messages have in common; nil for a single message of no category.
+        /// The common category of its messages; nil for a single message of no category.
         public var category: String?
-        /// Whether it is one message of a group that was revealed.
+        /// Whether it is one message of a revealed group.
         public var isRevealed: Bool
     }
 
@@ -43,7 +43,7 @@ public struct Grouping: Sendable {
         var place: Place
         var category: String?
         var isUnread: Bool
-        /// Whether there is a hole above it.
+        /// Whether there is a hole above the message.
         var endsRun: Bool
         var beginsRow = true
 
@@ -56,13 +56,13 @@ public struct Grouping: Sendable {
     private var items: BlockList<Item>
     private var places: [RecordKey: Place] = [:]
     private var revealed: Set<RecordKey> = []
-    /// The messages that have a hole above them.
+    /// The messages with a hole above them.
     private var runEnds: Set<RecordKey> = []
     private var timelineRuns: [Timeline.Run] = []
     private var unread = Timeline.Unread()
     private var viewAnchor: Place?
 
-    /// Groups what was deleted, one's own and others' messages apart.
+    /// Groups deleted messages: the reader's own and those of others separately.
     public static func tombstones(reader: String?) -> Category {
         { message in
             guard message.isDeleted else { return nil }
@@ -75,7 +75,8 @@ public struct Grouping: Sendable {
         self.init(of: timeline, by: category, revealing: [])
     }
 
-    /// The rows with some messages revealed: what the other form becomes by `apply` and `reveal`.
+    /// The rows with some messages revealed: the same result that the other initializer gives after
+    /// `apply` and `reveal`.
     init(of timeline: Timeline, by category: @escaping Category, revealing ids: Set<String>) {
         self.category = category
         revealed = Set(ids.map(RecordKey.init))
@@ -182,8 +183,8 @@ public struct Grouping: Sendable {
         settle(from: self.items[items.upperBound - 1].place)
     }
 
-    /// Hides what was revealed: the revealed rows that stand together become one with what is older
-    /// of their group.
+    /// Hides a revealed group: its adjacent revealed rows become one row with the group's older
+    /// messages.
     public mutating func hide(row: Int) {
         let item = self.items[self[row].items.lowerBound]
         guard isRevealed(item), self[row].isRevealed else { return }
@@ -198,7 +199,7 @@ public struct Grouping: Sendable {
         settle(from: place)
     }
 
-    /// Whether two neighbouring rows are both revealed, of one group.
+    /// Whether two adjacent rows are both revealed and of one group.
     private func stand(row: Int, above: Int) -> Bool {
         let newer = self[row]
         let older = self[above]
@@ -208,8 +209,8 @@ public struct Grouping: Sendable {
 
     // MARK: Following the timeline
 
-    /// Follows a change of the timeline. Every change must come here, in order; the empty ones too,
-    /// since a page may close a hole or move a count and change no message.
+    /// Follows a change of the timeline. The caller must pass every change, in order, empty ones
+    /// too: a page may close a hole or change a count without changing a message.
     public mutating func apply(_ changes: Timeline.Changes, of timeline: Timeline) {
         var touched: [Place] = []
         func remove(_ id: String, _ grouping: inout Grouping) {
@@ -226,7 +227,7 @@ public struct Grouping: Sendable {
         for index in came + changes.updated.map(\.index) {
             let entry = timeline.entries[index]
             let key = RecordKey(entry.message.id)
-            // A place that only gained a number stands where it stood.
+            // A place that only gained a number keeps its order.
             if let old = places[key], old != entry.place { remove(key.id, &self) }
             items.set(
                 Item(
@@ -242,7 +243,7 @@ public struct Grouping: Sendable {
             items.update(at: index) { $0.endsRun = runEnds.contains(key) }
             touched.append(place)
         }
-        // Newest first, since each row follows from the one above it.
+        // Newest first, since each row depends on the one above it.
         for place in touched.sorted(by: >) { settle(from: place) }
     }
 
@@ -259,8 +260,8 @@ public struct Grouping: Sendable {
         }
     }
 
-    /// Decides anew whether the message at a place, or the next below it, begins a row, then what
-    /// is below these for as long as that changes anything.
+    /// Recomputes whether the message at a place and the next one below begin a row, then those
+    /// below, until nothing changes.
     private mutating func settle(from place: Place) {
         let behind = items.index(where: { $0.place > place })
         var index = behind - 1

@@ -1,18 +1,18 @@
-/// A record that a list holds once per id, in an order of its own: what `merge` works on.
+/// A record that a list holds once per id, in an order of its own: the element type of `merge`.
 ///
 /// Ids are compared byte by byte, as every store and every other client does; Swift's own `==`
 /// would take a letter with a combining accent for the composed one.
 protocol ListedRecord: Identifiable where ID == String {
-    /// Whether this record stands before `other`: a strict total order over different ids.
+    /// Whether this record comes before `other`: a strict total order over different ids.
     func stands(before other: Self) -> Bool
 
-    /// What a list holds after `arrival`, where it held `held`; nil for nothing.
+    /// The value that a list keeps after `arrival`, where it held `held`; nil for none.
     static func merged(_ arrival: Arrival<Self>, onto held: Self?) -> Self?
 }
 
-/// A record on its way into a list.
+/// A record that is about to be merged into a list.
 struct Arrival<Record> {
-    /// What brought it.
+    /// How the record came.
     enum Origin { case fetched, inserted, updated, deleted, trimmed }
 
     var record: Record
@@ -37,10 +37,10 @@ struct Arrival<Record> {
 extension Arrival: Sendable where Record: Sendable {}
 
 extension ListedRecord {
-    /// `list` with `arrivals` merged into it one after the other, in order.
+    /// `list` with `arrivals` merged into it, one after the other.
     ///
-    /// A list that is not in order (it did not come from a merge) is put in order first, and of
-    /// several records with one id the later one counts as fetched on top of the earlier.
+    /// A list that is out of order (it did not come from a merge) is sorted first; of several
+    /// records with one id, the later counts as fetched after the earlier.
     /// - Complexity: O(n + m log n + m log m) for n records in order and m arrivals.
     static func merge(_ arrivals: [Arrival<Self>], into list: [Self]) -> [Self] {
         guard isInOrder(list) else {
@@ -48,8 +48,8 @@ extension ListedRecord {
         }
         guard !arrivals.isEmpty else { return list }
 
-        // One slot per arriving id; what the list held is taken out of it and put there, so that
-        // a record that moves leaves nothing behind.
+        // One slot per arriving id. The list's value of that id is taken out and put into the slot,
+        // so that a record that moves leaves nothing behind.
         var slots: [RecordKey: Int] = [:]
         slots.reserveCapacity(arrivals.count)
         for arrival in arrivals {
@@ -75,8 +75,8 @@ extension ListedRecord {
         list.indices.dropFirst().allSatisfy { list[$0 - 1].stands(before: list[$0]) }
     }
 
-    /// Two ordered lists as one, without the elements of `list` at the positions `taken`. Whole
-    /// stretches are copied: most of what arrives stands behind all that is held.
+    /// Merges two ordered lists, without the elements of `list` at the positions `taken`. Copies
+    /// whole stretches: most arrivals come after everything that is held.
     private static func interleave(
         _ list: [Self], without taken: [Int], _ others: [Self]
     ) -> [Self] {
@@ -101,7 +101,7 @@ extension ListedRecord {
         return result
     }
 
-    /// The first position at or behind `start` whose record does not stand before `record`.
+    /// The first position at or after `start` whose record does not come before `record`.
     private static func position(of record: Self, in list: [Self], from start: Int) -> Int {
         var low = start
         var high = list.count
@@ -113,7 +113,7 @@ extension ListedRecord {
     }
 }
 
-/// An id that equals only what has the same bytes.
+/// An id as a key: equal only if the bytes are equal.
 struct RecordKey: Hashable, Sendable {
     let id: String
 
@@ -123,6 +123,6 @@ struct RecordKey: Hashable, Sendable {
         a.id == b.id && a.id.utf8.elementsEqual(b.id.utf8)
     }
 
-    // Strings that differ only in composition have one hash: rare enough to be told apart by `==`.
+    // Strings that differ only in composition share a hash: rare enough to leave to `==`.
     func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

@@ -1,15 +1,16 @@
-// The one rule for loading, by places. Every view of a conversation, in each language, asks by it;
-// `Tests/Vectors/loading.json` says what it answers.
+// The one rule for loading, by places. Every view of a conversation, in each language, uses it;
+// `Tests/Vectors/loading.json` has the expected answers.
 
-/// What is known of a densely or otherwise numbered log, by places.
+/// What is known of a numbered log, dense or not, by places.
 public struct KnownPlaces: Sendable, Hashable {
-    /// What is held.
+    /// The places held.
     public var runs: Coverage
-    /// The oldest place that the origin has.
+    /// The oldest place that the origin still has.
     public var floor: Int
     /// The newest place given; below `floor` if the log is empty.
     public var head: Int
-    /// What nobody gets by asking: gaps that the gateway heals by pushing, or nobody.
+    /// The places that no request brings: gaps that the gateway heals by pushing, or that nobody
+    /// can heal.
     public var closed: Coverage
 
     /// What is known.
@@ -20,7 +21,7 @@ public struct KnownPlaces: Sendable, Hashable {
         self.closed = closed
     }
 
-    /// What is missing and can be had, of all that the log has.
+    /// The places of the log that are missing and can be fetched.
     var missing: Coverage {
         floor > head ? Coverage() : Coverage(floor, head).subtracting(runs).subtracting(closed)
     }
@@ -28,20 +29,20 @@ public struct KnownPlaces: Sendable, Hashable {
 
 /// What a load is for.
 public enum LoadWant: Sendable, Hashable {
-    /// The reader scrolls to older messages. The places of the first and the last row in view, held
-    /// or not; nil where nothing is in view.
+    /// The reader scrolls to older messages. The range is that of the first and the last row in
+    /// view, held or not; nil if nothing is in view.
     case up(ClosedRange<Int>?)
-    /// The reader scrolls to newer messages; the same.
+    /// The reader scrolls to newer messages; the range is as for `up`.
     case down(ClosedRange<Int>?)
-    /// What stands directly above the last message seen, which has this place.
+    /// The messages directly above the last one seen, which has this place.
     case banner(Int)
     /// A place with its neighbours.
     case jump(Int)
 }
 
-/// What is asked for: the params of `fetchMessages`, but for conversation and limit.
+/// A request for messages: the params of `fetchMessages`, except conversation and limit.
 public struct Load: Sendable, Hashable {
-    /// The order of the answer; between two anchors, also the end that it begins from.
+    /// The order of the answer; between two anchors, also the end from which it begins.
     public enum Order: String, Sendable, Hashable, CaseIterable { case asc, desc }
 
     /// The answer lies before this place.
@@ -50,7 +51,7 @@ public struct Load: Sendable, Hashable {
     public var after: Int?
     /// The answer has this place in its middle.
     public var around: Int?
-    /// From which end.
+    /// The order of the answer.
     public var order: Order
 
     /// A load; without an anchor, the latest messages.
@@ -64,12 +65,12 @@ public struct Load: Sendable, Hashable {
     }
 }
 
-/// What to ask for next; nil for nothing.
+/// The next request to make; nil for none.
 ///
-/// The gap nearest to what is visible, in the direction of the scroll; for the banner the gap
-/// directly above the last message seen; for a jump the surroundings of the target. It is asked for
-/// from the end that touches what is held, so that what comes joins; if no end does, it becomes a
-/// run of its own. Neighbouring gaps are one, whatever their causes.
+/// Chooses the gap nearest to the view in the direction of the scroll; for the banner, the gap
+/// directly above the last message seen; for a jump, the surroundings of the target. Loads a gap
+/// from the end that touches held places, so that the answer joins them; if neither end does, the
+/// answer becomes a run of its own. Adjacent gaps count as one, whatever their causes.
 /// - Complexity: O(runs)
 public func nextLoad(for want: LoadWant, in known: KnownPlaces) -> Load? {
     guard known.head >= known.floor else { return nil }
@@ -90,15 +91,15 @@ public func nextLoad(for want: LoadWant, in known: KnownPlaces) -> Load? {
         if let hole = missing.runs.first(where: { $0.high >= first }) {
             return loadInto(hole, from: .asc, known)
         }
-        // Whoever has scrolled over a hole to the newest end gets the rest too, and reaches it by
-        // its newer end.
+        // A reader who has scrolled past a hole to the newest end gets the hole too, from its newer
+        // end.
         return missing.runs.last { $0.low > known.runs.first ?? .max }
             .map { loadInto($0, from: .desc, known) }
     }
 }
 
-/// - Parameter wish: the end to ask from (`asc` for the older one), unless only the other one
-///   touches what is held.
+/// - Parameter wish: the end to load from (`asc` for the older one), unless only the other end
+///   touches held places.
 private func loadInto(_ hole: Coverage.Run, from wish: Load.Order, _ known: KnownPlaces) -> Load {
     let touches = (
         older: known.runs.contains(hole.low - 1), newer: known.runs.contains(hole.high + 1)

@@ -1,35 +1,35 @@
-// The functions that a client calls to keep a list, under the names of the design that asked for
-// them. All are pure: a list goes in and a list comes out, in order, each id once.
+// The functions with which a client keeps a list. All are pure: a list goes in and a list comes
+// out, in order, each id once.
 //
-// Messages stand ascending by `(seq, id)`; without numbering by `(createdAt, id)`; a message that
-// has no place yet stands behind all that have one. Conversations stand latest activity first.
+// Messages ascend by `(seq, id)`; without numbering by `(createdAt, id)`; a message without a seq
+// yet comes after all that have one. Conversations have the latest activity first.
 //
-// Where records carry `rev`, the newest wins, and so neither the order in which pages and deltas
-// come nor their repetition matters, within one epoch: when a log was reset, begin a new list.
-// Without `rev`, what was fetched replaces what is held, and deltas are weighed by `editedAt`.
+// Where records carry `rev`, the newest wins, so neither the order of pages and deltas nor their
+// repetition matters, within one epoch: after a log was reset, begin a new list. Without `rev`, a
+// fetched value replaces the held one, and deltas are compared by `editedAt`.
 //
-// Given a list that was returned by one of these functions, each costs O(n + m log m) for n
-// records held and m that come. Any other list is put in order first.
+// Given a list that one of these functions returned, each costs O(n + m log m) for n records held
+// and m arriving. Any other list is sorted first.
 
-/// The list with newly fetched messages in it: one page, or several.
+/// The list with newly fetched messages merged in: one page, or several.
 ///
-/// A page says what is there, not what is gone: messages that it does not hold stay.
+/// A page proves what exists, not what is gone: messages that it does not hold stay.
 public func merge(messages: [Message], toList list: [Message]) -> [Message] {
     Message.merge(messages.map { Arrival($0, .fetched) }, into: list)
 }
 
 /// The list with changes applied.
 ///
-/// An update of a message that is not there inserts it, since it may come before the insert. A
-/// deleted message stays as a tombstone, which keeps its place known and keeps a late insert from
-/// bringing it back; `visible` is the list without tombstones. What is trimmed leaves the list.
+/// An update of a message that is not in the list inserts it, since it may overtake the insert. A
+/// deleted message stays as a tombstone: its place stays known, and a late insert can't bring it
+/// back; `visible` is the list without tombstones. A trimmed message leaves the list.
 public func merge(messageDeltas deltas: [MessageDelta], toList list: [Message]) -> [Message] {
     Message.merge(deltas.map { Arrival($0.message, $0.type) }, into: list)
 }
 
-/// The list with newly fetched conversations in it.
+/// The list with newly fetched conversations merged in.
 ///
-/// For a list that was fetched as a whole, merge into an empty one: what it does not hold is gone.
+/// If the whole list was fetched, merge into an empty one: conversations missing from it are gone.
 public func merge(
     conversations: [Conversation], toList list: [Conversation]
 ) -> [Conversation] {
@@ -38,11 +38,11 @@ public func merge(
 
 /// The list with changes applied.
 ///
-/// The record, the activity and the reader's part of a conversation are merged separately, since a
-/// delta never carries the reader's part and may carry only one of the others. An update of a
-/// conversation that is not there inserts it. A deletion that carries a number (`rev`, or that of
-/// its `head`) stays in the list as a tombstone: see `visible`. The protocol's own deletion is a
-/// bare id: it takes the conversation out, and what comes after it counts as news.
+/// The record, the activity and the reader's part of a conversation are merged separately: a delta
+/// never carries the reader's part, and may carry only one of the others. An update of a
+/// conversation that is not in the list inserts it. A deletion with a number (`rev`, or that of its
+/// `head`) stays in the list as a tombstone: see `visible`. The protocol's own deletion is a bare
+/// id: it removes the conversation, and any later change counts as new.
 public func merge(
     conversationDeltas deltas: [ConversationDelta], toList list: [Conversation]
 ) -> [Conversation] {
@@ -62,11 +62,11 @@ public func applyDelta(
 }
 
 extension Sequence<Message> {
-    /// The messages that are there: the list without tombstones, as a reader sees it.
+    /// The messages that a reader sees: the list without tombstones.
     public var visible: [Message] { filter { !$0.isDeleted } }
 }
 
 extension Sequence<Conversation> {
-    /// The conversations that are there: the list without removed ones, as a reader sees it.
+    /// The conversations that a reader sees: the list without removed ones.
     public var visible: [Conversation] { filter { !$0.isDeleted } }
 }

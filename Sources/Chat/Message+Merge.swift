@@ -1,8 +1,7 @@
-/// How messages stand in a list, and which of two values of one message a list keeps.
+/// The order of messages in a list, and which of two values of one message a list keeps.
 extension Message: ListedRecord {
-    /// Ascending `(seq, id)`; messages without a place behind all others, ascending
-    /// `(createdAt, id)`: a list without numbering is in order of time, and what is still being
-    /// sent stands at the end.
+    /// Ascending `(seq, id)`, then the messages without a seq, ascending `(createdAt, id)`: a list
+    /// without numbering is in order of time, and messages still being sent come last.
     func stands(before other: Message) -> Bool {
         switch (seq, other.seq) {
         case (let mine?, let theirs?) where mine != theirs: return mine < theirs
@@ -18,17 +17,17 @@ extension Message: ListedRecord {
         guard let held else { return arrived }
         let arrives = arrived.replaces(held, as: arrival.origin)
         var kept = arrives ? arrived : held
-        // A place once given stays, though a value comes that does not name it.
+        // A message keeps a seq once it has one, even if the newer value lacks it.
         kept.seq = kept.seq ?? (arrives ? held : arrived).seq
         return kept
     }
 
-    /// Whether this value takes the place of `held`, another value of the same message.
+    /// Whether this value replaces `held`, another value of the same message.
     ///
-    /// The newest `rev` wins, and a value with a `rev` wins over one without. Where neither has
-    /// one, a deletion is final, what was fetched replaces, and a delta is weighed by when the
-    /// message was last edited; an insert never replaces a value as old as itself, because an
-    /// update may overtake the insert.
+    /// The newest `rev` wins, and a value with a `rev` wins over one without. If neither has one, a
+    /// deletion is final, a fetched value replaces, and deltas are compared by the time of the last
+    /// edit; an insert never replaces a value of the same age, because an update may overtake the
+    /// insert.
     private func replaces(_ held: Message, as origin: Arrival<Message>.Origin) -> Bool {
         switch (rev, held.rev) {
         case (let mine?, let theirs?) where mine == theirs: return origin == .fetched

@@ -1,26 +1,25 @@
 import JSON
 
-/// One message of a conversation, as `protocol.md` 6 writes it.
+/// One message of a conversation, as in `protocol.md` 6.
 ///
-/// A plain value without limits of its own: the gateway keeps those. Fields that this library does
-/// not know are kept in `unknown`, texts and numbers as they were written, and encoded again behind
-/// the known ones. A deleted message is a *tombstone*: it keeps its place and carries no content.
+/// A plain value without size limits; the gateway enforces those. Unknown fields are kept in
+/// `unknown`, with their exact text, and are encoded after the known ones. A deleted message is a
+/// *tombstone*: it keeps its place and has no content.
 public struct Message: Sendable, Hashable, Identifiable {
-    /// Which message it is, in its conversation.
+    /// The message's id, unique in its conversation.
     public var id: String
     /// The id of its conversation.
     public var conversation: String
-    /// Its place in the conversation, from 1; nil where it has none (yet): the origin does not
-    /// number messages, or the message is still being sent.
+    /// Its place in the conversation, from 1; nil if the origin does not number messages, or the
+    /// message is still being sent.
     public var seq: Int?
-    /// The number of the change that gave it this value, from 1; nil where the origin has no such
-    /// numbers.
+    /// The number of the change that gave it this value, from 1; nil if the origin has no revs.
     public var rev: Int?
     /// The id of the user who wrote it.
     public var author: String
     /// The text, if it has one.
     public var body: String?
-    /// What is attached, in the application's own form; nil for nothing.
+    /// The attachment, in the application's own form; nil for none.
     public var attachment: RawJSON?
     /// The application's own object; `{}` if there is none.
     public var metadata: RawJSON
@@ -33,7 +32,7 @@ public struct Message: Sendable, Hashable, Identifiable {
     /// The fields that this library does not know.
     public var unknown: [JSONMember]
 
-    /// A message that is there.
+    /// A message that is not deleted.
     public init(
         id: String, conversation: String, seq: Int? = nil, rev: Int? = nil, author: String,
         body: String? = nil, attachment: RawJSON? = nil, metadata: RawJSON = .emptyObject,
@@ -54,7 +53,7 @@ public struct Message: Sendable, Hashable, Identifiable {
     }
 
     /// The same message as a tombstone: deleted, without body, attachment or metadata. Unknown
-    /// fields stay; whoever deletes says which of them are content.
+    /// fields stay; the code that deletes decides which of them are content.
     public var tombstone: Message {
         var message = self
         message.isDeleted = true
@@ -74,8 +73,8 @@ extension Message {
         try self.init(JSONObject(text, record: Self.record))
     }
 
-    /// The message in a JSON object. `id`, `conversation`, `author` and `createdAt` must be there;
-    /// the content of a deleted one is dropped.
+    /// The message in a JSON object. `id`, `conversation`, `author` and `createdAt` are required;
+    /// the content of a deleted message is dropped.
     /// - Throws: `RecordError`, which names the field; the caller can only drop the object.
     public init(_ object: JSONObject) throws(RecordError) {
         var id: String?
@@ -121,8 +120,8 @@ extension Message {
         return writer.bytes
     }
 
-    /// Writes the message as one value. `seq` and `rev` are left out where there is none, the
-    /// content of a tombstone always.
+    /// Writes the message as one value. Omits `seq` and `rev` where they are nil, and the content
+    /// of a tombstone.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", string: id)

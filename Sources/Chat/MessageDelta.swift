@@ -1,8 +1,8 @@
 import JSON
 
-/// What happened to a message or a conversation.
+/// The type of a change of a message or a conversation.
 public enum DeltaKind: String, Sendable, Hashable, CaseIterable {
-    /// The words of the protocol: only a list says that something was trimmed.
+    /// The words of the protocol; `trimmed` exists only in a client's list.
     public static let allCases: [DeltaKind] = [.inserted, .updated, .deleted]
 
     /// It is new here.
@@ -11,7 +11,7 @@ public enum DeltaKind: String, Sendable, Hashable, CaseIterable {
     case updated
     /// It was deleted; of a message, a tombstone stays.
     case deleted
-    /// It left the list, and is in the conversation as before.
+    /// It left the list, but the conversation still has it.
     case trimmed
 }
 
@@ -19,13 +19,13 @@ public enum DeltaKind: String, Sendable, Hashable, CaseIterable {
 ///
 /// A plain value. The message of a deletion is always a tombstone, whatever it was made from.
 public struct MessageDelta: Sendable, Hashable {
-    /// How a change came to the one who tells of it.
+    /// How a change reached its sender.
     public enum Via: String, Sendable, Hashable, CaseIterable {
         /// It just happened.
         case live
         /// It was fetched to close a gap.
         case fill
-        /// It was told again, because a holder had missed it.
+        /// It was sent again, because a holder had missed it.
         case replay
         /// It was read from the cache.
         case cache
@@ -33,7 +33,7 @@ public struct MessageDelta: Sendable, Hashable {
 
     /// What happened.
     public let type: DeltaKind
-    /// How it came, if that was said.
+    /// How it came, if that is known.
     public let via: Via?
     /// The message as it is after the change.
     public let message: Message

@@ -1,6 +1,6 @@
 import JSON
 
-/// Someone who takes part in a conversation, as `protocol.md` 6 writes it.
+/// A participant of a conversation, as in `protocol.md` 6.
 ///
 /// A plain value; fields that this library does not know are kept and encoded again.
 public struct Participant: Sendable, Hashable, Identifiable {
@@ -8,7 +8,7 @@ public struct Participant: Sendable, Hashable, Identifiable {
     public var id: String
     /// The name to show, if the origin gives one.
     public var name: String?
-    /// The place up to which the user has read, from 0; nil where the origin does not say.
+    /// The seq up to which the user has read; 0 for nothing, nil if unknown.
     public var lastReadSeq: Int?
     /// When the user joined.
     public var createdAt: Timestamp?
@@ -43,7 +43,7 @@ extension Participant {
         try self.init(JSONObject(text, record: Self.record))
     }
 
-    /// The participant in a JSON object; only `id` must be there.
+    /// The participant in a JSON object; only `id` is required.
     /// - Throws: `RecordError`, which names the field; the caller can only drop the object.
     public init(_ object: JSONObject) throws(RecordError) {
         var id: String?
@@ -73,7 +73,7 @@ extension Participant {
         return writer.bytes
     }
 
-    /// Writes the participant as one value; what it does not have is left out.
+    /// Writes the participant as one value; omits optional fields that are nil.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", string: id)

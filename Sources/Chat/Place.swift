@@ -1,9 +1,9 @@
-/// Where a message stands in a list: by `(seq, id)`, and without a number, behind all that have
-/// one, by `(createdAt, id)`. A strict total order over messages with different ids.
+/// A message's position in a list: `(seq, id)`; messages without a seq follow, by `(createdAt,
+/// id)`. A strict total order over messages with different ids.
 struct Place: Sendable, Comparable {
     /// The message's number; `Int.max` for none.
     let number: Int
-    /// When it was written, where the number does not say where it stands.
+    /// When the message was written, if it has no number; otherwise `earliest`.
     let moment: Timestamp
     let id: String
 
@@ -27,7 +27,7 @@ struct Place: Sendable, Comparable {
         self.id = id
     }
 
-    // Ids by their bytes, as everywhere: Swift's own order would make two ids one.
+    // Compares ids by their bytes, as everywhere: Swift's own order would make two ids one.
     static func < (a: Place, b: Place) -> Bool {
         if a.number != b.number { return a.number < b.number }
         if a.moment != b.moment { return a.moment < b.moment }

@@ -1,12 +1,12 @@
 import JSON
 
-/// Why a JSON text is not the record that was asked for: which field, what was seen there, and what
-/// is accepted. It never carries the value itself, which may be a user's words.
+/// Why a JSON text is not the requested record: the field, what was seen there, and what is
+/// accepted. It never carries the value itself, which may be a user's text.
 public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of record that was being read: `message`, `conversation`, …
     public var record: String
-    /// The field, from the outermost record inwards: `lastMessage.seq`. Empty if the text as a
-    /// whole is wrong.
+    /// The field's path from the outermost record: `lastMessage.seq`. Empty if the whole text is
+    /// wrong.
     public var field: String
     /// The kind of value that was seen there, as a phrase.
     public var seen: String
@@ -34,12 +34,12 @@ public struct RecordError: Error, Hashable, Sendable, CustomStringConvertible {
             accepted: "one JSON object")
     }
 
-    /// A field that must be there and is not.
+    /// A required field is missing.
     static func missing(_ field: String, of record: String) -> RecordError {
         RecordError(record: record, field: field, seen: "missing", accepted: "required")
     }
 
-    /// The same error, seen from the record that holds this one in `outer`.
+    /// The same error, as the record that holds this one in `outer` reports it.
     func inside(_ outer: String, of record: String) -> RecordError {
         var error = self
         error.record = record

@@ -1,9 +1,10 @@
 import JSON
 
-/// One member of a record that is being read: each method takes its value as one kind, or says in
-/// a `RecordError` what it is instead.
+/// One member of a record that is being decoded: each method takes its value as one kind, or throws
+/// a `RecordError` with what was seen instead.
 struct RecordField {
-    /// The largest place, number of a change or count: what a JSON reader with doubles keeps exact.
+    /// The largest seq, rev or count: the largest integer that a JSON reader with doubles keeps
+    /// exact.
     static let integerLimit = 1 << 53 - 1
 
     /// The kind of record, for errors.
@@ -15,17 +16,17 @@ struct RecordField {
         self.member = member
     }
 
-    /// Whether the value is `null`, which an optional field takes for "not there".
+    /// Whether the value is `null`, which an optional field treats as absent.
     var isNull: Bool { member.value.kind == .null }
 
-    /// The error that this field is none of what is accepted.
+    /// The error for a value that is not what is accepted.
     private func refused(_ accepted: String, seen: String? = nil) -> RecordError {
         RecordError(
             record: record, field: member.key, seen: seen ?? member.value.kind.phrase,
             accepted: accepted)
     }
 
-    /// An id: a string that is not empty. How long it may be is the gateway's business.
+    /// An id: a non-empty string. The gateway checks its length.
     func id() throws(RecordError) -> String {
         let accepted = "a string that is not empty"
         guard let text = member.value.string else { throw refused(accepted) }
@@ -98,7 +99,7 @@ struct RecordField {
         return word
     }
 
-    /// A record inside this one; its errors name the way to it.
+    /// A nested record; its errors name the path to it.
     func nested<Value>(
         _ read: (JSONObject) throws(RecordError) -> Value
     ) throws(RecordError) -> Value {
@@ -112,7 +113,7 @@ struct RecordField {
 }
 
 extension JSONObject {
-    /// The object in `text`, for a record of the kind that is named.
+    /// The object in `text`, for a record of the given kind.
     init(_ text: [UInt8], record: String) throws(RecordError) {
         do throws(JSONError) {
             try self.init(text)

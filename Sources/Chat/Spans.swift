@@ -1,19 +1,20 @@
-/// Which parts of a list are known without a hole: intervals between cuts, ascending, disjoint and
-/// never touching. A timeline owns one; it is a plain value.
+/// The parts of a list that are known without a hole: intervals between cuts, ascending, disjoint
+/// and never touching. A timeline owns one; it is a plain value.
 ///
-/// A `Coverage` of places can't say this for a list without numbers, where nothing is known of what
-/// may lie between two messages. A cut lies *beside* a message, or at the start or end of all; for
-/// numbered lists the cut behind a place is the one before the next, so that adjacent places join.
+/// A `Coverage` of places can't express this for a list without numbers, where nothing is known of
+/// what may lie between two messages. A cut lies *beside* a message, or at the start or end of
+/// everything; in numbered lists the cut after a place is the one before the next, so that adjacent
+/// places join.
 struct Spans: Sendable, Equatable {
     /// A cut between places.
     enum Cut: Sendable, Comparable {
-        /// Before everything there ever was.
+        /// Before everything that ever was.
         case start
         /// Right before a number.
         case number(Int)
-        /// Right before (0) or right behind (1) a message without a number.
+        /// Right before (0) or right after (1) a message without a number.
         case beside(Place, Int)
-        /// Behind everything there is and that is still to come.
+        /// After everything that is and that is still to come.
         case end
 
         static func before(_ place: Place) -> Cut {
@@ -25,7 +26,7 @@ struct Spans: Sendable, Equatable {
         }
     }
 
-    /// What lies between two cuts, `low < high`.
+    /// The interval between two cuts, `low < high`.
     struct Span: Sendable, Equatable {
         var low: Cut
         var high: Cut
@@ -54,7 +55,7 @@ struct Spans: Sendable, Equatable {
             })
     }
 
-    /// The index of the first span that ends at or behind `cut`.
+    /// The index of the first span that ends at or after `cut`.
     private func index(endingAt cut: Cut) -> Int {
         var low = 0
         var high = list.count
@@ -65,7 +66,7 @@ struct Spans: Sendable, Equatable {
         return low
     }
 
-    /// Whether everything from `low` to `high` is known; nothing always is.
+    /// Whether everything from `low` to `high` is known; an empty interval always is.
     func contains(_ low: Cut, _ high: Cut) -> Bool {
         guard low < high else { return true }
         let at = index(endingAt: high)
@@ -76,7 +77,7 @@ struct Spans: Sendable, Equatable {
 
     func contains(_ other: Spans) -> Bool { other.list.allSatisfy { contains($0.low, $0.high) } }
 
-    /// Adds what lies from `low` to `high`; nothing if that is nothing.
+    /// Adds the interval from `low` to `high`; nothing if it is empty.
     mutating func insert(_ low: Cut, _ high: Cut) {
         guard low < high else { return }
         let start = index(endingAt: low)
@@ -94,7 +95,7 @@ struct Spans: Sendable, Equatable {
         for span in other.list { insert(span.low, span.high) }
     }
 
-    /// Takes out what lies from `low` to `high`.
+    /// Removes the interval from `low` to `high`.
     mutating func remove(_ low: Cut, _ high: Cut) {
         guard low < high else { return }
         let start = index(endingAt: low)
@@ -112,7 +113,7 @@ struct Spans: Sendable, Equatable {
         for span in other.list { remove(span.low, span.high) }
     }
 
-    /// The part that lies from `low` to `high`.
+    /// The part from `low` to `high`.
     func clipped(_ low: Cut, _ high: Cut) -> Spans {
         var result = Spans()
         for span in list { result.insert(max(span.low, low), min(span.high, high)) }

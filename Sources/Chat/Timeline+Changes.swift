@@ -1,39 +1,39 @@
-/// What a timeline changes in one step, and how it is carried out.
+/// The changes of a timeline in one step, and how they are applied.
 extension Timeline {
-    /// The least that a view has to change to show what a timeline holds now.
+    /// The smallest set of changes with which a view shows what a timeline holds now.
     ///
-    /// A plain value, to be carried out as lists of rows do: indices of what is deleted, and those
-    /// from which something moves, count in the old list; all others in the new one. A message is
-    /// named at most once; one that moved may have a new value too.
+    /// A plain value, to be applied as list views do: the indices of deletions, and those from
+    /// which something moves, count in the old list; all others in the new one. A message is named
+    /// at most once; one that moved may have a new value too.
     public struct Changes: Sendable, Hashable {
         /// One message that changed.
         public struct Item: Sendable, Hashable {
-            /// Which message.
+            /// The message's id.
             public var id: String
-            /// Where it stands, or stood.
+            /// Its index in the list, new or old.
             public var index: Int
         }
 
-        /// One message that stands elsewhere among those that were there before.
+        /// One message whose position among the messages that were there before has changed.
         public struct Move: Sendable, Hashable {
-            /// Which message.
+            /// The message's id.
             public var id: String
-            /// Where it stood, in the old list.
+            /// Its index in the old list.
             public var from: Int
-            /// Where it stands, in the new list.
+            /// Its index in the new list.
             public var to: Int
         }
 
-        /// What is new in the list, ascending.
+        /// New messages, ascending.
         public var inserted: [Item] = []
-        /// What is not in the list any more, ascending by the old index.
+        /// Messages that left the list, ascending by the old index.
         public var deleted: [Item] = []
-        /// What stands elsewhere, ascending by the new index.
+        /// Moved messages, ascending by the new index.
         public var moved: [Move] = []
-        /// What has another value, or is held now, or held no more; ascending.
+        /// Messages with another value, or whose `isHeld` changed; ascending.
         public var updated: [Item] = []
 
-        /// Nothing to do.
+        /// No changes.
         public init() {}
 
         /// Whether a view has nothing to do.
@@ -42,11 +42,11 @@ extension Timeline {
         }
     }
 
-    /// What is about to change, one entry per message, in the order in which it was decided.
+    /// Pending changes, one entry per message, in the order in which they were decided.
     struct Edits {
         struct Edit {
             let id: String
-            /// What the list will hold; nil for nothing.
+            /// The entry that the list will have; nil for none.
             var entry: Entry?
         }
 
@@ -64,7 +64,7 @@ extension Timeline {
             }
         }
 
-        /// Marks as only shown what stands at a place for which this holds.
+        /// Marks the messages at the lost places as only shown.
         mutating func demote(where isLost: (Place) -> Bool) {
             for slot in list.indices {
                 if let place = list[slot].entry?.place, isLost(place) {
@@ -81,7 +81,7 @@ extension Timeline {
         var new: Int
     }
 
-    /// Carries out `edits`, and says what changed.
+    /// Applies `edits` and returns what changed.
     mutating func commit(_ edits: Edits) -> Changes {
         var changes = Changes()
         var before: [RecordKey: (entry: Entry, index: Int)] = [:]
@@ -126,7 +126,7 @@ extension Timeline {
     private mutating func carryOut(_ edit: Edits.Edit, _ old: Entry?) {
         if let old {
             if edit.entry?.place != old.place { entries.remove(old.place) }
-            // A page that is older than a value that was given up can't bring it back.
+            // A page older than a value that was given up can't bring that value back.
             if old.isHeld, edit.entry?.isHeld != true {
                 changesFrom = max(changesFrom, old.message.rev ?? 0)
             }
@@ -135,8 +135,8 @@ extension Timeline {
         if let entry = edit.entry { entries.set(entry) }
     }
 
-    /// Of the messages whose place changed, those that stand elsewhere among the others are moved,
-    /// and as few of them as possible; the rest only have another value.
+    /// Of the messages whose place changed, as few as possible are moved: those whose order among
+    /// the others changed. The rest are updates.
     private func sort(_ moving: [Survivor], into changes: inout Changes) {
         guard !moving.isEmpty else { return }
         let deleted = changes.deleted.map(\.index)
@@ -144,7 +144,7 @@ extension Timeline {
         let olds = moving.map(\.old).sorted()
         let moving = moving.sorted { $0.new < $1.new }
         let news = moving.map(\.new)
-        // How many of the messages that did not change their place stand before.
+        // Messages with as many unmoved messages before them as in the old list.
         let still = moving.filter { item in
             let before = item.old - deleted.count(below: item.old) - olds.count(below: item.old)
             let after = item.new - inserted.count(below: item.new) - news.count(below: item.new)
@@ -173,7 +173,7 @@ extension [Int] {
         return low
     }
 
-    /// A longest rising part of these different numbers (patience sorting).
+    /// A longest increasing subsequence of these distinct numbers (patience sorting).
     fileprivate func longestRise() -> [Int] {
         var tops: [Int] = []
         var previous = [Int?](repeating: nil, count: count)

@@ -1,19 +1,19 @@
-/// How live changes get into a timeline.
+/// How live changes enter a timeline.
 extension Timeline {
-    /// Takes the changes of one event, or of the answer to a resumed subscription.
+    /// Applies the changes of one event, or of the answer to a resumed subscription.
     ///
-    /// What lies outside of the window is not taken: see the type. A change of a message that is
-    /// neither held nor shown is not taken either, since a single message in the midst of a hole
-    /// helps nobody; the page that closes the hole brings it.
+    /// Ignores what lies outside the window: see the type. Also ignores a change of a message that
+    /// is neither held nor shown, since a single message in the middle of a hole is of no use; the
+    /// page that closes the hole brings it.
     ///
     /// - Parameters:
     ///   - covers: the places that the event proves; nil for those of its messages alone.
-    ///   - gaps: the places that are held no more.
-    ///   - head: the newest place given, if that was said.
+    ///   - gaps: the places that are no longer held.
+    ///   - head: the newest place given, if known.
     ///   - floor: the oldest place that the origin has.
     ///   - asOf: the number of the newest change at that moment, if pages may come out of order
     ///     with events: a page from before a gap can't close it.
-    ///   - from: the oldest place of the window, if that is not held: what heals a gap below
+    ///   - from: the oldest place of the window, if it is not held: a fill for a gap below
     ///     everything that is held belongs to the window too.
     public mutating func apply(
         _ deltas: [MessageDelta], covers: Coverage? = nil, gaps: Coverage = Coverage(),
@@ -41,18 +41,18 @@ extension Timeline {
         return changes
     }
 
-    /// The feed is broken: of a list without numbers, nothing that comes from here on follows what
-    /// is held. Numbered lists need no such word, their events say what they prove.
+    /// The feed broke: in a list without numbers, later messages do not follow what is held. A
+    /// numbered list does not need this call, since its events say what they prove.
     public mutating func breakFeed() {
         isFed = false
         if numbering == .unnumbered { covered.remove(end, .end) }
     }
 
-    /// The feed is whole again: what comes from here on follows one upon the other. Read what was
-    /// missed only after this, or it will be missed for good.
+    /// The feed is whole again: each message follows the one before it. Fetch what was missed only
+    /// after this call, or it stays missing.
     public mutating func resumeFeed() { isFed = true }
 
-    /// What the changes prove, cut to the window.
+    /// What the changes prove, clipped to the window.
     private func proven(
         by deltas: [MessageDelta], covers: Coverage?, from: Int?
     ) -> Spans {
@@ -64,7 +64,7 @@ extension Timeline {
             for delta in deltas {
                 let place = place(of: delta.message)
                 guard numbering == .unnumbered || place.number != .max else { continue }
-                // While a feed is whole, what comes next follows what came before.
+                // While a feed is whole, each new message follows the one before it.
                 let isNews = isFed && followsEnd && .before(place) >= end
                 let isChained = isNews && numbering == .unnumbered
                 proven.insert(.before(place), isChained ? .end : .behind(place))
@@ -79,7 +79,7 @@ extension Timeline {
         return proven.clipped(from.map { min(low, .number($0)) } ?? low, high)
     }
 
-    /// Whether a change is of a message in a hole, that is not even shown.
+    /// Whether a change is of a message in a hole that is not even shown.
     private func isStray(_ delta: MessageDelta) -> Bool {
         guard delta.type != .inserted, delta.via ?? .live == .live else { return false }
         let place = place(of: delta.message)

@@ -1,77 +1,77 @@
-/// What a page of messages is, as it goes into a timeline.
+/// A page of messages, in the form in which a timeline takes it.
 extension Timeline {
-    /// One page of messages on its way into a timeline, with what it proves.
+    /// One page of messages for a timeline, with what it proves.
     ///
-    /// A plain value, made of a reply. A gateway says in `covers` what a page proves; the other
-    /// form is for origins that do not, and goes by the number of messages as they came, before
-    /// anything was taken out of them as a duplicate.
+    /// A plain value, made from a reply. A gateway's page has `covers`; the second initializer is
+    /// for origins without it, and decides by the number of messages as they came, before
+    /// duplicates are removed.
     public struct Page: Sendable {
-        /// A message to ask from.
+        /// The message that a page is fetched from.
         public enum Anchor: Sendable, Hashable {
-            /// The one with this place.
+            /// The message with this seq.
             case seq(Int)
-            /// The one with this id.
+            /// The message with this id.
             case id(String)
         }
 
-        /// What was asked for.
+        /// What was requested.
         public enum Kind: Sendable, Hashable {
-            /// What the list begins with: it replaces everything.
+            /// The first page of a list: it replaces everything.
             case initial
             /// The newest messages.
             case latest
-            /// The nearest messages before one.
+            /// The nearest messages before the anchor.
             case before(Anchor)
-            /// The nearest messages after one.
+            /// The nearest messages after the anchor.
             case after(Anchor)
-            /// A place in the history, such as a quoted message with its neighbours.
+            /// A part of the history, such as a quoted message with its neighbours.
             case around
         }
 
-        /// How many unread messages there are, as the origin said with the page.
+        /// The unread counts that the origin sent with the page.
         public struct UnreadCount: Sendable, Hashable {
             /// In the whole conversation.
             public var total: Int
             /// After the newest message of the page.
             public var after: Int
 
-            /// How many unread messages there are.
+            /// Unread counts.
             public init(total: Int, after: Int) {
                 self.total = total
                 self.after = after
             }
         }
 
-        /// What was asked for.
+        /// What was requested.
         public var kind: Kind
-        /// Of which conversation.
+        /// The id of the conversation.
         public var conversation: String
-        /// In which generation of the timeline it was asked for; nil for whichever.
+        /// The generation of the timeline in which the page was requested; nil for any.
         public var generation: Int?
         /// The messages, in any order.
         public var messages: [Message]
-        /// Whether there is more beyond its ends.
+        /// Whether there are more messages beyond its ends.
         public var hasMore: HasMore
-        /// The places that it proves; nil to go by the page rule.
+        /// The places that it proves; nil to derive them by the page rule.
         public var covers: Coverage?
         /// The places in it that are missing or outdated.
         public var gaps = Coverage()
-        /// The newest place that the origin had given; nil if it did not say.
+        /// The newest place that the origin had given; nil if unknown.
         public var head: Int?
         /// The oldest place that the origin has.
         public var floor = 1
         /// The number of the change as of which it was read; nil if it came in one order with the
         /// deltas.
         public var asOf: Int?
-        /// Whether it came from a cache and will be followed by the real one: it is only shown.
+        /// Whether it came from a cache: it is only shown, and the real page follows.
         public var isCached = false
-        /// Whether it begins next to the message that it was asked from. An origin that returns
-        /// the *newest* messages after one does not, where there are more than it returned.
+        /// Whether it begins next to its anchor. It does not if the origin returns the *newest*
+        /// messages after the anchor and there are more than it returned.
         public var isNextToAnchor = true
-        /// How many unread messages there are; nil if the origin did not say.
+        /// The unread counts; nil if the origin did not send them.
         public var unread: UnreadCount?
 
-        /// A page that says what it proves, as the gateway's do.
+        /// A page with `covers`, as the gateway sends it.
         public init(
             _ kind: Kind, of conversation: String, messages: [Message], hasMore: HasMore,
             covers: Coverage?
@@ -83,11 +83,11 @@ extension Timeline {
             self.covers = covers
         }
 
-        /// A page of an origin that returns up to `limit` messages and says no more. A full page
-        /// may have been the last; nobody knows before the next.
+        /// A page of an origin that returns up to `limit` messages and nothing else. A full page
+        /// may have been the last; only the next request can tell.
         ///
         /// - Parameter newestFirst: whether the origin answers `after` with the newest messages
-        ///   after the anchor, not with the next.
+        ///   after the anchor, not with the next ones.
         public init(
             _ kind: Kind, of conversation: String, messages: [Message], limit: Int,
             newestFirst: Bool = false

@@ -1,11 +1,11 @@
-/// How pages get into a timeline.
+/// How pages enter a timeline.
 extension Timeline {
-    /// Takes a page. It is ignored if it is of another conversation or an earlier generation, or
-    /// was asked from a message that is not in the list any more.
+    /// Applies a page. Ignores it if it is of another conversation or an earlier generation, or if
+    /// its anchor is no longer in the list.
     ///
-    /// - Parameter visible: the indices that the view shows, to trim what is far from them: when
-    ///   the page goes before, the newer messages; when it goes after, the older ones; when it is
-    ///   *around* something else, the runs before the view. Nil to keep everything.
+    /// - Parameter visible: the indices that the view shows, to trim what is far from them: for a
+    ///   page *before*, the newer messages; *after*, the older ones; *around* another place, the
+    ///   runs before the view. Nil to keep everything.
     public mutating func apply(_ page: Page, visible: Range<Int>? = nil) -> Changes {
         guard page.conversation == conversation, (page.generation ?? generation) == generation,
             let proven = proven(by: page)
@@ -31,8 +31,8 @@ extension Timeline {
         return changes
     }
 
-    /// Shows messages that are not held: of a cached answer, or of one's own send, edit or delete.
-    /// What is held at the same change or a later one stays.
+    /// Shows messages that are not held: from a cached answer, or from the answer to a send, edit
+    /// or delete. A value that is held or has a `rev` stays unless the new one has a higher `rev`.
     public mutating func show(_ messages: [Message]) -> Changes {
         var edits = Edits()
         for message in messages where message.conversation == conversation {
@@ -46,15 +46,15 @@ extension Timeline {
         return commit(edits)
     }
 
-    /// Takes a message out that is only shown, such as one that will not be sent after all.
+    /// Removes a message that is only shown, such as one that will not be sent after all.
     public mutating func hide(_ id: String) -> Changes {
         var edits = Edits()
         if let entry = entry(of: id, edits), !entry.isHeld { edits.set(id, nil) }
         return commit(edits)
     }
 
-    /// Takes back a value that was shown and that the log, as it turned out, does not have.
-    /// - Parameter value: what stands there instead; nil for nothing.
+    /// Takes back a shown value that the log, as it turned out, does not have.
+    /// - Parameter value: the message's value instead; nil for none.
     public mutating func takeBack(_ message: Message, instead value: Message?) -> Changes {
         var edits = Edits()
         guard let known = entry(of: message.id, edits), known.message.rev == message.rev else {
@@ -68,13 +68,13 @@ extension Timeline {
         return commit(edits)
     }
 
-    /// Whether a page that is asked from this message can be joined to the list: it is shown, or
-    /// its place is held.
+    /// Whether a page with this anchor can be joined to the list: the anchor is shown, or its place
+    /// is held.
     public func shows(_ anchor: Page.Anchor) -> Bool { place(of: anchor) != nil }
 
     // MARK: What a page proves
 
-    /// What a page proves, or nil where it has lost its place.
+    /// What a page proves; nil if its anchor is unknown.
     private func proven(by page: Page) -> Spans? {
         var anchor: Place?
         switch page.kind {
@@ -87,8 +87,8 @@ extension Timeline {
         return provenByRule(page, from: anchor)
     }
 
-    /// The page rule: a page proves what lies between its ends; towards the message that it was
-    /// asked from; and where there is no more beyond an end, all that is there.
+    /// The page rule: a page proves what lies between its ends, from there to its anchor, and,
+    /// where `hasMore` is false, everything beyond that end.
     private func provenByRule(_ page: Page, from anchor: Place?) -> Spans {
         let held = page.messages.map { place(of: $0) }
             .filter { numbering == .unnumbered || $0.number != .max }
@@ -107,9 +107,9 @@ extension Timeline {
         return spans
     }
 
-    /// How far a page reaches that says that nothing is after it. In a list without numbers it
-    /// reaches on to all that the feed will tell, unless that is broken, or has told of something
-    /// that the page does not hold yet.
+    /// How far a page without newer messages reaches. In a list without numbers it reaches to the
+    /// end, feed included, unless the feed is broken or has brought a message that the page does
+    /// not hold yet.
     private func endProven(by page: Page, newest: Spans.Cut?) -> Spans.Cut {
         guard numbering == .unnumbered else { return .number((page.head ?? 0) + 1) }
         let newest = newest ?? .start
@@ -130,7 +130,7 @@ extension Timeline {
 
     private mutating func noteEnds(of page: Page, _ proven: Spans) {
         if numbering != .unnumbered {
-            // What the page lacks is there all the same.
+            // What the page is missing exists all the same.
             let lacking = page.gaps.first.map { Spans.Cut.number($0) } ?? .end
             if !page.hasMore.before, let low = proven.low { floor = max(floor, min(low, lacking)) }
             if let head = page.head { end = max(end, .number(head + 1)) }
@@ -149,19 +149,19 @@ extension Timeline {
 extension Timeline {
     func place(of message: Message) -> Place { Place(message, in: numbering) }
 
-    /// The entry of a message as it is after `edits`.
+    /// The entry of a message as it will be after `edits`.
     func entry(of id: String, _ edits: Edits) -> Entry? {
         if let edit = edits[id] { return edit.entry }
         return places[RecordKey(id)].flatMap { entries.element(at: $0) }
     }
 
-    /// Merges one value into `edits`. A proven one replaces what was only shown whatever its
-    /// number; otherwise the newer of the two stays.
+    /// Merges one value into `edits`. A proven value replaces one that was only shown, whatever the
+    /// `rev`; otherwise the newer of the two stays.
     func take(
         _ message: Message, _ origin: Arrival<Message>.Origin, isProven: Bool, _ edits: inout Edits
     ) {
         let known = entry(of: message.id, edits)
-        // Messages keep their place: a late answer of another log can't move what is held.
+        // Messages keep their place: a late answer of another log can't move a held message.
         if !isProven, let known, known.isHeld, known.place != place(of: message) { return }
         let base = isProven && known?.isHeld != true ? nil : known?.message
         let arrival = Arrival(message, origin)
@@ -176,8 +176,8 @@ extension Timeline {
             message: message, place: place, isHeld: isHeld, isUnread: isUnread(message, at: place))
     }
 
-    /// Holds what was proven: what is shown there and did not come is gone; what lies in `gaps` is
-    /// held no more, and only shown; what lies below the floor is dropped.
+    /// Holds what was proven. Removes messages that were only shown there and did not come; marks
+    /// those in `gaps` as only shown; drops what lies below the floor.
     mutating func hold(
         _ proven: Spans, without gaps: Coverage, floor number: Int, _ edits: inout Edits
     ) {
@@ -198,7 +198,7 @@ extension Timeline {
         lose(Spans(gaps), &edits)
     }
 
-    /// Takes places out of what is held; their messages are only shown from here on.
+    /// Takes places out of what is held; their messages are only shown from then on.
     mutating func lose(_ lost: Spans, _ edits: inout Edits) {
         guard !lost.isEmpty else { return }
         covered.remove(lost)
@@ -216,8 +216,8 @@ extension Timeline {
         end = max(end, .behind(place))
     }
 
-    /// Removes all messages but those that come again, whose value here may be the newer one, and
-    /// those still being sent: they outlive everything but their arrival.
+    /// Removes all messages except those that come again, whose value here may be newer, and those
+    /// still being sent, which stay until they arrive.
     func removeSent(but messages: [Message], _ edits: inout Edits) {
         let kept = Set(messages.map { RecordKey($0.id) })
         for entry in entries.all where hasPlace(entry.place) {

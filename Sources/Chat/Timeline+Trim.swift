@@ -1,11 +1,11 @@
 /// How a timeline stays small while a reader walks through a long history.
 extension Timeline {
     /// How many messages beyond the view, and at the newest end, are kept when the rest is trimmed:
-    /// about two screens of fast scrolling in each direction before anything has to be asked again.
+    /// about two screens of fast scrolling in each direction before a fetch is necessary.
     public static let keptBeside = 200
 
-    /// Takes out what is far from the view on both sides, and out of the coverage with it. The
-    /// newest messages stay where the list follows the end, so that a jump there costs nothing.
+    /// Trims what is far from the view on both sides, from the coverage too. Where the list follows
+    /// the end, the newest messages stay, so that a jump there costs nothing.
     public mutating func trim(visible: Range<Int>) -> Changes {
         var edits = Edits()
         trimNewer(than: visible, &edits)
@@ -13,12 +13,11 @@ extension Timeline {
         return commit(edits)
     }
 
-    /// Takes out as many messages as it takes to keep `count`, from both ends: of those in excess
-    /// the part `focus` from the oldest end, the rest from the newest.
+    /// Trims both ends so that `count` messages are left: the part `focus` of the excess from the
+    /// oldest end, the rest from the newest.
     ///
-    /// - Parameter focus: where the view stands, from 0 (the oldest message) to 1 (the newest).
-    ///   What lies beyond counts as the nearer of the two; what is no number, as 1, since that
-    ///   leaves the newest messages.
+    /// - Parameter focus: the position of the view, from 0 (the oldest message) to 1 (the newest).
+    ///   Values outside are clamped; NaN counts as 1, which leaves the newest messages.
     public mutating func trim(to count: Int, focus: Double) -> Changes {
         let excess = entries.count - max(count, 0)
         guard excess > 0 else { return Changes() }
@@ -30,7 +29,7 @@ extension Timeline {
         return commit(edits)
     }
 
-    /// Trims what a walk in the direction of `kind` leaves behind.
+    /// Trims what a reader leaves behind by scrolling in the direction of `kind`.
     mutating func leave(by kind: Page.Kind, visible: Range<Int>, _ edits: inout Edits) {
         switch kind {
         case .before: trimNewer(than: visible, &edits)
@@ -49,7 +48,7 @@ extension Timeline {
         trim(from: 0, to: visible.lowerBound - Self.keptBeside, &edits)
     }
 
-    /// Trims the runs that lie wholly before an index. The last one always stays.
+    /// Trims the runs that lie wholly before an index. The last run always stays.
     private mutating func trimRuns(before index: Int, _ edits: inout Edits) {
         let left = runs.dropLast().last { $0.items.upperBound <= index && !$0.items.isEmpty }
         if let left { trim(from: 0, to: left.items.upperBound, &edits) }
@@ -57,7 +56,7 @@ extension Timeline {
 
     private mutating func trim(from low: Int, to high: Int, _ edits: inout Edits) {
         let low = max(low, 0)
-        // What is still being sent is nowhere else.
+        // A message that is still being sent exists only here.
         let unsent =
             numbering == .unnumbered
             ? entries.count : entries.index(where: { $0.place.number == .max })

@@ -1,11 +1,11 @@
-/// How a timeline counts what is unread.
+/// How a timeline counts unread messages.
 extension Timeline {
-    /// How many messages of others nobody has read yet.
+    /// How many messages of others the reader has not read.
     ///
-    /// A plain value of a timeline. The numbers are those of the conversation, not of what happens
-    /// to be loaded: loading or trimming changes none of them but `afterNewestLoaded`. They begin
-    /// with what the origin said (`Page.unread`, `setRead`) and follow live messages; wherever the
-    /// list holds everything that matters, they are counted anew and so put right.
+    /// A plain value of a timeline. The numbers are those of the conversation, not of the loaded
+    /// part: loading or trimming changes only `afterNewestLoaded`. They begin with the origin's
+    /// counts (`Page.unread`, `setRead`) and follow live messages; wherever the list holds
+    /// everything that counts, they are recounted and so corrected.
     public struct Unread: Sendable, Hashable {
         /// In the whole conversation.
         public internal(set) var total = 0
@@ -15,24 +15,24 @@ extension Timeline {
         public internal(set) var afterNewestLoaded = 0
     }
 
-    /// Up to where somebody has read.
+    /// How far the reader has read.
     public enum ReadMarker: Sendable, Hashable {
-        /// Everything up to this place; 0 for nothing.
+        /// Everything up to this seq; 0 for nothing.
         case seq(Int)
         /// Everything up to this message of a list without numbers.
         case message(createdAt: Timestamp, id: String)
     }
 
-    /// Says up to where the reader has read, and, if the origin said it, how many messages are
-    /// unread then. A marker never moves back; nothing counts as unread before the first one.
+    /// Sets how far the reader has read and, if the origin sent it, how many messages are unread
+    /// then. A marker never moves back; before the first marker nothing counts as unread.
     ///
-    /// - Returns: The messages in the list that are unread no more, or were not before, as updates.
+    /// - Returns: The messages in the list whose `isUnread` changed, as updates.
     @discardableResult
     public mutating func setRead(upTo marker: ReadMarker, unread count: Int? = nil) -> Changes {
         var changes = Changes()
         let place: Place
         switch marker {
-        // Behind every id that may stand at this number.
+        // Above every id at this seq.
         case .seq(let seq): place = Place(number: seq, id: "\u{10FFFF}")
         case .message(let createdAt, let id): place = Place(moment: createdAt, id: id)
         }
@@ -54,7 +54,7 @@ extension Timeline {
         return changes
     }
 
-    /// Says which message the view has reached; what comes after it is `afterView`.
+    /// Records which message the view has reached; later messages count in `afterView`.
     public mutating func viewPassed(_ index: Int) {
         let place = entries[index].place
         guard let old = viewAnchor else {
@@ -96,7 +96,7 @@ extension Timeline {
         }
     }
 
-    /// Counts a live message that nobody knew of before, or one that is deleted, once.
+    /// Counts a live message that was unknown before, or uncounts one that is deleted, once.
     mutating func countArrival(of delta: MessageDelta) {
         let message = delta.message
         let place = place(of: message)
@@ -111,18 +111,18 @@ extension Timeline {
         }
     }
 
-    /// Follows the newest end of the list, after it grew or was trimmed.
+    /// Updates the count after the newest end of the list has grown or was trimmed.
     ///
     /// - Parameters:
-    ///   - newest: what was the newest message before.
-    ///   - beyond: how many unread ones stood behind the older of the two ends before.
+    ///   - newest: the newest message before the change.
+    ///   - beyond: how many unread messages were above the older of the two ends before the change.
     mutating func countLoaded(since newest: Place?, beyond: Int) {
         guard let now = newestLoaded, let newest else { return }
         let loaded = unreadLoaded(after: min(now, newest))
         unread.afterNewestLoaded = max(0, unread.afterNewestLoaded + beyond - loaded)
     }
 
-    /// Takes over what a page says of unread messages, and where a view begins.
+    /// Takes over a page's unread counts, and where the view begins.
     mutating func countUnread(of page: Page, opens: Bool) {
         if let count = page.unread, opens || page.kind == .around {
             unread.total = count.total
@@ -136,7 +136,7 @@ extension Timeline {
         settleUnread()
     }
 
-    /// Counts anew what the list can tell for certain.
+    /// Recounts what the list proves.
     mutating func settleUnread() {
         guard isLoaded, let lastRead, let high = covered.high else { return }
         let loaded = entries.total.unread

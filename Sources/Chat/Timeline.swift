@@ -1,25 +1,25 @@
-/// The part of one conversation that a view shows: messages in order, and where they have holes.
+/// The part of one conversation that a view shows: messages in order, and their holes.
 ///
-/// Pages and deltas go in, in the order in which they came; what comes out is the list, its runs,
-/// its gaps, and with each step the least that a view has to change. It is a plain value without
-/// clock or thread; whoever owns it (a session, a data source) asks for the pages.
+/// Pages and deltas go in, in the order in which they came; out come the list, its runs, its gaps,
+/// and after each step the smallest set of changes for a view. It is a plain value without clock or
+/// thread; its owner (a session, a data source) fetches the pages.
 ///
 /// **What is held.** The timeline knows which places it holds and shows exactly the messages there,
-/// each with a value that the log had. Beside them it may show messages that it does not hold: of a
-/// cached answer, an answer to one's own send, one that is still being sent, or one that a gap took
+/// each with a value that the log had. Beside them it may show messages that it does not hold: from
+/// a cached answer, from the answer to a send, one that is still being sent, or one that a gap took
 /// away. `isHeld(at:)` tells them apart; a page or delta that covers their place replaces them.
 ///
 /// **The window.** A timeline begins with a page and grows by pages that join it. Live messages
 /// extend it only if it *follows the end*, that is, if it was loaded up to there and not trimmed
-/// since: while a reader is far up in the history, news are only counted. Nothing below its oldest
-/// run is a gap; that is history which nobody asked for yet.
+/// since: while a reader is far up in the history, new messages are only counted. Nothing below its
+/// oldest run is a gap; that is history which nobody has fetched yet.
 ///
-/// **Numbering.** Where messages have places, coverage says which of them are held, as
-/// `protocol.md` 1 has it. A list without numbers is in order of `(createdAt, id)`; there nothing
-/// joins but what a page returned together, or next to the message that it was asked from.
+/// **Numbering.** Where messages have a seq, coverage says which of them are held, as in
+/// `protocol.md` 1. A list without numbers is ordered by `(createdAt, id)`; there only messages
+/// join that one page returned together, or that a page returned next to its anchor.
 ///
-/// - Complexity: one delta costs microseconds whatever the length; a page of k messages k times
-///   that, and a step over all runs.
+/// - Complexity: one delta costs microseconds, however long the list; a page of k messages k times
+///   that; each also costs one step per run.
 public struct Timeline: Sendable {
     /// How an origin numbers its messages.
     public enum Numbering: String, Sendable, Hashable, CaseIterable {
@@ -31,7 +31,7 @@ public struct Timeline: Sendable {
         case unnumbered
     }
 
-    /// Whether there is more on a side of a page or of a timeline.
+    /// Whether there is more at each end of a page or of a timeline.
     public struct HasMore: Sendable, Hashable {
         /// Older messages.
         public var before: Bool
@@ -55,18 +55,17 @@ public struct Timeline: Sendable {
         var sum: BlockSum { BlockSum(count: 1, unread: isUnread ? 1 : 0) }
     }
 
-    /// The id of the conversation; pages of another are ignored.
+    /// The id of the conversation; pages of others are ignored.
     public let conversation: String
     /// How its messages are numbered.
     public let numbering: Numbering
-    /// Who reads it: their own messages are never unread; nil to count nothing.
+    /// The reader's user id: their own messages are never unread; nil to count nothing.
     public let reader: String?
-    /// Rises with each `reset`; a page that was asked for in an earlier generation is ignored.
+    /// Rises with each `reset`; a page that was requested in an earlier generation is ignored.
     public internal(set) var generation = 0
-    /// Whether a page has come since the beginning or the last reset.
+    /// Whether a page has come since the start or the last reset.
     public internal(set) var isLoaded = false
-    /// Whether new messages belong into the list: it was loaded up to the end, and not trimmed
-    /// there.
+    /// Whether new messages belong in the list: it was loaded up to the end, and not trimmed there.
     public internal(set) var followsEnd = false
     /// How many messages are unread: see `Unread`.
     public internal(set) var unread = Unread()
@@ -74,16 +73,16 @@ public struct Timeline: Sendable {
     var entries = BlockList<Entry>()
     var places: [RecordKey: Place] = [:]
     var covered = Spans()
-    /// Before the oldest message that the origin has.
+    /// The cut before the oldest message that the origin has.
     var floor: Spans.Cut
-    /// Behind the newest message that anybody told of.
+    /// The cut after the newest message known.
     var end: Spans.Cut
-    /// The number of the newest change that was not taken, since its place is not held. A page that
-    /// is older may lack it and proves nothing.
+    /// The rev of the newest change that was not applied, since its place is not held. An older
+    /// page may not contain it and proves nothing.
     var changesFrom = 0
-    /// Whether the feed has been whole since the last message that it told of.
+    /// Whether the feed has been whole since its last message.
     var isFed = true
-    /// What was read: everything up to here.
+    /// The place up to which the reader has read.
     var lastRead: Place?
     /// The newest message that the view has passed.
     var viewAnchor: Place?
@@ -97,8 +96,8 @@ public struct Timeline: Sendable {
         end = floor
     }
 
-    /// Forgets everything, as after a `reset` of the conversation or to begin elsewhere. Pages that
-    /// are under way are ignored when they come.
+    /// Forgets everything, after a `reset` of the conversation or to begin elsewhere. Pages that
+    /// are in flight are ignored when they come.
     public mutating func reset() -> Changes {
         var edits = Edits()
         removeSent(but: [], &edits)
@@ -116,7 +115,7 @@ public struct Timeline: Sendable {
 // MARK: What a view reads
 
 extension Timeline {
-    /// How many messages the list has, tombstones and unsent ones with them.
+    /// How many messages the list has, including tombstones and unsent ones.
     public var count: Int { entries.count }
 
     /// The messages, oldest first.
@@ -126,10 +125,10 @@ extension Timeline {
     /// The message at an index, 0 being the oldest.
     public subscript(index: Int) -> Message { entries[index].message }
 
-    /// The index of the first message at a place or above it, unsent ones with them.
+    /// The index of the first message at or above a seq, including unsent ones.
     public func firstIndex(from seq: Int) -> Int { firstIndex(behind: .number(seq)) }
 
-    /// Whether the message at an index is held; if not, it is only shown and may be outdated.
+    /// Whether the message at an index is held; otherwise it is only shown and may be outdated.
     public func isHeld(at index: Int) -> Bool { entries[index].isHeld }
 
     /// Whether the message at an index is unread.
@@ -140,24 +139,24 @@ extension Timeline {
         places[RecordKey(id)].flatMap { entries.index(of: $0) }
     }
 
-    /// The places held, of a numbered list; empty otherwise.
+    /// The places held; empty for an unnumbered list.
     public var coverage: Coverage { covered.coverage }
 
-    /// Whether there are older or newer messages that the list has not got, at its two ends; both
-    /// are false until the first page has come.
+    /// Whether there are older or newer messages beyond the two ends of the list; both are false
+    /// until the first page has come.
     public var hasMore: HasMore {
         guard isLoaded else { return HasMore(before: false, after: false) }
         let before = (covered.low ?? end) > floor
         return HasMore(before: before, after: !followsEnd || !touchesEnd)
     }
 
-    /// Whether the newest message that is known to be is held, and no feed broke since.
+    /// Whether the newest known message is held, and the feed has not broken since.
     var touchesEnd: Bool {
         let high = covered.high ?? floor
         return numbering == .unnumbered ? high == .end : high >= end
     }
 
-    /// The stretches that are known without a hole, oldest first. A run may hold no message, where
+    /// The stretches that are known without a hole, oldest first. A run may have no message, where
     /// its places were never given.
     public var runs: [Run] {
         covered.list.map { span in
@@ -166,9 +165,9 @@ extension Timeline {
         }
     }
 
-    /// The holes between the runs, the one between the newest run and the end where the list
-    /// follows it, and those up to messages that are only shown beyond the runs; oldest first. So
-    /// between two rows that are no neighbours in a numbered log there is always a gap.
+    /// The holes, oldest first: between the runs; between the newest run and the end, if the list
+    /// follows it; and up to messages that are only shown beyond the runs. So between two rows of a
+    /// numbered log that are not neighbours there is always a gap.
     public var gaps: [Gap] {
         var bounds = zip(covered.list, covered.list.dropFirst()).map { ($0.high, $1.low) }
         let shown = shownEnds
@@ -187,7 +186,7 @@ extension Timeline {
         }
     }
 
-    /// Where the messages of a numbered list begin and end that have a place.
+    /// The ends of the messages with a place, in a numbered list.
     private var shownEnds: (low: Spans.Cut, high: Spans.Cut)? {
         guard numbering != .unnumbered, entries.count > 0, let newest = newestLoaded,
             hasPlace(entries[0].place)
@@ -195,7 +194,7 @@ extension Timeline {
         return (.before(entries[0].place), .behind(newest))
     }
 
-    /// The index of the first entry that lies behind a cut.
+    /// The index of the first entry after a cut.
     func firstIndex(behind cut: Spans.Cut) -> Int {
         entries.index(where: { .before($0.place) >= cut })
     }
@@ -204,7 +203,7 @@ extension Timeline {
     public struct Run: Sendable, Hashable {
         /// The indices of its messages.
         public var items: Range<Int>
-        /// Its places, in a numbered list.
+        /// Its places; nil in an unnumbered list.
         public var places: Coverage.Run?
 
         init(items: Range<Int>, _ span: Spans.Span) {
@@ -219,9 +218,9 @@ extension Timeline {
     /// One hole of a timeline.
     public struct Gap: Sendable, Hashable {
         /// The indices of the messages that are shown in it all the same, and may be outdated;
-        /// mostly empty, and then its lower bound is where the gap stands.
+        /// mostly empty, and then its lower bound is the gap's position.
         public var items: Range<Int>
-        /// Its places, in a numbered list: ask for what lies between.
+        /// Its places; nil in an unnumbered list.
         public var places: Coverage.Run?
         /// How many messages are missing, where numbering is dense.
         public var missing: Int?

@@ -1,7 +1,7 @@
-/// A `Timestamp` as RFC 3339 text: written in UTC with three digits, always 24 bytes; read with
-/// any number of fraction digits and any offset.
+/// A `Timestamp` as RFC 3339 text: written in UTC with three fraction digits, always 24 bytes; read
+/// with any number of fraction digits and any offset.
 extension Timestamp: CustomStringConvertible {
-    /// How many milliseconds a day has.
+    /// The milliseconds of a day.
     private static let day: Int64 = 86_400_000
 
     /// As the protocol writes it: `2026-11-20T10:00:00.000Z`.
@@ -12,8 +12,8 @@ extension Timestamp: CustomStringConvertible {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Appends the 24 bytes of `description`. A moment that RFC 3339 can't name is written as the
-    /// nearest one that it can.
+    /// Appends the 24 bytes of `description`. A moment outside of RFC 3339's range is clamped to
+    /// `earliest` or `latest`.
     public func appendRFC3339(to bytes: inout [UInt8]) {
         let moment = min(max(self, .earliest), .latest).milliseconds
         let days = (moment >= 0 ? moment : moment - Self.day + 1) / Self.day
@@ -37,18 +37,18 @@ extension Timestamp: CustomStringConvertible {
         bytes.append(UInt8(ascii: "Z"))
     }
 
-    /// The moment that RFC 3339 text names, or nil if it names none.
+    /// The moment that an RFC 3339 text names; nil if the text is invalid.
     ///
-    /// The calendar is checked (no 30th of February, no hour 24), `t` and `z` may be small, an
-    /// offset reaches from -23:59 to +23:59, and a fraction of any length is cut to milliseconds.
-    /// A leap second, `23:59:60` UTC at the end of a month, has no number of its own: it is read
-    /// as the last millisecond before it. A moment whose UTC year is not 0000 to 9999 is refused,
-    /// so that whatever was read can be written.
+    /// The calendar is checked (no 30th of February, no hour 24), `t` and `z` may be lower case, an
+    /// offset may be from -23:59 to +23:59, and a fraction of any length is cut to milliseconds. A
+    /// leap second, `23:59:60` UTC at the end of a month, has no number of its own: it is read as
+    /// the last millisecond before it. A moment whose UTC year is not 0000 to 9999 is refused, so
+    /// that every moment that was read can be written.
     public init?(_ text: some StringProtocol) {
         self.init(utf8: Array(text.utf8))
     }
 
-    /// The moment that RFC 3339 text in UTF-8 names, or nil: see `init(_:)`.
+    /// The moment that RFC 3339 text in UTF-8 names; nil if it is invalid: see `init(_:)`.
     public init?(utf8 bytes: [UInt8]) {
         var reader = FixedFieldReader(bytes)
         guard let year = reader.number(digits: 4), reader.take(UInt8(ascii: "-")),
@@ -74,7 +74,8 @@ extension Timestamp: CustomStringConvertible {
     }
 }
 
-/// Reads the fields of a date from the front of a text; each method takes what it names or nothing.
+/// Reads the fields of a date from the front of a text; each method consumes what it names or
+/// nothing.
 private struct FixedFieldReader {
     private let bytes: [UInt8]
     private var at = 0
@@ -89,7 +90,7 @@ private struct FixedFieldReader {
         return true
     }
 
-    /// Takes an ASCII letter, large (as given) or small.
+    /// Takes an ASCII letter, upper case (as given) or lower case.
     mutating func takeLetter(_ letter: UInt8) -> Bool { take(letter) || take(letter | 0x20) }
 
     /// A number of exactly `count` digits.
@@ -104,7 +105,8 @@ private struct FixedFieldReader {
         return number
     }
 
-    /// The milliseconds of `.123456`, cut; 0 without a fraction; nil for a point without digits.
+    /// The milliseconds of `.123456`, truncated; 0 without a fraction; nil for a point without
+    /// digits.
     mutating func fraction() -> Int? {
         guard take(UInt8(ascii: ".")) else { return 0 }
         let start = at

@@ -1,10 +1,9 @@
-/// A moment in UTC, to the millisecond: milliseconds since 1970-01-01T00:00:00Z, leap seconds not
-/// counted.
+/// A moment in UTC, to the millisecond: milliseconds since 1970-01-01T00:00:00Z, without leap
+/// seconds.
 ///
-/// It is a plain value without a clock: whoever needs the present asks the system and passes it
-/// in. `Timestamp+RFC3339.swift` writes and reads it as the protocol does
-/// (`2026-11-20T10:00:00.000Z`); the years that this form can name, 0000 to 9999, lie from
-/// `earliest` to `latest`.
+/// It is a plain value without a clock: the caller passes the present in. `Timestamp+RFC3339.swift`
+/// writes and reads it as the protocol does (`2026-11-20T10:00:00.000Z`); the years of this form,
+/// 0000 to 9999, lie from `earliest` to `latest`.
 public struct Timestamp: Sendable, Hashable, Comparable {
     /// Milliseconds since the epoch; may be negative.
     public var milliseconds: Int64
