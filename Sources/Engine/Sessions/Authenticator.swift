@@ -1,12 +1,12 @@
 import Chat
 import Wire
 
-/// Who a connection is.
+/// The user of a connection.
 package struct Identity: Sendable, Hashable {
     package var user: String
-    /// The end of the token's life; nil where there is no token.
+    /// When the token expires; nil without a token.
     package var expires: Timestamp?
-    /// The moment from which it counts no more: the same, with the leeway. By the time of day.
+    /// When it stops being accepted: `expires` plus the leeway, by the time of day.
     package var deadline: Timestamp?
 
     package init(user: String, expires: Timestamp? = nil, deadline: Timestamp? = nil) {
@@ -16,18 +16,18 @@ package struct Identity: Sendable, Hashable {
     }
 }
 
-/// Why somebody is not let in.
+/// Why a client is not admitted.
 package enum Refusal: Error, Sendable, Hashable {
-    /// The request lacks what this gateway's mode asks for; the connection stays.
+    /// The request lacks what this gateway's mode requires; the connection stays open.
     case request(RequestError)
-    /// The token's life is over: closes with 3001, come back with a new one.
+    /// The token has expired: closes with 3001, and the client may return with a new one.
     case expired
-    /// Anything else is wrong with the token: closes with 3500. The reason never holds the token.
+    /// The token is wrong in another way: closes with 3500. The reason never contains the token.
     case refused(String)
 }
 
-/// Tells who somebody is from what they present. A pure function of the configuration and the
-/// moment, so the engine may call it.
+/// Identifies users by their credentials. A pure function of the configuration and the moment, so
+/// that the engine may call it.
 package protocol Authenticator: Sendable {
     /// - Parameters:
     ///   - token: from the params, the header or the query, in this order.

@@ -1,10 +1,10 @@
 import Chat
 import Wire
 
-/// What one user may still ask of this gateway, over all connections together. Owned by the engine,
+/// The rate limits of one user, shared by all connections to this gateway. Owned by the engine,
 /// touched on the loop.
 final class UserBudget {
-    /// `limits.requests_per_second`, in cost.
+    /// `limits.requests_per_second`, in units of cost.
     var requests: TokenBucket
     /// `limits.bytes_per_second`.
     var bytes: TokenBucket
@@ -14,15 +14,15 @@ final class UserBudget {
         bytes = TokenBucket(rate: limits.bytesPerSecond, burst: limits.bytesPerSecond, at: now)
     }
 
-    /// Whether a new one would be the same.
+    /// Whether it equals a new one.
     func isFull(at now: Timestamp) -> Bool {
         requests.isFull(at: now) && bytes.isFull(at: now)
     }
 }
 
 extension Limits {
-    /// What a request may cost at most: a quarter of what there is at once. Where there is no such
-    /// limit, costs still decide who is read for next.
+    /// The most that one request may cost: a quarter of the burst. Without a rate limit, costs
+    /// still order the reads.
     var largestCost: Int {
         requestsPerSecond > 0 ? max(1, TokenBucket.burst(rate: requestsPerSecond) / 4) : 100
     }

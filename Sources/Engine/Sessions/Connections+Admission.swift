@@ -2,12 +2,12 @@ import Chat
 import JSON
 import Wire
 
-/// Who comes in, and what is taken of what clients ask for.
+/// Admission of connections, and rate limits on what clients ask for.
 extension Connections {
     /// A WebSocket was accepted.
     /// - Parameters:
     ///   - bearer: a token from the header or the query of the upgrade.
-    ///   - address: where it came from, without a port.
+    ///   - address: of the client, without a port.
     func connected(_ id: SessionID, bearer: String?, from address: String) {
         let session = Session(id: id, at: now, rate: limits.requestsPerSecond)
         session.credentials.bearer = bearer
@@ -21,8 +21,8 @@ extension Connections {
     }
 
     /// A frame came in.
-    /// - Returns: its session; nil if it is not answered now. Whoever has not taken what it was
-    ///   sent waits with what it asks for.
+    /// - Returns: its session; nil if the frame is not answered now. Backpressure: a session above
+    ///   its soft limit has its frames postponed.
     func admit(_ frame: RequestFrame, from id: SessionID) -> Session? {
         guard let session = registry[id], !session.isClosing else { return nil }
         chargeBytes(frame, session)
@@ -33,8 +33,8 @@ extension Connections {
         return session
     }
 
-    /// A frame of a client that may be answered.
-    /// - Returns: the call that it is; nil if it was refused.
+    /// Checks and charges a frame whose session takes replies.
+    /// - Returns: its call; nil if it was refused.
     func take(_ frame: RequestFrame, _ session: Session) -> Call? {
         tally.noteRequest()
         if let wait = pay(frame, session) {
@@ -83,8 +83,8 @@ extension Connections {
         return call
     }
 
-    /// To refuse costs little, but not nothing: whoever goes on asking at full speed is not read
-    /// for a moment, so that what it asks for waits at its own end.
+    /// A refusal is cheap but not free: a client that keeps asking at full speed is not read for a
+    /// moment, so that its requests queue up on its own side.
     private func throttle(_ session: Session, _ cost: Int) {
         guard let wait = session.rate.refuse(cost, at: now) else { return }
         registry.pause(session, min(wait, 1000), at: now)
@@ -95,9 +95,9 @@ extension Connections {
         push(session, ServerFrame.error(id: id, error))
     }
 
-    /// A client says who it is.
-    /// - Parameter status: how clients see the upstream.
-    /// - Returns: the session, if it is let in.
+    /// Handles `connect`.
+    /// - Parameter status: the upstream's state as clients see it.
+    /// - Returns: the session, if it is admitted.
     func connect(_ call: Call, _ status: UpstreamStatus) -> Session? {
         guard let session = registry[call.session],
             case .connect(let token, let user, _, let unread, _) = call.request
@@ -140,7 +140,7 @@ extension Connections {
         }
     }
 
-    /// A new token in place of the one that ends.
+    /// Handles `refresh`: replaces the token that is about to expire.
     func refresh(_ session: Session, _ call: Call, token: String) {
         switch authenticator.identify(token: token, user: nil, at: now) {
         case .failure(.request(let error)):
@@ -199,14 +199,14 @@ extension Connections {
 
     // MARK: - Budgets
 
-    /// Takes what a frame costs by what it says, or tells after how many milliseconds it may come
-    /// again.
+    /// Takes the cost that the frame's content shows from the rate limit.
+    /// - Returns: nil, or the milliseconds until the client may try again.
     private func pay(_ frame: RequestFrame, _ session: Session) -> Int? {
         session.rate.take(frame.cost, largest: limits.largestCost, at: now)
     }
 
-    /// Charges what a request turned out to take beyond that. It was answered: what is not there is
-    /// owed, and whoever owes waits.
+    /// Charges what a request cost beyond that. It was answered already, so a missing budget
+    /// becomes debt, and a user in debt waits.
     func charge(_ call: Call, _ session: Session, rows: Int, bytes: Int, people: Int) {
         let paid = call.request.cost
         let cost = call.request.cost(rows: rows, bytes: bytes, people: people)
@@ -216,7 +216,7 @@ extension Connections {
         if more > 0 { budget.requests.charge(more, at: now) }
     }
 
-    /// Charges the bytes of a frame. While a user owes some, none of the user's sockets is read.
+    /// Charges the bytes of a frame. While the user is in debt, none of the user's sockets is read.
     private func chargeBytes(_ frame: RequestFrame, _ session: Session) {
         guard limits.bytesPerSecond > 0, let user = session.user, let budget = session.rate.budget
         else {
@@ -229,7 +229,7 @@ extension Connections {
         }
     }
 
-    /// Milliseconds. What a user sends in one turn is soon paid back; a limit that was lowered is
-    /// not to silence anybody for long.
+    /// Milliseconds. The debt of one turn is paid back quickly; the bound is for limits that were
+    /// lowered, which must not silence a user for long.
     private static let longestPause = 10_000
 }

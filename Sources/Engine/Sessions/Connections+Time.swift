@@ -1,9 +1,10 @@
 import Chat
 import Wire
 
-/// What time brings: pings, tokens that end, connections that are silent, and the drain.
+/// Timers: pings, token expiry, timeouts of silent connections, and the drain.
 extension Connections {
-    /// Tokens end by the time of day, which is so many milliseconds ahead of the engine's clock.
+    /// Tokens expire by the time of day, which is this many milliseconds ahead of the engine's
+    /// clock.
     func adopt(timeOfDayAhead ahead: Int64) {
         guard registry.adopt(timeOfDayAhead: ahead) else { return }
         for session in registry.values where session.credentials.deadline != nil {
@@ -17,8 +18,8 @@ extension Connections {
         advanceDrain()
     }
 
-    /// Looks at some of those whose time has come. Thousands of connections that came together end
-    /// together; nobody else is to wait for all of them.
+    /// Runs some of the timers that are due. Thousands of connections that came together have their
+    /// timers due together, and nobody else should wait for all of them.
     func runTimers() {
         for id in registry.takeDue(Self.looksPerTurn) {
             guard let session = registry[id], !session.isClosing else { continue }
@@ -33,7 +34,7 @@ extension Connections {
         session.liveness.ponged(at: now)
     }
 
-    /// A look that closes costs some 15 µs.
+    /// Closing a session costs some 15 µs.
     private static let looksPerTurn = 8
 
     private func look(at session: Session) {
@@ -64,7 +65,7 @@ extension Connections {
         schedule(session)
     }
 
-    /// Has the session looked at when the next of its deadlines comes.
+    /// Schedules a look at the session for its next deadline.
     func schedule(_ session: Session) {
         guard session.user != nil else {
             return registry.schedule(
@@ -85,10 +86,10 @@ extension Connections {
     /// Begins the drain. New connections are refused from now on.
     /// - Parameters:
     ///   - window: milliseconds over which the clients' slots are spread.
-    ///   - deadline: milliseconds after which whoever is left is closed.
+    ///   - deadline: milliseconds after which the remaining clients are closed.
     func beginDrain(window: Int64, deadline: Int64, _ succession: Succession) {
         guard drain == nil else { return }
-        // In the order in which they came, on whichever loop.
+        // In the order of their arrival, whichever loop serves them.
         let leaving = registry.values.filter { !$0.isClosing }
             .sorted { ($0.liveness.since, $0.id) < ($1.liveness.since, $1.id) }
         var (closing, deadline, begin) = (window, deadline, Int64(0))
@@ -109,14 +110,15 @@ extension Connections {
             lastReturn: now.adding(begin + window))
     }
 
-    /// Milliseconds until whoever comes while the gateway drains may come again, nil if it doesn't.
+    /// While the gateway drains: milliseconds until new clients may connect again. Otherwise nil.
     var drainedIn: Int64? {
         drain.map { max(0, $0.lastReturn.milliseconds - now.milliseconds) }
     }
 
     var isDraining: Bool { drain != nil }
 
-    /// Whether every client was told, sent what it is owed, and closed, or the deadline is over.
+    /// Whether every client got `goaway` and its pending frames and was closed, or the deadline
+    /// passed.
     var isDrained: Bool {
         guard let drain else { return false }
         return registry.isEmpty || now >= drain.deadline

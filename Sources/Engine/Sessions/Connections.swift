@@ -2,16 +2,16 @@ import Chat
 import JSON
 import Wire
 
-/// The connections of clients: who may come in, what is taken from whom, what is given to each, and
-/// when they go. Owned by the engine; sessions are changed here, by `Delivery` as far as it is
-/// about their sockets, and by whoever subscribes them. It knows neither requests nor streams: what
-/// follows for those comes out as steps, in order, which the engine takes.
+/// The clients' connections: admission, rate limits, outgoing frames and closes. Owned by the
+/// engine. Sessions are changed here, by `Delivery` (their sockets) and by the code that subscribes
+/// them. It knows neither requests nor streams: consequences for those are returned as steps, in
+/// order, for the engine to take.
 final class Connections {
-    /// What the rest of the engine is to do.
+    /// Work for the rest of the engine.
     enum Step {
-        /// A call about this conversation is answered: what it held up goes on.
+        /// A subscription to this conversation was answered: requests held behind it go on.
         case answered(Session, ID)
-        /// The session is closed, and watches nothing any more.
+        /// The session is closed and has no subscriptions any more.
         case left(Session)
     }
 
@@ -20,16 +20,16 @@ final class Connections {
     let tally: Tally
     let journal: Journal?
     let server: ServerIdentity
-    /// Begins the public number of every session, so that numbers of two processes differ.
+    /// The prefix of every public session id, so that two processes never use the same one.
     let instance: String
-    /// Tells who a client is; replaced when the operator's keys change.
+    /// Identifies clients by their credentials; replaced when the operator's keys change.
     var authenticator: any Authenticator
     private(set) var limits: Limits
     @exclusivity(unchecked) var registry: SessionRegistry
     var drain: Drain?
     private var steps: [Step] = []
 
-    /// Who the gateway is, to clients.
+    /// What identifies this gateway to clients.
     struct House {
         let server: ServerIdentity
         let authenticator: any Authenticator
@@ -52,18 +52,18 @@ final class Connections {
 
     subscript(_ id: SessionID) -> Session? { registry[id] }
 
-    /// Holds everybody to other limits from here on; what was asked for stays paid.
+    /// Applies new limits from here on. Costs already charged stay charged.
     func adopt(_ limits: Limits) {
         self.limits = limits
         registry.adopt(limits)
     }
 
-    /// Begins with what no session of another process has.
+    /// A session id that no other process uses: it begins with the instance.
     func publicName(of session: SessionID) -> String { "\(instance)-\(session)" }
 
     // MARK: - Steps
 
-    /// What is to be done because of what happened since the last time, in order.
+    /// The steps since the last call, in order.
     func takeSteps() -> [Step] {
         guard !steps.isEmpty else { return [] }
         defer { steps = [] }
@@ -72,7 +72,7 @@ final class Connections {
 
     // MARK: - The end of a connection
 
-    /// Closes the connection after what it is owed was sent; nothing more is queued for it.
+    /// Closes the connection after its pending frames were sent; nothing more is queued for it.
     func close(_ session: Session, _ code: CloseCode) {
         guard !session.isClosing else { return }
         session.isClosing = true
@@ -93,12 +93,12 @@ final class Connections {
         fanout.delivery.discard(session, at: now)
     }
 
-    /// Closes a user's connections, by the server API.
+    /// Closes a user's connections, for the server API.
     /// - Returns: how many there were.
     func disconnect(_ user: ID, mayComeBack: Bool) -> Int {
         let closing = registry.of(user)
         for session in closing {
-            // Whoever may come back is told when: at once.
+            // A client that may return is told to do so at once.
             if mayComeBack {
                 push(session, ServerFrame.goaway(reconnectIn: 0, reason: "disconnected"))
             }
@@ -107,7 +107,7 @@ final class Connections {
         return closing.count
     }
 
-    /// Takes the session out of everything that would push to it.
+    /// Removes the session from everything that would push to it.
     private func leave(_ session: Session) {
         for subscription in session.subscriptions.reversed() {
             journal?.left(session, subscription.stream, "closed", at: now)
@@ -123,19 +123,19 @@ final class Connections {
 
     // MARK: - What is given
 
-    /// More waits for the session than it is to have waiting.
+    /// Backpressure: the session is above its soft limit.
     func isOverfull(_ session: Session) -> Bool { fanout.delivery.isOverfull(session) }
 
     func push(_ session: Session, _ item: Outbox.Item) { fanout.delivery.push(session, item) }
 
-    /// For frames that are this session's alone and are never shed.
+    /// Queues a frame for this session alone, which is never shed.
     func push(_ session: Session, _ payload: [UInt8]) {
         if fanout.delivery.push(session, own: Frame(payload), at: now) {
             close(session, .outboxOverflow)
         }
     }
 
-    /// For an event that is shared by its receivers.
+    /// Queues an event that its receivers share.
     func push(_ session: Session, _ event: Broadcast) {
         guard !session.isClosing else { return }
         if event.isAboutList, !session.list.admits(event) { return }
@@ -145,9 +145,9 @@ final class Connections {
     // MARK: - Answers
 
     /// - Parameters:
-    ///   - size: about what the result takes, where that is known.
+    ///   - size: estimated bytes of the result, if known.
     ///   - rows: messages, conversations or participants that were read for it.
-    ///   - people: who were looked at for it, or whom it changes.
+    ///   - people: participants looked up for it, or changed by it.
     func reply(
         _ call: Call, size: Int = 256, rows: Int = 0, people: Int = 0,
         _ result: (inout JSONWriter) -> Void
@@ -172,7 +172,7 @@ final class Connections {
         release(session, call)
     }
 
-    /// The call is answered; what it held up goes on.
+    /// The call was answered: requests held behind it go on.
     private func release(_ session: Session, _ call: Call) {
         if call.request.showsConversations {
             for event in session.list.endRead() { push(session, event) }
@@ -183,7 +183,7 @@ final class Connections {
         steps.append(.answered(session, subject))
     }
 
-    /// The request is answered, in one way or the other.
+    /// Whether by a result or by an error, the request was answered.
     private func ended(_ call: Call, _ session: Session) {
         guard session.requests.end(call.id, weight: call.request.weight) else { return }
         registry.noteThrottle(session)
@@ -191,10 +191,10 @@ final class Connections {
 }
 
 extension Request {
-    /// Stands for the list of conversations where a conversation's id is expected: no id is empty.
+    /// Stands for the list of conversations where a conversation id is expected: no id is empty.
     static let ownList = ""
 
-    /// What a subscription is to, so that no other request about it overtakes it; nil of others.
+    /// What a subscription is to: no other request about it overtakes it. Nil for other requests.
     fileprivate var subject: ID? {
         switch self {
         case .subscribeMessages(let id, _, _): id.id

@@ -1,29 +1,30 @@
 import Chat
 import Wire
 
-/// Sending every client away, each at a moment of its own: `goaway` tells all of them at once when
-/// to come back, and each connection is closed in its turn.
+/// A drain in progress: `goaway` tells all clients at once when to come back, and each connection
+/// is closed in its own slot.
 struct Drain {
-    /// Who is still to be closed, the last one first.
+    /// The sessions still to be closed, the last one first.
     var closes: [(at: Timestamp, session: SessionID)]
     let deadline: Timestamp
     /// When the last client comes back.
     let lastReturn: Timestamp
 }
 
-/// Whether the process that follows can serve while this one drains.
+/// Whether the successor process can serve while this one drains.
 package enum Succession: Sendable {
-    /// It can: each client is closed in the slot in which it comes back, and is never away.
+    /// It can: each client is closed in the slot in which it returns, so it is never without a
+    /// gateway.
     case beside
-    /// It can't open the file before this process has ended: all clients are sent away soon, and
-    /// their slots begin when the next process is there.
+    /// It can't open the file before this process ends: all clients are closed early, and their
+    /// slots begin when the successor serves.
     case after
 
-    /// Of the window of the slots, the part in which the connections are closed, one by one.
+    /// The connections are closed one by one within the window divided by this.
     static let closing: Int64 = 10
-    /// Of the window, the part after which this process ends, whoever has not taken all by then.
+    /// This process ends after the window divided by this, whatever is still unsent.
     static let parting: Int64 = 5
-    /// What the next process takes until it serves, in milliseconds. It opens a file and a port,
-    /// some 100 ms; a service manager takes as long to start it.
+    /// Milliseconds until the successor serves. Opening a file and a port takes some 100 ms; a
+    /// service manager takes as long to start the process.
     static let arrival: Int64 = 1000
 }

@@ -1,15 +1,15 @@
 import Chat
 
-/// Whether a connection is alive, and when it is looked at next. Part of a session.
+/// Whether a connection is alive, and when its timer is due. Part of a session.
 struct Liveness {
-    /// When the connection came.
+    /// When the connection was accepted.
     let since: Timestamp
     /// When its socket last took bytes, or a pong came.
     private var lastProgress: Timestamp
-    /// When the WebSocket ping went out that has no pong yet.
+    /// When the oldest WebSocket ping without a pong was sent.
     private var pingSent: Timestamp?
     private(set) var lastPing: Timestamp
-    /// When it is looked at next; earlier entries of the timers are stale.
+    /// When its timer is due; earlier entries in the timer wheel are stale.
     var nextLook: Timestamp
 
     init(at now: Timestamp) {
@@ -19,13 +19,13 @@ struct Liveness {
         nextLook = now
     }
 
-    /// Since when nothing was heard of it though it was pinged; nil if nothing is awaited.
+    /// Since when a pinged connection has been silent; nil if no pong is awaited.
     var silentSince: Timestamp? { pingSent.map { max($0, lastProgress) } }
 
     /// Its socket took bytes.
     mutating func progressed(at now: Timestamp) { lastProgress = now }
 
-    /// A ping goes out.
+    /// A ping is sent.
     mutating func pinged(at now: Timestamp) {
         pingSent = pingSent ?? now
         lastPing = now

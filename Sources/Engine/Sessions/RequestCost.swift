@@ -1,9 +1,9 @@
 import Chat
 import Wire
 
-/// What a frame costs of `limits.requests_per_second`, known before any work is done for it.
+/// What a frame costs of `limits.requests_per_second`, known before it is processed.
 extension RequestFrame {
-    /// One, and more for a `have` that names many runs.
+    /// 1, and more for a `have` with many runs.
     var cost: Int {
         guard case .success(let request) = request else { return 1 }
         return request.cost
@@ -11,14 +11,14 @@ extension RequestFrame {
 }
 
 extension Request {
-    /// Up to so many rows, bytes and people are what a small request takes; each further time as
-    /// many cost one more.
+    /// A small request takes at most this many rows, bytes and people; each further portion of this
+    /// size costs 1 more.
     private static let rows = 100
     private static let bytes = 64 << 10
     private static let people = 100
 
-    /// One, and one more for each 20 runs of a `have` behind the first 20: each is read, looked up
-    /// and answered, and a thousand take what fifty small requests do.
+    /// 1, and 1 more for each 20 runs of a `have` beyond the first 20: each run is read, looked up
+    /// and answered, and a thousand of them take as much as fifty small requests.
     var cost: Int { 1 + Self.steps(runs, Self.runs) }
 
     private static let runs = 20
@@ -36,13 +36,13 @@ extension Request {
         }
     }
 
-    /// What it costs in all, when it is known what it took.
+    /// The full cost, when it is known what the request took.
     /// - Parameters:
     ///   - rows: messages, conversations or participants that were read for it.
     ///   - bytes: of the answer.
-    ///   - people: whom the change was about, or who were looked at for it.
+    ///   - people: participants changed by it, or looked up for it.
     func cost(rows: Int, bytes: Int, people: Int) -> Int {
-        // To come back is the cheapest that there is, or nobody would do it.
+        // A resume is the cheapest request, or clients would not use it.
         if case .subscribeMessages(_, .some, _) = self, runs <= Self.runs, rows <= Self.rows {
             return cost
         }
@@ -52,8 +52,8 @@ extension Request {
 
     private static func steps(_ count: Int, _ size: Int) -> Int { max(0, count - 1) / size }
 
-    /// What it weighs while it is under way: who waits for much is not read. A `have` weighs one
-    /// for each 20 runs, a page one for each 100 messages that are asked for beyond the first.
+    /// Its weight while it is under way: a session with too much weight is not read. A `have`
+    /// weighs 1 for each 20 runs, a page 1 for each 100 messages beyond the first 100.
     var weight: Int {
         switch self {
         case .subscribeMessages(_, let have, let limit):

@@ -1,20 +1,21 @@
 import Chat
 
-/// How much a connection may ask for, and whether it is read. Part of a session.
+/// Rate limits of one connection, and whether its socket is read. Part of a session.
 struct RequestRate {
-    /// What it may ask for before it has said who it is.
+    /// The rate limit before `connect`.
     private var bucket: TokenBucket
-    /// How many requests beyond that it may have refused, before it is not read for a while.
+    /// Requests above the limit that are still refused by a reply; beyond that the socket is not
+    /// read for a while.
     private var refusals: TokenBucket
-    /// What its user may ask for, from `connect` on.
+    /// Its user's budget, from `connect` on.
     var budget: UserBudget?
-    /// Until then it is not read.
+    /// Until then its socket is not read.
     private(set) var pausedUntil: Timestamp?
-    /// The shell was told not to read it.
+    /// Whether the shell was told not to read it.
     private(set) var isThrottled = false
 
-    /// How many refusals a second are still answered. What that costs does not depend on what is
-    /// allowed.
+    /// Refusals per second that are still answered. What a refusal costs does not depend on the
+    /// configured limit.
     private static let refusals = 200
 
     /// - Parameter rate: `limits.requests_per_second`.
@@ -26,23 +27,24 @@ struct RequestRate {
     /// The limit was reloaded.
     mutating func adopt(_ rate: Int) { bucket.adopt(rate: rate) }
 
-    /// Takes what a frame costs.
-    /// - Parameter largest: what a frame costs at most, of a user's budget.
-    /// - Returns: nil if it was there, otherwise the milliseconds until it will be.
+    /// Takes the cost of a frame.
+    /// - Parameter largest: the most that a frame costs of a user's budget.
+    /// - Returns: nil if the budget had it, otherwise the milliseconds until it will.
     mutating func take(_ cost: Int, largest: Int, at now: Timestamp) -> Int? {
         guard let budget else { return bucket.take(cost, at: now) }
         return budget.requests.take(min(cost, largest), at: now)
     }
 
     /// A request was refused.
-    /// - Returns: for how many milliseconds it is not to be read, if it is read and refused much.
+    /// - Returns: for how many milliseconds not to read the socket; nil if it is paused already, or
+    ///   was not refused too often.
     mutating func refuse(_ cost: Int, at now: Timestamp) -> Int? {
         guard pausedUntil == nil else { return nil }
         return refusals.take(cost, at: now)
     }
 
-    /// It is not read until then.
-    /// - Returns: whether it was read.
+    /// Pauses reading until then.
+    /// - Returns: whether it was not paused before.
     mutating func pause(until end: Timestamp) -> Bool {
         guard pausedUntil == nil else { return false }
         pausedUntil = end
@@ -57,9 +59,9 @@ struct RequestRate {
         return true
     }
 
-    /// Whether it is to be left unread may have changed.
-    /// - Parameter isBusy: answers that cost much wait to be given.
-    /// - Returns: whether it is to be left unread from now on; nil if the shell knows.
+    /// Decides again whether its socket is left unread.
+    /// - Parameter isBusy: whether its unanswered requests weigh too much.
+    /// - Returns: whether to leave it unread from now on; nil if that has not changed.
     mutating func noteThrottle(isBusy: Bool) -> Bool? {
         let isToBeThrottled = pausedUntil != nil || isBusy
         guard isToBeThrottled != isThrottled else { return nil }

@@ -4,46 +4,47 @@ import Wire
 /// The number of a connection, never used twice.
 package typealias SessionID = UInt64
 
-/// One connected client: who it is, what it watches, what it is owed. Owned by the engine, touched
+/// One connected client: its user, its subscriptions and its outbox. Owned by the engine, touched
 /// on the loop only.
 package final class Session {
-    // First what every delivery touches: with thousands of readers each of them is in no cache, and
-    // what a delivery costs is how many lines of memory it asks for. That nobody changes one of
-    // these while it is being changed is not checked at run time, here and wherever else a delivery
-    // comes by: the checks were a fiftieth of its cost.
+    // The first fields are those that every delivery touches: with thousands of readers none is in
+    // the CPU cache, and a delivery costs as much as the cache lines it touches. Here, and
+    // elsewhere on the delivery path, exclusive access is not checked at run time: the checks were
+    // a fiftieth of a delivery's cost.
 
     package let id: SessionID
-    /// Changed by `Delivery` alone.
+    /// Changed only by `Delivery`.
     @exclusivity(unchecked) var lane: Delivery.Lane
     @exclusivity(unchecked) var isClosing = false
-    /// What it asked for while it had not taken what it was sent. Its socket is not read while it
-    /// is blocked, so this is at most what one read of it brings.
+    /// Requests postponed by backpressure. A blocked socket is not read, so these are at most what
+    /// one read of it brings.
     @exclusivity(unchecked) var postponed: [Postponed] = []
 
-    /// nil until `connect` was answered.
+    /// Nil until `connect` was answered.
     var user: String?
-    /// Messages of these conversations are pushed. A client has few: a list beats a table.
+    /// Its subscriptions to messages. A client has few: a list is faster than a dictionary.
     var subscriptions: [Subscription] = []
-    /// Deltas that it was told as a gap, because it is slow.
+    /// Deltas that became part of a gap, because the client is slow.
     var coalesced = 0
-    /// The `traceparent` that it came with, which is kept with what it writes.
+    /// The `traceparent` of `connect`, kept with what the client writes.
     var trace = ""
-    /// Where it came from, if that is counted.
+    /// Its network address, if connections per address are limited.
     var address: String?
-    /// What it shows who it is by.
+    /// Its token.
     var credentials = Credentials()
-    /// What it watches of its user's list.
+    /// Its view of the user's list of conversations.
     var list = ListWatch()
-    /// What it asked for and was not answered yet.
+    /// Its unanswered requests.
     var requests = RequestsUnderWay()
-    /// How much it may ask for.
+    /// Its rate limits.
     var rate: RequestRate
     var liveness: Liveness
 
     struct Credentials {
-        /// The token of the upgrade, until `connect` has looked at it.
+        /// The token of the upgrade, until `connect` has used it.
         var bearer: String?
-        /// When the token's life is over, leeway included, by the time of day; nil without a token.
+        /// When the token stops being accepted, with the leeway, by the time of day; nil without a
+        /// token.
         var deadline: Timestamp?
     }
 
@@ -55,10 +56,10 @@ package final class Session {
         liveness = Liveness(at: now)
     }
 
-    /// It has frames to send, and its socket takes some.
+    /// It has frames to send, and its socket takes more.
     package var isReady: Bool { lane.isReady }
 
-    /// What it was given last is on its way to the loop of its socket.
+    /// Its last write is on its way to the loop of its socket.
     package var isInTransit: Bool { lane.isInFlight }
 
     func subscription(to stream: Stream) -> Int? {
@@ -66,41 +67,41 @@ package final class Session {
     }
 }
 
-/// A session's place among those who watch a stream.
+/// A session's entry among the subscribers of a stream.
 struct Subscription {
     unowned let stream: Stream
     /// Index in `stream.subscribers`.
     var place: Int
-    /// The serial in the journal at which it began.
+    /// The journal's serial when it began.
     var since: Journal.Serial
 }
 
-/// A request on its way: the answer goes to `session` under `id`, if both are still there.
+/// A request under way: the answer goes to `session` under `id`, if both still exist.
 struct Call {
     let session: SessionID
     let id: Int
     private(set) var request: Request
-    /// Whether it takes a first answer from the cache.
+    /// Whether the client accepts a first answer from the cache.
     let takesCached: Bool
-    /// Until when it waits for what the cache lacks.
+    /// How long it waits for data that the cache lacks.
     var deadline: Timestamp?
-    /// What the cache has was answered already.
+    /// The cached answer was sent already.
     var hasShown = false
-    /// The list of conversations is watched from this call on, if it succeeds.
+    /// If the call succeeds, the list of conversations is watched from here on.
     var beginsList = false
-    /// Whether the log has what the call's `have` says; nil while that is not known.
+    /// Whether the log confirms the call's `have`; nil while that is unknown.
     var isConfirmed: Bool?
-    /// The cache was asked whether it has.
+    /// The cache was asked to confirm the `have`.
     var hasAskedCache = false
-    /// Of the stream, when that was found, or when the origin was asked.
+    /// The stream's era when the stream was found, or when the origin was asked.
     var era = 0
-    /// The change of slot 0 that was known when the origin was asked.
+    /// The newest change of slot 0 known when the origin was asked.
     var record = 0
-    /// The last place before the moment of its anchor, as far as the origin was asked.
+    /// If the origin was asked for the anchor's time: the last seq before that time.
     var place: Int?
-    /// The stream had moved on when its answer came, and it asks again.
+    /// The stream had moved on when its answer came, so the question is asked again.
     var isOvertaken = false
-    /// The journal has been told what became of it.
+    /// Its result is already in the journal.
     var isJournaled = false
 
     init(session: SessionID, id: Int, request: Request, takesCached: Bool) {
@@ -110,7 +111,7 @@ struct Call {
         self.takesCached = takesCached
     }
 
-    /// The same call, asking for this.
+    /// The same call with another request.
     func with(_ request: Request) -> Call {
         var call = self
         call.request = request
@@ -125,18 +126,18 @@ struct Call {
     }
 }
 
-/// Lets through what a client may ask for: `rate` a second on average, `burst` at once.
+/// A token bucket: `rate` tokens a second on average, `burst` at once.
 struct TokenBucket {
     private var rate: Int
     private var burst: Int
-    /// In thousandths of a token; below zero while something is owed.
+    /// In thousandths of a token; negative while in debt.
     private var level: Int
     private var filled: Timestamp
 
-    /// Twice as much as a second brings.
+    /// Twice the rate.
     static func burst(rate: Int) -> Int { rate * 2 }
 
-    /// - Parameter rate: per second; 0 lets everything through.
+    /// - Parameter rate: per second; 0: no limit.
     init(rate: Int, burst: Int, at now: Timestamp) {
         self.rate = rate
         self.burst = burst
@@ -148,10 +149,10 @@ struct TokenBucket {
         self.init(rate: rate, burst: Self.burst(rate: rate), at: now)
     }
 
-    /// Goes on with another rate. Who had no limit begins with all that there is at once.
+    /// Changes the rate. A client that had no limit begins with the full burst.
     mutating func adopt(rate: Int, burst: Int? = nil) {
         let burst = burst ?? Self.burst(rate: rate)
-        // A limit that was lowered does not make a long wait of what is owed.
+        // After a limit was lowered, old debt must not become a long wait.
         level = self.rate == 0 ? burst * 1000 : max(min(level, burst * 1000), -burst * 1000)
         self.rate = rate
         self.burst = burst
@@ -163,8 +164,8 @@ struct TokenBucket {
         filled = now
     }
 
-    /// Takes `cost` out, or all that there can be where it costs more.
-    /// - Returns: nil if it was there, otherwise the milliseconds until it will be.
+    /// Takes `cost` tokens, or the whole burst if it costs more.
+    /// - Returns: nil if the tokens were there, otherwise the milliseconds until they will be.
     mutating func take(_ cost: Int = 1, at now: Timestamp) -> Int? {
         guard rate > 0 else { return nil }
         fill(at: now)
@@ -176,22 +177,22 @@ struct TokenBucket {
         return (needed - level + rate - 1) / rate
     }
 
-    /// Takes `cost` out whether it is there or not. All of it is owed: were it less, whoever asks
-    /// for much in one breath would have the rest for nothing.
+    /// Takes `cost` tokens even into debt. All of it is owed: otherwise a client could ask for much
+    /// at once and get the excess for free.
     mutating func charge(_ cost: Int, at now: Timestamp) {
         guard rate > 0 else { return }
         fill(at: now)
         level -= cost * 1000
     }
 
-    /// The milliseconds until nothing is owed; nil if nothing is.
+    /// The milliseconds until the debt is paid; nil without debt.
     mutating func debt(at now: Timestamp) -> Int? {
         guard rate > 0 else { return nil }
         fill(at: now)
         return level < 0 ? (rate - 1 - level) / rate : nil
     }
 
-    /// Whether all is there that can be.
+    /// Whether the bucket is full.
     mutating func isFull(at now: Timestamp) -> Bool {
         fill(at: now)
         return rate == 0 || level == burst * 1000

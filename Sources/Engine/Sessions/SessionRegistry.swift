@@ -2,24 +2,24 @@ import Chat
 import Ports
 import Wire
 
-/// Who is connected, by number, user and address; whom to look at when; whose sockets are to be
-/// closed, or not to be read. And what users may still ask for, which outlives their connections.
-/// Owned by the engine.
+/// The sessions by id, user and address; their timers; the sockets to close, or to stop reading;
+/// and the users' budgets, which outlive their connections. Owned by the engine.
 struct SessionRegistry {
     private var byID: [SessionID: Session] = [:]
     private var byUser: [ID: [Session]] = [:]
-    /// How many came from each address, while that has a limit.
+    /// Connections from each address, while that has a limit.
     private var byAddress: [String: Int] = [:]
-    /// Of those who are connected, and of those who were until their budget is whole again: to come
-    /// back is no way to a new one.
+    /// Budgets of connected users, and of those who left until their budget is full again:
+    /// reconnecting does not give a new one.
     private var budgets: [ID: UserBudget] = [:]
     private var timers = TimerWheel()
-    /// By how many milliseconds the time of day, which tokens end by, is ahead of the engine's.
+    /// By how many milliseconds the time of day, which tokens expire by, is ahead of the engine's
+    /// clock.
     private var timeOfDayAhead: Int64 = 0
     private var closes: [(SessionID, CloseCode)] = []
-    /// Sessions that are not to be read any more, or again.
+    /// Sessions to stop reading (true) or to resume reading (false).
     private var throttles: [(SessionID, Bool)] = []
-    /// What reads have cost beyond what was known before them.
+    /// Read costs beyond those known before the read.
     private var lateCharges: [(Payer, Int)] = []
 
     init(at now: Timestamp) { timers.advance(to: now) }
@@ -36,8 +36,8 @@ struct SessionRegistry {
     /// A user's sessions, in the order in which they came.
     func of(_ user: ID) -> [Session] { byUser[user] ?? [] }
 
-    /// A connection has come, from this address, without a port.
-    /// - Returns: whether there is room for it; if not, it is here until it is closed.
+    /// A connection was accepted from this address, without a port.
+    /// - Returns: whether the limits allow it; if not, it stays registered until it is closed.
     mutating func add(_ session: Session, from address: String, _ limits: Limits) -> Bool {
         byID[session.id] = session
         guard byID.count <= limits.connections else { return false }
@@ -49,8 +49,8 @@ struct SessionRegistry {
         return true
     }
 
-    /// The session has said who it is.
-    /// - Returns: whether the user may have one more.
+    /// The session's user is known.
+    /// - Returns: whether the user may have one more connection.
     mutating func signIn(
         _ session: Session, as user: String, _ limits: Limits, at now: Timestamp
     ) -> Bool {
@@ -61,19 +61,19 @@ struct SessionRegistry {
         session.user = user
         let budget = budgets[user.id] ?? UserBudget(limits, at: now)
         budgets[user.id] = budget
-        // `connect` is charged to it.
+        // The budget pays for `connect` itself.
         budget.requests.charge(1, at: now)
         session.rate.budget = budget
         byUser[user.id, default: []].append(session)
         return true
     }
 
-    /// The session is to be closed, and is not its user's any more.
+    /// The session's connection must be closed.
     mutating func close(_ session: Session, _ code: CloseCode) {
         closes.append((session.id, code))
     }
 
-    /// The user has this session no more.
+    /// Removes the session from its user's sessions.
     mutating func signOut(_ session: Session) {
         guard let user = session.user else { return }
         byUser[user.id]?.removeAll { $0 === session }
@@ -89,7 +89,7 @@ struct SessionRegistry {
         return session
     }
 
-    /// Connections to close, after their outboxes were sent.
+    /// Connections to close after their outboxes were sent.
     mutating func takeCloses() -> [(SessionID, CloseCode)] {
         guard !closes.isEmpty else { return [] }
         defer { closes.removeAll(keepingCapacity: true) }
@@ -98,7 +98,7 @@ struct SessionRegistry {
 
     // MARK: - Budgets
 
-    /// Holds everybody to other limits from here on; what was asked for stays paid.
+    /// Applies new limits from here on. Costs already charged stay charged.
     func adopt(_ limits: Limits) {
         for budget in budgets.values {
             budget.requests.adopt(rate: limits.requestsPerSecond)
@@ -107,7 +107,7 @@ struct SessionRegistry {
         for session in byID.values { session.rate.adopt(limits.requestsPerSecond) }
     }
 
-    /// Lets go of the budgets that say nothing any more.
+    /// Drops full budgets of users without connections: a new one would be the same.
     mutating func dropFullBudgets(at now: Timestamp) {
         for (user, budget) in budgets where byUser[user] == nil && budget.isFull(at: now) {
             budgets[user] = nil
@@ -116,7 +116,7 @@ struct SessionRegistry {
 
     // MARK: - Whose read is next
 
-    /// What the session was read for has cost so much more than was known before.
+    /// A read for the session has cost this much more than was known before.
     mutating func noteLate(_ cost: Int, _ session: Session) {
         guard cost > 0, let user = session.user else { return }
         lateCharges.append((Payer(user: user.id, session: session.id), cost))
@@ -130,15 +130,15 @@ struct SessionRegistry {
 
     // MARK: - Who is read
 
-    /// Whether the session is to be read may have changed. It is not read while it has asked for
-    /// too much, nor while answers that cost much wait to be given.
+    /// Decides again whether the session's socket is read. It is not while a pause for rate limits
+    /// lasts, nor while its unanswered requests weigh too much.
     mutating func noteThrottle(_ session: Session) {
         let isBusy = session.requests.weight >= RequestsUnderWay.weightLimit
         guard let isThrottled = session.rate.noteThrottle(isBusy: isBusy) else { return }
         throttles.append((session.id, isThrottled))
     }
 
-    /// Leaves the session unread for so many milliseconds, if it is not left so already.
+    /// Stops reading the session for this many milliseconds, unless it is paused already.
     mutating func pause(_ session: Session, _ milliseconds: Int, at now: Timestamp) {
         let end = now.adding(Int64(milliseconds))
         guard session.rate.pause(until: end) else { return }
@@ -152,7 +152,7 @@ struct SessionRegistry {
         noteThrottle(session)
     }
 
-    /// Sessions whose sockets are not to be read from now on (true), or again (false).
+    /// Sessions to stop reading (true) or to resume reading (false).
     mutating func takeThrottles() -> [(SessionID, Bool)] {
         guard !throttles.isEmpty else { return [] }
         defer { throttles.removeAll(keepingCapacity: true) }
@@ -161,20 +161,21 @@ struct SessionRegistry {
 
     // MARK: - Time
 
-    /// Tokens end by the time of day, which is so many milliseconds ahead of the engine's clock.
-    /// - Returns: whether it was not.
+    /// Tokens expire by the time of day, which is this many milliseconds ahead of the engine's
+    /// clock.
+    /// - Returns: whether this has changed.
     mutating func adopt(timeOfDayAhead ahead: Int64) -> Bool {
         guard ahead != timeOfDayAhead else { return false }
         timeOfDayAhead = ahead
         return true
     }
 
-    /// When the session's token ends, by the engine's clock; nil without a token.
+    /// When the session's token stops being accepted, by the engine's clock; nil without a token.
     func tokenEnd(of session: Session) -> Timestamp? {
         session.credentials.deadline?.adding(-timeOfDayAhead)
     }
 
-    /// Has the session looked at.
+    /// Sets the session's timer.
     mutating func schedule(_ session: Session, at moment: Timestamp) {
         session.liveness.nextLook = moment
         timers.schedule(session.id, at: moment)
@@ -182,9 +183,9 @@ struct SessionRegistry {
 
     mutating func advance(to now: Timestamp) { timers.advance(to: now) }
 
-    /// Whether there are some to look at that were not handed out.
+    /// Whether timers are due that were not handed out.
     var isBehind: Bool { timers.isBehind }
 
-    /// Whom to look at next, at most `limit`, each handed out once.
+    /// The sessions whose timers are due, at most `limit`, each handed out once.
     mutating func takeDue(_ limit: Int) -> ArraySlice<SessionID> { timers.take(limit) }
 }

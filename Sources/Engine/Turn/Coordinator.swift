@@ -2,9 +2,9 @@ import Chat
 import Ports
 import Wire
 
-/// Brings the machines of an engine together: what one gives back as steps is done by the others,
-/// after each event and in order, and a turn ends in a fixed order. It decides nothing about one
-/// matter alone. The arrows between the machines point one way, and none points here.
+/// Connects the parts of an engine: the steps that one part returns are performed by the others,
+/// after each event and in order, and each turn ends in a fixed order. It makes no decision that
+/// belongs to one part. References between the parts point one way, and none points here.
 final class Coordinator {
     let connections: Connections
     let sync: Sync
@@ -30,7 +30,8 @@ final class Coordinator {
 
     // MARK: - Steps
 
-    /// Does what connections, the following of logs and requests ask of each other and of lists.
+    /// Performs the steps that connections, replicas and requests have for each other and for
+    /// lists.
     func takeSteps() {
         while true {
             let connections = connections.takeSteps()
@@ -93,7 +94,7 @@ final class Coordinator {
         desk.ended(stream, with: ServerFrame.reset(conversation: stream.id, head: head), waiting)
         announcer.left(stream.id, stream.state?.members.map(\.text) ?? [])
         guard stream.entry.listed > 0 else { return }
-        // Lists show the new one.
+        // Lists show the new log.
         let successor = sync.stream(stream.id)
         successor.entry.listed = stream.entry.listed
         successor.entry.isToBeAnnounced = true
@@ -101,7 +102,7 @@ final class Coordinator {
 
     // MARK: - What comes in
 
-    /// A frame of a client that may be answered.
+    /// A frame whose session takes replies.
     func take(_ frame: RequestFrame, _ session: Session) {
         if let call = connections.take(frame, session) {
             if case .connect = call.request {
@@ -130,7 +131,7 @@ final class Coordinator {
         takeSteps()
     }
 
-    /// The upstream did a write, or refused it.
+    /// The upstream performed a write or refused it.
     func performed(_ token: UInt64, _ result: Result<Outcome, RequestError>) {
         desk.noteSent(token: token, result)
         if case .write(let call) = sync.questions.close(token) {
@@ -142,7 +143,7 @@ final class Coordinator {
         takeSteps()
     }
 
-    /// The origin has answered.
+    /// The origin answered.
     func fetched(_ token: UInt64, _ generation: Int, _ result: Result<HistoryAnswer, RequestError>)
     {
         guard case .fetch(let question) = sync.questions.close(token) else { return }
@@ -158,7 +159,7 @@ final class Coordinator {
         takeSteps()
     }
 
-    /// The upstream's link is up, or is not.
+    /// The upstream's link came up or went down.
     func linked(_ state: UpstreamState) {
         guard sync.mirrors else { return }
         sync.linked(state)
@@ -195,7 +196,7 @@ final class Coordinator {
         dropIdleStreams()
     }
 
-    /// Streams that nobody has looked at for a while give their memory back.
+    /// Evicts streams without recent requests.
     private func dropIdleStreams() {
         guard sync.streams.takeEvictionDue(at: sync.now) else { return }
         for stream in sync.streams.values { stream.encoded.drop() }
@@ -206,7 +207,7 @@ final class Coordinator {
 
     // MARK: - The end of a turn
 
-    /// Has said what the turn's changes have to say.
+    /// Queues everything that the turn's changes have to send.
     func endTurn() {
         connections.runTimers()
         resumeDeferred()
@@ -229,10 +230,10 @@ final class Coordinator {
         takeSteps()
     }
 
-    /// Tells clients if they see the upstream in another state.
+    /// Notifies clients if their view of the upstream's state changed.
     private func tellUpstream() {
         guard sync.applier.status.change(at: sync.now) else { return }
-        // What the streams still have to say was said under the old state.
+        // Changes held by pacing belong before the new state.
         for stream in fanout.pacing.takeAll() {
             fanout.flush(stream)
             announcer.announce(stream)
@@ -245,7 +246,7 @@ final class Coordinator {
         }
     }
 
-    /// Takes up the requests that were put off.
+    /// Takes up postponed requests.
     private func resumeDeferred() {
         for session in fanout.delivery.takeResumable() { resumeDeferred(session) }
     }

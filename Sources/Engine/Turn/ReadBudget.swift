@@ -1,22 +1,22 @@
-/// When the cache is read, so that messages to everybody don't wait for what one client asks. Most
-/// answers take a fraction of a millisecond and are given as they come. Instants are those of the
-/// clock that never jumps. Owned by the runner of the turns.
+/// When the cache is read, so that messages to everybody don't wait for one client's questions.
+/// Most answers take a fraction of a millisecond and are given at once. Instants are on the steady
+/// clock. Owned by the turn runner.
 package struct ReadBudget {
-    /// How long one turn reads before it looks at what came in. A storm of ten thousand resumes is
-    /// thousands of reads, and nobody else is to wait for all.
+    /// How long one turn reads before it looks at new input: a storm of ten thousand resumes is
+    /// thousands of reads, and nobody else should wait for all of them.
     package static let turn = Duration.microseconds(500)
-    /// An answer that took longer than a turn has is followed by a rest so many times as long:
-    /// clients who ask for many of those share a third of the loop.
+    /// An answer that took longer than a turn's time is followed by a rest this many times as long:
+    /// clients that ask for many such answers share a third of the loop.
     package static let rest = 2
 
-    /// After an operation was handed to the upstream, reads wait so long for what it says of it,
-    /// which goes to everybody. A commit takes less.
+    /// After an operation was handed to the upstream, reads wait this long for its change, which
+    /// goes to everybody. A commit takes less.
     private let standing: Duration
-    /// Until then nothing is read.
+    /// No read begins before this.
     package private(set) var standsBackUntil: Duration?
-    /// Until then nothing is read for those whose last read took long.
+    /// No read begins before this for users whose last read was costly.
     package private(set) var restsUntil: Duration?
-    /// The last time it was for an operation; never twice in a row.
+    /// Whether the last turn waited for an operation; never twice in a row.
     private var stoodBack = false
 
     package init(standing: Duration = .milliseconds(1)) { self.standing = standing }
@@ -24,7 +24,7 @@ package struct ReadBudget {
     package var isResting: Bool { restsUntil != nil }
 
     /// Whether this turn reads.
-    /// - Parameter hasAskedUpstream: an operation was handed to the upstream in it.
+    /// - Parameter hasAskedUpstream: an operation was handed to the upstream in this turn.
     package mutating func mayBegin(hasAskedUpstream: Bool, at instant: Duration) -> Bool {
         if let end = restsUntil, instant >= end { restsUntil = nil }
         if let end = standsBackUntil, instant < end { return false }
@@ -38,8 +38,8 @@ package struct ReadBudget {
         return false
     }
 
-    /// An answer was given.
-    /// - Returns: whether it held the turn up, and whether the turn may give another one.
+    /// A read was answered.
+    /// - Returns: whether it was costly, and whether the turn may read on.
     package mutating func answered(
         from start: Duration, to end: Duration, turnBegan: Duration
     ) -> (isCostly: Bool, goesOn: Bool) {

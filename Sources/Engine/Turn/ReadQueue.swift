@@ -1,28 +1,27 @@
 import Ports
 import Wire
 
-/// Reads of the cache that were decided and not begun. Each class of them is a queue of its own, in
-/// which users take turns: the *quick* ones; the *costly* ones, of users whose last read held the
-/// turns up, which take turns with the quick ones when the loop has rested from them; and the
-/// *slow* ones, of which one at a time is under way beside the turns. They are as long as what the
-/// engine asks for, which has its own limits.
+/// Cache reads that were decided and have not begun, in three queues in which users take turns:
+/// *quick* reads; *costly* ones, of users whose last read held up the turn, which alternate with
+/// quick ones once the loop has rested; and *slow* ones, of which one at a time is under way beside
+/// the turns. The engine's own limits bound their length.
 struct ReadQueue {
     private var quick = FairQueue<CacheRead>()
     private var costly = FairQueue<CacheRead>()
     private var slow = FairQueue<CacheRead>()
     private var isReadingSlow = false
-    /// Whose reads are costly, until none of them waits and the loop has rested.
+    /// Users whose reads are costly, until none of those waits and the loop has rested.
     private var costlyUsers: Set<ID> = []
-    /// The last read was a quick one: a costly one comes before the next, however many there are.
+    /// The last read was quick: a waiting costly one comes next, however many quick ones wait.
     private var isCostlyNext = false
 
-    /// Whether nothing waits and nothing is under way.
+    /// Whether no read waits or is under way.
     var isIdle: Bool { isEmpty && !isReadingSlow }
-    /// Whether nothing waits.
+    /// Whether no read waits.
     var isEmpty: Bool { quick.isEmpty && costly.isEmpty && slow.isEmpty }
     private var hasNextSlow: Bool { !isReadingSlow && !slow.isEmpty }
 
-    /// Whether there is one to begin with.
+    /// Whether a read can begin.
     /// - Parameter isResting: costly reads have to wait.
     mutating func hasNext(isResting: Bool, at instant: Duration) -> Bool {
         if isResting { setCostlyAside(at: instant) }
@@ -39,12 +38,12 @@ struct ReadQueue {
         }
     }
 
-    /// The read whose turn it is; while costly ones have to wait, none of those.
+    /// The next read; not a costly one while those have to wait.
     mutating func popQuick(isResting: Bool, at instant: Duration) -> CacheRead? {
         if isResting {
             setCostlyAside(at: instant)
         } else if costly.isEmpty {
-            // Who holds the turns up again is found out again.
+            // Costly users are determined anew.
             costlyUsers.removeAll()
         }
         let isCostly = !isResting && !costly.isEmpty && (isCostlyNext || quick.isEmpty)
@@ -61,23 +60,23 @@ struct ReadQueue {
         }
     }
 
-    /// The slow read whose turn has come, while none is under way.
+    /// The next slow read, if none is under way.
     mutating func popSlow() -> CacheRead? { hasNextSlow ? slow.popFirst()?.element : nil }
 
     mutating func noteSlowBegan() { isReadingSlow = true }
     mutating func noteSlowEnded() { isReadingSlow = false }
 
-    /// A read of this one's has held the turn up.
+    /// A read for this payer was costly.
     mutating func noteCostly(_ payer: Payer) {
         guard payer != .gateway else { return }
-        // Under a load that never lets up those who have left would add up.
+        // Under constant load the set is never cleared above, and users who left would accumulate.
         if costlyUsers.count >= Self.costlyLimit { costlyUsers.removeAll() }
         costlyUsers.insert(payer.user)
     }
 
     private static let costlyLimit = 1000
 
-    /// A read has cost so much more than was said.
+    /// A read has cost this much more than was estimated.
     mutating func charge(_ payer: Payer, _ cost: Int) {
         quick.charge(payer, cost)
         costly.charge(payer, cost)

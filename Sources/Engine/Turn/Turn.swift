@@ -2,27 +2,26 @@ import Chat
 import Ports
 import Wire
 
-/// What the engine has decided at the end of a turn. While there are effects it is not over: they
-/// are performed, the engine hears what became of them, and the turn is ended again. So what is
-/// written, closed and throttled comes with the last part of a turn, which has no effects.
+/// What the engine decided at the end of a turn. A turn with effects is not over: perform them,
+/// report their results to the engine, and end the turn again. So writes, closes and throttles are
+/// only in the last part of a turn, which has no effects.
 package struct Turn {
-    /// To be performed at once, in this order.
+    /// To perform at once, in this order.
     package fileprivate(set) var effects: [Turn.Effect] = []
-    /// Questions to the cache. They cost what their answers are long, and come behind everything
-    /// else; a read that comes later sees more, and never less than it was asked for.
+    /// Questions to the cache. A read costs in proportion to its answer, so reads come after
+    /// everything else. A later read sees more changes, never fewer than when it was decided.
     package fileprivate(set) var reads: [Turn.Read] = []
-    /// Sessions that have frames to send and whose sockets take some.
+    /// Sessions that have frames to send and whose sockets take more.
     package internal(set) var writes: [Session] = []
-    /// Connections to close, after their outboxes were sent.
+    /// Connections to close after their outboxes were sent.
     package internal(set) var closes: [(SessionID, CloseCode)] = []
-    /// Sessions that ask for too much, whose sockets are not to be read from now on (true), or
-    /// again (false).
+    /// Sessions over a rate limit: sockets to stop reading (true) or to resume reading (false).
     package internal(set) var throttles: [(SessionID, Bool)] = []
 
     package var isOver: Bool { effects.isEmpty }
 }
 
-/// What the engine asks of whatever runs it, in the order in which it decided so.
+/// The engine's decisions for its runner, in the order in which they were made.
 struct Decided {
     private var effects: [Turn.Effect] = []
     private var reads: [Turn.Read] = []
@@ -30,7 +29,7 @@ struct Decided {
     mutating func append(_ effect: Turn.Effect) { effects.append(effect) }
     mutating func append(_ read: Turn.Read) { reads.append(read) }
 
-    /// The beginning of a turn: what was decided since the last one.
+    /// Everything decided since the last call.
     mutating func take() -> Turn {
         var turn = Turn()
         swap(&turn.effects, &effects)
@@ -40,30 +39,31 @@ struct Decided {
 }
 
 extension Turn {
-    /// What the engine has others do, other than to read the cache.
+    /// What the engine asks others to do, other than reading the cache.
     package enum Effect: Sendable {
-        /// Have the cache keep this, in one transaction and before anything that follows; answered
-        /// by `stored`. Not to be done where nobody awaits it: after another one failed.
+        /// Store this in the cache in one transaction, before anything that follows; answered by
+        /// `stored`. Skip it if nobody awaits it any more, since an earlier one failed.
         case store(token: UInt64, [StoreWrite])
         case upstream(UpstreamEffect)
     }
 
-    /// What the upstream is asked for.
+    /// Requests to the upstream.
     package enum UpstreamEffect: Sendable {
         /// Ask the origin; answered by `fetched`.
         case fetch(token: UInt64, HistoryQuery)
-        /// Ask for the feed of a conversation; answered by `subscribed`, in each generation.
+        /// Subscribe to a conversation's feed; answered by `subscribed`, in each generation.
         case subscribe(String)
         case unsubscribe(String)
-        /// Ask to be told of conversations that come into a user's list or leave it; answered by
-        /// `subscribedList`, whenever the feed begins to tell.
+        /// Subscribe to what joins and leaves a user's list; answered by `subscribedList` whenever
+        /// that feed begins.
         case subscribeList(user: String)
         case unsubscribeList(user: String)
-        /// The log has lost what was taken from it at this head; answered by `fetched`.
+        /// The log lost changes that were taken from it up to this head: give it a new epoch;
+        /// answered by `fetched`.
         case forkEpoch(token: UInt64, Head, conversation: String)
-        /// Ask the upstream for a write; answered by `performed`.
+        /// Perform a write; answered by `performed`.
         case perform(token: UInt64, Operation, Caller)
-        /// Tell all gateways' watchers; comes back by the feed.
+        /// Publish to the watchers on all gateways; comes back by the feed.
         case publish(FeedEvent)
     }
 
@@ -74,21 +74,21 @@ extension Turn {
     }
 }
 
-/// When the next turn is due though nothing comes in.
+/// When the next turn is due without input.
 package enum Wake: Hashable, Sendable {
-    /// At once: something waits that came in before.
+    /// At once: earlier input still waits.
     case now
-    /// At this instant of the clock that never jumps.
+    /// At this instant of the steady clock.
     case at(Duration)
-    /// Not before something comes in.
+    /// Not before there is input.
     case never
 }
 
-/// A moment on the two clocks of a turn.
+/// A moment on both clocks of a turn.
 package struct Moment: Sendable {
-    /// As the engine's timers and what clients see go by it.
+    /// The clock of the engine's timers and of what clients see.
     package let now: Timestamp
-    /// On a clock that never jumps, since whenever it began: pacing and the read budget go by it.
+    /// A steady clock with any origin, for pacing and the read budget.
     package let instant: Duration
 
     package init(now: Timestamp, instant: Duration) {

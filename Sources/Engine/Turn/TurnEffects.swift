@@ -1,10 +1,10 @@
 import Ports
 import Wire
 
-/// What a turn needs of the world around the engine: the gateway's driver does it with sockets, a
-/// file and an upstream, a simulated world with virtual ones. `TurnRunner` decides the order.
+/// The engine's environment in a turn: the gateway's driver implements it with sockets, a file and
+/// an upstream, a simulated world with virtual ones. `TurnRunner` decides the order.
 package protocol TurnEffects {
-    /// What ends a turn halfway; a gateway has nothing that does.
+    /// An error that ends a turn halfway; a gateway has none.
     associatedtype Failure: Error
 
     func moment() -> Moment
@@ -12,45 +12,45 @@ package protocol TurnEffects {
     /// Asks the upstream, which answers later.
     func perform(_ effect: Turn.UpstreamEffect) throws(Failure)
 
-    /// Hands the upstream what it was asked for so far. Called before the file is written, which
-    /// the origin does not wait for, and before the sockets are.
+    /// Sends the upstream everything asked so far. Called before the file is written, since the
+    /// origin need not wait for that, and before the sockets are.
     func handOver() throws(Failure)
 
-    /// Has the cache keep this in one transaction.
-    /// - Returns: whether it is in the file.
+    /// Stores this in the cache in one transaction.
+    /// - Returns: whether it was committed.
     func store(_ token: UInt64, _ writes: [StoreWrite]) throws(Failure) -> Bool
 
     /// Reads the cache.
     /// - Returns: the answer; nil if it comes later, by `TurnRunner.finish`.
     func answer(_ read: CacheRead) throws(Failure) -> Result<Answer, RequestError>?
 
-    /// Begins with a read that takes long, beside the turns; the answer comes by
-    /// `TurnRunner.finishSlow`, and no other slow read begins before.
+    /// Begins a slow read beside the turns. The answer comes by `TurnRunner.finishSlow`; no other
+    /// slow read begins before that.
     func beginSlow(_ read: CacheRead) throws(Failure)
 
-    /// The read has its answer, from wherever, or serves nobody any more.
-    /// - Parameter sessions: have more waiting than they are to have, and must be written before
-    ///   anything else is read: one turn can ask for more than a socket takes.
+    /// The read was answered, with or without the cache, or nobody awaits it any more.
+    /// - Parameter sessions: are above the soft limit and must be written before the next read: one
+    ///   turn can read more than a socket takes.
     func finished(_ read: CacheRead, flush sessions: [Session]) throws(Failure)
 
-    /// Writes what the sessions are owed, as far as their sockets take it.
-    /// - Returns: what that took, from which busy conversations are paced; nil if none is.
+    /// Writes the sessions' pending frames, as far as their sockets take them.
+    /// - Returns: the time it took, for pacing; nil if there is no pacing.
     func write(_ sessions: consuming [Session]) throws(Failure) -> Duration?
 
-    /// Closes the connection behind what it was sent.
+    /// Closes the connection after its pending frames.
     func close(_ session: SessionID, _ code: CloseCode) throws(Failure)
 
-    /// Stops reading the session's socket, or goes on.
+    /// Stops or resumes reading the session's socket.
     func throttle(_ session: SessionID, _ isThrottled: Bool) throws(Failure)
 }
 
-/// A read of the cache whose turn has come.
+/// A read of the cache that was decided.
 package struct CacheRead: Sendable {
-    /// Reads of one class take turns with each other.
+    /// Reads of one class share a queue.
     package enum Class: Sendable, CaseIterable {
         /// Answered on the loop, in every turn.
         case quick
-        /// Of somebody whose last read held the turn up: on the loop, when that has rested.
+        /// For a user whose last read was costly: on the loop, after it has rested.
         case costly
         /// On a thread of its own.
         case slow
@@ -58,14 +58,14 @@ package struct CacheRead: Sendable {
 
     package let token: UInt64
     package let query: Query
-    /// When it was decided, on the clock that never jumps.
+    /// When it was decided, on the steady clock.
     package let since: Duration
-    /// Whom it is for.
+    /// The user who asked.
     package let payer: Payer
-    /// What that one's next read stands behind, as `limits.requests_per_second` counts.
+    /// By how much it delays the payer's next read, in units of `limits.requests_per_second`.
     package let cost: Int
     package private(set) var `class` = Class.quick
-    /// When it came into its class.
+    /// When it joined its class's queue.
     package private(set) var queued: Duration
 
     init(_ read: Turn.Read, for payer: Payer, cost: Int, at instant: Duration) {
@@ -85,9 +85,9 @@ package struct CacheRead: Sendable {
     }
 }
 
-/// Who sees which reads begin, to judge whether that is fair. A gateway has nobody who does.
+/// Observes which reads begin, to judge fairness. A gateway has none.
 package protocol ReadWatcher: AnyObject {
     func began(_ read: CacheRead, at instant: Duration)
-    /// What was done for this one has cost so much more than its reads said.
+    /// The payer's requests have cost this much more than was estimated.
     func charged(_ payer: Payer, _ cost: Int)
 }

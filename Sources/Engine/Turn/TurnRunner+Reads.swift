@@ -1,9 +1,9 @@
 import Ports
 import Wire
 
-/// What the runner knows of a read before it is its turn.
+/// What the runner knows of a read before it begins.
 extension TurnRunner {
-    /// Whether it is read beside the turns.
+    /// Whether it runs beside the turns.
     func isSlow(_ read: Turn.Read) -> Bool {
         guard read.query.isLong, engine.mayReadSlow(read.token) else { return false }
         // Most conversations have a few participants.
@@ -15,7 +15,7 @@ extension TurnRunner {
 
     private static let manyMembers = 200
 
-    /// Whom the answer is for, and what it costs, as far as that is known before it is read.
+    /// Who the answer is for, and the read's cost as far as it is known beforehand.
     func payer(of read: Turn.Read) -> (Payer, cost: Int) {
         let purpose = engine.questions[read.token]
         if case .unread(let user, _) = purpose { return (Payer(user: user), 1) }
@@ -27,7 +27,7 @@ extension TurnRunner {
 }
 
 extension Questions.Purpose {
-    /// The call that it is for, or the first of those that wait for the stream.
+    /// The call that it is for, or the first call that waits for the stream.
     fileprivate func asking(in streams: StreamRegistry) -> Call? {
         switch self {
         case .answer(let call), .boundaries(let call, _), .shown(let call), .place(let call, _, _):
@@ -42,6 +42,6 @@ extension Questions.Purpose {
 }
 
 extension Call {
-    /// What its read counts before it is known how much it is.
+    /// The estimated cost of its read.
     var readCost: Int { max(request.cost, 1 + request.weight) }
 }

@@ -2,31 +2,31 @@ import Chat
 import Ports
 import Wire
 
-/// Performs turns: the engine decides, its effects are performed until none is left, the sockets
-/// are written, and then the cache is read for as long as the budget allows. The same order holds
-/// in the gateway and in the simulated worlds. Owned by whatever owns the engine, on its thread.
+/// Runs turns: the engine decides, its effects are performed until none is left, the sockets are
+/// written, and then the cache is read for as long as the budget allows. The gateway and the
+/// simulated worlds share this order. Owned by the engine's owner, on its thread.
 ///
 /// A turn in order:
-/// 1. `Engine.endTurn`, then its effects, again and again until it has none. These are cheap.
-/// 2. The sockets are written. What everybody is told does not wait for what somebody has asked.
-/// 3. Reads, as many as `ReadBudget` allows; whoever asks for thousands makes nobody's message
-///    wait, and nobody's read: users take turns, by what their reads cost. If any was done, 1 and 2
-///    once more.
-/// 4. Connections are closed, and sockets left unread or read again.
+/// 1. `Engine.endTurn` and its effects, repeated until there are none. These are cheap.
+/// 2. Write the sockets. Events for everybody don't wait for one client's questions.
+/// 3. Reads, as many as `ReadBudget` allows. Thousands of reads of one user delay neither messages
+///   nor other users' reads: users take turns by the cost of their reads. If any was done, 1 and 2
+///   once more.
+/// 4. Close connections, and stop or resume reading sockets.
 ///
-/// Reads that are left wait for the next turn, behind what came in meanwhile.
+/// Reads that are left wait for the next turn, behind its input.
 package final class TurnRunner {
     let engine: Engine
     private var reads = ReadQueue()
     private var budget: ReadBudget
-    /// The upstream is asked for a write in this turn.
+    /// A write was handed to the upstream in this turn.
     private var hasAskedUpstream = false
     private var closes: [(SessionID, CloseCode)] = []
     private var throttles: [(SessionID, Bool)] = []
-    /// Sees who is read for.
+    /// Observes which reads begin.
     package weak var watcher: (any ReadWatcher)?
 
-    /// - Parameter budget: when the cache is read.
+    /// - Parameter budget: decides when the cache is read.
     package init(_ engine: Engine, budget: ReadBudget = ReadBudget()) {
         self.engine = engine
         self.budget = budget
@@ -35,7 +35,7 @@ package final class TurnRunner {
     /// Whether no read waits or is under way.
     package var isIdle: Bool { reads.isIdle }
 
-    /// The upstream is asked for a write that is not the engine's.
+    /// The upstream was handed a write that is not the engine's.
     package func noteOperation() { hasAskedUpstream = true }
 
     /// Performs a turn.
@@ -55,8 +55,8 @@ package final class TurnRunner {
         return wake
     }
 
-    /// Performs what was decided, and what is decided because of that, until nothing is left; then
-    /// writes what everybody is owed, and has the conversations that are busy rest after it.
+    /// Performs decisions, and those that follow from them, until none is left; then writes the
+    /// sockets, and lets busy conversations rest after that.
     private func settle<Effects: TurnEffects>(
         _ effects: Effects, _ began: Duration
     ) throws(Effects.Failure) {
@@ -78,7 +78,8 @@ package final class TurnRunner {
             throttles.append(contentsOf: turn.throttles)
             try effects.handOver()
             guard !turn.writes.isEmpty else { return }
-            // Handed on whole: sessions are let go while they are at hand.
+            // Passed on without a copy, so that sessions are released while they are in the CPU
+            // cache.
             var writes: [Session] = []
             swap(&writes, &turn.writes)
             let count = writes.count
@@ -104,7 +105,7 @@ package final class TurnRunner {
 
     // MARK: - Reads
 
-    /// Reads for a while.
+    /// Reads within the budget.
     /// - Returns: whether anything was read.
     private func performReads<Effects: TurnEffects>(
         _ effects: Effects, _ began: Duration
@@ -127,8 +128,8 @@ package final class TurnRunner {
         return hasRead
     }
 
-    /// Answers a read, or begins with a slow one.
-    /// - Returns: the read, if there was any.
+    /// Answers a read, or begins a slow one.
+    /// - Returns: the read; nil if none could begin.
     private func performRead<Effects: TurnEffects>(
         _ effects: Effects, at instant: Duration
     ) throws(Effects.Failure) -> CacheRead? {
@@ -154,7 +155,7 @@ package final class TurnRunner {
         return read
     }
 
-    /// What turned out to cost more has its next turn later.
+    /// A user whose reads cost more than estimated gets the next turn later.
     private func settleCharges() {
         for (payer, cost) in engine.connections.registry.takeLateCharges() {
             reads.charge(payer, cost)
@@ -162,7 +163,7 @@ package final class TurnRunner {
         }
     }
 
-    /// A read has its answer.
+    /// A read was answered.
     package func finish<Effects: TurnEffects>(
         _ read: CacheRead, _ result: Result<Answer, RequestError>, at now: Timestamp,
         _ effects: Effects
@@ -172,7 +173,7 @@ package final class TurnRunner {
         try effects.finished(read, flush: engine.sockets.takeSessionsToFlush())
     }
 
-    /// The slow read that was under way has its answer.
+    /// The slow read under way was answered.
     package func finishSlow<Effects: TurnEffects>(
         _ read: CacheRead, _ result: Result<Answer, RequestError>, at now: Timestamp,
         _ effects: Effects
@@ -181,7 +182,7 @@ package final class TurnRunner {
         try finish(read, result, at: now, effects)
     }
 
-    /// When a turn is due by what is left.
+    /// When the next turn is due because of what is left.
     private func nextWake<Effects: TurnEffects>(_ effects: Effects) -> Wake {
         if engine.hasMore { return .now }
         var due = engine.nextRelease
