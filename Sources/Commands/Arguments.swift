@@ -1,17 +1,17 @@
 import Configuration
 
-/// What stands behind a command's name, sorted into its options and the rest.
+/// The arguments of a command, sorted into options and operands.
 package struct Arguments: Sendable {
     private var values: [String: [String]] = [:]
-    /// What is no option, in order.
+    /// Arguments that are not options, in order.
     private(set) var operands: [String] = []
-    /// Whether help was asked for; then nothing else counts.
+    /// Whether help was asked for; everything else is then ignored.
     private(set) var wantsHelp = false
 
-    /// Takes `--name value`, `--name=value` and `--name`; behind `--` nothing is an option.
+    /// Accepts `--name value`, `--name=value` and `--name`; after `--` nothing is an option.
     ///
     /// - Throws: `CommandError.usage` for an option that the command does not have, one without its
-    ///   value, and one given twice that counts once.
+    ///   value, one given twice that may not repeat, or an operand that the command does not take.
     init(_ words: some Sequence<String>, of command: Command) throws(CommandError) {
         var words = Array(words)[...]
         while let word = words.popFirst() {
@@ -66,8 +66,8 @@ package struct Arguments: Sendable {
     /// Each value of an option that may repeat.
     func all(_ name: String) -> [String] { values[name] ?? [] }
 
-    /// The value of an option that must be there.
-    /// - Throws: `CommandError.usage`
+    /// The value of a required option.
+    /// - Throws: `CommandError.usage` if it is missing or empty.
     func required(_ name: String) throws(CommandError) -> String {
         guard let value = values[name]?.last, !value.isEmpty else {
             throw .usage("--\(name) is missing")

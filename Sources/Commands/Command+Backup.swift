@@ -2,7 +2,7 @@ import Cache
 import Configuration
 import SQLite
 
-/// `backup`: a copy of the embedded origin's log, while it is served from.
+/// `backup`: copies the embedded origin's log while a gateway serves it.
 extension Command {
     static let backup = Command(
         name: "backup", summary: "copy the log of a running embedded origin",
@@ -31,7 +31,7 @@ extension Command {
         do throws(CacheError) {
             var told = began
             let summary = try Backup.take(of: configuration.cache.path, to: target) { copied, all in
-                // Once a second, to whoever looks.
+                // Once a second, on a terminal only.
                 guard console.isTerminal, all > 0, console.uptime() - told >= 1000 else { return }
                 told = console.uptime()
                 console.complain("\r\(copied * 100 / all) %")

@@ -39,8 +39,8 @@ extension Command {
         return 0
     }
 
-    /// What the files of `auth` hold.
-    /// - Throws: `CommandError.failure` with everything that is wrong with them.
+    /// The keys in the files of `auth`.
+    /// - Throws: `CommandError.failure` with all problems.
     static func credentials(_ configuration: Configuration) throws(CommandError) -> Credentials {
         do throws(ConfigurationError) {
             return try Credentials(configuration.auth, configuration.listen)

@@ -2,7 +2,7 @@ import Configuration
 import Gateway
 import Wire
 
-/// `explain`: what became of a message, asked of a running gateway.
+/// `explain`: asks a running gateway what became of a message.
 extension Command {
     static let explain = Command(
         name: "explain", summary: "say what became of a message",
@@ -59,7 +59,7 @@ extension Command {
         }
     }
 
-    /// Where this machine reaches what listens there.
+    /// The address to connect to, from this machine, for a listener at `address`.
     private static func reachable(_ address: Address) -> Address {
         switch address.host {
         case "0.0.0.0": Address(host: "127.0.0.1", port: address.port)

@@ -1,7 +1,7 @@
 import Configuration
 import Postgres
 
-/// `postgres`: the schema of an origin in Postgres.
+/// `postgres`: installs, checks and upgrades the schema of an origin in Postgres.
 extension Command {
     static let postgres = Command(
         name: "postgres", summary: "the schema of an origin in Postgres",
@@ -69,7 +69,7 @@ extension Command {
         }
     }
 
-    /// What bounds the values of a log, by the names of the keys.
+    /// The limits of the log's values, by the names that the schema uses.
     private static func limits(_ configuration: Configuration) -> [String: Int] {
         [
             "limits.message": configuration.limits.message,

@@ -1,7 +1,7 @@
 import Configuration
 import Gateway
 
-/// `repair`: what is left of a damaged log in Redis.
+/// `repair`: makes a damaged log in Redis whole again, from what is left of it.
 extension Command {
     static let repair = Command(
         name: "repair", summary: "make what is left of a damaged log in Redis a whole one",

@@ -1,7 +1,7 @@
 import Configuration
 import Gateway
 
-/// `serve` and what all commands share that read a configuration.
+/// `serve`, `version`, and what all commands that read a configuration share.
 extension Command {
     static let serve = Command(
         name: "serve", summary: "run the gateway (the default)",
@@ -25,7 +25,7 @@ extension Command {
         return 0
     }
 
-    /// Where a configuration comes from.
+    /// The options that a configuration is read from.
     static let configurationOptions: [Option] = [
         Option(name: "config", value: "FILE", help: "the configuration, JSON5 (gapless genconfig)"),
         Option(
@@ -50,8 +50,8 @@ extension Command {
         return overrides
     }
 
-    /// The configuration that the arguments and the environment ask for.
-    /// - Throws: `CommandError.failure` with everything that is wrong with it, a line each.
+    /// The configuration from file, environment and flags.
+    /// - Throws: `CommandError.failure` with all problems, a line each.
     static func configuration(
         _ arguments: Arguments, _ overrides: ConfigurationOverrides
     ) throws(CommandError) -> Configuration {

@@ -1,5 +1,5 @@
-/// Why a command did not do its work. `usage` is the caller's mistake (exit code 2), `failure`
-/// everything else (1).
+/// Why a command failed. `usage`: the caller's mistake (exit code 2); `failure`: everything else
+/// (1).
 package enum CommandError: Error, Sendable, Hashable {
     case usage(String)
     case failure(String)
@@ -10,9 +10,9 @@ package struct Command: Sendable {
     /// `--name VALUE`, or `--name` alone.
     struct Option: Sendable {
         let name: String
-        /// What stands for the value in the help; nil if it takes none.
+        /// The placeholder for the value in the help; nil if the option takes none.
         let value: String?
-        /// Empty if `details` speak of it.
+        /// Empty if `details` describe the option.
         let help: String
         var repeats = false
     }
@@ -20,12 +20,12 @@ package struct Command: Sendable {
     let name: String
     /// One line for the table of commands.
     let summary: String
-    /// What may stand beside options: `FILE…`. Empty if nothing may.
+    /// The operands, for the help: `FILE…`. Empty if the command takes none.
     var operands = ""
     /// Sentences for `--help`.
     var details = ""
     var options: [Option] = []
-    /// Does the work; the code that the process exits with.
+    /// Runs the command; returns the exit code of the process.
     let run: @Sendable (Arguments, Console) throws(CommandError) -> Int32
 
     /// The page of `--help`.
@@ -41,7 +41,7 @@ package struct Command: Sendable {
         return text + "\noptions:\n" + Self.table(Array(zip(forms, all.map(\.help))))
     }
 
-    /// Two columns; what does not fit behind the first column stands below it.
+    /// Two columns; a text goes below a first column that is too wide.
     static func table(_ rows: [(String, String)]) -> String {
         let width = min(rows.map(\.0.count).max() ?? 0, 28)
         return rows.map { name, text in

@@ -2,8 +2,7 @@ import Chat
 import Configuration
 import Glibc
 
-/// What a command sees of the process around it: its environment, its streams and the clocks.
-/// Tests give it others. Used on the main thread.
+/// The environment, streams and clocks of a command. Tests replace them. Used on the main thread.
 package struct Console: Sendable {
     package var environment: [String: String]
     /// Writes to standard output; no line end is added.
@@ -12,9 +11,9 @@ package struct Console: Sendable {
     package var complain: @Sendable (String) -> Void
     /// Whether standard error is a terminal that somebody looks at.
     package var isTerminal: Bool
-    /// The moment, by the wall clock.
+    /// The time of day.
     package var now: @Sendable () -> Timestamp
-    /// Milliseconds of a clock that nobody sets.
+    /// Milliseconds of a monotonic clock.
     package var uptime: @Sendable () -> Milliseconds
     package var sleep: @Sendable (Milliseconds) -> Void
 
@@ -33,7 +32,7 @@ package struct Console: Sendable {
         self.sleep = sleep
     }
 
-    /// That of this process.
+    /// The console of this process.
     package static func process() -> Console {
         Console(
             environment: processEnvironment(),
@@ -43,7 +42,7 @@ package struct Console: Sendable {
             now: { Timestamp(milliseconds: milliseconds(of: CLOCK_REALTIME)) },
             uptime: { milliseconds(of: CLOCK_MONOTONIC) },
             sleep: { duration in
-                // A signal may wake it early; the callers look at the clock, and sleep again.
+                // A signal may wake it early; callers check the clock and sleep again.
                 var time = timespec(
                     tv_sec: Int(duration / 1000), tv_nsec: Int(duration % 1000) * 1_000_000)
                 nanosleep(&time, nil)
@@ -55,7 +54,7 @@ package struct Console: Sendable {
         while !bytes.isEmpty {
             let count = Glibc.write(descriptor, bytes, bytes.count)
             if count < 0, errno == EINTR { continue }
-            // Nobody reads any more, and there is nowhere left to say so.
+            // The reader is gone (or the disk full), and there is nowhere left to report it.
             guard count > 0 else { return }
             bytes.removeFirst(count)
         }

@@ -1,8 +1,8 @@
 import Configuration
 import Gateway
 
-/// The command line of `gapless`: finds the command, gives it its arguments, and turns what comes
-/// of it into an exit code: 0 done, 1 failed, 2 misused.
+/// The command line of `gapless`: finds the command, parses its arguments, runs it, and gives the
+/// exit code: 0 done, 1 failed, 2 wrong usage.
 package enum Program {
     /// Every command, in the order of the help.
     static let commands: [Command] = [

@@ -1,5 +1,5 @@
-/// Where a listener listens: a name or an IP address, and a port. IPv6 addresses are written in
-/// brackets. Port 0 lets the system choose one.
+/// The address of a listener: a name or an IP address, and a port. IPv6 addresses are written in
+/// brackets. With port 0 the system chooses one.
 package struct Address: Sendable, Hashable, CustomStringConvertible {
     /// Without brackets.
     package let host: String
@@ -32,7 +32,7 @@ package struct Address: Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-    /// Whether only this machine can reach it.
+    /// Whether it is a loopback address, which only this machine can reach.
     package var isLoopback: Bool {
         if host == "::1" || host.lowercased() == "localhost" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,7 +1,7 @@
-/// Finds the word that somebody most likely meant.
+/// Finds the word that was most likely meant, for "did you mean" hints.
 package enum ClosestMatch {
-    /// The one of `candidates` that is nearest to `word`, or nil if none is near: at most a third
-    /// of the word may differ. A key without its section is near, and so is one that is cut short.
+    /// The candidate nearest to `word`, or nil if none is near: at most a third of the letters may
+    /// differ. A key without its section is near, and so is the beginning of one.
     package static func of(
         _ word: String, in candidates: some Sequence<String>
     ) -> String? {
@@ -26,8 +26,8 @@ package enum ClosestMatch {
         of(word, in: candidates).map { " (did you mean \($0)?)" } ?? ""
     }
 
-    /// How many letters must be changed, added, left out or swapped with their neighbour to make
-    /// `a` into `b` (optimal string alignment), without regard to case.
+    /// The number of letters to change, add, remove or swap with their neighbour to make `a` into
+    /// `b` (optimal string alignment), ignoring case.
     /// - Complexity: O(length of `a` × length of `b`)
     package static func distance(_ a: String, _ b: String) -> Int {
         let a = Array(a.lowercased())

@@ -1,9 +1,9 @@
 /// One key whose value a reload would change.
 package struct ConfigurationChange: Sendable, Hashable, CustomStringConvertible {
     package let key: String
-    /// Whether it takes a restart; otherwise the reload has applied it.
+    /// Whether the change needs a restart; otherwise the reload applied it.
     package let needsRestart: Bool
-    /// Both as in a file; those of a secret are not shown.
+    /// Values as in a file; secrets are not shown.
     package let before: String
     package let after: String
 
@@ -24,9 +24,9 @@ extension Configuration {
         }
     }
 
-    /// This configuration with what a reload applies of `next`; the keys that need a restart stay.
-    /// - Throws: `ConfigurationError` if the two don't go together: a reload can't take away the
-    ///   last key to check tokens with while `auth.mode` stays `jwt`, whatever `next` says.
+    /// This configuration with the reloadable keys of `next`; keys that need a restart stay.
+    /// - Throws: `ConfigurationError` if the two don't go together: a reload can't remove the last
+    ///   key to check tokens with while `auth.mode` stays `jwt`, whatever `next` says.
     package func reloaded(with next: Configuration) throws(ConfigurationError) -> Configuration {
         var configuration = self
         for key in ConfigurationKey.all where key.reloads { key.copy(next, &configuration) }

@@ -1,6 +1,6 @@
 import Upstream
 
-/// What no single key can tell: values that are accepted each, and not together.
+/// Checks across keys: values that are valid alone but contradict each other.
 extension Configuration {
     /// The problems of the configuration as a whole.
     package var contradictions: [ConfigurationError.Problem] {

@@ -1,7 +1,7 @@
-/// What an operator sets beside the file: a reload reads the file again, but a process keeps its
-/// environment and its flags.
+/// Settings beside the file. A reload reads the file again, but a process keeps its environment and
+/// its flags.
 package struct ConfigurationOverrides: Sendable, Hashable {
-    /// The environment of the process; only names with our prefix are looked at.
+    /// The environment of the process; only names with the prefix `GAPLESS_` are looked at.
     package var environment: [String: String]
     /// `--set key=value`, in order; a later one wins.
     package var settings: [Setting]
@@ -48,7 +48,7 @@ extension Configuration {
         }
     }
 
-    /// Two values for one key in one file are most likely a mistake, and never clear.
+    /// A key given twice in one file is most likely a mistake, and never clear.
     private static func repeated(_ settings: [Setting]) -> [ConfigurationError.Problem] {
         var first: [String: ConfigurationError.Place] = [:]
         return settings.compactMap { setting in
@@ -59,7 +59,8 @@ extension Configuration {
         }
     }
 
-    /// Sets one key; the problem if that can't be done.
+    /// Sets one key.
+    /// - Returns: the problem, if the value or the key is not accepted.
     package mutating func apply(_ setting: Setting) -> ConfigurationError.Problem? {
         guard let key = ConfigurationKey.byName[setting.key] else {
             return .init(setting.place, key: setting.key, Self.unknown(setting.key))
@@ -81,8 +82,8 @@ extension Configuration {
 }
 
 extension ConfigurationOverrides {
-    /// The settings of the environment, and the variables that look like ours and are not. An empty
-    /// variable counts as absent: shells and compose files can't leave one out.
+    /// The settings of the environment, and problems for variables with our prefix that name no
+    /// key. An empty variable counts as absent: shells and compose files can't leave one out.
     package var environmentSettings: (settings: [Setting], problems: [ConfigurationError.Problem]) {
         var settings: [Setting] = []
         var problems: [ConfigurationError.Problem] = []
@@ -104,7 +105,7 @@ extension ConfigurationOverrides {
         return (settings, problems)
     }
 
-    /// Kubernetes and Docker tell a container about services by variables; those of a service whose
+    /// Kubernetes and Docker describe services in environment variables; those of a service whose
     /// name begins with ours (`GAPLESS_SERVICE_HOST`, `GAPLESS_PORT_8000_TCP`) look like keys.
     private static func isServiceLink(_ name: String) -> Bool {
         let parts = name.split(separator: "_").dropFirst()

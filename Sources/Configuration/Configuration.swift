@@ -1,9 +1,9 @@
 import Crypto
 import Rules
 
-/// Everything that an operator can set, with its defaults: the words of `protocol.md` 8 as types.
-/// Times are milliseconds, sizes are bytes. A value; what each key takes and means is declared
-/// beside it in `ConfigurationKey.all`.
+/// All settings of an operator, with their defaults: `protocol.md` 8 as types. Times are
+/// milliseconds, sizes are bytes. A value; what each key accepts and means is declared in
+/// `ConfigurationKey.all`.
 package struct Configuration: Sendable, Equatable {
     package var listen = Listen()
     package var auth = Auth()
@@ -57,7 +57,7 @@ package struct Configuration: Sendable, Equatable {
     }
 
     package struct Clients: Sendable, Equatable {
-        /// nil: as `auth.mode` has it.
+        /// nil: the default that `auth.mode` implies.
         package var create: ClientPolicy.Creation?
         package var send = Permission.yes
         package var edit = Permission.yes
@@ -70,7 +70,7 @@ package struct Configuration: Sendable, Equatable {
         package var retainMessages = 0
         package var retainAge: Milliseconds = 0
 
-        /// Whether nothing is ever dropped.
+        /// Whether messages are kept for ever.
         package var keepsAll: Bool { retainMessages == 0 && retainAge == 0 }
     }
 

@@ -1,6 +1,6 @@
-/// Why there is no configuration: everything that is wrong, so that it can be put right at once.
-/// Each problem names the place, the key, what was seen and what is accepted; the values of secret
-/// keys and the contents of secret files are never part of it.
+/// All problems of a configuration at once, so that they can be fixed at once. Each names the
+/// place, the key, the value seen and what is accepted; values of secret keys and contents of
+/// secret files are never part of it.
 package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Where a setting was made.
     package enum Place: Sendable, Hashable, CustomStringConvertible {
@@ -20,10 +20,10 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
         }
     }
 
-    /// One thing that is wrong.
+    /// One problem.
     package struct Problem: Sendable, Hashable, CustomStringConvertible {
         package let place: Place
-        /// The key, where it is one key's fault.
+        /// The key, if it is the fault of one key.
         package let key: String?
         package let message: String
 

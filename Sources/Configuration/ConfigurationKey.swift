@@ -1,6 +1,6 @@
-/// One key of the configuration: the only place that knows its name, what it takes, what it means
-/// and whether a reload applies it. Reading, checking, environment names, `genconfig`, `configdoc`
-/// and the list of changes on a reload are all derived from these.
+/// One key of the configuration: the only place with its name, accepted values, meaning and whether
+/// a reload applies it. Reading, checking, environment names, `genconfig`, `configdoc` and the list
+/// of changes on a reload are derived from the keys.
 package struct ConfigurationKey: Sendable {
     /// With its section: `limits.connections`.
     package let name: String
@@ -8,23 +8,23 @@ package struct ConfigurationKey: Sendable {
     package let accepted: String
     /// What it means, in full sentences.
     package let documentation: String
-    /// Whether a reload applies it; otherwise it takes a restart.
+    /// Whether a reload applies it; otherwise it needs a restart.
     package let reloads: Bool
 
     /// Sets the key; false if the value is not accepted.
     let assign: @Sendable (SettingValue, inout Configuration) -> Bool
     /// The key's value as JSON5.
     package let literal: @Sendable (Configuration) -> String
-    /// The key's value where it is one number: bytes, milliseconds or how many.
+    /// The key's value, if it is a number: bytes, milliseconds or a count.
     package let number: @Sendable (Configuration) -> Int?
     /// Whether two configurations agree on it.
     package let agrees: @Sendable (Configuration, Configuration) -> Bool
-    /// Gives the second configuration the first one's value.
+    /// Copies the value from the first configuration to the second.
     let copy: @Sendable (Configuration, inout Configuration) -> Void
     /// Whether the value may hold a secret.
     let isSecret: Bool
 
-    /// Declares a key. Its default is what `path` has in `Configuration()`.
+    /// Declares a key. Its default is the value at `path` in `Configuration()`.
     init<Value>(
         _ name: String, _ path: any WritableKeyPath<Configuration, Value> & Sendable,
         _ kind: ValueKind<Value>, reloads: Bool = false, _ documentation: String
@@ -49,7 +49,7 @@ package struct ConfigurationKey: Sendable {
         copy = { $1[keyPath: path] = $0[keyPath: path] }
     }
 
-    /// The prefix of each environment variable that is ours.
+    /// The prefix of our environment variables.
     package static let environmentPrefix = "GAPLESS_"
 
     /// `GAPLESS_LIMITS_CONNECTIONS`.

@@ -1,5 +1,5 @@
-/// A section of the configuration, for `genconfig` and `configdoc`: keys stand under the one that
-/// their name begins with, in its order.
+/// A section of the configuration, for `genconfig` and `configdoc`. Keys belong to the section that
+/// their name begins with, in the order of the keys.
 struct ConfigurationSection: Sendable {
     let name: String
     let documentation: String
@@ -35,15 +35,15 @@ struct ConfigurationSection: Sendable {
         .init(name: "demo", documentation: "The demonstration."),
     ]
 
-    /// The keys right in it.
+    /// Its own keys, without those of inner sections.
     var keys: [ConfigurationKey] { ConfigurationKey.all.filter { $0.section == name } }
-    /// The sections right in it.
+    /// Its direct subsections.
     var sections: [ConfigurationSection] {
         Self.all.filter { section in
             section.name.hasPrefix(name + ".")
                 && !section.name.dropFirst(name.count + 1).contains(".")
         }
     }
-    /// The name inside the section around it.
+    /// Its name within the outer section.
     var shortName: Substring { name.split(separator: ".").last ?? "" }
 }

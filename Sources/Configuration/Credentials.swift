@@ -1,22 +1,22 @@
 import Crypto
 
-/// What the files of `auth` hold: the keys that tokens are checked with, and those of the server
+/// The keys in the files of `auth`: those that tokens are checked with, and those of the server
 /// API. Read at the start and at each reload; a value, used on the loop.
 package struct Credentials: Sendable {
     /// Nil in open mode.
     package let verifier: TokenVerifier?
     /// Nil if the server API is closed.
     package let apiKeys: APIKeys?
-    /// What the operator's page asks for; nil if nothing.
+    /// The password of the internal listener; nil if none is needed.
     package let internalPassword: Passwords?
-    /// What is accepted though it could be guessed, a phrase each, for the log.
+    /// Secrets that are accepted although they could be guessed, a phrase each, for the log.
     package let weaknesses: [String]
 
-    /// More than the largest key set needs.
+    /// The size limit of a file; larger than any key set.
     private static let largestFile = 1 << 20
 
     /// Reads the files.
-    /// - Throws: `ConfigurationError` that names the key and its file, never what is in it.
+    /// - Throws: `ConfigurationError` that names the key and its file, never the file's content.
     package init(
         _ auth: Configuration.Auth, _ listen: Configuration.Listen = Configuration.Listen()
     ) throws(ConfigurationError) {

@@ -1,7 +1,8 @@
 /// Reads the JSON5 of a configuration file into settings: nested objects become dotted keys, each
-/// with its line. It exists because no decoder at hand tells where a text is broken, or that a key
-/// is given twice; of JSON5 it leaves out only what no key takes (`Infinity`, names that are not
-/// ASCII). A value, used once; a file is at most 1 MiB and objects nest at most 8 deep.
+/// with its line. It exists because no decoder at hand says where a text is broken, or that a key
+/// is given twice. It leaves out only what no key needs: `Infinity`, names that are not ASCII,
+/// lists in lists, surrogate pairs as two escapes. A value, used once; a file is at most 1 MiB,
+/// objects nest at most 8 deep.
 package struct JSON5Reader {
     package static let largestFile = 1 << 20
     private static let deepest = 8
@@ -25,7 +26,7 @@ package struct JSON5Reader {
         self.path = path
     }
 
-    /// The settings of a file, in its order; a key given twice comes twice.
+    /// The settings of a file, in order; a key given twice comes twice.
     package static func settings(
         of text: [UInt8], path: String
     ) throws(SyntaxError) -> [Setting] {
@@ -112,7 +113,7 @@ package struct JSON5Reader {
         let sign = word.hasPrefix("-") ? "-" : ""
         let digits = word.drop { $0 == "+" || $0 == "-" }
         guard word.count - digits.count <= 1 else { throw start.failure("a value begins") }
-        // Swift would take signs and fractions in hexadecimal too.
+        // Only digits: Swift's own parser would accept signs and fractions in hexadecimal too.
         if digits.lowercased().hasPrefix("0x"), digits.dropFirst(2).allSatisfy(\.isHexDigit),
             let number = Int(digits.dropFirst(2), radix: 16)
         {
@@ -236,7 +237,7 @@ package struct JSON5Reader {
         throw start.failure("a comment ends")
     }
 
-    /// The reason says what was expected; what was found instead may be a secret.
+    /// The reason says what was expected, never what was found: that may be a secret.
     private func failure(_ expected: String) -> SyntaxError {
         SyntaxError(
             line: line, column: at - lineStart + 1, reason: "not JSON5: expected: \(expected)")

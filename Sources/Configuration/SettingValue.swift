@@ -1,5 +1,5 @@
-/// What somebody wrote for a key, before it is known what the key takes. A file can say of which
-/// kind a value is; the environment and flags have words only, where a list has commas.
+/// A value as written, before its key's type is known. A file shows the type of a value; the
+/// environment and flags have only words, in which commas separate the elements of a list.
 package indirect enum SettingValue: Sendable, Hashable {
     case word(String)
     case string(String)
@@ -7,7 +7,7 @@ package indirect enum SettingValue: Sendable, Hashable {
     case number(String)
     case bool(Bool)
     case list([SettingValue])
-    /// The key stays as it is without this file.
+    /// The key keeps the value it would have without this setting.
     case null
 
     /// The text of a string or a word.
@@ -24,7 +24,7 @@ package indirect enum SettingValue: Sendable, Hashable {
         return text
     }
 
-    /// The elements of a list; those of a word are its parts between commas.
+    /// The elements of a list; of a word, its parts between commas.
     var elements: [SettingValue]? {
         switch self {
         case .list(let elements): elements
@@ -38,7 +38,7 @@ package indirect enum SettingValue: Sendable, Hashable {
         }
     }
 
-    /// As an error shows it: quoted, without control characters, at most 80 characters of it.
+    /// For errors: quoted, without control characters, at most 80 characters.
     var shown: String {
         switch self {
         case .word(let text), .string(let text):
@@ -51,7 +51,7 @@ package indirect enum SettingValue: Sendable, Hashable {
     }
 }
 
-/// One line of a configuration: a key, its value, and where it was written.
+/// One setting: a key, its value, and where it was written.
 package struct Setting: Sendable, Hashable {
     package let key: String
     package let value: SettingValue

@@ -1,20 +1,20 @@
 import Upstream
 
-/// What a key takes: how it is read from what somebody wrote, how it is written in a file, and the
-/// phrase that says so, all in one place.
+/// The type of a key's value: how it is read from what was written, how it is written to a file,
+/// and the phrase that says what is accepted.
 struct ValueKind<Value: Equatable & Sendable>: Sendable {
     /// Completes "accepted: …".
     let accepted: String
-    /// Whether the value may hold a secret, and is not shown.
+    /// Whether the value may hold a secret and must not be shown.
     var isSecret = false
-    /// The value, or nil if this is none.
+    /// The value, or nil if it is not accepted.
     let read: @Sendable (SettingValue) -> Value?
-    /// As JSON5, so that `read` gives it back.
+    /// As JSON5; `read` returns the same value from it.
     let literal: @Sendable (Value) -> String
 }
 
 extension ValueKind {
-    /// What `kind` takes, or nothing: an empty word, or no key at all.
+    /// Accepts what `kind` accepts, or nothing: an empty word, or no key at all.
     static func optional<Wrapped>(
         _ kind: ValueKind<Wrapped>
     ) -> ValueKind where Value == Wrapped? {
@@ -27,7 +27,7 @@ extension ValueKind {
             literal: { $0.map(kind.literal) ?? "null" })
     }
 
-    /// Any number of what `kind` takes.
+    /// A list of values that `kind` accepts.
     static func list<Element>(
         _ kind: ValueKind<Element>
     ) -> ValueKind where Value == [Element] {
@@ -88,7 +88,7 @@ extension ValueKind where Value == Double {
 }
 
 extension ValueKind where Value == Milliseconds {
-    /// - Parameter range: in words, as a file would have them.
+    /// - Parameter range: in milliseconds; shown as a file would write it.
     static func duration(_ range: ClosedRange<Milliseconds>) -> ValueKind {
         let low = Words.write(duration: range.lowerBound)
         let high = Words.write(duration: range.upperBound)
@@ -113,7 +113,7 @@ extension ValueKind where Value == String {
             && text == text.lowercased()
     }
 
-    /// `gapless.example.org`, as it stands in the field Host, with a port or for any.
+    /// `gapless.example.org`, as in the header `Host`: with a port, or without one for any port.
     static let host = checked("a host, such as gapless.example.org") { text in
         (Address(text) ?? Address("\(text):1")) != nil
     }

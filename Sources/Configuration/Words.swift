@@ -2,8 +2,7 @@
 package typealias Milliseconds = Int64
 
 /// Sizes and durations as people write them in a configuration: `64KiB`, `30s`, `1m30s`. Reading is
-/// exact: what would overflow, or a unit that two people would read in two ways (`KB`, `m` for
-/// months), is nothing.
+/// exact: a value that would overflow, or a unit with two readings (`KB`), gives nil.
 package enum Words {
     private static let sizes: [(unit: String, bytes: Int)] = [
         ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1),
@@ -12,7 +11,7 @@ package enum Words {
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
     ]
 
-    /// The bytes that `64KiB` or, without a unit, `65536` says.
+    /// The bytes in `64KiB` or, without a unit, `65536`.
     package static func size(_ text: String) -> Int? {
         let digits = text.prefix(while: \.isASCIIDigit)
         let unit = text[digits.endIndex...]
@@ -23,8 +22,8 @@ package enum Words {
         return overflow ? nil : product
     }
 
-    /// The milliseconds that `30s`, `1m30s` or `0` says. Parts go from the largest unit to the
-    /// smallest; a number without a unit means nothing unless it is 0.
+    /// The milliseconds in `30s`, `1m30s` or `0`. Units go from the largest to the smallest; a
+    /// number without a unit is accepted only if it is 0.
     package static func duration(_ text: String) -> Milliseconds? {
         if text == "0" { return 0 }
         var rest = text[...]
@@ -48,7 +47,7 @@ package enum Words {
         return from > 0 ? sum : nil
     }
 
-    /// As `size(_:)` reads it, in the largest unit that is exact.
+    /// The form that `size(_:)` reads, in the largest unit that is exact.
     package static func write(size: Int) -> String {
         guard size > 0, let exact = sizes.first(where: { size.isMultiple(of: $0.bytes) }) else {
             return "\(size)B"
@@ -56,7 +55,7 @@ package enum Words {
         return "\(size / exact.bytes)\(exact.unit)"
     }
 
-    /// As `duration(_:)` reads it, in the largest unit that is exact.
+    /// The form that `duration(_:)` reads, in the largest unit that is exact.
     package static func write(duration: Milliseconds) -> String {
         guard duration > 0,
             let exact = durations.first(where: { duration.isMultiple(of: $0.milliseconds) })

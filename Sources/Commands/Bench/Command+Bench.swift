@@ -1,7 +1,7 @@
 import Bench
 import Configuration
 
-/// `bench`: drills for a running gateway, which judge themselves.
+/// `bench`: drills at a running gateway, each with a verdict of its own.
 extension Command {
     static let bench = Command(
         name: "bench", summary: "hold a drill at a running gateway, and judge it",
@@ -72,7 +72,7 @@ extension Command {
             """
     }()
 
-    /// Every name in the scale of a scenario, once.
+    /// The names in the scales of all scenarios, without duplicates.
     private static let scaleNames: [String] = {
         var names: [String] = []
         for name in Drill.all.flatMap({ $0.scale.map(\.name) }) where !names.contains(name) {

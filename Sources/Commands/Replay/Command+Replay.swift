@@ -1,7 +1,7 @@
 import Configuration
 import Wire
 
-/// `replay`: the door from logs to conversations.
+/// `replay`: imports chat logs into conversations.
 extension Command {
     static let replay = Command(
         name: "replay", summary: "play chat logs into a running gateway",
@@ -53,7 +53,7 @@ extension Command {
         return 0
     }
 
-    /// More than a day of any channel; the file is held in memory.
+    /// The largest file, more than a day of any channel; it is held in memory.
     private static let largestFile = 1 << 30
 
     /// One file, and where it goes.
@@ -72,7 +72,8 @@ extension Command {
             return Job(
                 file: file, name: name, conversation: arguments["conversation"] ?? stem)
         }
-        // Ids are made of the name: under one name, the second file would be taken for the first.
+        // Message ids are made of the file's name: with the same name, the second file's messages
+        // would be taken for the first one's.
         guard Set(jobs.map(\.name)).count == jobs.count else {
             throw .usage("two files have the same name")
         }
@@ -82,10 +83,10 @@ extension Command {
         return jobs
     }
 
-    /// The last part of a path, as it can stand in an id.
+    /// The last part of a path, made valid for an id.
     private static func name(of file: String) -> String {
         let last = file.split(separator: "/").last ?? "-"
-        // A name this short leaves room for the line number, whatever its letters.
+        // 50 scalars leave room for the line number, however many bytes each takes.
         var name = String.UnicodeScalarView()
         for scalar in last.unicodeScalars.prefix(50) {
             name.append(scalar.properties.generalCategory == .control ? "_" : scalar)

@@ -1,19 +1,19 @@
 import CCurl
 
 /// Calls an HTTP server through libcurl, one call at a time over one connection. It owns its handle
-/// and belongs to one thread; replies are held in memory, up to a limit. The one file that sees
+/// and belongs to one thread; replies are held in memory, up to a limit. No other file uses
 /// libcurl's pointers.
 final class HTTPClient: ReplayServer {
-    /// What is kept of a reply; more is an error.
+    /// The largest reply; a larger one is an error.
     private static let largestReply = 64 << 20
-    /// How long one call may take, and how long a connection.
+    /// Timeouts in milliseconds: of a whole call, and of connecting.
     private static let timeout = 60_000
     private static let connectTimeout = 5_000
 
     private let handle: UnsafeMutableRawPointer
     private let base: String
     private let apiKey: String
-    /// A user name, a colon and a password, in place of a key.
+    /// `user:password` for HTTP basic, instead of a key.
     private let basic: String?
     private var reply: [UInt8] = []
 
@@ -35,14 +35,15 @@ final class HTTPClient: ReplayServer {
         _ method: String, _ path: String, body: [UInt8]?
     ) throws(TransportError) -> HTTPReply {
         reply.removeAll(keepingCapacity: true)
-        // An empty Expect keeps libcurl from asking for leave before it sends a large body.
+        // An empty `Expect` stops libcurl from waiting for `100 Continue` before it sends a large
+        // body.
         var headers = curl_slist_append(nil, "Expect:")
         if !apiKey.isEmpty {
             headers = curl_slist_append(headers, "Authorization: Bearer \(apiKey)")
         }
         headers = curl_slist_append(headers, "Content-Type: application/json")
         defer { curl_slist_free_all(headers) }
-        // A reset keeps the connection, and forgets what the call before had set.
+        // A reset keeps the connection and clears the options of the call before.
         curl_easy_reset(handle)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_TIMEOUT_MS, Self.timeout)
@@ -58,8 +59,8 @@ final class HTTPClient: ReplayServer {
         let code = method.withCString { method in
             (body ?? []).withUnsafeBytes { bytes in
                 if hasBody {
-                    // libcurl reads the body from here while it performs, and makes no copy. Even
-                    // an empty one is set, so that the server is told its length.
+                    // libcurl reads the body from here during the call, without a copy. An empty
+                    // one is set too, so that the server gets a length.
                     set(CURLOPT_POSTFIELDSIZE, bytes.count)
                     _ = gapless_curl_set_pointer(
                         handle, CURLOPT_POSTFIELDS, bytes.baseAddress ?? UnsafeRawPointer(method))
@@ -74,7 +75,7 @@ final class HTTPClient: ReplayServer {
         return HTTPReply(status: status, body: reply)
     }
 
-    /// Keeps a piece of the reply; false ends the call.
+    /// Appends a piece of the reply; false aborts the call.
     fileprivate func keep(_ piece: UnsafeRawBufferPointer) -> Bool {
         guard reply.count + piece.count <= Self.largestReply else { return false }
         reply.append(contentsOf: piece)
@@ -98,7 +99,7 @@ final class HTTPClient: ReplayServer {
     }
 }
 
-/// libcurl's callback: recovers the client and makes one call.
+/// libcurl's write callback: passes a piece of the reply to its client.
 private func receive(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
     _ context: UnsafeMutableRawPointer?

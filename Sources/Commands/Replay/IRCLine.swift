@@ -1,7 +1,7 @@
 import Configuration
 
-/// One line of an IRC log, told apart by its form; what it means in the log is the reader's.
-/// The time of day is optional and may have seconds; between it and the rest stand any spaces.
+/// One line of an IRC log, classified by its form; the caller decides what to do with it. The time
+/// of day is optional and may have seconds; any number of spaces may follow it.
 enum IRCLine: Equatable {
     /// `[07:04] <nick> text`
     case message(author: String, text: String, time: String?)
@@ -9,7 +9,7 @@ enum IRCLine: Equatable {
     case emote(author: String, text: String, time: String?)
     /// `=== nick has joined #channel`, and the like.
     case system
-    /// A nick without a text behind it, or nothing at all.
+    /// A nick without a text, or an empty line.
     case blank
     /// Anything else.
     case unknown
@@ -25,8 +25,8 @@ enum IRCLine: Equatable {
         if rest.hasPrefix("===") || rest.hasPrefix("***") {
             self = .system
         } else if rest.hasPrefix("<"), let end = rest.firstIndex(of: ">") {
-            // A text may hold anything, a nick no `>`: the first one ends it. Spaces in a nick are
-            // no IRC, but real logs have them (`<zcat[1] >`), and they are kept.
+            // The first `>` ends the nick: a text may hold one, a nick may not. IRC allows no
+            // spaces in a nick, but real logs have them (`<zcat[1] >`), so they are kept.
             let author = rest[rest.index(after: rest.startIndex)..<end]
             let text = rest[rest.index(after: end)...]
             self = Self.line(author, text) { .message(author: $0, text: $1, time: time) }
@@ -40,8 +40,8 @@ enum IRCLine: Equatable {
         }
     }
 
-    /// - Parameter text: what stands behind the author, with the space between them. With that
-    ///   space alone somebody said nothing, which is a message too.
+    /// - Parameter text: the rest after the author, with the space between them. The space alone is
+    ///   an empty message.
     private static func line(
         _ author: Substring, _ text: Substring, _ make: (String, String) -> IRCLine
     ) -> IRCLine {
@@ -62,7 +62,7 @@ enum IRCLine: Equatable {
         return String(time)
     }
 
-    /// Without the ends of lines behind it. (`\r\n` is one character.)
+    /// Without line ends at its end. (`\r\n` is one `Character`.)
     private static func trimmed(_ line: Substring) -> Substring {
         var line = line
         while let last = line.last, last == "\r" || last == "\n" || last == "\r\n" {

@@ -2,10 +2,9 @@ import Configuration
 import Gateway
 import JSON
 
-/// Plays transcripts into conversations through the server API, in order and at a rate. Whatever
-/// it does can be done again: a conversation that is there is kept, and a message carries an id
-/// made of its file and line, so that one that was posted before is the same message. Lives on
-/// the command's thread.
+/// Plays transcripts into conversations through the server API, in order and at a rate. Idempotent:
+/// an existing conversation is kept, and a message's idempotency key is made of its file and line,
+/// so that one posted before is the same message. Lives on the command's thread.
 final class Replay {
     /// How it is played.
     struct Plan {
@@ -13,18 +12,18 @@ final class Replay {
         var rate = 0
         /// The most messages of one call.
         var batch = 500
-        /// For how long a server that is busy, or not there, is tried again.
+        /// How long calls are retried while the server is busy or unreachable.
         var patience: Milliseconds = 30_000
     }
 
-    /// What stops a replay: `log.txt:12: the server answered 409 (conflict)`.
+    /// The error that stops a replay: `log.txt:12: the server answered 409 (conflict)`.
     struct Failure: Error, Equatable, CustomStringConvertible {
         let description: String
     }
 
-    /// The most bytes of one call, so that a few long messages are not one of many megabytes.
+    /// The most bytes of one call, so that long messages don't add up to one of many megabytes.
     private static let batchBytes = 256 << 10
-    /// The waits between two tries.
+    /// Backoff between two tries.
     private static let firstWait: Milliseconds = 100
     private static let longestWait: Milliseconds = 2_000
 
@@ -40,8 +39,9 @@ final class Replay {
         self.progress = progress
     }
 
-    /// Plays `transcript`, read from `file`, into `conversation`, which is created if need be.
-    /// - Throws: `Failure` that names the file, and the line where there is one.
+    /// Plays `transcript`, read from `file`, into `conversation`, which is created if it does not
+    /// exist.
+    /// - Throws: `Failure` that names the file, and the line if there is one.
     func play(_ transcript: Transcript, file: String, into conversation: String) throws(Failure) {
         let path = "/v1/conversations/" + PercentEncoding.encode(conversation)
         try admit(transcript.authors, to: path, place: file)
@@ -60,7 +60,7 @@ final class Replay {
 
     // MARK: the conversation
 
-    /// Makes sure that the conversation is there and that the authors take part.
+    /// Creates the conversation if it is missing, and adds the authors who don't take part.
     private func admit(_ authors: [String], to path: String, place: String) throws(Failure) {
         let reply = try call("GET", path, place: place, accepting: [200, 404])
         guard reply.status == 200 else {
@@ -88,8 +88,8 @@ final class Replay {
 
     // MARK: messages
 
-    /// How many messages may be posted now, at least one; sleeps until there is one. A server that
-    /// fell behind the rate is caught up with.
+    /// How many messages may be posted now, at least one; sleeps until there is one. After a delay
+    /// more are due at once, until the rate is met again.
     private func waitUntilDue(done: Int, since start: Milliseconds) -> Int {
         guard plan.rate > 0 else { return .max }
         while true {
@@ -109,7 +109,7 @@ final class Replay {
             bytes += entry.content.count + 1
             return bytes <= batchBytes
         }
-        // One that is longer than a batch goes alone; the server says if it is too long for it.
+        // A message longer than a batch goes alone; the server decides whether it is too long.
         return batch.isEmpty ? entries.prefix(1) : batch
     }
 
@@ -130,8 +130,8 @@ final class Replay {
 
     // MARK: calls
 
-    /// Makes a call, again and again while the server is busy or not there.
-    /// - Throws: `Failure` for any other answer, or when the patience is over.
+    /// Makes a call; retries with backoff while the server is busy or unreachable.
+    /// - Throws: `Failure` for any other answer, or once `patience` has passed.
     @discardableResult
     private func call(
         _ method: String, _ path: String, _ body: [UInt8]? = nil, place: String,
@@ -162,7 +162,7 @@ final class Replay {
     private struct Trouble: Error {
         let reason: String
         var isTransient = false
-        /// The wait that the server asks for, within reason.
+        /// The `after` that the server asks for, at most 10 s.
         var pause: Milliseconds = 0
     }
 
@@ -178,7 +178,7 @@ final class Replay {
         }
     }
 
-    /// What the server says, by its status and code alone: its message may be anybody's.
+    /// The server's status and error code, without its message: that may hold anything.
     private static func trouble(_ reply: HTTPReply) -> Trouble {
         let error = (try? JSONObject(reply.body))?["error"]?.object
         let code = error?["code"]?.string.flatMap { code in

@@ -1,6 +1,6 @@
 import Configuration
 
-/// Says on standard error how far a replay is: on a terminal one line that is written over,
+/// Shows on standard error how far a replay is: on a terminal one line that is overwritten,
 /// otherwise a line a second. Lives on the command's thread.
 final class ReplayProgress {
     private static let interval: Milliseconds = 1000
@@ -12,11 +12,11 @@ final class ReplayProgress {
     private var done = 0
     private var start: Milliseconds = 0
     private var lastLine: Milliseconds = 0
-    /// What the last line said.
+    /// The number that was shown last.
     private var shown = -1
-    /// Messages of the files that are done.
+    /// Messages of finished files.
     private(set) var finished = 0
-    /// Files that are done.
+    /// Finished files.
     private(set) var files = 0
 
     init(console: Console) {
@@ -34,7 +34,7 @@ final class ReplayProgress {
         lastLine = now
     }
 
-    /// `done` of its messages are there.
+    /// `done` of its messages are posted.
     func advance(to done: Int, at now: Milliseconds) {
         self.done = done
         guard now - lastLine >= interval else { return }
@@ -42,7 +42,7 @@ final class ReplayProgress {
         show(now)
     }
 
-    /// All of them are.
+    /// All its messages are posted.
     func end(at now: Milliseconds) {
         finished += done
         files += 1
@@ -55,7 +55,7 @@ final class ReplayProgress {
         let line =
             "replay \(conversation): \(done) of \(total) messages"
             + Self.rate(done, since: start, at: now)
-        // Back to the first column, and what is left of a longer line is erased.
+        // Return to the first column, and erase what is left of a longer line.
         console.complain(console.isTerminal ? "\r\(line)\u{1B}[K" : line + "\n")
     }
 

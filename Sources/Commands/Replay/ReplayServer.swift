@@ -4,15 +4,15 @@ struct HTTPReply: Sendable, Equatable {
     let body: [UInt8]
 }
 
-/// Why there is no answer at all.
+/// Why there is no reply.
 struct TransportError: Error, Sendable, Equatable {
     /// Without the URL, which may hold a password.
     let reason: String
-    /// Whether a server that is just starting would explain it.
+    /// Whether a retry may help: a server that is just starting would explain it.
     let isTransient: Bool
 }
 
-/// The server API as a replay sees it: the one that libcurl reaches, or a test's.
+/// The server API as a replay uses it: a real one through libcurl, or a test's.
 protocol ReplayServer: AnyObject {
     /// Makes one call; `path` is percent-encoded and begins with `/v1`.
     /// - Throws: `TransportError` if there is no answer.

@@ -1,26 +1,26 @@
 import JSON
 import Wire
 
-/// A file of messages in their order: an IRC log, or NDJSON with one message a line
-/// (`{"author": …, "body": …, …}`), told apart by the first line. Nothing is left out silently:
-/// what was skipped or changed is counted. A value; the whole file is in memory.
+/// A file of messages in order: an IRC log, or NDJSON with one message a line (`{"author": …,
+/// "body": …, …}`); the first line decides which. Nothing is left out silently: lines that are
+/// skipped or changed are counted. A value; the whole file is in memory.
 package struct Transcript {
     /// One message, ready to be posted.
     package struct Entry: Equatable {
-        /// Where it stands in the file, from 1.
+        /// The line in the file, from 1.
         package let line: Int
         package let author: String
         /// The object that the server API takes.
         package let content: [UInt8]
     }
 
-    /// What was not taken as it is.
+    /// Counts of lines that were skipped or changed.
     package struct Tally: Equatable {
         /// System lines of a log: joins, leaves, renames.
         package var system = 0
         /// Messages without a text.
         package var empty = 0
-        /// Lines of a log that are none of its forms, or whose nick can't be the id of a user.
+        /// Lines of no known form, or whose nick is not a valid user id.
         package var unknown = 0
         /// Lines with bytes that are not UTF-8, replaced by U+FFFD.
         package var repaired = 0
@@ -35,7 +35,7 @@ package struct Transcript {
         }
     }
 
-    /// A line that stops the replay.
+    /// An invalid line, which stops the replay.
     package struct LineError: Error, Equatable {
         package let line: Int
         package let reason: String
@@ -43,17 +43,18 @@ package struct Transcript {
 
     package private(set) var entries: [Entry] = []
     package private(set) var tally = Tally()
-    /// Whether each line is an object, and not one of an IRC log.
+    /// Whether the lines are JSON objects; otherwise they are those of an IRC log.
     package let isNDJSON: Bool
-    /// Goes before the line number in the id of a message, so that a second replay of the same file
-    /// posts the same messages, and the server knows them.
+    /// Prefix of the line number in a message's id, so that a second replay of the same file posts
+    /// the same messages and the server recognizes them.
     private let name: String
     private let bodyLimit: Int
 
     /// Reads a file whose name is `name`.
     ///
-    /// - Parameter bodyLimit: the most bytes of a body; the rest is cut off, at a character.
-    /// - Throws: `LineError` for NDJSON that is no message, and for a log without a message.
+    /// - Parameter bodyLimit: the most bytes of a body; the rest is cut off, between two
+    ///   characters.
+    /// - Throws: `LineError` for NDJSON that is no message, and for a file without a message.
     package init(_ file: [UInt8], name: String, bodyLimit: Int) throws(LineError) {
         self.name = name
         self.bodyLimit = bodyLimit
@@ -73,7 +74,7 @@ package struct Transcript {
         guard !entries.isEmpty else { throw LineError(line: lines.count, reason: "no message") }
     }
 
-    /// The authors, each once, by their first message.
+    /// The authors without duplicates, in the order of their first messages.
     package var authors: [String] {
         var seen: Set<String> = []
         return entries.map(\.author).filter { seen.insert($0).inserted }
