@@ -1,7 +1,7 @@
 import Chat
 import JSON
 
-/// The two ways in which an anchor is written: as a JSON value in a frame, and as text in a query.
+/// The two forms of an anchor: a JSON value in a frame, and text in a query.
 extension Fields {
     /// A number (a seq), a string (a message id) or `{"time": …}`; nil if the field is absent.
     func anchor(_ name: String) throws(RequestError) -> Anchor? {
@@ -28,23 +28,23 @@ extension Fields {
 }
 
 extension Anchor {
-    /// A seq that a page can lie beside: 0 is before the first message, 2^53 behind the last.
+    /// The seqs that an anchor can have: 0 is before the first message, 2^53 after the last.
     static let places = 0...Fields.largest + 1
     static let accepted = "a seq, a message id or {\"time\": a date and time of RFC 3339}"
 
-    /// An anchor in a query of the server API: `7` a seq, `id:abc` an id, `time:…` a moment.
+    /// An anchor in a query of the server API: `7` is a seq, `id:abc` an id, `time:…` a moment.
     /// - Parameter field: the param's name, for the error.
     /// - Throws: `bad_request`, without the text.
     package static func decode(
         query text: String, field: String
     ) throws(RequestError) -> Anchor {
-        // By bytes: as characters, a colon and a combining mark behind it would be one.
+        // Compares bytes: as characters, a colon and a combining mark after it would be one.
         let bytes = Array(text.utf8)
         if bytes.starts(with: "id:".utf8) {
             let id = String(decoding: bytes.dropFirst(3), as: UTF8.self)
             if Identifier.isValid(id) { return .id(id) }
         } else if bytes.starts(with: "time:".utf8) {
-            // A `+` that nobody encoded arrives as a space; an offset is the only place for it.
+            // An unencoded `+` arrives as a space; only an offset can hold one.
             let space = UInt8(ascii: " ")
             let moment = bytes.dropFirst(5).map { $0 == space ? UInt8(ascii: "+") : $0 }
             if let time = Timestamp(utf8: moment) { return .time(time) }
@@ -56,7 +56,7 @@ extension Anchor {
                 + "time of RFC 3339)")
     }
 
-    /// Digits only, as many as 2^53 has at most.
+    /// Digits only, at most 2^53.
     private static func seq(_ text: String) -> Int? {
         let isNumeral = text.utf8.allSatisfy {
             $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9")

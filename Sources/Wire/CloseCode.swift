@@ -1,5 +1,5 @@
-/// Why the gateway closes a connection: the one table of `protocol.md` 2, used by the server, the
-/// clients and the metrics. 3000–3499 may come back, 3500–3999 may not.
+/// Why the gateway closes a connection: the table of `protocol.md` 2, used by the server, the
+/// clients and the metrics. Codes 3000–3499 allow a reconnect, 3500–3999 do not.
 public enum CloseCode: UInt16, Sendable, Hashable, CaseIterable {
     case protocolError = 1002
     case invalidUTF8 = 1007
@@ -30,6 +30,6 @@ public enum CloseCode: UInt16, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether a client that was closed with this code may connect again.
+    /// Whether a client that was closed with this code may reconnect.
     public var mayComeBack: Bool { rawValue < 3500 }
 }

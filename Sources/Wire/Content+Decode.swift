@@ -1,20 +1,20 @@
 import JSON
 
-/// What users and the backend write into a log: messages, edits, records, participants. The same
-/// fields come in the params of a frame and in the bodies of the server API.
+/// Decodes what users and the backend write into a log: messages, edits, records, participants. The
+/// params of a frame and the bodies of the server API have the same fields.
 ///
-/// Fields that the protocol does not name are the application's and are kept. A name that the
-/// protocol uses for something is never kept as unknown, so that what is stored can't contradict
-/// what the gateway itself says of an object.
+/// Fields that the protocol does not name belong to the application and are kept. A name that the
+/// protocol uses is never kept as unknown, so that a stored object can't contradict what the
+/// gateway itself says of it.
 extension MessageContent {
-    /// The names of a message object and of the params beside it.
+    /// The fields of a message object, and the params beside it.
     static let known: Set<String> = [
         "id", "conversation", "seq", "rev", "author", "body", "attachment", "metadata",
         "createdAt", "editedAt", "deleted", "cached", "trimmed", "ifRev",
     ]
 
     /// The content in a body of the server API, or in an element of one.
-    /// - Throws: `bad_request`, naming the field behind `prefix`.
+    /// - Throws: `bad_request`, naming the field after `prefix`.
     package static func decode(
         _ object: JSONObject, prefix: String
     ) throws(RequestError) -> MessageContent {
@@ -36,14 +36,14 @@ extension MessageContent {
         return content
     }
 
-    /// The bytes that the content takes, by which a limit on messages goes.
+    /// The size of the content in bytes, to which the limit on messages applies.
     package var size: Int {
         (body?.utf8.count ?? 0) + (attachment?.bytes.count ?? 0) + (metadata?.bytes.count ?? 0)
             + unknown.size
     }
 
-    /// What tells whether two contents are the same, whatever their white space and order of
-    /// members: no attachment is `null`, no metadata is `{}`. The id is no part of it.
+    /// Bytes that are equal for equal contents, regardless of white space and the order of members:
+    /// a missing attachment is `null`, missing metadata is `{}`. The id is not part of it.
     package func canonical() -> [UInt8] {
         var writer = JSONWriter(capacity: size + 64)
         writer.beginArray()
@@ -58,7 +58,7 @@ extension MessageContent {
 
 extension MessageEdit {
     /// The edit in a body of the server API.
-    /// - Throws: `bad_request`, naming the field behind `prefix`.
+    /// - Throws: `bad_request`, naming the field after `prefix`.
     package static func decode(
         _ object: JSONObject, prefix: String
     ) throws(RequestError) -> MessageEdit {
@@ -73,30 +73,30 @@ extension MessageEdit {
 }
 
 extension ConversationFields {
-    /// Which fields a call may set.
+    /// Who calls, which decides the fields that may be set.
     package enum Purpose: Sendable {
         /// A client creates a conversation: `participants` is required.
         case creation
-        /// A client changes one: who takes part has methods of its own.
+        /// A client changes one: participants have methods of their own.
         case update
-        /// The server API sets whatever is given.
+        /// The server API sets any given field.
         case server
     }
 
-    /// The names of a conversation object and of the params beside it.
+    /// The fields of a conversation object, and the params beside it.
     static let known: Set<String> = [
         "id", "title", "participants", "participantCount", "admins", "metadata", "createdAt",
         "updatedAt", "rev", "lastMessage", "head", "unreadCount", "lastReadSeq", "conversation",
         "distinct", "users", "cached", "createdBy", "ifRev",
     ]
 
-    /// How many users a client may name, and how many the backend: a channel of its own is as
-    /// large as it is, so there the limit only keeps one call bounded.
+    /// How many users a client may name, and how many the backend. The backend's own channels may
+    /// be of any size, so its limit only bounds one call.
     static let clientUsers = 0...1000
     static let serverUsers = 0...100_000
 
     /// The fields in a body of the server API.
-    /// - Throws: `bad_request`, naming the field behind `prefix`.
+    /// - Throws: `bad_request`, naming the field after `prefix`.
     package static func decode(
         _ object: JSONObject, prefix: String
     ) throws(RequestError) -> ConversationFields {
@@ -124,6 +124,6 @@ extension ConversationFields {
 }
 
 extension [JSONMember] {
-    /// The bytes of names and values.
+    /// The size of names and values in bytes.
     package var size: Int { reduce(0) { $0 + $1.key.utf8.count + $1.value.bytes.count } }
 }

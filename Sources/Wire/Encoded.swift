@@ -2,8 +2,8 @@ import Chat
 import JSON
 
 /// A message as the gateway handles it: the few fields that decide, and the whole object as the
-/// JSON text that is stored and sent. The text is written once, by whoever made the change, and
-/// from then on spliced: pages, events and the server API all carry the same bytes.
+/// JSON text that is stored and sent. The code that makes the change encodes the text once; pages,
+/// events and the server API all carry the same bytes.
 package struct EncodedMessage: Sendable, Hashable {
     package var seq: Int
     package var rev: Int
@@ -28,14 +28,15 @@ package struct EncodedMessage: Sendable, Hashable {
     }
 }
 
-/// Slot 0 of a conversation: its record, without any field of one user's own.
+/// Slot 0 of a conversation: its record, without per-user fields.
 package struct Record: Sendable, Hashable {
     package var id: String
     package var title: String?
-    /// In the order in which they joined; nobody where there are more than a reply lists, and
-    /// `unnamed` take part instead. So what is said of a record takes no longer the more there are.
+    /// The participants in the order in which they joined; empty if there are more than a reply
+    /// lists, and then `unnamed` counts them. So the size of a reply does not grow with their
+    /// number.
     package var participants: [String]
-    /// How many take part that are not named.
+    /// The number of participants that are not listed.
     package var unnamed = 0
     package var admins: [String]
     package var metadata: RawJSON
@@ -61,13 +62,13 @@ package struct Record: Sendable, Hashable {
         self.unknown = unknown
     }
 
-    /// How many take part.
+    /// The number of participants.
     package var participantCount: Int { participants.count + unnamed }
 
-    /// Whether it says who takes part.
+    /// Whether the participants are listed.
     package var namesEverybody: Bool { unnamed == 0 }
 
-    /// What a reply or an event shows of it: those who take part, if they are few.
+    /// The record as a reply or an event shows it: with the participants, if they are few.
     package var brief: Record {
         guard participants.count > Self.listedParticipants else { return self }
         var brief = self
@@ -77,17 +78,17 @@ package struct Record: Sendable, Hashable {
     }
 }
 
-/// Where a change of a message came from: `protocol.md` 5.
+/// How a change of a message reached its sender: `protocol.md` 5.
 package enum Via: String, Sendable, Hashable {
     case live, fill, replay, cache
 }
 
-/// What happened to a message.
+/// The type of a change of a message.
 package enum DeltaType: String, Sendable, Hashable {
     case inserted, updated, deleted
 }
 
-/// One change of a message on its way to those who watch.
+/// One change of a message, on its way to the subscribers.
 package struct EncodedDelta: Sendable, Hashable {
     package var type: DeltaType
     package var via: Via
@@ -100,11 +101,11 @@ package struct EncodedDelta: Sendable, Hashable {
     }
 }
 
-/// What somebody has not read, over all conversations of the list.
+/// A user's unread totals over all conversations of their list.
 package struct UnreadTotal: Sendable, Hashable {
-    /// Others' messages, as `unreadCount` counts them.
+    /// The unread messages of others, counted as in `unreadCount`.
     package var messages: Int
-    /// Those with at least one.
+    /// The conversations with at least one unread message.
     package var conversations: Int
 
     package init(messages: Int, conversations: Int) {
@@ -117,7 +118,7 @@ package struct UnreadTotal: Sendable, Hashable {
         for reader in readers { add(reader) }
     }
 
-    /// Adds what is unread of one conversation.
+    /// Adds the unread messages of one conversation.
     package mutating func add(_ reader: ReaderState) {
         guard reader.unreadCount > 0 else { return }
         messages += reader.unreadCount
@@ -125,7 +126,7 @@ package struct UnreadTotal: Sendable, Hashable {
     }
 }
 
-/// One user's own fields of a conversation, in replies only.
+/// The per-user fields of a conversation, in replies only.
 package struct ReaderState: Sendable, Hashable {
     package var lastReadSeq: Int
     package var unreadCount: Int

@@ -1,11 +1,11 @@
 import Chat
 import JSON
 
-/// The way between a message's parts and the text that is stored and sent. The shape itself is
-/// `Chat.Message`; here it meets the numbers of a log, which every stored message has.
+/// Converts between a message's parts and the text that is stored and sent. `Chat.Message` defines
+/// the shape; this adds the seq and rev that every stored message has.
 extension EncodedMessage {
-    /// Writes the message object. A tombstone keeps its place, author and times and nothing else,
-    /// unknown fields included: they were content.
+    /// Encodes the message object. A tombstone keeps its place, author and times and nothing else;
+    /// its unknown fields were content too.
     package static func encode(
         id: String, conversation: String, seq: Int, rev: Int, author: String, body: String?,
         attachment: RawJSON?, metadata: RawJSON?, createdAt: Timestamp, editedAt: Timestamp?,
@@ -22,7 +22,7 @@ extension EncodedMessage {
             json: json.bytes)
     }
 
-    /// What is known of a message that the log does not have any more, as of its insertion.
+    /// What is left of a message that the log no longer has, as of its insertion.
     package static func trimmed(
         id: String, conversation: String, seq: Int, rev: Int, author: String, createdAt: Timestamp
     ) -> EncodedMessage {
@@ -41,7 +41,7 @@ extension EncodedMessage {
             json: json.bytes)
     }
 
-    /// The parts of a message's text, for an edit or for one that an origin sent.
+    /// Decodes a message's text, for an edit or for a message from an origin.
     /// - Throws: `RecordError`, which names the field.
     package static func decode(json: [UInt8]) throws(RecordError) -> Message {
         try Message(json)

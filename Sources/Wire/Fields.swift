@@ -1,17 +1,17 @@
 import JSON
 
-/// The fields of an object that somebody else wrote: the params of a request, or the body of a call
-/// of the server API.
+/// The fields of an untrusted object: the params of a request, or the body of a call of the server
+/// API.
 ///
-/// Each method takes one field as one kind of value, or says in a `bad_request` which field it is,
-/// what kind of value was seen and what is accepted; numbers may be shown, a user's strings never
-/// are. A field that is `null` counts as absent, except where `null` is a value of its own.
+/// Each method decodes one field as one kind of value, or throws a `bad_request` with the field,
+/// the kind that was seen and what is accepted; the message may show numbers, never a user's
+/// strings. A `null` field counts as absent, except where `null` is a value of its own.
 package struct Fields {
-    /// The largest integer of the protocol: everything below 2^53 is exact in every client.
+    /// The largest integer of the protocol: every client represents integers below 2^53 exactly.
     package static let largest = 1 << 53 - 1
 
     let object: JSONObject
-    /// What stands before a field's name in errors: `params.` or nothing.
+    /// The prefix of a field's name in errors: `params.`, or empty.
     let prefix: String
 
     package init(_ object: JSONObject, prefix: String) {
@@ -19,7 +19,7 @@ package struct Fields {
         self.prefix = prefix
     }
 
-    /// The field's value, nil if it is absent or `null`.
+    /// The field's value; nil if it is absent or `null`.
     func value(_ name: String) -> RawJSON? {
         guard let value = object[name], !value.isNull else { return nil }
         return value
@@ -54,7 +54,7 @@ package struct Fields {
         return text
     }
 
-    /// A string of at most 255 bytes that is stored or compared, never understood.
+    /// A string of at most 255 bytes that is stored or compared, but never parsed.
     func label(_ name: String) throws(RequestError) -> String? {
         guard let text = try string(name) else { return nil }
         guard text.utf8.count <= Identifier.limit else {
@@ -65,7 +65,7 @@ package struct Fields {
         return text
     }
 
-    /// A string, or `null` as a value of its own: nil if the field is absent.
+    /// A string or `null`; nil if the field is absent.
     func stringOrNull(_ name: String) throws(RequestError) -> String?? {
         guard let value = object[name] else { return nil }
         if value.isNull { return .some(nil) }
@@ -100,7 +100,7 @@ package struct Fields {
         return id
     }
 
-    /// A list of ids; `null` is refused, because it says neither "none" nor "as they are".
+    /// A list of ids; `null` is refused, because it could mean "none" or "unchanged".
     func ids(_ name: String, count: ClosedRange<Int>) throws(RequestError) -> [String]? {
         guard let value = object[name] else { return nil }
         let accepted = "an array of \(count.lowerBound)–\(count.upperBound) ids"
@@ -163,7 +163,7 @@ package struct Fields {
         return number
     }
 
-    /// The `rev` that the value must have for a change of it.
+    /// The `rev` that the value must have for the change to apply.
     func ifRev() throws(RequestError) -> Int? { try integer("ifRev", in: 0...Self.largest) }
 
     func flag(_ name: String) throws(RequestError) -> Bool? {
@@ -176,7 +176,7 @@ package struct Fields {
 
     // MARK: Objects
 
-    /// The fields of an object inside this one.
+    /// The fields of a nested object.
     func fields(_ name: String) throws(RequestError) -> Fields? {
         guard let value = value(name) else { return nil }
         guard let object = value.object else {
@@ -201,7 +201,7 @@ package struct Fields {
         return try kept(value, name)
     }
 
-    /// The fields whose names are not in `names`: the application's, kept as their texts.
+    /// The fields that are not in `names`: the application's, kept as text.
     func unknown(except names: Set<String>) throws(RequestError) -> [JSONMember] {
         let members = object.members(except: names)
         guard Nesting.isKept(by: members) else { throw Self.tooDeep("\(prefix)an unknown field") }

@@ -1,18 +1,18 @@
-/// One WebSocket frame of the server as it goes into a socket: header and payload of RFC 6455,
-/// final and unmasked.
+/// One WebSocket frame of the server in wire format: header and payload of RFC 6455, final and
+/// unmasked.
 ///
-/// Made once, on the loop, and never changed: the outboxes of all its receivers share it, so that
-/// a message to a thousand readers is framed once and held once. Frames are not fragmented.
+/// Encoded once, on the loop, and immutable: the outboxes of all receivers share it, so that a
+/// message to a thousand readers is framed once and held in memory once. Frames are not fragmented.
 package final class Frame: Sendable {
     /// Header and payload.
     package let bytes: [UInt8]
-    /// The bytes of the payload alone.
+    /// The size of the payload in bytes.
     package let payloadCount: Int
 
     /// RFC 6455, 5.2.
     private enum Opcode: UInt8 { case text = 0x1, close = 0x8, ping = 0x9 }
 
-    /// The payload of a control frame may take this many bytes: RFC 6455, 5.5.
+    /// The maximum payload of a control frame, in bytes: RFC 6455, 5.5.
     private static let controlLimit = 125
 
     /// A text frame; the payload is UTF-8.

@@ -1,8 +1,8 @@
 import Chat
 import JSON
 
-/// What a client says that it holds, checked until it can be computed with: the runs are an
-/// interval set, the numbers lie below 2^53. Whether it is true is for the log to confirm.
+/// Decodes a client's `have` and checks its form: the runs are an interval set, the numbers lie
+/// below 2^53. Whether it is true, only the log can confirm.
 extension Fields {
     /// How many runs a `have` may hold: `protocol.md` 4.
     static let runsLimit = 1000
@@ -60,8 +60,8 @@ extension Fields {
         return Coverage(ascending: runs)
     }
 
-    /// Runs that are written and ordered as they should be, at once; nil for all others, of which
-    /// the walk above says what is wrong with them, if anything is.
+    /// Decodes well-formed runs in one pass; nil for all others, whose errors the general code
+    /// above reports, if there are any.
     private static func runs(_ value: RawJSON) -> Coverage? {
         guard let pairs = value.integerPairs, pairs.count <= runsLimit else { return nil }
         var runs: [Coverage.Run] = []

@@ -1,6 +1,6 @@
 import Chat
 
-/// The newest change of a log that is known: `protocol.md` 1.
+/// The newest known change of a log: `protocol.md` 1.
 public struct Head: Sendable, Hashable {
     /// Changes when the log was recreated, restored or rewound.
     public var epoch: String
@@ -8,7 +8,7 @@ public struct Head: Sendable, Hashable {
     public var seq: Int
     /// The number of the newest change.
     public var rev: Int
-    /// What this log alone has at `rev`.
+    /// An opaque mark that this log alone has at `rev`.
     public var mark: String
     /// The oldest `seq` that the origin still has, 1 if nothing was trimmed.
     public var floor: Int
@@ -23,8 +23,8 @@ public struct Head: Sendable, Hashable {
     }
 }
 
-/// What a holder of a conversation says that it holds: for every slot in `runs`, and slot 0, each
-/// change up to number `asOf` of the log that `head` names.
+/// What a holder of a conversation holds, by its own claim: for every slot in `runs`, and slot 0,
+/// each change up to number `asOf` of the log that `head` names.
 public struct Have: Sendable, Hashable {
     /// The newest head seen.
     public var head: Head
@@ -33,7 +33,7 @@ public struct Have: Sendable, Hashable {
     /// The places held.
     public var runs: Coverage
 
-    /// What somebody says to hold.
+    /// A holder's claim.
     public init(head: Head, asOf: Int, runs: Coverage) {
         self.head = head
         self.asOf = asOf
@@ -41,7 +41,7 @@ public struct Have: Sendable, Hashable {
     }
 }
 
-/// Why an interval is not held, and thereby who heals it.
+/// Why an interval is not held; the cause decides who heals it.
 public enum GapCause: String, Sendable, Hashable, CaseIterable {
     case upstream, cache, slow, limit, cold, trimmed
 }

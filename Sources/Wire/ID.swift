@@ -1,8 +1,8 @@
-/// The id of a conversation, a message or a user as a key: equal where the bytes are equal.
+/// The id of a conversation, a message or a user as a key: equal if the bytes are equal.
 ///
-/// Swift's strings are equal where they look alike ("é" in one scalar and in two), the protocol's
-/// ids and the store's are not. Whatever decides by an id, above all who takes part, compares by
-/// this.
+/// Swift's strings are equal if they look alike ("é" in one scalar and in two); the protocol's ids
+/// and the store's are not. Every decision by an id, above all about membership, compares this
+/// type.
 package struct ID: Sendable, Hashable {
     package let text: String
 
@@ -12,7 +12,7 @@ package struct ID: Sendable, Hashable {
         a.text.utf8.elementsEqual(b.text.utf8)
     }
 
-    /// Equal bytes look alike, so the string's own hash serves.
+    /// Equal bytes are equal strings, so the string's own hash works.
     package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
@@ -20,7 +20,7 @@ extension String {
     /// The string as a key.
     package var id: ID { ID(self) }
 
-    /// Whether both are the same id, byte by byte. Swift holds two strings for equal that only look
-    /// the same; the store, and whoever signs tokens, takes them for two users.
+    /// Whether both are the same id, byte by byte. Swift treats strings that only look the same as
+    /// equal; the store, and an issuer of tokens, treat them as two users.
     package func isSameID(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

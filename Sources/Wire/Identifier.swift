@@ -1,8 +1,8 @@
-/// What an id of a conversation, a message or a user may be: `protocol.md` 6.
+/// The rules for an id of a conversation, a message or a user: `protocol.md` 6.
 package enum Identifier {
     /// The longest id, in bytes of UTF-8.
     package static let limit = 255
-    /// What is accepted, as an error says it.
+    /// The rule in words, for errors.
     package static let accepted = "1–255 bytes of UTF-8 without control characters"
 
     /// Whether `text` can be an id. Control characters are those of Unicode's category Cc: below

@@ -61,8 +61,8 @@ extension JSONWriter {
         self.coverage(coverage)
     }
 
-    /// A holder of a thousand runs is told of as many gaps, nearly all of one cause and moment. So
-    /// what is the same in each of them is text already, and its end is written once.
+    /// A holder of a thousand runs may get as many gaps, nearly all with one cause and moment. So
+    /// their constant parts are prepared as text, and the end of each is encoded once.
     package mutating func gaps(_ gaps: [Gap]) {
         beginArray()
         var last: (gap: Gap, end: [UInt8])?
@@ -82,7 +82,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// `open` is only written where it is true.
+    /// Writes `open` only if it is true.
     package mutating func open(_ isOpen: Bool) {
         if isOpen { member("open", bool: true) }
     }
@@ -111,10 +111,10 @@ extension JSONWriter {
         endObject()
     }
 
-    /// A conversation: its record, what its log has last, and, where there is a reader, the
-    /// reader's own fields.
+    /// A conversation: its record, its last message and head, and, for a reader, the per-user
+    /// fields.
     /// - Parameters:
-    ///   - createdBy: the client that created it, where that is to be said.
+    ///   - createdBy: the client that created it, if the reply shows that.
     ///   - isEvent: events never list the participants.
     package mutating func conversation(
         _ record: Record, lastMessage: EncodedMessage?, head: Head, reader: ReaderState? = nil,
@@ -150,7 +150,7 @@ extension JSONWriter {
 }
 
 extension Record {
-    /// Up to how many participants a reply lists them: `protocol.md` 6.
+    /// The most participants that a reply lists: `protocol.md` 6.
     package static let listedParticipants = 100
 }
 
@@ -160,12 +160,12 @@ extension Gap {
     private static let missing = Array(#","missing":"#.utf8)
     private static let null = Array("null".utf8)
 
-    /// What the gap's text takes at most, without its end.
+    /// The most bytes of the gap's text, without its end.
     fileprivate static let room =
         after.count + before.count + missing.count + 3 * OutputSpan<UInt8>.integerRoom
 
-    /// The gap's text.
-    /// - Parameter end: what `end` says.
+    /// Writes the gap's text.
+    /// - Parameter end: the text of `end`.
     fileprivate func append(to text: inout OutputSpan<UInt8>, end: [UInt8]) {
         text.append(text: Self.after.span)
         text.append(integer: Int64(after))
@@ -180,7 +180,7 @@ extension Gap {
         text.append(text: end.span)
     }
 
-    /// The text of its cause and moment, to the end of the gap.
+    /// The text of the cause and the moment, to the end of the gap.
     fileprivate var end: [UInt8] {
         var text = Array(#","cause":"#.utf8)
         JSONWriter.append(cause.rawValue, to: &text)

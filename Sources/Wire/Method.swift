@@ -1,4 +1,4 @@
-/// The methods of `protocol.md` 3, by the names that they have in a frame.
+/// The methods of `protocol.md` 3, with their names in a frame.
 package enum Method: String, Sendable, CaseIterable {
     case connect, refresh
     case subscribeMessages, unsubscribeMessages
@@ -9,6 +9,6 @@ package enum Method: String, Sendable, CaseIterable {
     case addParticipants, removeParticipants, addAdmins, removeAdmins
     case markRead, typing
 
-    /// All names, for the error that a name is none of them.
+    /// All names, for the error on an unknown method.
     package static let accepted = allCases.map(\.rawValue).joined(separator: ", ")
 }

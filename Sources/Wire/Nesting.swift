@@ -1,14 +1,14 @@
 import JSON
 
-/// How deep the values of an application may nest. A reader of JSON takes 64 levels, and what an
-/// application sends goes on inside others: a message lies four levels deep in an event, a list of
-/// conversations with their last messages five. A value that came in at the reader's own limit
-/// would make events that no client can read.
+/// How deep an application's values may nest. The JSON reader accepts 64 levels, and an
+/// application's value is sent inside others: a message is four levels deep in an event, a list of
+/// conversations with their last messages five. A value at the reader's own limit would make events
+/// that no client can read.
 package enum Nesting {
-    /// The levels of arrays and objects that one value of an application may have.
+    /// The most levels of arrays and objects in one application value.
     package static let limit = 32
 
-    /// Whether `value`, which is valid, keeps the limit.
+    /// Whether `value`, which must be valid, is within the limit.
     package static func isKept(by value: RawJSON) -> Bool {
         // Each level has two brackets.
         guard value.bytes.count > 2 * limit else { return true }
@@ -31,7 +31,7 @@ package enum Nesting {
         return true
     }
 
-    /// Whether the values of all `members` keep the limit.
+    /// Whether the values of all `members` are within the limit.
     package static func isKept(by members: [JSONMember]) -> Bool {
         members.allSatisfy { isKept(by: $0.value) }
     }

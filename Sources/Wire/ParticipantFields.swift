@@ -1,7 +1,7 @@
 import JSON
 
-/// What the server API says of a participant who is put into a conversation: the user comes in the
-/// path, the rest of the object of `protocol.md` 6 in the body.
+/// The fields with which the server API adds a participant to a conversation: the path has the
+/// user, the body the rest of the object of `protocol.md` 6.
 package struct ParticipantFields: Sendable, Hashable {
     package var name: String?
     package var metadata: RawJSON?
@@ -19,7 +19,7 @@ package struct ParticipantFields: Sendable, Hashable {
     ]
 
     /// The fields in a body of the server API.
-    /// - Throws: `bad_request`, naming the field behind `prefix`.
+    /// - Throws: `bad_request`, naming the field after `prefix`.
     package static func decode(
         _ object: JSONObject, prefix: String
     ) throws(RequestError) -> ParticipantFields {

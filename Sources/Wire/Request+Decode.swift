@@ -3,9 +3,9 @@ import JSON
 
 /// The params of each method: the table of `protocol.md` 3.
 extension Request {
-    /// How many a list or a page may hold.
+    /// The range of `limit` for a list or a page.
     static let limits = 1...1000
-    /// How many a list or a page holds if nothing is said.
+    /// The default `limit` of a list or a page.
     static let defaultLimit = 100
     /// How many users one call may name.
     static let users = 1...1000

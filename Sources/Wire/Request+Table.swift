@@ -1,22 +1,21 @@
 import Chat
 
-/// What is known of each method beside its params: the other columns of the table of
-/// `protocol.md` 3. Whoever adds a method gives it a row here and in `Request+Decode.swift`, or the
-/// program does not compile.
+/// Each method's properties beside its params: the other columns of the table of `protocol.md` 3. A
+/// new method needs a row here and in `Request+Decode.swift`, or the program does not compile.
 extension Request {
-    /// What is done for a request, which decides by which way it is answered.
+    /// The kind of work for a request, which decides how it is answered.
     package enum Kind: Sendable, Hashable {
-        /// It is about the connection itself.
+        /// Concerns the connection itself.
         case session
-        /// It begins or ends what a connection is told of.
+        /// Begins or ends a subscription.
         case subscription
-        /// It reads, and may be answered twice: from the cache first (`protocol.md` 3, ②).
+        /// A read that may be answered twice: from the cache first (`protocol.md` 3, ②).
         case twoPhaseRead
-        /// It reads, and is answered once.
+        /// A read that is answered once.
         case read
-        /// It asks the origin for a change.
+        /// A change at the origin.
         case write
-        /// It is told to others, and kept nowhere.
+        /// Forwarded to others, and not stored.
         case signal
     }
 
@@ -24,12 +23,12 @@ extension Request {
     package struct Row: Sendable, Hashable {
         package var method: Method
         package var kind: Kind
-        /// The conversation that it is about; nil where it is about none, or about one that there
-        /// may not be yet.
+        /// The conversation that the request concerns; nil if there is none, or if it may not exist
+        /// yet.
         package var conversation: String?
-        /// How many messages or conversations are asked for; 0 where none are.
+        /// The number of messages or conversations requested; 0 for other requests.
         package var limit: Int
-        /// What the client says that it holds.
+        /// The client's claim of what it holds.
         package var have: Have?
 
         fileprivate init(

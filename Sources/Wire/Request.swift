@@ -1,7 +1,7 @@
 import Chat
 import JSON
 
-/// A place in a conversation that a page is asked from.
+/// The place in a conversation from which a page is requested.
 public enum Anchor: Sendable, Hashable {
     case seq(Int)
     case id(String)
@@ -9,17 +9,17 @@ public enum Anchor: Sendable, Hashable {
     case time(Timestamp)
 }
 
-/// Which page of messages is asked for: `protocol.md` 3.
+/// A request for a page of messages: `protocol.md` 3.
 public struct PageRequest: Sendable, Hashable {
     /// Newest or oldest first.
     public enum Order: String, Sendable, Hashable, CaseIterable { case desc, asc }
     /// The page ends before this place.
     public var before: Anchor?
-    /// The page begins behind this place.
+    /// The page begins after this place.
     public var after: Anchor?
     /// The page has this place in its middle.
     public var around: Anchor?
-    /// How many messages, from 1 to 1,000; `around`, so many on each side.
+    /// The number of messages, from 1 to 1,000; with `around`, on each side.
     public var limit: Int
     /// The order of the answer, whatever the direction.
     public var order: Order
@@ -37,7 +37,7 @@ public struct PageRequest: Sendable, Hashable {
     }
 }
 
-/// What an author writes. Fields that the gateway does not know travel in `unknown`.
+/// What an author writes. Unknown fields are in `unknown`.
 package struct MessageContent: Sendable, Hashable {
     package var id: String?
     package var body: String?
@@ -57,12 +57,12 @@ package struct MessageContent: Sendable, Hashable {
     }
 }
 
-/// What an edit changes: nil leaves the field as it is. (`body: null` takes the body away.)
+/// The fields that an edit changes; nil leaves a field as it is. (`body: null` removes the body.)
 package struct MessageEdit: Sendable, Hashable {
     package var body: String??
     package var metadata: RawJSON?
     package var unknown: [JSONMember]
-    /// Only if the message has this `rev`.
+    /// A precondition: the message has this `rev`.
     package var ifRev: Int?
 
     package init(
@@ -76,14 +76,14 @@ package struct MessageEdit: Sendable, Hashable {
     }
 }
 
-/// What is set of a conversation's record: nil leaves the field as it is.
+/// The record's fields that a call sets; nil leaves a field as it is.
 package struct ConversationFields: Sendable, Hashable {
     package var title: String??
     package var metadata: RawJSON?
     package var participants: [String]?
     package var admins: [String]?
     package var unknown: [JSONMember]
-    /// Only if slot 0 has this `rev`.
+    /// A precondition: slot 0 has this `rev`.
     package var ifRev: Int?
 
     package init(
@@ -99,7 +99,7 @@ package struct ConversationFields: Sendable, Hashable {
     }
 }
 
-/// Which participants are asked for; `limit <= 0` is all of them and ignores `offset`.
+/// A request for participants; `limit <= 0` means all and ignores `offset`.
 package struct ParticipantsRequest: Sendable, Hashable {
     package var limit: Int
     package var offset: Int
@@ -112,12 +112,12 @@ package struct ParticipantsRequest: Sendable, Hashable {
     }
 }
 
-/// The state of somebody's typing.
+/// A user's typing state.
 public enum TypingState: String, Sendable, Hashable, CaseIterable { case begin, pause, finished }
 
-/// One method call of a client, its params checked: `protocol.md` 3.
+/// One method call of a client, with checked params: `protocol.md` 3.
 package enum Request: Sendable, Hashable {
-    /// `unread`: the connection is told what its user has not read. `trace`: its `traceparent`.
+    /// `unread`: whether the connection gets the user's unread totals. `trace`: its `traceparent`.
     case connect(
         token: String?, user: String?, client: String?, unread: Bool = false, trace: String? = nil)
     case refresh(token: String)
@@ -145,14 +145,14 @@ package enum Request: Sendable, Hashable {
     case typing(conversation: String, TypingState)
 }
 
-/// A frame of a client, read: the request, or why it is none. `id` is 0 where the frame had no
-/// usable one.
+/// A decoded frame of a client: the request, or the error. `id` is 0 if the frame had no usable
+/// one.
 package struct RequestFrame: Sendable, Hashable {
     package var id: Int
-    /// For a two-phase method: whether the client takes an answer from the cache first.
+    /// Whether the client accepts an answer from the cache first, for a two-phase method.
     package var takesCached: Bool
     package var request: Result<Request, RequestError>
-    /// The bytes that it came in, inflated.
+    /// The size of the inflated frame in bytes.
     package var size: Int
 
     package init(

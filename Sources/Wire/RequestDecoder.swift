@@ -1,10 +1,10 @@
 import JSON
 
-/// From the bytes of a client's frame to the request that it makes.
+/// Decodes the bytes of a client's frame into a request.
 ///
-/// A frame is untrusted in every byte. Whatever is wrong with it becomes an error that can be sent
-/// back, under the frame's own id where it has a usable one and under 0 where it has none; nothing
-/// that a client sends makes this fail otherwise. How large a frame may be is decided before.
+/// Every byte of a frame is untrusted. Any fault becomes an error reply, under the frame's own id
+/// if it is usable and otherwise under 0; no input makes decoding fail in another way. The size
+/// limit of frames is enforced before.
 extension RequestFrame {
     /// Reads one frame.
     package static func decode(_ bytes: [UInt8], isBinary: Bool) -> RequestFrame {

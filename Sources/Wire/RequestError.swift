@@ -13,7 +13,7 @@ public enum ErrorCode: String, Sendable, Hashable, CaseIterable {
     case originUnavailable = "origin_unavailable"
     case `internal`
 
-    /// The status of the same error over HTTP.
+    /// The HTTP status of this error.
     package var status: Int {
         switch self {
         case .badRequest: 400
@@ -34,22 +34,22 @@ public enum Retry: String, Sendable, Hashable {
     case never, later, now
 }
 
-/// The answer to a request that failed. The message names the field, the value's kind and what is
-/// accepted; it never carries what a user wrote, nor a token.
+/// The error reply to a request. The message names the field, the value's kind and what is
+/// accepted; it never carries a user's text or a token.
 public struct RequestError: Error, Sendable, Hashable {
     /// What went wrong.
     public var code: ErrorCode
-    /// The same for a person.
+    /// The error in words, for a person.
     public var message: String
     /// Whether the same request may succeed when it is made again.
     public var retry: Retry
-    /// Milliseconds after which it may be tried again, where that is known.
+    /// Milliseconds until a retry makes sense, if known.
     public var after: Int?
     /// With a `conflict` of a conditional change: the value as it is, `{"message": {…}}` or
     /// `{"conversation": {…}}`.
     public var current: RawJSON?
-    /// The origin can't answer because this part of the conversation's log is gone, or contradicts
-    /// the others.
+    /// The damaged part of the conversation's log at the origin: it is gone, or contradicts the
+    /// others.
     package var damagedPart: String?
 
     /// An error.
@@ -67,11 +67,13 @@ public struct RequestError: Error, Sendable, Hashable {
     package static func badRequest(_ message: String) -> RequestError {
         RequestError(.badRequest, message)
     }
-    /// One answer for "is not there" and "is not yours": nobody learns which.
+    /// The same answer for "does not exist" and "is not yours", so that the caller can't tell
+    /// which.
     package static let noConversation = RequestError(.notFound, "conversation: not found")
     package static let noMessage = RequestError(
         .notFound, "id: no such message in this conversation")
-    /// A part of the conversation's log, as the origin calls it, is gone or contradicts the others.
+    /// A part of the conversation's log, under the origin's name for it, is gone or contradicts the
+    /// others.
     package static func damaged(_ part: String) -> RequestError {
         var error = RequestError(
             .originUnavailable, "conversation: its log is damaged at the origin (\(part))",

@@ -1,16 +1,16 @@
 import Chat
 import JSON
 
-/// The frames of the gateway, as the bytes of their payload: replies, errors and the events of
-/// `protocol.md` 5, fields in the order of the page.
+/// The payloads of the gateway's frames: replies, errors and the events of `protocol.md` 5, with
+/// the fields in the order of that page.
 ///
-/// Nothing in an event is about its receiver, so one payload serves all who get it. What a reply
-/// carries is written by the caller, straight into the frame.
+/// An event has no per-receiver field, so all receivers get the same payload. The caller writes the
+/// content of a reply directly into the frame.
 package enum ServerFrame {
     /// The answer to a request.
     /// - Parameters:
     ///   - cached: for a two-phase method, whether this is the first answer; nil for the others.
-    ///   - capacity: about what the frame takes, in bytes.
+    ///   - capacity: the estimated size of the frame in bytes.
     ///   - result: writes the result, one value.
     package static func reply(
         id: Int, cached: Bool? = nil, capacity: Int = 256, result: (inout JSONWriter) -> Void
@@ -25,7 +25,7 @@ package enum ServerFrame {
         return json.bytes
     }
 
-    /// The answer to a request that failed; `id` is 0 for a frame without a usable one.
+    /// The error reply to a request; `id` is 0 for a frame without a usable one.
     package static func error(id: Int, _ error: RequestError) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
@@ -35,13 +35,13 @@ package enum ServerFrame {
         return json.bytes
     }
 
-    /// `{"event": "ping"}`, for a client that has heard nothing else.
+    /// `{"event": "ping"}`, for a client that was sent nothing else.
     package static let ping = event("ping") { _ in }
 
     // MARK: Messages
 
-    /// Changes of messages, and what they prove. `prev` is the stream's place before them, `asOf`
-    /// the one behind.
+    /// Changes of messages, and what they prove. `prev` is the stream's position before them,
+    /// `asOf` the one after.
     package static func messages(
         conversation: String, deltas: [EncodedDelta], covers: Coverage, prev: Int, asOf: Int,
         head: Head, open: Bool
@@ -110,7 +110,7 @@ package enum ServerFrame {
         }
     }
 
-    /// A conversation has left the list of whoever gets this.
+    /// A conversation has left the receiver's list.
     package static func conversationRemoved(_ id: String) -> [UInt8] {
         event("conversations") {
             $0.conversationDelta(.deleted) {
@@ -140,7 +140,7 @@ package enum ServerFrame {
         }
     }
 
-    /// How much the user has not read.
+    /// The user's unread totals.
     /// - Parameter open: there may be changes that are not counted.
     package static func unread(_ total: UnreadTotal, open isOpen: Bool) -> [UInt8] {
         event("unread") {
@@ -150,7 +150,7 @@ package enum ServerFrame {
         }
     }
 
-    /// Somebody types, or has stopped.
+    /// A user's typing state changed.
     package static func typing(
         conversation: String, user: String, state: TypingState, at: Timestamp
     ) -> [UInt8] {
@@ -184,7 +184,7 @@ package enum ServerFrame {
 }
 
 extension JSONWriter {
-    /// The part of a conversation's stream that an event is.
+    /// The fields that place an event in a conversation's stream.
     fileprivate mutating func stream(prev: Int, asOf: Int, head: Head, open isOpen: Bool) {
         member("prev", int: prev)
         member("asOf", int: asOf)
@@ -220,7 +220,7 @@ extension JSONWriter {
     }
 }
 
-/// Why a subscription has ended without the client's asking.
+/// Why a subscription has ended, other than by the client's request.
 public enum UnsubscribeReason: String, Sendable, Hashable, CaseIterable {
     case removed, deleted, forbidden
 }

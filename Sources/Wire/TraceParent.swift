@@ -1,15 +1,15 @@
 /// The `traceparent` of W3C Trace Context: `00-`, 32 digits for the trace, `-`, 16 digits for the
-/// caller's span, `-`, 2 digits of flags, all of them hexadecimal and in lower case.
+/// caller's span, `-`, 2 digits of flags, all in lower-case hexadecimal.
 package enum TraceParent {
-    /// How many bytes version 00 has. What a later version adds comes behind them.
+    /// The length of version 00 in bytes. Later versions append to it.
     private static let length = 55
 
     /// What is accepted, as an error says it.
     static let accepted = "a W3C traceparent, as 00-<32 hex>-<16 hex>-<2 hex> in lower case"
 
-    /// The part that is kept: what version 00 has.
-    /// - Returns: nil if the text is no traceparent, or one that W3C calls invalid: version `ff`,
-    ///   or a trace or span of zeros.
+    /// The part of the text that version 00 has.
+    /// - Returns: nil if the text is not a traceparent, or one that W3C calls invalid: version
+    ///   `ff`, or an all-zero trace or span.
     package static func read(_ text: String) -> String? {
         let bytes = Array(text.utf8.prefix(length + 1))
         guard bytes.count >= length else { return nil }
@@ -17,7 +17,7 @@ package enum TraceParent {
         guard parts.map(\.count) == [2, 32, 16, 2], parts.allSatisfy({ $0.allSatisfy(isDigit) })
         else { return nil }
         let version = String(decoding: parts[0], as: UTF8.self)
-        // A later version may go on, behind another dash.
+        // A later version may continue after another dash.
         let mayEnd = bytes.count == length || version != "00" && bytes[length] == dash
         guard version != "ff", mayEnd, !isZero(parts[1]), !isZero(parts[2]) else { return nil }
         return String(decoding: bytes.prefix(length), as: UTF8.self)
@@ -36,7 +36,7 @@ package enum TraceParent {
 }
 
 extension Fields {
-    /// The trace that the request belongs to, if it says so.
+    /// The trace context of the request, if it has one.
     func traceParent() throws(RequestError) -> String? {
         guard let text = try string("traceparent") else { return nil }
         guard let trace = TraceParent.read(text) else {
