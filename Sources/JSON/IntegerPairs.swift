@@ -1,16 +1,16 @@
-/// Arrays of pairs of integers, `[[1,50],[80,96]]`, in the form in which nearly every writer of
-/// JSON puts them: digits alone, at most one space behind a comma. A client may send a thousand in
-/// one request; one value after the other that is three arrays for each pair, and most of what the
-/// request costs.
+/// A fast path for arrays of pairs of integers, `[[1,50],[80,96]]`, in the form that nearly every
+/// JSON writer produces: digits only, at most one space after a comma. A client may send a thousand
+/// pairs in one request; the general reader makes three arrays for each, which would be most of the
+/// request's cost.
 ///
-/// Whatever has another form is left to the general reader. So this one need not know all of JSON,
-/// only take nothing for a pair that is none.
+/// Any other form is left to the general reader. So this code need not accept all of JSON; it must
+/// only never accept a pair that is not valid.
 enum IntegerPairs {
-    /// Numbers of more digits may lie beyond 2^53, and are the general reader's.
+    /// Longer numbers may lie beyond 2^53 and are left to the general reader.
     private static let digits = 16
 
-    /// The pair at `at`, which then lies behind it; nil, and `at` as it was, if none is there in
-    /// this form.
+    /// The pair at `at`, and moves `at` past it; nil if there is no pair in this form, with `at`
+    /// unchanged.
     @inline(__always)
     static func next(in text: Span<UInt8>, at: inout Int) -> (first: Int, second: Int)? {
         var here = at
@@ -22,7 +22,7 @@ enum IntegerPairs {
         return (first, second)
     }
 
-    /// Steps over the pairs at `at` behind which another element follows, and their commas.
+    /// Skips pairs, and their commas, as long as another element follows.
     static func skip(in text: Span<UInt8>, at: inout Int) {
         var here = at
         while next(in: text, at: &here) != nil, comma(in: text, at: &here) { at = here }
@@ -54,7 +54,7 @@ enum IntegerPairs {
             at += 1
         }
         let count = at - start
-        // A zero in front does not count, and is not JSON.
+        // A leading zero is not JSON.
         guard count > 0, count <= digits, count == 1 || text[start] != UInt8(ascii: "0") else {
             return nil
         }
@@ -63,15 +63,15 @@ enum IntegerPairs {
 }
 
 extension RawJSON {
-    /// The pairs, if the value is an array of nothing but pairs of integers below 10^16, none
-    /// negative, and written without signs, fractions, exponents or more space than one behind a
-    /// comma; nil for any other, which `array` reads.
+    /// The pairs, if the value is an array that holds only pairs of non-negative integers below
+    /// 10^16, without signs, fractions, exponents or more white space than one space after a comma;
+    /// nil for any other value, which `array` reads.
     public var integerPairs: [(first: Int, second: Int)]? {
         let span = bytes.span
         guard span.count >= 2, span[0] == UInt8(ascii: "[") else { return nil }
         var pairs: [(first: Int, second: Int)] = []
         guard span[1] != UInt8(ascii: "]") else { return span.count == 2 ? pairs : nil }
-        // No pair takes less than `[1,2],`.
+        // The shortest pair is `[1,2],`.
         pairs.reserveCapacity(min(span.count / 6, 1000))
         var at = 1
         repeat {

@@ -1,11 +1,11 @@
-/// Why a text is not the JSON that was asked for.
+/// Why a text is not valid JSON of the requested kind.
 public struct JSONError: Error, Hashable, Sendable {
-    /// The byte at which reading stopped, from 0.
+    /// The byte offset at which reading stopped.
     public var offset: Int
-    /// What was wrong there, as a phrase without the text itself: it may be a user's.
+    /// The fault as a phrase, without the text itself, which may be a user's.
     public var reason: String
 
-    /// An error at a byte.
+    /// An error at a byte offset.
     public init(offset: Int, reason: String) {
         self.offset = offset
         self.reason = reason

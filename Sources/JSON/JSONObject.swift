@@ -2,7 +2,7 @@
 public struct JSONMember: Sendable, Hashable {
     /// The name, unescaped.
     public var key: String
-    /// The value, as it was written.
+    /// The value, exactly as it was written.
     public var value: RawJSON
 
     /// A member.
@@ -14,18 +14,18 @@ public struct JSONMember: Sendable, Hashable {
 
 /// The members of a JSON object, in the order of the text.
 ///
-/// Made for objects of a dozen members: looking one up walks through them. Names are compared byte
-/// by byte, as every other reader of JSON does; Swift's own `==` would take a letter with a
-/// combining accent for the composed one.
+/// Meant for objects of a dozen members: a lookup scans them. Names are compared byte by byte, as
+/// every other JSON reader does; Swift's own `==` would take a letter with a combining accent for
+/// the composed one.
 public struct JSONObject: Sendable {
-    /// The members as they stand in the text, those with the same name included.
+    /// The members in the order of the text, duplicate names included.
     public let members: [JSONMember]
 
     /// An object of these members.
     public init(members: [JSONMember]) { self.members = members }
 
     /// The object in `text`.
-    /// - Throws: if the text is not exactly one object of RFC 8259 in UTF-8, or lies deeper than
+    /// - Throws: if the text is not exactly one object of RFC 8259 in UTF-8, or nests deeper than
     ///   64 levels.
     public init(_ text: [UInt8]) throws(JSONError) {
         var scanner = JSONScanner()
@@ -64,13 +64,13 @@ public struct JSONObject: Sendable {
         return writer.bytes
     }
 
-    /// The value of a name; of several members with that name, the last.
+    /// The value of a name; of duplicates, the last.
     public subscript(key: String) -> RawJSON? {
         for member in members.reversed() where Self.isSame(member.key, key) { return member.value }
         return nil
     }
 
-    /// The members whose name is not in `names`, in order; of several with the same name, the last.
+    /// The members whose name is not in `names`, in order; of duplicates, the last.
     public func members(except names: Set<String>) -> [JSONMember] {
         var seen: Set<[UInt8]> = []
         var kept: [JSONMember] = []

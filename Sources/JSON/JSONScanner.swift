@@ -1,29 +1,28 @@
-/// Walks over one JSON text and checks every byte of it: the grammar of RFC 8259, UTF-8, escapes,
+/// Scans one JSON text and checks every byte of it: the grammar of RFC 8259, UTF-8, escapes,
 /// surrogate pairs, nesting.
 ///
-/// The scanner is a position, nothing more; the text comes with each call, as a span, so that no
-/// pointer is ever kept. It builds nothing: whoever wants a value takes the bytes between two
-/// positions. All reading of this target goes through it, so what it lets pass is what JSON is
-/// here. Its limit is the depth: an array or object at level 65 is refused, because those who
-/// descend into values do so by recursion.
+/// The scanner is only a position; each call gets the text as a span, so that no pointer is ever
+/// kept. It builds nothing: a caller that wants a value takes the bytes between two positions. All
+/// reading of this target goes through it, so it defines what counts as JSON here. It refuses an
+/// array or object at level 65, because the code that descends into values is recursive.
 struct JSONScanner {
-    /// How deep arrays and objects may lie in one another.
+    /// The maximum nesting of arrays and objects.
     static let depthLimit = 64
 
     /// A string of the text, without its quotation marks.
     struct StringToken {
         var start: Int
         var end: Int
-        /// Whether it holds a backslash; if not, its bytes are the string.
+        /// Whether it holds a backslash; if not, its bytes are its value.
         var isEscaped: Bool
     }
 
-    /// The byte that is read next.
+    /// The offset of the next byte.
     private(set) var at = 0
 
     private func failure(_ reason: String) -> JSONError { JSONError(offset: at, reason: reason) }
 
-    /// Steps over white space.
+    /// Skips white space.
     mutating func skipSpace(in text: Span<UInt8>) {
         while at < text.count {
             switch text[at] {
@@ -33,18 +32,18 @@ struct JSONScanner {
         }
     }
 
-    /// The byte that is read next, nil at the end.
+    /// The next byte; nil at the end.
     func peek(in text: Span<UInt8>) -> UInt8? { at < text.count ? text[at] : nil }
 
-    /// Steps over the white space at the end of the text.
+    /// Skips the white space at the end of the text.
     /// - Throws: if anything else follows.
     mutating func finish(in text: Span<UInt8>) throws(JSONError) {
         skipSpace(in: text)
         if at < text.count { throw failure("something follows the value") }
     }
 
-    /// Steps over one value; no white space before it.
-    /// - Parameter depth: the arrays and objects around it.
+    /// Scans one value, without white space before it.
+    /// - Parameter depth: the number of arrays and objects around it.
     mutating func value(in text: Span<UInt8>, depth: Int) throws(JSONError) {
         guard let byte = peek(in: text) else {
             throw failure("the text ends where a value is expected")
@@ -61,12 +60,12 @@ struct JSONScanner {
         }
     }
 
-    // The last four bytes of the three words that are values, as a little-endian number.
+    // The last four bytes of the three literals, as a little-endian number.
     private static let `true`: UInt32 = 0x6575_7274
     private static let alse: UInt32 = 0x6573_6C61
     private static let null: UInt32 = 0x6C6C_756E
 
-    /// Steps over a word of `count` bytes, of which the first one is known.
+    /// Scans a literal of `count` bytes whose first byte is known.
     private mutating func word(
         _ tail: UInt32, count: Int, in text: Span<UInt8>
     ) throws(JSONError) {
@@ -91,7 +90,7 @@ struct JSONScanner {
 
     private mutating func array(in text: Span<UInt8>, depth: Int) throws(JSONError) {
         var more = try enter(closing: UInt8(ascii: "]"), depth: depth, in: text)
-        // A pair is an array of its own.
+        // A pair is itself an array.
         let mayHoldPairs = depth + 1 < Self.depthLimit
         while more {
             if mayHoldPairs {
@@ -103,8 +102,8 @@ struct JSONScanner {
         }
     }
 
-    /// Steps over an opening bracket. Afterwards the first element is next, or, if the answer is
-    /// false, the closing bracket lies behind.
+    /// Scans an opening bracket. True: the first element is next. False: the array or object was
+    /// empty, and its closing bracket was scanned too.
     mutating func enter(
         closing: UInt8, depth: Int, in text: Span<UInt8>
     ) throws(JSONError) -> Bool {
@@ -118,8 +117,8 @@ struct JSONScanner {
         return false
     }
 
-    /// Steps from the end of an element to the next one, or, if the answer is false, over the
-    /// closing bracket.
+    /// Scans from the end of an element to the next one (true), or past the closing bracket
+    /// (false).
     mutating func next(closing: UInt8, in text: Span<UInt8>) throws(JSONError) -> Bool {
         skipSpace(in: text)
         switch peek(in: text) {
@@ -135,7 +134,7 @@ struct JSONScanner {
         }
     }
 
-    /// Steps over the name of a member and the colon behind it.
+    /// Scans the name of a member and the colon after it.
     mutating func key(in text: Span<UInt8>) throws(JSONError) -> StringToken {
         guard peek(in: text) == UInt8(ascii: "\"") else { throw failure("a member has no name") }
         let token = try string(in: text)
@@ -185,7 +184,7 @@ struct JSONScanner {
 
     // MARK: Strings
 
-    /// Steps over a string, from one quotation mark to behind the other.
+    /// Scans a string with both quotation marks.
     mutating func string(in text: Span<UInt8>) throws(JSONError) -> StringToken {
         at += 1
         var token = StringToken(start: at, end: at, isEscaped: false)
@@ -230,7 +229,7 @@ struct JSONScanner {
         }
     }
 
-    /// Steps over `uXXXX`.
+    /// Scans `uXXXX`.
     private mutating func hexadecimal(in text: Span<UInt8>) throws(JSONError) -> UInt16 {
         guard text.count - at >= 5 else { throw failure("a \\u escape lacks a digit") }
         var unit: UInt16 = 0
@@ -244,7 +243,7 @@ struct JSONScanner {
         return unit
     }
 
-    /// Steps over one character of two to four bytes: table 3-7 of the Unicode standard.
+    /// Scans one character of two to four bytes: table 3-7 of the Unicode standard.
     private mutating func sequence(in text: Span<UInt8>) throws(JSONError) {
         let lead = text[at]
         let count: Int

@@ -1,5 +1,5 @@
-/// What the text of a scalar stands for. The text was checked before; on one that was not, these
-/// answer something harmless.
+/// Decodes the text of a scalar. The text must have been checked; for an unchecked one, the result
+/// is harmless but arbitrary.
 enum JSONText {
     /// The string whose text, without quotation marks, lies in `range`.
     static func unescaped(_ text: [UInt8], _ range: Range<Int>) -> String {
@@ -30,7 +30,7 @@ enum JSONText {
         return String(decoding: decoded, as: UTF8.self)
     }
 
-    /// The character of a `\u` escape or of a pair of them; `at` is behind the first `u`.
+    /// The character of a `\u` escape or of a pair of them; `at` is after the first `u`.
     private static func scalar(_ text: [UInt8], _ at: inout Int, _ end: Int) -> Unicode.Scalar {
         let high = unit(text, &at, end)
         if let scalar = Unicode.Scalar(high) { return scalar }
@@ -51,11 +51,11 @@ enum JSONText {
         return unit
     }
 
-    /// The integer that a number's text stands for; nil if it has a fraction or does not fit.
+    /// The integer that a number's text denotes; nil if it has a fraction or does not fit.
     static func integer(_ text: [UInt8]) -> Int? {
         let isNegative = text.first == UInt8(ascii: "-")
         let start = isNegative ? 1 : 0
-        // Eighteen digits always fit; nearly every number of the protocol ends here.
+        // Eighteen digits always fit; nearly every number of the protocol takes this path.
         guard text.count - start <= 18 else { return decimal(text, start, isNegative) }
         var value = 0
         for at in start..<text.count {
@@ -66,7 +66,7 @@ enum JSONText {
         return isNegative ? -value : value
     }
 
-    /// The slow way: the significant digits and the power of ten that belongs to them.
+    /// The slow path: the significant digits and their power of ten.
     private static func decimal(_ text: [UInt8], _ start: Int, _ isNegative: Bool) -> Int? {
         var digits: [UInt8] = []
         var power = 0
@@ -93,7 +93,7 @@ enum JSONText {
     }
 
     private static func scaled(_ digits: [UInt8], _ power: Int, _ isNegative: Bool) -> Int? {
-        // Counted on the negative side, which reaches one further.
+        // Accumulates a negative number, since the range of `Int` reaches one further there.
         var value = 0
         for digit in digits + Array(repeating: 0, count: power) {
             let (tens, tooLarge) = value.multipliedReportingOverflow(by: 10)
@@ -105,7 +105,7 @@ enum JSONText {
         return value == .min ? nil : -value
     }
 
-    /// The exponent behind the `e`, cut where no text of a sensible length could make up for it.
+    /// The exponent after the `e`, capped: no text of realistic length could compensate for more.
     private static func exponent(_ text: [UInt8], _ start: Int) -> Int {
         var value = 0
         var sign = 1

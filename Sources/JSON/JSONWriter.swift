@@ -1,13 +1,12 @@
 /// Writes a JSON text, front to back, without white space.
 ///
-/// The writer sets the commas; the caller brings names and values in order and closes what it
-/// opens. Strings are escaped only where they must be (quotation mark, backslash, control
-/// characters). Nothing is checked beyond that: a writer is as right as the code that drives it,
-/// and that code is short.
+/// The writer adds the commas; the caller supplies names and values in order and closes what it
+/// opens. Escapes only what must be escaped (quotation mark, backslash, control characters).
+/// Nothing else is checked: the output is as correct as the calling code, which is short.
 public struct JSONWriter: Sendable {
-    /// What has been written.
+    /// The text so far.
     public private(set) var bytes: [UInt8]
-    /// Whether a comma stands between what was written and an element that comes next.
+    /// Whether the next element needs a comma before it.
     private var needsComma = false
 
     /// An empty text with room for `capacity` bytes.
@@ -68,12 +67,12 @@ public struct JSONWriter: Sendable {
         Self.append(value, to: &bytes)
     }
 
-    /// The text of an integer, behind other text.
+    /// Appends the text of an integer.
     public static func append(_ value: Int64, to bytes: inout [UInt8]) {
         bytes.append(addingCapacity: OutputSpan<UInt8>.integerRoom) { $0.append(integer: value) }
     }
 
-    /// A number; one that is not finite, which JSON has no word for, becomes `null`.
+    /// A number; a value that is not finite becomes `null`, since JSON can't express it.
     public mutating func double(_ value: Double) {
         guard value.isFinite else { return null() }
         beginValue()
@@ -92,24 +91,24 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: "null".utf8)
     }
 
-    /// A value that is text already.
+    /// A value that is already JSON text.
     public mutating func raw(_ value: [UInt8]) {
         beginValue()
         bytes.append(contentsOf: value)
     }
 
-    /// A value that is text already.
+    /// A value that is already JSON text.
     public mutating func raw(_ value: RawJSON) { raw(value.bytes) }
 
-    /// A value that `append` writes behind the text.
+    /// A value that `append` writes.
     public mutating func raw(with append: (inout [UInt8]) -> Void) {
         beginValue()
         append(&bytes)
     }
 
-    /// A value that `append` writes behind the text, into room that is made for it once: where a
-    /// thousand alike follow each other, to ask for room is what each piece costs.
-    /// - Parameter room: as many bytes as it may write.
+    /// A value that `append` writes into space that is reserved once: for a thousand small pieces
+    /// in a row, reserving would otherwise dominate the cost.
+    /// - Parameter room: the most bytes that `append` writes.
     public mutating func raw(room: Int, with append: (inout OutputSpan<UInt8>) -> Void) {
         beginValue()
         bytes.append(addingCapacity: room, initializingWith: append)
@@ -141,19 +140,19 @@ public struct JSONWriter: Sendable {
         bool(value)
     }
 
-    /// A member whose value is text already.
+    /// A member whose value is already JSON text.
     public mutating func member(_ name: String, raw value: [UInt8]) {
         key(name)
         raw(value)
     }
 
-    /// A member whose value is text already.
+    /// A member whose value is already JSON text.
     public mutating func member(_ name: String, raw value: RawJSON) {
         key(name)
         raw(value)
     }
 
-    /// A member as it was read.
+    /// A member exactly as it was read.
     public mutating func member(_ member: JSONMember) {
         key(member.key)
         raw(member.value)
@@ -161,10 +160,10 @@ public struct JSONWriter: Sendable {
 
     // MARK: Strings
 
-    /// The text of a string, behind other text.
+    /// Appends the text of a string.
     public static func append(_ value: String, to bytes: inout [UInt8]) {
         let text = value.utf8
-        // A message is long: it is looked through once, and gets no room that it does not fill.
+        // Messages are long, so one pass decides how much space is reserved, and none is wasted.
         let isPlain = OutputSpan<UInt8>.isPlain(text)
         bytes.append(addingCapacity: OutputSpan<UInt8>.room(for: text, isPlain: isPlain)) {
             $0.append(string: text, isPlain: isPlain)

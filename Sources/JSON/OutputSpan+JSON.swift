@@ -1,19 +1,19 @@
-/// Pieces of JSON text, into room that the caller has made: to write beyond it traps.
+/// Writes pieces of JSON text into space that the caller has reserved; writing beyond it traps.
 extension OutputSpan<UInt8> {
-    /// What an integer takes at most.
+    /// The most bytes that an integer takes.
     public static var integerRoom: Int { 20 }
 
-    /// What a string takes at most, its quotation marks included.
+    /// The most bytes that a string takes, including its quotation marks.
     public static func room(for value: String) -> Int {
         room(for: value.utf8, isPlain: false)
     }
 
-    /// The same, of a string of which it is known whether it stands for itself.
+    /// The same, if it is known whether the string needs escapes.
     static func room(for text: String.UTF8View, isPlain: Bool) -> Int {
         2 + (isPlain ? text.count : 6 * text.count)
     }
 
-    /// Whether no byte of it is to be escaped.
+    /// Whether the string needs no escapes.
     static func isPlain(_ text: String.UTF8View) -> Bool {
         text.reading { PlainRun.end(in: $0, from: 0, onlyASCII: false) == $0.count }
     }
@@ -33,8 +33,8 @@ extension OutputSpan<UInt8> {
     public mutating func append(integer value: Int64) {
         guard value < 0 || value > 9 else { return append(UInt8(ascii: "0") + UInt8(value)) }
         if value < 0 { append(UInt8(ascii: "-")) }
-        // Where they stand, from the end: an `InlineArray` for them would keep out every Apple
-        // system before 26.
+        // Digits are written in place, from the end: an `InlineArray` for them would exclude every
+        // Apple system before 26.
         let digits = Self.digits(of: value.magnitude)
         withUnsafeMutableBufferPointer { buffer, count in
             precondition(digits <= buffer.count - count, "no room for the integer")
@@ -96,7 +96,7 @@ extension OutputSpan<UInt8> {
 }
 
 extension String.UTF8View {
-    /// Calls with the bytes. On Apple's systems before 26 a text has no span of its own.
+    /// Calls `body` with the bytes. On Apple's systems before 26 a string has no span of its own.
     @inline(__always)
     fileprivate func reading<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         #if canImport(Darwin)

@@ -1,11 +1,11 @@
-/// How far the bytes of a string stand for themselves, found eight at a time: this is where most of
-/// a chat's bytes are, both when they are read and when they are written.
+/// Finds how far the bytes of a string need no escape, eight bytes at a time: most of a chat's
+/// bytes pass here, both when they are read and when they are written.
 enum PlainRun {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highs: UInt64 = 0x8080_8080_8080_8080
 
     /// The index of the first byte from `start` on that is a control character, a quotation mark or
-    /// a backslash, or, if only ASCII will do, not ASCII; the count if there is none.
+    /// a backslash, or, with `onlyASCII`, not ASCII; `text.count` if there is none.
     static func end(in text: Span<UInt8>, from start: Int, onlyASCII: Bool) -> Int {
         var at = start
         let bytes = text.bytes
@@ -15,9 +15,9 @@ enum PlainRun {
             let word = UInt64(littleEndian: loaded)
             let quotes = word ^ (ones &* 0x22)
             let backslashes = word ^ (ones &* 0x5C)
-            // A subtraction sets a byte's high bit where the byte was too small for it, or,
-            // falsely, above such a byte: the lowest bit that is set is always right. A byte that
-            // had the bit before is not too small.
+            // A subtraction sets a byte's high bit if the byte was too small for it, or, falsely,
+            // in a byte above such a one: the lowest bit set is always right. A byte whose high bit
+            // was set before is not too small.
             let small =
                 ((word &- ones &* 0x20) & ~word) | ((quotes &- ones) & ~quotes)
                 | ((backslashes &- ones) & ~backslashes)

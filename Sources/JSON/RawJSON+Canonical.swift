@@ -1,7 +1,7 @@
-/// The one text for a meaning: members sorted by the bytes of their names, of those with the same
-/// name the last, no white space, no escape that need not be. Numbers stay as they were written.
+/// One canonical text per meaning: members sorted by the bytes of their names, only the last of
+/// duplicate names, no white space, no unnecessary escapes. Numbers stay as they were written.
 extension RawJSON {
-    /// The canonical text: equal values have equal bytes, but for numbers written differently.
+    /// The canonical text: equal values have equal bytes, except for numbers written differently.
     public func canonical() -> [UInt8] {
         var scanner = JSONScanner()
         var writer = JSONWriter(capacity: bytes.count)
@@ -13,7 +13,8 @@ extension RawJSON {
         return writer.bytes
     }
 
-    /// One value, in one pass over the text however deep it lies: the text may be an attacker's.
+    /// Canonicalizes one value in one pass over the text, however deep it nests: the text may be an
+    /// attacker's.
     private func canonicalize(
         _ scanner: inout JSONScanner, depth: Int, into writer: inout JSONWriter
     ) throws(JSONError) {

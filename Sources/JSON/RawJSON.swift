@@ -1,9 +1,9 @@
-/// One JSON value as the text that it came as, with no white space around it.
+/// One JSON value as its original text, without white space around it.
 ///
-/// The text was checked when the value was made, so that it can be spliced into another text as it
-/// is: what the gateway does not understand it passes on byte for byte, numbers included. Reading
-/// decodes on each call; keep what you read. Two values are equal if their bytes are; `canonical()`
-/// brings texts of the same meaning to the same bytes.
+/// The text was checked when the value was made, so that it can be spliced into another text
+/// unchanged: the gateway forwards what it does not understand byte for byte, numbers included.
+/// Each access decodes anew; keep the result. Two values are equal if their bytes are;
+/// `canonical()` maps texts of the same meaning to the same bytes.
 public struct RawJSON: Sendable, Hashable {
     /// What kind of value it is.
     public enum Kind: Sendable, Hashable { case null, bool, number, string, array, object }
@@ -12,7 +12,7 @@ public struct RawJSON: Sendable, Hashable {
     public let bytes: [UInt8]
 
     /// The one value in `text`; white space around it is dropped.
-    /// - Throws: if the text is not exactly one value of RFC 8259 in UTF-8, or lies deeper than 64
+    /// - Throws: if the text is not exactly one value of RFC 8259 in UTF-8, or nests deeper than 64
     ///   levels.
     public init(_ text: [UInt8]) throws(JSONError) {
         var scanner = JSONScanner()
@@ -25,11 +25,12 @@ public struct RawJSON: Sendable, Hashable {
         bytes = start == 0 && end == text.count ? text : Array(text[start..<end])
     }
 
-    /// A value that the caller vouches for: exactly one, valid, without white space around it.
+    /// A value that the caller guarantees to be exactly one valid value, without white space around
+    /// it.
     public init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The value in a part of a text that was checked. Most of a message's fields that are not set
-    /// are `null`, `false` or `{}`: those take no memory of their own.
+    /// The value in a part of a checked text. Most unset fields of a message are `null`, `false` or
+    /// `{}`: those share constants and take no memory of their own.
     init(of text: [UInt8], _ range: Range<Int>) {
         switch (text[range.lowerBound], range.count) {
         case (UInt8(ascii: "n"), _): self = .null
@@ -65,7 +66,7 @@ public struct RawJSON: Sendable, Hashable {
     /// `false`
     public static let `false` = RawJSON(unchecked: Array("false".utf8))
 
-    /// The kind, which the first byte tells.
+    /// The kind, by the first byte.
     public var kind: Kind {
         switch bytes.first {
         case UInt8(ascii: "\""): .string
