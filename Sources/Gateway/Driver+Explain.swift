@@ -4,9 +4,9 @@ import Upstream
 import WebSockets
 import Wire
 
-/// What became of a message, for the operator who is asked about it.
+/// Answers `/explain`: what became of a message.
 extension Driver {
-    /// The origin is asked first whether it has the message.
+    /// Asks the origin first whether it has the message.
     func explain(_ query: QueryString, _ responder: HTTPResponder) {
         do throws(RequestError) {
             let request = try ExplainRequest(query)

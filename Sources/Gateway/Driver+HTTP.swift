@@ -121,7 +121,7 @@ extension Driver {
         }
     }
 
-    /// What the cache holds of a conversation: all of it, where it is the origin.
+    /// The coverage that the cache has of a conversation: all of it if the cache is the origin.
     private func answerBoundaries(of conversation: String, _ responder: HTTPResponder) {
         do {
             guard case .loaded(let loaded) = try reader.answer(.load(conversation: conversation))
@@ -136,7 +136,7 @@ extension Driver {
             responder.respond(
                 .json(200, BoundariesReport.json(loaded.head, held: held, ids: ids, at: now())))
         } catch let error as RequestError where replica != nil && error == .noConversation {
-            // Nobody has looked at it here yet, or there is none.
+            // The cache does not know the conversation: ask the origin whether it exists.
             let token = wait(WaitingCall(responder: responder, kind: .boundaries(conversation)))
             calls.append(.ask(.heads([conversation]), token: token))
         } catch let error as RequestError {
@@ -155,7 +155,7 @@ extension Driver {
             return responder.respond(.json(200, supervisorJSON(demo.supervisor)))
         }
         let path = request.path == "/demo" ? "/demo/index.html" : request.path
-        // The operator's page is the internal listener's.
+        // The internal listener alone serves the operator's page.
         let isInside = request.path.hasPrefix("/operator/")
         guard let file = page?[path], demo.enabled || !isDemo, !isInside else {
             return responder.respond(.error(RequestError(.notFound, "path: not found")))
@@ -169,15 +169,15 @@ extension Driver {
             status: 200,
             headers: [
                 .init("Content-Type", file.contentType), .init("ETag", tag),
-                // What is named after its content never changes. The rest is asked for each time,
-                // and sent only if it changed: a new release shows at once.
+                // Files named after their content never change. All others are revalidated each
+                // time and sent only if they changed, so that a new release shows at once.
                 .init(
                     "Cache-Control",
                     path.hasPrefix("/assets/")
                         ? "public, max-age=31536000, immutable" : "no-cache"),
                 .init("X-Content-Type-Options", "nosniff"),
                 .init("X-Frame-Options", "DENY"), .init("Referrer-Policy", "no-referrer"),
-                // The policy of the page itself, and what only a header can say: nobody frames it.
+                // The page's own policy, and `frame-ancestors`, which only a header can set.
                 .init(
                     "Content-Security-Policy",
                     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -195,7 +195,7 @@ extension Driver {
         responder.respond(response)
     }
 
-    /// Whether a request takes gzip: it names it, and not with a weight of nothing.
+    /// Whether a request accepts gzip: named, and not with `q=0`.
     private func acceptsGzip(_ header: String?) -> Bool {
         (header ?? "").lowercased().split(separator: ",").contains { word in
             let parts = word.split(separator: ";").map { $0.filter { $0 != " " } }
@@ -203,7 +203,7 @@ extension Driver {
         }
     }
 
-    /// Where the buttons of the demonstration are answered, for its page.
+    /// The address of the demonstration's supervisor, for its page.
     private func supervisorJSON(_ address: Address?) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
@@ -215,7 +215,7 @@ extension Driver {
 }
 
 extension Configuration.Demo {
-    /// What the policy of the demonstration's page allows beside its own gateway.
+    /// The sources that the policy of the demonstration's page allows beside its own gateway.
     fileprivate var sources: String {
         supervisor.map { " http://\($0) ws://\($0)" } ?? ""
     }
@@ -244,7 +244,7 @@ extension HTTPResponse {
         return response
     }
 
-    /// What whoever has no key of the server API is told.
+    /// The answer to a request without a key of the server API.
     static var keyNeeded: HTTPResponse {
         var response = HTTPResponse.error(
             RequestError(

@@ -6,9 +6,9 @@ import Upstream
 import WebSockets
 import Wire
 
-/// What the driver shows of itself: to health and metrics, and to the service manager.
+/// The driver's state for health, metrics and the service manager.
 extension Driver {
-    /// A line for the service manager.
+    /// A status line for the service manager.
     var status: String {
         let upstream = engine.report.upstream
         let state = engine.isDraining ? "draining" : "upstream \(upstream.state.rawValue)"
@@ -16,14 +16,14 @@ extension Driver {
     }
 
     /// - Parameters:
-    ///   - totals: what the engine holds, if that was counted already.
-    ///   - blocked: how many connections take nothing, if they were counted.
+    ///   - totals: the engine's totals, if counted already.
+    ///   - blocked: the number of sessions with a blocked socket, if counted already.
     func snapshot(_ totals: Totals? = nil, blocked: Int? = nil) -> Snapshot {
         let now = now()
         lookAtFeed()
         let report = engine.report
         let figures = totals ?? report.totals()
-        // The log counts for itself; what the driver commits it has measured.
+        // The embedded log counts its own commits; those of a replica are measured by the driver.
         let writer = (upstream as? Embedded)?.figures
         let lines = log.limit.figures
         return Snapshot(
@@ -53,7 +53,7 @@ extension Driver {
             isFeedLost: feed.isLost)
     }
 
-    /// Looks whether the feed of the origin is there, for readiness.
+    /// Updates the feed's readiness.
     func lookAtFeed() {
         feed.look(
             offlineSince: engine.report.unlinkedSince,

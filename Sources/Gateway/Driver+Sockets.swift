@@ -4,9 +4,10 @@ import Engine
 import WebSockets
 import Wire
 
-/// What sockets do becomes calls of the engine.
+/// Turns socket events into calls of the engine.
 extension Driver: ServerDelegate {
-    /// What is said at the door may have changed: by a reload, or because the gateway drains.
+    /// Replaces the rules for new connections, on all loops: after a reload, or when a drain
+    /// begins.
     func hangDoor() {
         door = Door(configuration, credentials, log)
         door.reopensAt = engine.drainedIn.map { ContinuousClock.now + .milliseconds($0) }
@@ -29,11 +30,11 @@ extension Driver: ServerDelegate {
 
     func hear(_ session: SessionID, _ frame: RequestFrame) {
         engine.received(session, frame, at: now())
-        // Before the next of its frames is read.
+        // Applied before the session's next frame is read.
         for (session, isThrottled) in engine.takeThrottles() { throttle(session, isThrottled) }
     }
 
-    /// Closes the connection behind what it was sent.
+    /// Closes the connection after all that was sent to it.
     func close(_ session: SessionID, _ code: CloseCode) {
         if let sides, sides.serves(session) { return sides.close(session, code) }
         server.close(SocketID(rawValue: session), code: code.rawValue, reason: code.reason)
@@ -68,7 +69,7 @@ enum Bearer {
         return params["token"]
     }
 
-    /// What follows `Bearer `, the scheme in any case.
+    /// The credentials after `Bearer `; the scheme's case is ignored.
     static func header(_ value: String?) -> String? {
         guard let value, value.utf8.count > 7, value.prefix(7).lowercased() == "bearer " else {
             return nil
@@ -77,9 +78,10 @@ enum Bearer {
     }
 }
 
-/// Which pages may open a WebSocket: those of this host, and those that the operator allows. A
-/// client that is no browser sends no Origin. In open mode on loopback the host itself must be a
-/// loopback name, or any page could reach it through a name of its own (DNS rebinding).
+/// The check of `Origin` and `Host`: pages of this host, and of origins that the operator allows,
+/// may open a WebSocket. A client that is no browser sends no Origin. In open mode on loopback the
+/// host itself must be a loopback name, or any page could reach it through a name of its own (DNS
+/// rebinding).
 struct OriginRule {
     private let allowed: [String]
     private let isOpenOnLoopback: Bool
@@ -90,7 +92,7 @@ struct OriginRule {
             configuration.auth.mode == .open && configuration.listen.public.isLoopback
     }
 
-    /// Why the request is refused, nil if it is not.
+    /// The reason to refuse the request; nil if it may connect.
     func problem(_ headers: HTTPHeaders) -> String? {
         let host = headers["host"]?.lowercased() ?? ""
         if isOpenOnLoopback, !Self.isLoopback(host) {
@@ -119,7 +121,7 @@ struct OriginRule {
 }
 
 extension StringProtocol {
-    /// Where `needle` stands first.
+    /// The first occurrence of `needle`.
     fileprivate func range(of needle: String) -> Range<Index>? {
         var at = startIndex
         while at < endIndex {

@@ -3,17 +3,17 @@ import Ports
 import WebSockets
 import Wire
 
-/// A request of the server API that belongs to a trace of its caller's.
+/// A request of the server API with a `traceparent`.
 struct TracedRequest {
-    /// How much of a path is logged, in bytes.
+    /// The most bytes of a path that are logged.
     private static let pathLimit = 300
 
     let trace: String
     let method: String
     let path: String
 
-    /// - Returns: nil where the header is missing, or is none as W3C has it: such a one is ignored,
-    ///   so that nobody's tracing ever costs a request.
+    /// - Returns: nil if the header is missing, or invalid by W3C's rules: an invalid one is
+    ///   ignored, so that tracing never makes a request fail.
     init?(_ request: HTTPRequest) {
         guard let trace = request.headers["traceparent"].flatMap(TraceParent.read) else {
             return nil
@@ -24,10 +24,10 @@ struct TracedRequest {
     }
 }
 
-/// The lines of the log by which a team's own traces are joined to what the gateway did. Requests
-/// without a `traceparent` have none.
+/// Log lines that connect a caller's traces to what the gateway did. Requests without a
+/// `traceparent` have none.
 extension Driver {
-    /// What clients asked for.
+    /// Logs the traced requests of clients.
     func noteTracedCalls() {
         for call in engine.takeTracedCalls() {
             note(
@@ -36,13 +36,13 @@ extension Driver {
         }
     }
 
-    /// A request of the server API was refused, or failed.
+    /// Logs that a request of the server API was refused, or failed.
     func note(_ request: TracedRequest?, _ error: RequestError) {
         guard let request else { return }
         note(error, request.trace, request.method, ("path", request.path), ("by", "server API"))
     }
 
-    /// A write of the server API ended.
+    /// Logs the end of a write of the server API.
     func note(_ request: TracedRequest?, _ result: Result<Outcome, RequestError>) {
         guard let request else { return }
         var error: RequestError?

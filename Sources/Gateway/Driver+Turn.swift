@@ -5,7 +5,7 @@ import Upstream
 import WebSockets
 import Wire
 
-/// What a turn's effects are in a gateway: sockets, the cache's file, and the upstream.
+/// Carries out a turn's effects with sockets, the cache's file and the upstream.
 extension Driver: TurnEffects {
     func moment() -> Moment { Moment(now: now(), instant: ContinuousClock.now - origin) }
 
@@ -71,10 +71,10 @@ extension Driver: TurnEffects {
 
     func write(_ sessions: consuming [Session]) -> Duration? {
         let began = ContinuousClock.now
-        // First, so that they write at the same time.
+        // First, so that the other loops write in parallel.
         let elsewhere = sides?.write(sessions, Self.writeSize) ?? .zero
         send(consume sessions)
-        // What it costs decides how long a conversation rests, on however many cores it is.
+        // Pacing counts the cost on all cores.
         return ContinuousClock.now - began + elsewhere
     }
 

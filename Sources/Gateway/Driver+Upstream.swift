@@ -4,16 +4,16 @@ import Upstream
 import WebSockets
 import Wire
 
-/// What the driver says to the upstream and hears of it.
+/// Hands calls to the upstream and takes its outputs.
 extension Driver {
-    /// Hands over what this turn has asked for so far.
+    /// Hands over the calls that this turn has made so far.
     func handOver() {
         guard !calls.isEmpty else { return }
         upstream.submit(calls)
         calls.removeAll(keepingCapacity: true)
     }
 
-    /// What the upstream has to say, on the loop; `since` is when it said so.
+    /// Takes outputs of the upstream, on the loop; `since` is when the upstream delivered them.
     func deliver(_ outputs: [UpstreamOutput], since: ContinuousClock.Instant) {
         let now = now()
         var changes = 0
@@ -66,16 +66,16 @@ extension Driver {
         measurements.arrived(changes, since: since)
     }
 
-    /// A write of the server API has met its fate.
+    /// Answers a write of the server API.
     private func performed(_ call: WaitingCall, _ result: Result<Outcome, RequestError>) {
         guard case .disconnect(let user, let mayComeBack) = call.kind, case .success = result else {
             return call.performed(result)
         }
-        // The others are told: nothing is done here of what could not be done everywhere.
+        // The other gateways know by now; had that failed, nothing would be done here either.
         disconnect(user, mayComeBack: mayComeBack, call.responder)
     }
 
-    /// Closes the user's connections here.
+    /// Closes the user's connections to this gateway.
     func disconnect(_ user: String, mayComeBack: Bool, _ responder: HTTPResponder) {
         let count = engine.disconnect(user: user, mayComeBack: mayComeBack)
         responder.respond(.json(200, Array("{\"disconnected\":\(count)}".utf8)))

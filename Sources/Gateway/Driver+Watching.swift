@@ -6,10 +6,9 @@ import Ports
 import SQLite
 import WebSockets
 
-/// What the driver looks at now and then: the clocks, the descriptors, the file, and sockets that
-/// take nothing.
+/// Periodic checks: clocks, file descriptors, the cache's file, and blocked sockets.
 extension Driver {
-    /// A time of day that jumps is said once, and harms nobody: order does not go by it.
+    /// Logs a jump of the time of day, once. It does no harm: order follows the monotonic clock.
     func lookAtClocks() {
         if let jump = clock.look() {
             log.warning(
@@ -19,7 +18,8 @@ extension Driver {
         engine.adopt(timeOfDayAhead: clock.ahead)
     }
 
-    /// What is refused for want of descriptors is told at once, and every minute while it lasts.
+    /// Logs refused connections (no file descriptors left) at once, then every minute while the
+    /// shortage lasts.
     func noteShortage() {
         switch shortage.look(refused: server.refusedConnections, at: .now) {
         case .began(let count), .goesOn(let count):
@@ -34,8 +34,8 @@ extension Driver {
         }
     }
 
-    /// Without this a gateway that is not ready gets no traffic, and without traffic it would never
-    /// learn that it can write again.
+    /// Probes whether the file can be written: a gateway that is not ready gets no traffic, and
+    /// without traffic it would never learn that it can write again.
     func probeCache() {
         noteCache()
         guard let replica else { return }
@@ -59,8 +59,8 @@ extension Driver {
         }
     }
 
-    /// A blocked socket that still takes what was sent long ago is slow, not gone: what its kernel
-    /// acknowledges counts, once a second.
+    /// A blocked socket is slow, not gone, as long as its peer acknowledges bytes: looks once a
+    /// second.
     func noteProgress() {
         let before = acknowledged
         acknowledged.removeAll(keepingCapacity: true)
@@ -76,8 +76,8 @@ extension Driver {
         }
     }
 
-    /// The file took what it was given, or did not.
-    /// - Parameter failure: why not, nil if it did.
+    /// Records the result of a write to the cache's file.
+    /// - Parameter failure: the error; nil if the write succeeded.
     func wroteCache(_ failure: (any Error)?) {
         if let failure {
             cache.fail("\(failure)", at: now())
@@ -87,7 +87,7 @@ extension Driver {
         noteCache()
     }
 
-    /// A file that can't be written is told at once, and every minute while that lasts.
+    /// Logs a file that can't be written at once, then every minute while that lasts.
     func noteCache() {
         switch cache.look(at: now()) {
         case .lost(let seconds):
@@ -104,7 +104,7 @@ extension Driver {
         }
     }
 
-    /// Looks whether the error says that the cache must be filled anew.
+    /// Starts a new cache if the error says that this one is damaged.
     func note(_ error: any Error) {
         guard replica != nil, let error = error as? CacheError, error.code == .damaged else {
             return

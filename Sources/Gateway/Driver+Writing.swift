@@ -1,10 +1,10 @@
 import Engine
 import WebSockets
 
-/// How bytes get from the outboxes into the sockets of the driver's own loop.
+/// Moves bytes from the outboxes into the sockets of the driver's own loop.
 extension Driver {
-    /// Writes what the sessions are owed, as far as their sockets take it; those of other loops are
-    /// left alone.
+    /// Writes pending frames of the sessions, as far as their sockets take them; sessions of other
+    /// loops are skipped.
     func send(_ sessions: consuming [Session]) {
         var writes = Writes()
         swap(&writes, &self.writes)
@@ -17,7 +17,7 @@ extension Driver {
                 writes.end(for: SocketID(rawValue: session.id))
                 if isMore { unfinished.append(session) }
             }
-            // Let go while they are at hand.
+            // Released now, while they are in the core's cache.
             sessions = []
             for unsent in writes.send(by: server, &buffer) {
                 engine.sockets.blocked(writes.sockets[unsent.index].rawValue, unsent: unsent.bytes)

@@ -8,8 +8,8 @@ import Upstream
 import WebSockets
 import Wire
 
-/// The running gateway: it brings the engine together with sockets, store and upstream. It lives on
-/// the loop's thread and does what the engine decides; it decides nothing itself.
+/// The running gateway: connects the engine with sockets, store and upstream. It lives on the
+/// loop's thread and carries out what the engine decides; it decides nothing itself.
 final class Driver {
     private(set) var configuration: Configuration
     let log: Logger
@@ -20,48 +20,49 @@ final class Driver {
     let reader: Reader
     let slowReads: SlowReads
     let upstream: any Upstream
-    /// The cache of another origin; nil where the store is the origin.
+    /// The cache of an origin that lives elsewhere; nil if the store itself is the origin.
     let replica: ReplicaCache?
     private(set) var credentials: Credentials
     var door: Door
     private(set) var internalRule: InternalRule
-    /// The other loops that serve sockets, if there are any.
+    /// The worker loops, if there are any.
     var sides: WorkerLoops?
     let page: PageFiles?
     let started: Timestamp
-    /// Who looks at the operator's page.
+    /// Streams and state of the operator's page.
     var desk = OperatorDesk()
 
-    /// One write of a socket.
+    /// The most bytes of one write to a socket.
     static let writeSize = 65_536
     var measurements = Measurements()
     var writes = Writes()
     var buffer = SendBuffer()
     var clock = SteadyClock()
-    /// Where the engine's clock for pacing begins.
+    /// The zero of the engine's clock for pacing.
     let origin = ContinuousClock.now
-    /// Ends the rest of a conversation that has something to say, or of reads that wait.
+    /// Wakes the loop for the next turn: a paced conversation may write again, or reads are
+    /// waiting.
     private lazy var alarm = loop.alarm { [unowned self] in wakesAt = nil }
     private var wakesAt: Duration?
-    /// What the upstream is asked for in this turn, and has not been handed yet.
+    /// Calls of this turn that were not handed to the upstream yet.
     var calls: [UpstreamCall] = []
     let turns: TurnRunner
     private var ticks = 0
-    /// Of blocked sockets, the bytes that their peers had acknowledged a second ago.
+    /// For blocked sockets: the bytes that their peers had acknowledged a second ago.
     var acknowledged: [SessionID: UInt64] = [:]
     private var nextToken: UInt64 = Driver.firstToken
-    /// Tokens of the server API begin here, those of the engine below.
+    /// Tokens of the server API begin here; those of the engine are below.
     private static let firstToken: UInt64 = 1 << 63
-    /// Calls of the server API that wait for the upstream.
+    /// Calls of the server API that wait for the upstream, by token.
     var waiting: [UInt64: WaitingCall] = [:]
     var lastEvent: Timestamp?
-    /// Whether the file can be written, as readiness sees it.
+    /// Whether the cache's file counts as writable, for readiness.
     var cache = CacheReadiness()
-    /// Whether the feed of the origin is there, as readiness sees it.
+    /// Whether the origin's feed counts as live, for readiness.
     var feed = FeedReadiness()
-    /// Connections that there was no descriptor for.
+    /// Connections refused because no file descriptor was left.
     var shortage = Shortage()
-    /// Called once, when the cache of another origin turns out to be broken.
+    /// Called once, when the cache of an origin elsewhere turns out to be damaged.
     var onDamage: (() -> Void)?
 
     init(
@@ -96,7 +97,7 @@ final class Driver {
 
     func now() -> Timestamp { clock.now() }
 
-    /// As far as it can be believed.
+    /// The time of day, once a jump of it has settled.
     var timeOfDay: Timestamp {
         Timestamp(milliseconds: clock.now().milliseconds + clock.ahead)
     }
@@ -108,7 +109,8 @@ final class Driver {
 
     // MARK: - The turn
 
-    /// Ends a turn of the loop: decides, asks the store and the upstream, and writes the sockets.
+    /// Ends a turn of the loop: runs the engine's decisions, calls store and upstream, writes the
+    /// sockets.
     func endTurn() {
         let began = ContinuousClock.now
         measurements.began()
@@ -121,14 +123,14 @@ final class Driver {
         measurements.ended(began, at: .now)
     }
 
-    /// Has the next turn begin then, if nothing comes in before.
+    /// Sets the alarm for the next turn; input may start one earlier.
     private func wake(at instant: Duration?) {
         guard instant != wakesAt else { return }
         wakesAt = instant
         alarm.set(after: instant.map { origin + $0 - .now })
     }
 
-    /// The thread of the slow reads has an answer.
+    /// Takes an answer from the slow reads' thread.
     func finished(_ read: CacheRead, _ result: Result<Answer, any Error>) {
         turns.finishSlow(read, self.read { try result.get() }, at: now(), self)
     }
@@ -145,7 +147,7 @@ final class Driver {
         }
     }
 
-    /// Time has passed; called every 100 ms.
+    /// Called every 100 ms.
     func tick() {
         ticks += 1
         if ticks % 10 == 0 {
@@ -171,14 +173,15 @@ final class Driver {
 
     // MARK: - The upstream
 
-    /// Has the upstream do it, which says what became of it under the token.
+    /// Queues an operation for the upstream, which answers under the token.
     func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
         measurements.asked(token)
         turns.noteOperation()
         calls.append(.perform(operation, by: caller, token: token))
     }
 
-    /// A token for a call of the server API.
+    /// Registers a call of the server API.
+    /// - Returns: its token.
     func wait(_ call: WaitingCall) -> UInt64 {
         nextToken += 1
         waiting[nextToken] = call
@@ -188,7 +191,7 @@ final class Driver {
 
     // MARK: - State
 
-    /// Takes over what a reload may change: the keys that `configdoc` marks so.
+    /// Applies a reload: the keys that `configdoc` marks as reloadable.
     func adopt(_ credentials: Credentials, _ configuration: Configuration) {
         self.credentials = credentials
         self.configuration = configuration

@@ -2,8 +2,8 @@ import Configuration
 import Engine
 import Rules
 
-/// What the engine is told of the configuration, which it does not know: how it fetches what it
-/// lacks, and what its clients may have.
+/// Translates the configuration into the engine's options; the engine does not know the
+/// configuration.
 extension SyncOptions {
     /// What the configuration sets.
     init(_ sync: Configuration.Sync, keepsAll: Bool) {
@@ -20,7 +20,7 @@ extension SyncOptions {
         trimAfter = keepsAll ? nil : Self.writtenBetweenTrims
     }
 
-    /// To look for what may go costs a search, and what stays for a while longer harms nobody.
+    /// A search for rows to trim costs more than keeping some of them longer.
     private static let writtenBetweenTrims = 500
 }
 
@@ -38,8 +38,8 @@ extension LogLimits {
 }
 
 extension ClientPolicy {
-    /// What the configuration sets. Whoever gave the users their names also decides on ids, unless
-    /// it says otherwise.
+    /// The policy from the configuration. Without `clients.create`: in open mode users choose their
+    /// own names and may choose any id; with tokens, only ids of their own.
     init(_ configuration: Configuration) {
         self.init()
         let clients = configuration.clients

@@ -2,25 +2,25 @@ import Configuration
 import Crypto
 import Glibc
 
-/// The browser client and its page: every file of a directory, read into memory at the start, so
-/// that serving them touches no disk and no path of a request ever reaches the file system.
+/// The browser client and its page: all files of a directory, read into memory at the start.
+/// Serving them reads no disk, and no path of a request reaches the file system.
 struct PageFiles: Sendable {
     struct File: Sendable {
         let contentType: String
         let bytes: [UInt8]
         /// For `If-None-Match`.
         let tag: String
-        /// The same bytes, compressed beforehand: what lies beside the file with `.gz` at its end.
+        /// The same bytes compressed, from a file beside it with the suffix `.gz`.
         var packed: [UInt8]?
 
         /// The tag of the compressed bytes: they are another representation.
         var packedTag: String { "\(tag.dropLast())-gzip\"" }
     }
 
-    /// By the path that a browser asks for, from `/`.
+    /// By URL path, from `/`.
     private let files: [String: File]
 
-    /// Where the page stands beside the program: bundled for it, in the source tree, or installed.
+    /// Places of the page beside the program: bundled, in the source tree, installed.
     private static let places = ["gapless-page", "Sources/Browser", "share/gapless/page"]
     private static let types = [
         "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
@@ -29,7 +29,7 @@ struct PageFiles: Sendable {
         "webmanifest": "application/manifest+json",
     ]
 
-    /// The files below the directory; types that a page does not need are left out.
+    /// Reads the files below the directory; types that a page does not need are skipped.
     init(directory: String) {
         var files: [String: File] = [:]
         Self.read(directory, "/", into: &files)
@@ -37,8 +37,8 @@ struct PageFiles: Sendable {
         self.files = files
     }
 
-    /// The page that belongs to this program: looked for from the program's own folder upwards.
-    /// - Parameter part: a folder of it that is a page of its own.
+    /// The page of this program: looked for from the program's own folder upwards.
+    /// - Parameter part: a subfolder with a page of its own.
     static func installed(_ part: String = "") -> PageFiles? {
         guard let program = realpath("/proc/self/exe", nil) else { return nil }
         defer { free(program) }

@@ -4,12 +4,13 @@ import SQLite
 import Upstream
 import WebSockets
 
-/// All that `serve` does before it serves, done without serving: what it would fail at.
+/// The checks of `checkconfig`: what `serve` would fail at before it serves, except what only the
+/// origin's server can tell (its schema, say).
 package enum Preflight {
-    /// What is wrong, a sentence each; none if `serve` would start.
+    /// The problems, a sentence each; empty if `serve` would start.
     ///
-    /// A gateway that runs with this configuration has the file and the ports: that is no fault, or
-    /// no reload could be checked beside it.
+    /// A running gateway with this configuration holds the file and the ports: that is no problem,
+    /// or a reload could not be checked beside it.
     package static func problems(_ configuration: Configuration) -> [String] {
         var problems: [String] = []
         do throws(ConfigurationError) {
@@ -52,14 +53,15 @@ package enum Preflight {
 }
 
 extension Listener {
-    /// Where a gateway listens.
+    /// The listeners of a gateway.
     static func all(of configuration: Configuration) -> [Listener] {
         let listen = configuration.listen
         var tls: TLSFiles?
         if let certificate = listen.tls.certificate, let key = listen.tls.key {
             tls = TLSFiles(certificate: certificate, key: key)
         }
-        // One file has one gateway; with an origin elsewhere the next one brings its own.
+        // The embedded origin's file has one gateway; with an origin elsewhere a successor brings
+        // its own file and may share the ports.
         let isShared = configuration.upstream.kind != .embedded
         return [
             Listener(

@@ -2,7 +2,7 @@ import Configuration
 import Crypto
 import Upstream
 
-/// Redis as the configuration names it.
+/// Redis options from the configuration.
 extension RedisOptions {
     /// What the configuration says.
     /// - Throws: `RedisError`, if the URL or one of the files can't be used.
@@ -20,7 +20,7 @@ extension RedisOptions {
         tls?.certificate = redis.tls.certificate
         tls?.key = redis.tls.key
         tls?.name = redis.tls.serverName
-        // OpenSSL says of a file that is not there no more than "system lib".
+        // For a missing file OpenSSL says no more than "system lib".
         for (key, path) in [
             ("ca_file", tls?.authorities), ("certificate", tls?.certificate), ("key", tls?.key),
         ] {

@@ -3,10 +3,10 @@ import Dispatch
 import Upstream
 import Wire
 
-/// `gapless repair`: makes what is left of a damaged log in Redis a whole one.
+/// `gapless repair`: makes a damaged log in Redis whole again, from what is left of it.
 package enum LogRepair {
-    /// Repairs the log of a conversation in the Redis that the configuration names.
-    /// - Returns: what was done, for whoever typed the command.
+    /// Repairs the log of a conversation in the configured Redis.
+    /// - Returns: what was done, as text for the operator.
     /// - Throws: `LogRepair.Failure`.
     package static func run(
         _ configuration: Configuration, conversation: String

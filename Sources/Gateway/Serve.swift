@@ -8,14 +8,14 @@ import Upstream
 import WebSockets
 import Wire
 
-/// Runs the gateway until it is told to stop: the composition root. Everything that the process is
-/// made of is made here, in the order in which it depends on each other, and let go in reverse.
-/// - Returns: the code that the process exits with.
+/// Runs the gateway until it is stopped: the composition root. It makes all parts of the process,
+/// each after those that it depends on, and ends them in reverse.
+/// - Returns: the exit code of the process.
 package func serve(
     _ configuration: Configuration, configurationFile: String?, overrides: ConfigurationOverrides
 ) -> Int32 {
     let log = Logger(configuration.log)
-    // Whoever started it may have had them blocked; threads take over what is set here.
+    // The parent may have blocked signals, and threads inherit the mask: unblock them first.
     var none = sigset_t()
     sigemptyset(&none)
     sigprocmask(SIG_SETMASK, &none, nil)
@@ -36,7 +36,8 @@ private final class Service {
     private let loop: ServiceLoop
     private let server: Server
     private let driver: Driver
-    /// Where the upstream's threads find the driver, which holds the upstream: emptied at the end.
+    /// How the upstream's threads reach the driver, which owns the upstream: emptied at the end to
+    /// break the cycle.
     private let onLoop = LoopBox<Driver>()
     private let upstream: any Upstream
     private let slowReads: SlowReads
@@ -46,7 +47,7 @@ private final class Service {
     private var isStopping = false
     private var exitCode: Int32 = 0
     private var hasLeft = false
-    /// When the certificate is looked at next.
+    /// The time of the next look at the certificate.
     private var certificateDue = ContinuousClock.now
 
     init(
@@ -60,14 +61,14 @@ private final class Service {
         let credentials = try Credentials(configuration.auth, configuration.listen)
         var options = Store.Options(
             path: configuration.cache.path, origin: configuration.upstream.kind.rawValue)
-        // A predecessor that drains is gone by then, and the slots of its clients begin later.
+        // Longer than a predecessor drains; the reconnect slots of its clients begin later.
         options.succession = .milliseconds(configuration.drain.deadline) + .seconds(10)
         options.isChecked = true
         let store = try Store(options)
         if let path = store.putAside {
             log.error("cache was damaged and is filled anew", ["put_aside": path])
         }
-        // What stands around the messages of a reply takes some of its bytes.
+        // The limit of a reply, less what surrounds its messages.
         let bytes = Limits(configuration).replyBytes
         let reader = try Reader(store, bytes: bytes)
         let slowReader = try Reader(store, bytes: bytes)
@@ -110,7 +111,7 @@ private final class Service {
         }
     }
 
-    /// Has further loops take their share of the public listener's connections.
+    /// Starts worker loops that share the public listener's connections.
     private func openLoops() throws {
         let count = WorkerLoops.count(configuration.fanout.loops) - 1
         guard count > 0 else { return }
@@ -119,12 +120,12 @@ private final class Service {
             limits: ServerLimits(configuration.limits))
     }
 
-    /// Says what is accepted though it should not be.
+    /// Logs keys that are accepted although they are weak.
     private func warn(of credentials: Credentials) {
         for weakness in credentials.weaknesses { log.warning("weak key", ["where": weakness]) }
     }
 
-    /// A connection is a descriptor, and some are for files and the origin.
+    /// Warns if the descriptors don't suffice for all connections, files and the origin.
     private func warn(ofConnections connections: Int) {
         let limit = Process.descriptorLimit()
         guard connections + Self.otherDescriptors > limit else { return }
@@ -136,7 +137,7 @@ private final class Service {
             ])
     }
 
-    /// The spared ones, and some for whoever is still shaking hands.
+    /// The reserve of the public listener, and some for handshakes.
     private static let otherDescriptors = 128
 
     func run() throws -> Int32 {
@@ -203,8 +204,9 @@ private final class Service {
         driver.hangDoor()
     }
 
-    /// What the cache claims can't be believed any more. An empty one takes a new process, which
-    /// the clients come back to with what they hold; the code tells the supervisor to start it.
+    /// The cache's coverage can't be trusted any more. A new process begins with an empty cache,
+    /// and clients come back to it with what they hold; the exit code makes the supervisor start
+    /// it.
     private func cacheIsDamaged() {
         do {
             log.error(
@@ -245,7 +247,7 @@ private final class Service {
     private func tick() {
         driver.tick()
         if !hasBegun {
-            // The loop turns, and the sockets have listened since before it did.
+            // The loop runs, and the listeners were open before it did.
             hasBegun = true
             supervisor?.ready(driver.status)
         }
@@ -255,7 +257,7 @@ private final class Service {
         if isStopping, driver.engine.isDrained { loop.stop() }
     }
 
-    /// Says once a day that the certificate is about to expire, and every hour that it has.
+    /// Logs once a day that the certificate will expire soon, and every hour once it has.
     private func lookAtCertificate() {
         let now = ContinuousClock.now
         guard now >= certificateDue, let days = server.certificateDaysLeft else { return }
@@ -271,10 +273,10 @@ private final class Service {
         }
     }
 
-    /// Days before its end from which the certificate is spoken of.
+    /// How many days before its end a certificate is logged.
     private static let certificateNotice = 30
 
-    /// While it drains, the gateway leaves its place to a successor that listens there already.
+    /// While draining, leaves the ports to a successor that listens there already.
     private func leavePlace() {
         guard !hasLeft, configuration.upstream.kind != .embedded, server.leave("public") else {
             return

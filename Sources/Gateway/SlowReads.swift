@@ -5,11 +5,11 @@ import Glibc
 import Ports
 import Synchronization
 
-/// Reads that would hold the loop up, one after the other on a thread of their own: a holder of a
-/// thousand runs takes some milliseconds, and meanwhile nobody's message is to wait. Those whose
-/// turn has not come wait with `TurnRunner`, on the loop, where they can still be given up.
+/// Reads that would block the loop, one at a time on a thread of their own: a `have` of a thousand
+/// runs takes some milliseconds, for which no message should wait. Other slow reads wait in
+/// `TurnRunner`, on the loop, where they can still be dropped.
 ///
-/// Owned by the driver and used on the loop; the thread has a reader of its own.
+/// Owned by the driver and used on the loop; the thread has its own reader.
 final class SlowReads {
     private let desk: Desk
 
@@ -23,7 +23,7 @@ final class SlowReads {
         desk = Desk(reader, deliver)
     }
 
-    /// The thread reads it; the next one may begin when it has delivered.
+    /// Starts the read on the thread; the next one may begin when it has delivered.
     func begin(_ read: CacheRead) { desk.read(read) }
 
     /// Returns when nothing more will be delivered.
@@ -60,9 +60,9 @@ final class SlowReads {
             isCalled.signal()
         }
 
-        /// It has the thread until the end, since one that has stood back can't come forward again:
-        /// where cores are short it weighs a tenth of the others. The loop comes first, and the
-        /// commits that messages wait for.
+        /// One block that keeps its thread until the end, since a thread that has lowered its
+        /// priority can't raise it again: with few cores it gets a tenth of the others' weight. The
+        /// loop comes first, and the commits that messages wait for.
         private func run() {
             _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
             while true {

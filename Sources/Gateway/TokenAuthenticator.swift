@@ -3,12 +3,12 @@ import Crypto
 import Engine
 import Wire
 
-/// Tells who a client is: by its name in open mode, by its token otherwise. A value, made at the
-/// start and at each reload.
+/// Identifies clients: by name in open mode, by token otherwise. A value, made at the start and at
+/// each reload.
 struct TokenAuthenticator: Authenticator {
     /// nil in open mode.
     let verifier: TokenVerifier?
-    /// What tokens are judged by: the engine's clock may differ from it.
+    /// The clock that tokens are checked against; the engine's may differ from it.
     var timeOfDay: @Sendable () -> Timestamp = { SteadyClock.timeOfDay() }
 
     func identify(

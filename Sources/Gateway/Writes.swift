@@ -1,24 +1,24 @@
 import WebSockets
 import Wire
 
-/// What many sockets are to be given, one write each, all of it gathered before the first byte goes
-/// out: what the kernel does for one send leaves little of ours in the caches of the core, and who
-/// goes to and fro between the two pays for that with every socket.
+/// Writes to many sockets, one each, gathered before the first byte is sent: a kernel send evicts
+/// much of our data from the core's cache, and alternating between the two would pay for that with
+/// every socket.
 ///
-/// A frame that many are sent is in it once, and so is a run of frames that several sockets in a
-/// row are sent: it is copied once for all of them, and thousands of references that two threads
-/// count at once would cost more than the bytes are worth. How much there can be is bounded by the
-/// sessions, each of which has one write on its way.
+/// A frame for many sockets is in it once, and so is a run of frames that several consecutive
+/// sockets get: the run is copied once for all of them, since thousands of reference counts that
+/// two threads change at once would cost more than the bytes. The sessions bound its size: each has
+/// one write in flight.
 struct Writes: Sendable {
-    /// The same frames for some sockets in a row.
+    /// The same frames for consecutive sockets.
     struct Run: Sendable {
         let frames: Range<Int>
         fileprivate(set) var sockets: Range<Int>
     }
 
-    /// Bytes that a socket did not take.
+    /// The bytes that one socket did not take.
     struct Unsent: Sendable {
-        /// Where it stands in `sockets`.
+        /// The index in `sockets`.
         let index: Int
         let bytes: Int
     }
@@ -27,15 +27,15 @@ struct Writes: Sendable {
     private(set) var sockets: [SocketID] = []
     private(set) var runs: [Run] = []
 
-    /// The frames of the write before, and how much of them the one that is being made begins with;
-    /// nil if that is another run already.
+    /// The frames of the previous write, and how many of them the present write has repeated so
+    /// far; nil once it differs.
     private var last = 0..<0
     private var shared: Int?
     private var first = 0
 
     var isEmpty: Bool { sockets.isEmpty }
 
-    /// Begins the write of a socket.
+    /// Begins a socket's write.
     mutating func begin() {
         shared = 0
         first = frames.count
@@ -54,12 +54,12 @@ struct Writes: Sendable {
         frames.append(frame)
     }
 
-    /// Ends the write; one without a frame is none.
+    /// Ends the write; a write without frames is dropped.
     mutating func end(for socket: SocketID) {
         var run = first..<frames.count
         if let shared {
             guard shared > 0 else { return }
-            // Those who come next are likelier to be sent all of it than the same piece.
+            // The next sockets are likelier to get all of `last` than this part of it.
             run = last.lowerBound..<last.lowerBound + shared
         } else {
             last = run
@@ -73,9 +73,9 @@ struct Writes: Sendable {
         }
     }
 
-    /// Gives the sockets their bytes.
-    /// - Parameter buffer: to lay a run out in.
-    /// - Returns: those that did not take all, in their order.
+    /// Sends the bytes to the sockets.
+    /// - Parameter buffer: scratch space for a run.
+    /// - Returns: the sockets that did not take all, in order.
     func send(by server: Server, _ buffer: inout SendBuffer) -> [Unsent] {
         var unsent: [Unsent] = []
         for run in runs {

@@ -1,7 +1,7 @@
 import Configuration
 import WebSockets
 
-/// Requests of both listeners, and the files that come in.
+/// Bounds of HTTP requests on both listeners, and of files that are read.
 extension Bound {
     init(_ route: APIRoute) {
         let body: String
@@ -26,7 +26,7 @@ extension Bound {
 
     private static let small = "64 KiB"
 
-    /// What is neither a method nor the server API.
+    /// Bounds of input that is neither a method nor the server API.
     static let listeners: [Bound] = [
         Bound(
             "a connection", size: "none", memory: "a descriptor, some KiB",
@@ -78,7 +78,7 @@ extension Bound {
     }
 }
 
-/// The files that a gateway reads and has not written itself, and the one that it has.
+/// The files that a gateway reads but did not write, and its cache.
 package enum IncomingFile: String, Sendable, CaseIterable {
     case configuration = "`--config`"
     case apiKeys = "`auth.api_key_file`"

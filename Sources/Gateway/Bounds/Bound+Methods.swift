@@ -1,7 +1,7 @@
 import WebSockets
 import Wire
 
-/// The methods and frames of a WebSocket.
+/// Bounds of WebSocket methods and frames.
 extension Bound {
     init(_ method: Method) {
         let name = "`\(method.rawValue)`"

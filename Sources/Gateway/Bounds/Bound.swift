@@ -1,19 +1,19 @@
 import WebSockets
 import Wire
 
-/// What one kind of input may cost, in words: a row of the table in `deploy/reference/security.md`,
+/// The limits of one kind of input, in words: a row of the table in `deploy/reference/security.md`,
 /// declared once for each kind, so that no kind is without one.
 package struct Bound: Sendable {
     package let input: String
-    /// What bounds its bytes.
+    /// The limit of its bytes.
     let size: String
-    /// How many rows it reads or writes at the most.
+    /// The most rows that it reads or writes.
     let rows: String
-    /// What it holds while it is served.
+    /// The memory that it holds while it is served.
     let memory: String
     /// Who is charged.
     let payer: String
-    /// What it gets that is beyond.
+    /// The answer beyond the limit.
     let beyond: String
 
     init(
@@ -32,7 +32,7 @@ package struct Bound: Sendable {
         "| \([input, size, rows, memory, payer, beyond].joined(separator: " | ")) |\n"
     }
 
-    /// All rows, as they stand in the reference.
+    /// The table of all rows, as in the reference.
     package static func table() -> String {
         let head =
             "| input | size | rows | held | who pays | beyond |\n|---|---|---|---|---|---|\n"

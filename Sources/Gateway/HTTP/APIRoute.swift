@@ -1,5 +1,5 @@
-/// The paths of the server API, each with what a body sent there may take. One declaration, which
-/// whoever lets requests in reads; `ServerAPI` says what they do.
+/// The paths of the server API, with the body limit of each. Declared once, for admission; what
+/// each does is in `ServerAPI`.
 package enum APIRoute: String, Sendable, CaseIterable {
     case conversations = "/v1/conversations"
     case conversation = "/v1/conversations/{id}"
@@ -30,15 +30,15 @@ package enum APIRoute: String, Sendable, CaseIterable {
             && zip(own, pieces).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
     }
 
-    /// What a body may take that is not read, or that says next to nothing.
+    /// The limit of a body that is not read, or is tiny.
     static let smallBody = 64 << 10
 
-    /// Bytes of the longest body that is read here from whoever has a key, for a message of at most
-    /// `message` bytes. JSON may write one byte as six.
+    /// The most bytes of a body from a caller with a key, for messages of at most `message` bytes.
+    /// JSON may write one byte as six.
     package func bodyLimit(message: Int) -> Int {
         switch self {
-        // The longest array of the largest messages; what stands around the content of one takes
-        // less than a kilobyte.
+        // The longest array of the largest messages; each has less than a kilobyte around its
+        // content.
         case .messages: max(4 << 20, ServerAPI.arrayLimit * (message + 1024))
         case .message: Self.smallBody + 6 * message
         // All participants, with their names and metadata.

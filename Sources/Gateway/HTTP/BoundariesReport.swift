@@ -4,10 +4,10 @@ import JSON
 import Ports
 import Wire
 
-/// The answer to `GET /v1/conversations/{id}/boundaries`: what the cache holds of a log, and what
-/// it has never fetched.
+/// The answer to `GET /v1/conversations/{id}/boundaries`: the cache's coverage of a log, and the
+/// gaps that it has never fetched.
 enum BoundariesReport {
-    /// - Parameter ids: of the messages at the ends of what is held.
+    /// - Parameter ids: ids of the messages at the ends of the runs.
     static func json(
         _ head: Head, held: Coverage, ids: [Int: String], at now: Timestamp
     ) -> [UInt8] {

@@ -4,11 +4,11 @@ import JSON
 import WebSockets
 import Wire
 
-/// The answer to `/explain`, as JSON and as text. It has ids, numbers and times, never what a
-/// message says.
+/// The answer to `/explain`, as JSON and as text: ids, numbers and times, never a message's
+/// content.
 struct ExplainReport {
     let explanation: Explanation
-    /// Gives a connection the name that `connect` gave it.
+    /// The public name of a connection: `session` in the answer to `connect`.
     let name: (SessionID) -> String
 
     func response(isText: Bool) -> HTTPResponse {

@@ -7,7 +7,7 @@ import Wire
 /// A question of the internal listener's `/explain`, read from its query.
 struct ExplainRequest {
     let question: Explanation.Question
-    /// Whether the answer is for people.
+    /// Whether the answer is plain text; otherwise it is JSON.
     let isText: Bool
 
     init(_ query: QueryString) throws(RequestError) {
@@ -33,7 +33,7 @@ struct ExplainRequest {
             conversation: conversation, seq: seq, id: id, user: query["user"])
     }
 
-    /// What the origin is asked, to say whether it has the message.
+    /// The query that shows whether the origin has the message.
     var origin: HistoryQuery {
         if let id = question.id {
             return .message(conversation: question.conversation, id: id)
@@ -43,7 +43,7 @@ struct ExplainRequest {
             conversation: question.conversation, PageRequest(before: next, limit: 1))
     }
 
-    /// The question with what the origin said.
+    /// The question with the origin's answer.
     func asked(_ result: Result<HistoryAnswer, RequestError>) -> Explanation.Question {
         var question = question
         switch result {

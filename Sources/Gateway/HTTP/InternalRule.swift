@@ -3,11 +3,12 @@ import Crypto
 import WebSockets
 import Wire
 
-/// Who is answered by the internal listener, beside probes and metrics, which answer everybody. A
-/// page of another site could reach it through a name of its own (DNS rebinding), and beyond this
-/// machine whoever reads conversations must show the password.
+/// Access to the internal listener. Probes and metrics answer everybody. For the rest the `Host` is
+/// checked, since a page of another site could reach it through a name of its own (DNS rebinding).
+/// Whoever reads conversations must show the password, if there is one; beyond loopback there must
+/// be.
 struct InternalRule: Sendable {
-    /// The operator's page, and what it asks for.
+    /// The files of the operator's page.
     private static let page: Set = [
         "/", "/operator.css", "/operator.js", "/plots.js", "/tables.js",
     ]
@@ -27,7 +28,7 @@ struct InternalRule: Sendable {
         password = credentials.internalPassword
     }
 
-    /// What the request is answered instead of what it asks for; nil if it may have that.
+    /// The refusal of a request; nil if it may be served.
     func refusal(_ path: String, _ headers: HTTPHeaders) -> HTTPResponse? {
         guard Self.hostsMatter.contains(path) else { return nil }
         guard accepts(host: headers["host"] ?? "") else {

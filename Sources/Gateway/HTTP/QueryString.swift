@@ -2,7 +2,7 @@ import Chat
 import Engine
 import Wire
 
-/// The params of a GET, decoded. The last of several with one name counts; unknown ones are
+/// The decoded params of a query. The last of several with one name counts; unknown ones are
 /// ignored.
 package struct QueryString {
     /// The largest integer of the protocol: below 2^53.

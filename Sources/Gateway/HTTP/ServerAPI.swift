@@ -5,10 +5,10 @@ import Ports
 import Rules
 import Wire
 
-/// The server API of `protocol.md` 7 as a pure function: from method, path, query and body to what
-/// is asked for. No socket, no state; the gateway asks the upstream and answers.
+/// The server API of `protocol.md` 7 as a pure function: from method, path, query and body to a
+/// call. No socket, no state; the gateway calls the upstream and answers.
 package struct ServerAPI {
-    /// What a request asks for.
+    /// The call that a request makes.
     package enum Call: Sendable, Hashable {
         case ask(HistoryQuery)
         case perform(Operation, Shape)
@@ -17,21 +17,21 @@ package struct ServerAPI {
         case disconnect(user: String, mayComeBack: Bool)
     }
 
-    /// What the answer to a write looks like.
+    /// The form of the answer to a write.
     package enum Shape: Sendable, Hashable {
         case message, messages, conversation, nothing
         /// The conversation that was put, and who created it if a client did.
         case put
     }
 
-    /// Why a request is none.
+    /// Why a request is refused.
     package enum Failure: Error, Hashable {
         case error(RequestError)
-        /// The path is there, the method is not.
+        /// The path exists, but not with this method.
         case method(allowed: [String])
     }
 
-    /// What a message that is sent is held to.
+    /// The limits of sent messages.
     package let limits: LogLimits
     /// Messages in one array: `protocol.md` 7.
     static let arrayLimit = 1000
@@ -41,8 +41,8 @@ package struct ServerAPI {
     }
 
     /// - Parameters:
-    ///   - path: as it came, percent-encoded.
-    ///   - query: what stood behind `?`, percent-encoded; may be empty.
+    ///   - path: percent-encoded, as received.
+    ///   - query: after the `?`, percent-encoded; may be empty.
     package func call(method: String, path: String, query: String, body: [UInt8]) throws(Failure)
         -> Call
     {
@@ -80,7 +80,7 @@ package struct ServerAPI {
         guard allowed.contains(method) else { throw .method(allowed: allowed) }
     }
 
-    /// The path's pieces, decoded; an empty piece, as of `//`, is none of ours.
+    /// The decoded pieces of the path. An empty piece, as in `//`, matches no path of ours.
     private func pieces(of path: String) throws(Failure) -> [String] {
         var pieces: [String] = []
         for piece in path.utf8.dropFirst().split(

@@ -5,26 +5,27 @@ import Ports
 import WebSockets
 import Wire
 
-/// A call of the server API that waits for the upstream, and how its answer is written. Used once,
-/// on the loop.
+/// A call of the server API that waits for the upstream, and the form of its answer. Used once, on
+/// the loop.
 struct WaitingCall {
     enum Kind {
         case answer(HistoryQuery)
         case write(ServerAPI.Shape)
-        /// What the cache holds of a conversation that it does not know: nothing, if there is one.
+        /// Boundaries of a conversation that the cache does not know: none, if the conversation
+        /// exists.
         case boundaries(String)
-        /// The other gateways are told to disconnect a user.
+        /// Waits until the other gateways were notified to disconnect a user.
         case disconnect(user: String, mayComeBack: Bool)
-        /// Whether the origin has the message that is asked about.
+        /// Waits for whether the origin has the message.
         case explain(ExplainRequest)
     }
 
     let responder: HTTPResponder
     let kind: Kind
-    /// Of a request that belongs to a trace of its caller's.
+    /// The request's trace, if it has one.
     var traced: TracedRequest?
 
-    /// The write was done, or refused.
+    /// Answers a write that was done, or refused.
     func performed(_ result: Result<Outcome, RequestError>) {
         switch (kind, result) {
         case (.write, .failure(let error)), (.disconnect, .failure(let error)):
@@ -65,12 +66,12 @@ struct WaitingCall {
         return .json(status, json.bytes)
     }
 
-    /// The history answered.
+    /// Answers with the history's answer.
     func answered(_ result: Result<HistoryAnswer, RequestError>, at now: Timestamp) {
         switch (kind, result) {
         case (.write, _), (.disconnect, _), (.explain, _): return
         case (_, .failure(let error)): responder.respond(.error(error))
-        // What is damaged is not answered as whole, nor as not there.
+        // A damaged log is answered neither as whole nor as missing.
         case (_, .success(.heads(_, let damaged))) where !damaged.isEmpty:
             responder.respond(.error(.damaged(damaged.values.min() ?? "")))
         case (.answer(let query), .success(let answer)):

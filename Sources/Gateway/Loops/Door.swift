@@ -4,14 +4,14 @@ import Engine
 import WebSockets
 import Wire
 
-/// What is said to whoever comes, before the engine knows of it. A value, so that each loop that
-/// serves sockets has one of its own; it is made anew when a reload or a drain changes it.
+/// Admission of connections and requests, before the engine knows of them. A value, so that each
+/// loop has its own; it is made anew when a reload or a drain changes it.
 struct Door: Sendable {
     private let origins: OriginRule
     private let apiKeys: APIKeys?
     private let messageLimit: Int
     private let log: Logger
-    /// While the gateway drains: when whoever comes now may come again.
+    /// While the gateway drains: when new connections may come again.
     var reopensAt: ContinuousClock.Instant?
 
     init(_ configuration: Configuration, _ credentials: Credentials, _ log: Logger) {
@@ -29,7 +29,7 @@ struct Door: Sendable {
             })
     }
 
-    /// - Parameter wait: milliseconds until the gateway that drains now may be reached again.
+    /// - Parameter wait: while draining, milliseconds until a gateway may be reached again.
     func decide(_ request: UpgradeRequest, drainedIn wait: Int64?) -> UpgradeDecision {
         guard request.listener == "public", request.path == "/v1/ws" else {
             return .refuse(.error(RequestError(.notFound, "path: not found")))
@@ -42,7 +42,8 @@ struct Door: Sendable {
             return .refuse(response)
         }
         guard let problem = origins.problem(request.headers) else { return .accept }
-        // The page is told nothing: a browser shows it a connection that failed, without a reason.
+        // Logged, since the page can't see it: a browser shows a failed connection without a
+        // reason.
         log.warning(
             "WebSocket refused",
             [
@@ -53,7 +54,7 @@ struct Door: Sendable {
         return .refuse(.error(RequestError(.forbidden, problem)))
     }
 
-    /// What a stranger put into a header, as much of it as a line of the log takes.
+    /// A header of an unknown client, cut to fit a log line.
     private static func shown(_ value: String?) -> String { String((value ?? "").prefix(100)) }
 
     /// Whether the request has a key of the server API.
@@ -65,7 +66,7 @@ struct Door: Sendable {
         return apiKeys.contains(Array(key.utf8))
     }
 
-    /// A body is read from whoever has a key, and as much of it as the route takes.
+    /// A body is read only with a key, up to the route's limit.
     func admit(_ request: RequestHead) -> Admission {
         guard request.listener == "public" else {
             let reads = request.method == .get || request.method == .head

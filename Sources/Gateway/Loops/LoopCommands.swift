@@ -3,8 +3,7 @@ import Ports
 import WebSockets
 import Wire
 
-/// What the engine's loop has for one of the others, gathered over a turn and carried across at
-/// once.
+/// Commands of the engine's loop for one worker loop, gathered over a turn and posted at once.
 struct LoopCommands: Sendable {
     struct Answer: Sendable {
         let responder: HTTPResponder
@@ -24,11 +23,11 @@ struct LoopCommands: Sendable {
     var writes = Writes()
     var answers: [Answer] = []
     var throttles: [Throttle] = []
-    /// Done behind the writes: nobody is written to after its close.
+    /// Executed after the writes: nothing is written to a closed connection.
     var closes: [Close] = []
-    /// Blocked sockets of which the engine wants to know whether they still take something.
+    /// Blocked sockets whose progress the engine asks for.
     var probes: [SocketID] = []
-    /// How many reports with something that clients sent were heard since the last commands.
+    /// The number of reports with client input that were processed since the last commands.
     var heard = 0
     var door: Door?
 

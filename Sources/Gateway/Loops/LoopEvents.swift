@@ -1,9 +1,9 @@
 import WebSockets
 import Wire
 
-/// What happened at the sockets of one loop in a turn, for the engine's, in order.
+/// Events of one worker loop's sockets in a turn, in order, for the engine's loop.
 struct LoopEvents: Sendable {
-    /// What a socket that the engine had asked for has taken since its connection began.
+    /// The progress of a probed socket; `acknowledged` counts from the start of its connection.
     struct Progress: Sendable {
         let socket: SocketID
         let acknowledged: UInt64
@@ -17,12 +17,12 @@ struct LoopEvents: Sendable {
         case writable(SocketID)
         case closed(SocketID)
         case requested(HTTPRequest, HTTPResponder)
-        /// The oldest writes that were not answered yet are done, but for these bytes.
+        /// The oldest writes in flight are done, except for these bytes.
         case landed([Writes.Unsent], took: Duration)
         case progress([Progress])
     }
 
     var events: [Event] = []
-    /// Holds what clients sent: the loop wants to know when it was heard.
+    /// Whether it holds client input: flow control then waits for an acknowledgement.
     var isAwaited = false
 }

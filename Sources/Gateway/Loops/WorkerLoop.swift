@@ -2,47 +2,48 @@ import Dispatch
 import WebSockets
 import Wire
 
-/// A further loop that serves sockets, on a thread of its own. It knows nothing of who is behind
-/// them: what they do goes to the engine's loop as one report a turn, decoded already; what that
-/// one decides comes back as commands. Neither ever waits for the other.
+/// A worker loop: serves sockets on a thread of its own. It knows nothing of sessions: socket
+/// events go to the engine's loop as one report a turn, already decoded, and decisions come back as
+/// commands. Neither loop ever waits for the other.
 ///
-/// What a client says is held here or with the client until the engine's loop has heard what it
-/// said before, so that a busy engine has no more of it waiting than one read of each socket.
+/// Backpressure: a socket is not read while the engine's loop has more than one read's worth of its
+/// input unprocessed; the rest stays with the client. So a busy engine has at most that much
+/// waiting per socket.
 // Safety: touched on its own thread, or before that begins; `post` and `end` may be called by the
 // engine's thread, which goes by way of the loop's mailbox.
 final class WorkerLoop: @unchecked Sendable {
-    /// A socket that the engine was told of.
+    /// A socket that the engine knows.
     private struct Peer {
-        /// Bytes that the engine was given and has not heard yet.
+        /// Bytes reported to the engine and not processed yet.
         var unheard = 0
-        /// The engine does not want it to be read.
+        /// Whether the engine has throttled it.
         var isUnwanted = false
         var isThrottled = false
     }
 
-    /// What was said in a report, for each who did.
+    /// The input of a report, per socket.
     private typealias Said = [(socket: SocketID, bytes: Int)]
 
-    /// As much as one turn reads of a socket.
+    /// The most that one turn reads from a socket.
     private static let unheardLimit = 16 * 1024
-    /// What a message costs that says nothing.
+    /// The cost of an empty message.
     private static let overhead = 64
 
     let server: Server
     private let loop: ServiceLoop
     private var door: Door
-    /// Takes a report to the engine's loop.
+    /// Posts a report to the engine's loop.
     private let deliver: @Sendable (LoopEvents) -> Void
     private let ended = DispatchSemaphore(value: 0)
 
     private var report = LoopEvents()
     private var said: Said = []
-    /// What was said in the reports that were not heard yet, oldest first.
+    /// The input of reports that the engine has not processed yet, oldest first.
     private var unheard: [Said] = []
     private var peers: [SocketID: Peer] = [:]
     private var buffer = SendBuffer()
 
-    /// - Throws: `WebSocketError`, if there is no further loop to be had.
+    /// - Throws: `WebSocketError`, if a loop can't be made.
     init(
         number: Int, listener: Listener, limits: ServerLimits, door: Door, log: Logger,
         deliver: @escaping @Sendable (LoopEvents) -> Void
@@ -55,7 +56,7 @@ final class WorkerLoop: @unchecked Sendable {
         loop.onTurnEnd = { [unowned self] in endTurn() }
     }
 
-    /// Begins to serve.
+    /// Starts the thread.
     func begin() {
         DispatchQueue(label: "gapless.sockets", qos: .userInitiated).async { [self] in
             loop.run()
@@ -63,13 +64,13 @@ final class WorkerLoop: @unchecked Sendable {
         }
     }
 
-    /// Ends it behind the commands that it has; all its sockets are closed when this returns.
+    /// Stops after the commands posted so far; all sockets are closed when this returns.
     func end() {
         loop.stop()
         ended.wait()
     }
 
-    /// Has the loop do what the engine decided. May be called on any thread.
+    /// Posts commands of the engine. From any thread.
     func post(_ commands: LoopCommands) {
         loop.post { [unowned self] in perform(commands) }
     }
@@ -125,7 +126,7 @@ final class WorkerLoop: @unchecked Sendable {
         settle(socket)
     }
 
-    /// The engine has heard the oldest reports.
+    /// The engine has processed the oldest reports.
     private func hear(_ reports: Int) {
         guard reports > 0 else { return }
         let heard = unheard.prefix(reports)
@@ -138,7 +139,7 @@ final class WorkerLoop: @unchecked Sendable {
         }
     }
 
-    /// Reads a socket, or leaves what it says with its peer.
+    /// Throttles a socket, or reads it again.
     private func settle(_ socket: SocketID) {
         guard let peer = peers[socket] else { return }
         let isThrottled = peer.isUnwanted || peer.unheard > Self.unheardLimit

@@ -5,38 +5,38 @@ import Ports
 import WebSockets
 import Wire
 
-/// The further loops as the engine's loop sees them: gathers what is for each of them in a turn,
-/// and takes in what they report. Lives on the engine's loop.
+/// The worker loops as the engine's loop sees them: gathers the commands for each in a turn, and
+/// takes their reports. Lives on the engine's loop.
 // Safety: touched on the engine's loop, or before it runs and after it has ended; the loops of the
 // others hold it to post their reports there.
 final class WorkerLoops: @unchecked Sendable {
-    /// A loop, and what is under way to it.
+    /// A worker loop, and what is in flight to it.
     private struct Side {
         let loop: WorkerLoop
         var commands = LoopCommands()
-        /// Whose writes are in the commands.
+        /// The sessions whose writes are in the commands.
         var sessions: [Session] = []
-        /// The same of the commands that were not reported yet, oldest first.
+        /// The sessions of posted writes that are not done yet, oldest first.
         var landings: [[Session]] = []
-        /// What one write took on average, the last time.
+        /// The average time of one write in the last report.
         var writeTime = Duration.zero
     }
 
     private let engineLoop: ServiceLoop
-    /// By the number of their servers, beginning with 1.
+    /// By their servers' numbers, less 1.
     private var sides: [Side] = []
     private unowned let driver: Driver
-    /// What was said by sessions that the engine does not want to hear for now. Their sockets are
-    /// not read, so it is what was on its way: a read's worth of each.
+    /// Frames of throttled sessions, kept for later. Their sockets are not read, so this is only
+    /// what was in flight: one read's worth each.
     private var aside: [SessionID: [RequestFrame]] = [:]
-    /// What blocked sockets had acknowledged a second ago, and what they have now.
+    /// Bytes acknowledged by the peers of blocked sockets, a second ago and now.
     private var before: [SessionID: UInt64] = [:]
     private var acknowledged: [SessionID: UInt64] = [:]
 
     /// - Parameters:
-    ///   - count: of the loops beside the engine's.
-    ///   - listener: of the driver's server; its connections are shared from now on.
-    /// - Throws: `WebSocketError`, if there are no such loops to be had.
+    ///   - count: the number of worker loops, besides the engine's.
+    ///   - listener: a listener of the driver's server; its connections are shared from now on.
+    /// - Throws: `WebSocketError`, if a loop can't be made.
     init(
         _ count: Int, of driver: Driver, listener: Listener, limits: ServerLimits
     ) throws(WebSocketError) {
@@ -54,12 +54,12 @@ final class WorkerLoops: @unchecked Sendable {
         driver.server.share(listener.name, with: sides.map(\.loop.server))
     }
 
-    /// Begins to serve.
+    /// Starts the loops.
     func begin() {
         for side in sides { side.loop.begin() }
     }
 
-    /// Ends the loops behind what they were told.
+    /// Stops the loops after the commands posted so far.
     func end() {
         for side in sides { side.loop.end() }
     }
@@ -71,15 +71,15 @@ final class WorkerLoops: @unchecked Sendable {
 
     // MARK: - Out
 
-    /// Gives the loops what these sessions are owed; the others among them are left alone.
-    /// - Returns: what it will take the loops together to write it, as far as can be told.
+    /// Hands the loops the pending frames of their sessions; other sessions are skipped.
+    /// - Returns: an estimate of the time that all loops together need to write them.
     func write(_ sessions: [Session], _ limit: Int) -> Duration {
         for session in sessions where serves(session.id) { write(session, limit) }
         defer { send() }
         return sides.reduce(.zero) { $0 + $1.writeTime * $1.sessions.count }
     }
 
-    /// Has the session's next write go with the commands of this turn, if its socket may take one.
+    /// Adds the session's next write to the commands of this turn, if its socket may take one.
     func write(_ session: Session, _ limit: Int) {
         guard session.isReady else { return }
         let place = place(session.id)
@@ -89,7 +89,7 @@ final class WorkerLoops: @unchecked Sendable {
         sides[place].sessions.append(session)
     }
 
-    /// Closes the session's connection behind all that it is owed.
+    /// Closes the session's connection after all pending frames.
     func close(_ session: SessionID, _ code: CloseCode) {
         let place = place(session)
         let socket = SocketID(rawValue: session)
@@ -104,8 +104,8 @@ final class WorkerLoops: @unchecked Sendable {
         sides[place].commands.closes.append(LoopCommands.Close(socket: socket, code: code))
     }
 
-    /// Stops hearing the session, or goes on: then what it said meanwhile is heard before this
-    /// returns.
+    /// Throttles the session, or ends that: then the frames kept meanwhile are processed before
+    /// this returns.
     func throttle(_ session: SessionID, _ isThrottled: Bool) {
         let throttle = LoopCommands.Throttle(
             socket: SocketID(rawValue: session), isThrottled: isThrottled)
@@ -115,7 +115,7 @@ final class WorkerLoops: @unchecked Sendable {
             return
         }
         guard let frames = aside.removeValue(forKey: session) else { return }
-        // What is said may be a reason for another turn, and for another rest.
+        // The frames may lead to another turn, or to another throttle.
         engineLoop.post {}
         for index in frames.indices {
             driver.hear(session, frames[index])
@@ -125,7 +125,7 @@ final class WorkerLoops: @unchecked Sendable {
         }
     }
 
-    /// Asks whether these blocked sockets still take something.
+    /// Asks for the progress of these blocked sockets.
     func probe(_ sessions: [SessionID]) {
         (before, acknowledged) = (acknowledged, [:])
         for session in sessions {
@@ -133,12 +133,12 @@ final class WorkerLoops: @unchecked Sendable {
         }
     }
 
-    /// Has all loops judge by this from now on who comes in.
+    /// Gives all loops new admission rules.
     func show(_ door: Door) {
         for place in sides.indices { sides[place].commands.door = door }
     }
 
-    /// Sends off what was gathered.
+    /// Posts the gathered commands.
     func send() {
         for place in sides.indices where !sides[place].commands.isEmpty {
             let commands = sides[place].commands
@@ -212,8 +212,8 @@ final class WorkerLoops: @unchecked Sendable {
 }
 
 extension WorkerLoops {
-    /// How many loops serve sockets, where the configuration leaves it open: one core is left to
-    /// the store, the upstream and the rest of the machine.
+    /// The number of loops that serve sockets, unless the configuration sets it: one core is left
+    /// to the store, the upstream and the rest of the machine.
     static func count(_ configured: Int) -> Int {
         guard configured == 0 else { return configured }
         return max(1, min(SocketID.serverLimit, sysconf(Int32(_SC_NPROCESSORS_ONLN)) - 1))

@@ -1,8 +1,8 @@
 import Engine
 import JSON
 
-/// The answer to `/books` of the internal listener: what became of every delta, in total since the
-/// start, and of each conversation since it came into memory.
+/// The answer to `/books` of the internal listener: the accounting of all deltas, in total since
+/// the start, and per conversation since it came into memory.
 enum AccountingReport {
     static func json(
         _ total: Accounting, _ conversations: [(conversation: String, accounting: Accounting)]

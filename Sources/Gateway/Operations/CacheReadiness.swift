@@ -1,24 +1,24 @@
 import Chat
 
 /// Whether the cache's file can be written, for readiness, health, metrics and the log. It counts
-/// as lost with the first write that fails, and no longer when the last write succeeded and nothing
-/// has failed for two seconds: a full disk takes a small write now and then, and nothing that is
-/// told of it flaps. A value, told of writes, and looked at once a second.
+/// as lost from the first failed write until the last write succeeded and nothing has failed for
+/// two seconds: a full disk takes a small write now and then, and this keeps readiness from
+/// flapping. A value: results of writes go in, and it is polled once a second.
 struct CacheReadiness {
     enum News: Equatable {
-        /// It can't be written, for this many seconds so far.
+        /// The file can't be written, for this many seconds so far.
         case lost(seconds: Int)
         case back
     }
 
     /// How long it has to stay writable, in milliseconds.
     static let stay: Int64 = 2000
-    /// How often it is told while it lasts, in milliseconds.
+    /// How often a loss is logged while it lasts, in milliseconds.
     static let interval: Int64 = 60_000
 
     /// Whether the last write succeeded.
     private(set) var isWritable = true
-    /// Why the last one that failed did, in the words of the file system or of SQLite.
+    /// The reason of the last failure, in the words of the file system or of SQLite.
     private(set) var failure = ""
     private var lostSince: Timestamp?
     private var writableSince: Timestamp?
@@ -38,7 +38,8 @@ struct CacheReadiness {
         writableSince = writableSince ?? now
     }
 
-    /// What is to be told now: when it is lost, every minute while that lasts, and when it is back.
+    /// The change to log now: when the file is lost, every minute while that lasts, and when it is
+    /// back.
     mutating func look(at now: Timestamp) -> News? {
         guard let lostSince else { return nil }
         if let writableSince, now.milliseconds - writableSince.milliseconds >= Self.stay {

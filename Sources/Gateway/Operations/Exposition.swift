@@ -1,5 +1,4 @@
-/// Text in the exposition format of Prometheus (0.0.4), metric by metric. It knows the format and
-/// no metric.
+/// Writes the exposition format of Prometheus (0.0.4), metric by metric. It knows no metrics.
 struct Exposition {
     typealias Labels = KeyValuePairs<String, String>
 
@@ -35,7 +34,7 @@ struct Exposition {
         sample(name, seconds, [:])
     }
 
-    /// A counter with a sample for each key there is, those at 0 too: a rate begins somewhere.
+    /// A counter with a sample for each key, also at 0: a rate needs a first value.
     mutating func counter<Key: CaseIterable & Hashable & RawRepresentable<String>>(
         _ name: String, _ help: String, by label: String, _ values: [Key: Int]
     ) {

@@ -1,11 +1,11 @@
 import Chat
 
-/// Whether the feed of the origin counts as lost, for readiness. It does when it has been offline
-/// for `health.ready_grace`, and no longer when it has been live for as long as it took to be sure
-/// of that, without a break: what comes and goes is lost, and readiness does not flap. A value,
-/// looked at whenever the feed changes and ten times a second.
+/// Whether the origin's feed counts as lost, for readiness. It is lost once it has been offline for
+/// `health.ready_grace`, and back once it has been live without a break for at least as long (and
+/// the detection time): a flapping feed stays lost, so readiness does not flap. A value, polled
+/// whenever the feed changes and ten times a second.
 struct FeedReadiness {
-    /// How long a silent link is given before it counts as broken, in milliseconds.
+    /// The deadline of a silent link before it counts as broken, in milliseconds.
     static let detection: Int64 = 2000
 
     private(set) var isLost = false
@@ -23,7 +23,7 @@ struct FeedReadiness {
         }
         let since = liveSince ?? now
         liveSince = since
-        // A start is no outage.
+        // The first time there is no wait: a start is no outage.
         let wait = hasBeenLive ? max(grace, Self.detection) : 0
         guard now.milliseconds - since.milliseconds >= wait else { return }
         (isLost, hasBeenLive) = (false, true)

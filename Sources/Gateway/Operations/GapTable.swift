@@ -2,10 +2,9 @@ import Chat
 import Engine
 import Wire
 
-/// The gaps that the gateway has still to close, counted by cause and age: what the metrics show of
-/// `GET /v1/gaps`.
+/// The gaps that the gateway must still close, counted by cause and age: metrics of `GET /v1/gaps`.
 struct GapTable: Sendable, Hashable {
-    /// How long a gap has been open. The bands don't overlap: they may be added up.
+    /// How long a gap has been open. The bands don't overlap, so they can be added up.
     enum Age: String, CaseIterable {
         case below10Seconds = "0-10s"
         case belowMinute = "10s-1m"
@@ -40,6 +39,6 @@ struct GapTable: Sendable, Hashable {
 
     func count(_ cause: GapCause, _ age: Age) -> Int { counts[Place(cause: cause, age: age)] ?? 0 }
 
-    /// The age of the oldest, in seconds; 0 if there is none.
+    /// The age of the oldest gap with this cause, in seconds; 0 if there is none.
     func oldest(_ cause: GapCause) -> Double { oldest[cause] ?? 0 }
 }

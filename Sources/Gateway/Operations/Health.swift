@@ -4,7 +4,7 @@ import JSON
 import Upstream
 import Wire
 
-/// The answers of `/health` and its kin: `protocol.md` 7.
+/// The answers of the health endpoints: `protocol.md` 7.
 enum Health {
     /// The summary.
     static func summary(_ snapshot: Snapshot) -> [UInt8] {
@@ -49,7 +49,7 @@ enum Health {
         return json.bytes
     }
 
-    /// What the two probes answer.
+    /// The answer of the liveness and readiness probes.
     static func probe(_ isUp: Bool, _ snapshot: Snapshot) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
@@ -75,7 +75,7 @@ enum Health {
 }
 
 extension JSONWriter {
-    /// What is amiss, worst first, and what to do about each.
+    /// The problems, worst first, and what to do about each.
     mutating func troubles(_ troubles: [(what: String, remedy: String)]) {
         key("troubles")
         beginArray()

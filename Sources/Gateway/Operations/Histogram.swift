@@ -1,6 +1,6 @@
-/// How long something takes, counted by bucket, as Prometheus reads it. The buckets are the same
-/// for everything here and never change: from what a turn takes on an idle machine to what nobody
-/// waits for. A value; whoever measures owns it.
+/// A histogram of durations, as Prometheus reads it. All histograms here have the same buckets,
+/// which never change: from a turn on an idle machine to what nobody waits for. A value; its owner
+/// measures.
 struct Histogram: Sendable, Hashable {
     /// The upper bounds: as labels, and in nanoseconds. Above the last there is `+Inf`.
     static let bounds: [(label: String, nanoseconds: Int64)] = [
@@ -11,16 +11,16 @@ struct Histogram: Sendable, Hashable {
         ("2.5", 2_500_000_000), ("5", 5_000_000_000), ("10", 10_000_000_000),
     ]
 
-    /// How many fell into each bucket alone; the last is the one without a bound.
+    /// Counts per bucket, not cumulative; the last bucket has no bound.
     private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
     private var nanoseconds: Int64 = 0
 
-    /// How many were counted.
+    /// The number of observations.
     var count: Int { counts.reduce(0, +) }
-    /// What they took together, in seconds.
+    /// The sum of the observations, in seconds.
     var sum: Double { Double(nanoseconds) / 1e9 }
 
-    /// Counts one that took so long, or several that took as long as each other.
+    /// Adds one observation, or several of the same duration.
     mutating func observe(_ duration: Duration, times: Int = 1) {
         let (seconds, attoseconds) = duration.components
         let taken = max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)

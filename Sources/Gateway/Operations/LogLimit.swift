@@ -1,12 +1,11 @@
 import Configuration
 import Synchronization
 
-/// Which lines are written: those of the levels that are asked for, and of one event that happens
-/// again and again so many in a minute; the rest is counted and told in one line when the minute is
-/// over, so that it does not fill the disk. Shared by all copies of a `Logger`; any thread.
+/// Rate limit of the log: lines below the level are dropped, and lines of one event beyond so many
+/// in a minute are counted and summarized in one line at its end, so that they don't fill the disk.
+/// Shared by all copies of a `Logger`; from any thread.
 ///
-/// Events are words of this program, so there is a handful of entries, never one for what a client
-/// sent.
+/// Events are words of this program, so there are few entries, never one for what a client sent.
 final class LogLimit: Sendable {
     typealias Level = Configuration.Log.Level
 
@@ -16,7 +15,7 @@ final class LogLimit: Sendable {
         let event: String
     }
 
-    /// How many of a kind a minute; a reload that changes every key still fits.
+    /// The most lines of a kind in a minute; a reload that changes every key still fits.
     static let linesPerMinute = 100
 
     private struct State {
@@ -28,12 +27,12 @@ final class LogLimit: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter lowest: the least important lines to be written.
+    /// - Parameter lowest: the lowest level that is written.
     init(lowest: Level) { state = Mutex(State(lowest: lowest)) }
 
     static func rank(_ level: Level) -> Int { Level.allCases.firstIndex(of: level) ?? 0 }
 
-    /// The least important lines to be written.
+    /// The lowest level that is written.
     var lowest: Level {
         get { state.withLock(\.lowest) }
         set { state.withLock { $0.lowest = newValue } }
@@ -56,7 +55,7 @@ final class LogLimit: Sendable {
     }
 
     /// Begins the next minute.
-    /// - Returns: how many of which lines were not written in the last one.
+    /// - Returns: the lines that were dropped in the last one, with counts.
     func endMinute() -> [(line: Line, count: Int)] {
         let lines = state.withLock { state in
             defer { state.thisMinute.removeAll(keepingCapacity: true) }
@@ -67,7 +66,7 @@ final class LogLimit: Sendable {
             .sorted { ($0.0.event, $0.0.level.rawValue) < ($1.0.event, $1.0.level.rawValue) }
     }
 
-    /// Lines written since the start, by level, and lines left out.
+    /// Lines written since the start, by level, and lines dropped by the limit.
     var figures: (written: [Level: Int], suppressed: Int) {
         state.withLock { ($0.written, $0.suppressed) }
     }

@@ -3,15 +3,15 @@ import Configuration
 import Glibc
 import JSON
 
-/// The gateway's log: one line an event on standard error, logfmt or JSON. A value that may be used
-/// from any thread; a line is one `write`, so lines don't mix. It is never given what a user typed
-/// nor a token. What repeats is limited (`LogLimit`).
+/// The gateway's log: one line an event on standard error, logfmt or JSON. A value for any thread;
+/// a line is one `write`, so lines don't mix. It never gets what a user typed, nor a token. Repeats
+/// are limited (`LogLimit`).
 package struct Logger: Sendable {
     package typealias Level = Configuration.Log.Level
 
     private let format: Configuration.Log.Format
     let limit: LogLimit
-    /// What of it the operator's page shows.
+    /// The recent events for the operator's page.
     let notices = Notices()
 
     package init(_ configuration: Configuration.Log) {
@@ -19,10 +19,10 @@ package struct Logger: Sendable {
         limit = LogLimit(lowest: configuration.level)
     }
 
-    /// Another level from now on, for all copies of the log.
+    /// Changes the level for all copies of the log.
     func adopt(_ level: Level) { limit.lowest = level }
 
-    /// Runs the body with a level that shows what either of the two would show.
+    /// Runs the body with the lower of the two levels.
     func showing(_ level: Level, or other: Level, _ body: () -> Void) {
         let lowest = limit.lowest
         limit.lowest = LogLimit.rank(level) < LogLimit.rank(other) ? level : other
@@ -62,7 +62,7 @@ package struct Logger: Sendable {
         return Timestamp(milliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
     }
 
-    /// Says what was left out in the minute that is over. To be called every minute.
+    /// Logs how many lines were dropped in the past minute. To be called every minute.
     func endMinute() {
         for (line, count) in limit.endMinute() {
             put(line.level, "lines suppressed", ["of": line.event, "count": "\(count)"])
@@ -90,7 +90,7 @@ package struct Logger: Sendable {
         _ = line.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// A value as logfmt takes it: quoted if it holds anything but plain characters.
+    /// A value in logfmt: quoted if it is empty or holds spaces, quotes, `=` or control characters.
     private static func quoted(_ value: String) -> String {
         let plain = value.utf8.allSatisfy {
             $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=")

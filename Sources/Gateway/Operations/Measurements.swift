@@ -2,57 +2,56 @@ import Engine
 import Ports
 import Wire
 
-/// What the driver measures while it works: how long turns, deliveries, questions and writes take,
-/// and how writes end. Owned by the driver, on the loop.
+/// Measurements of the driver: durations of turns, deliveries, questions and writes, and their
+/// results. Owned by the driver, on the loop.
 struct Measurements: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// One turn of the loop: from the first decision to the last write of a socket.
+    /// A turn of the loop: from the first decision to the last write of a socket.
     private(set) var turn = Histogram()
     /// A change: from the upstream's thread to the end of the turn that wrote it to the sockets.
     private(set) var fanout = Histogram()
-    /// A question to the origin's history, to its answer.
+    /// A question to the origin's history, until its answer.
     private(set) var fetch = Histogram()
-    /// What a subscriber lacks, from the engine's question to the cache's answer.
+    /// A read of what a subscriber is missing: from the engine's question to the cache's answer.
     private(set) var replay = Histogram()
-    /// A transaction of the cache of another origin.
+    /// A transaction of the cache, if the origin lives elsewhere.
     private(set) var commit = Histogram()
-    /// An operation of a client or a backend, from the upstream's door to its fate.
+    /// An operation of a client or a backend, from its submission to the upstream until its result.
     private(set) var operation = Histogram()
 
-    /// Changes that the upstream told.
+    /// Changes delivered by the upstream.
     private(set) var changes = 0
-    /// Questions to the origin that it did not answer.
+    /// Questions that the origin did not answer.
     private(set) var failedFetches = 0
-    /// Transactions of the cache that are in the file, what was written in them, and those that
-    /// failed.
+    /// The cache's committed transactions, the writes in them, and the failed transactions.
     private(set) var commits = 0
     private(set) var writes = 0
     private(set) var failedCommits = 0
 
-    /// When the upstream was asked for what it has not answered yet, by token. More than so many at
-    /// a time are not timed: that is above what the upstreams let wait.
+    /// Start times of calls in flight, by token. Calls beyond the limit are not timed; it is above
+    /// what the upstreams queue.
     private var underWay: [UInt64: Instant] = [:]
     private static let underWayLimit = 32_768
 
-    /// Changes that were taken from the upstream and are not with every socket yet, and of how many
-    /// of these the turn began that brings them there.
+    /// Changes from the upstream that are not written to the sockets yet, and how many of them had
+    /// arrived when the present turn began.
     private var arrivals: [(since: Instant, changes: Int)] = []
     private var arrivedBefore = 0
 
     // MARK: - The turn
 
-    /// Changes have come.
+    /// Changes have arrived.
     mutating func arrived(_ changes: Int, since: Instant) {
         guard changes > 0 else { return }
         self.changes += changes
         arrivals.append((since, changes))
     }
 
-    /// A turn begins. It does all that is decided about the changes that came before.
+    /// A turn begins. It writes all changes that arrived before it.
     mutating func began() { arrivedBefore = arrivals.count }
 
-    /// The turn is over: its sockets are written.
+    /// The turn ended: its sockets are written.
     mutating func ended(_ began: Instant, at now: Instant) {
         turn.observe(now - began)
         guard arrivedBefore > 0 else { return }
@@ -65,12 +64,12 @@ struct Measurements: Sendable {
 
     // MARK: - What the upstream is asked for
 
-    /// The upstream is asked a question, or for an operation.
+    /// A question or an operation goes to the upstream.
     mutating func asked(_ token: UInt64) {
         if underWay.count < Self.underWayLimit { underWay[token] = .now }
     }
 
-    /// The upstream has answered the question, or said why it does not.
+    /// The upstream answered a question, or failed to.
     mutating func answered(_ token: UInt64, _ result: Result<HistoryAnswer, RequestError>) {
         guard let since = underWay.removeValue(forKey: token) else { return }
         fetch.observe(.now - since)
@@ -80,7 +79,7 @@ struct Measurements: Sendable {
         }
     }
 
-    /// The upstream has said what became of the operation.
+    /// The upstream finished an operation.
     mutating func performed(_ token: UInt64) {
         guard let since = underWay.removeValue(forKey: token) else { return }
         operation.observe(.now - since)
@@ -88,7 +87,7 @@ struct Measurements: Sendable {
 
     // MARK: - The store
 
-    /// The cache has said what a subscriber lacks.
+    /// The cache answered what a subscriber is missing.
     mutating func replayed(in time: Duration) { replay.observe(time) }
 
     /// A transaction of the cache has ended.

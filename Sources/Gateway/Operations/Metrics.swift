@@ -4,8 +4,8 @@ import Ports
 import Upstream
 import Wire
 
-/// What `/metrics` shows. Labels are bounded: they are words of this program, never of a client.
-/// The reference, with what to do about each, is `deploy/reference/metrics.md`.
+/// The text of `/metrics`. Labels are bounded: words of this program, never of a client. The
+/// reference, with what to do about each metric, is `deploy/reference/metrics.md`.
 enum Metrics {
     /// All metrics of the moment.
     static func text(

@@ -1,13 +1,14 @@
-/// A lack of descriptors as it is told: when it begins, every minute while it lasts, and when it is
-/// over. A value, looked at once a second.
+/// A shortage of file descriptors, as it is logged: when it begins, every minute while it lasts,
+/// and when it is over. A value, polled once a second.
 struct Shortage {
     enum News: Equatable {
-        /// So many were refused since it was last told.
+        /// The number of refused connections since the last log line.
         case began(Int), goesOn(Int)
         case ended
     }
 
-    /// How long nobody must have been refused for it to be over, and how often it is told.
+    /// How long no connection may be refused before the shortage is over, and how often it is
+    /// logged.
     static let minute = Duration.seconds(60)
 
     private var refused = 0
@@ -15,10 +16,10 @@ struct Shortage {
     private var toldAt: ContinuousClock.Instant?
     private var lastRefusal: ContinuousClock.Instant?
 
-    /// Whether somebody was refused in the last minute.
+    /// Whether a connection was refused in the last minute.
     var lasts: Bool { lastRefusal != nil }
 
-    /// - Parameter refused: how many were refused since the start.
+    /// - Parameter refused: refused connections since the start.
     mutating func look(refused: Int, at now: ContinuousClock.Instant) -> News? {
         if refused > self.refused {
             self.refused = refused

@@ -12,11 +12,11 @@ struct Snapshot: Sendable {
     var upstreamKind: String
     var upstreamState: UpstreamState
     var upstreamSince: Timestamp
-    /// Seconds since the feed last told anything; nil if it never did.
+    /// Seconds since the last event of the feed; nil if there was none.
     var lastEventAge: Double?
     /// Whether the cache's file can be written, and could for two seconds after it could not.
     var isWritable: Bool
-    /// Why not, in the words of the file system or of SQLite.
+    /// The error of the file system or of SQLite, if it can't.
     var cacheFailure = ""
     var cachedMessages: Int
     var cacheBytes: Int
@@ -27,11 +27,11 @@ struct Snapshot: Sendable {
     var isDraining: Bool
     var accounting: Accounting
     var figures: Figures
-    /// What the gateway lacks of an origin that lives elsewhere.
+    /// What is missing here of an origin that lives elsewhere.
     var sync: SyncFigures
-    /// Connections whose sockets take nothing at the moment.
+    /// Connections whose sockets are blocked.
     var blocked: Int
-    /// Transactions that are in the file, what was written in them, and those that failed.
+    /// Committed transactions, the writes in them, and failed transactions.
     var commits: Int
     var committedWrites: Int
     var failedCommits: Int
@@ -39,35 +39,36 @@ struct Snapshot: Sendable {
     var processorSeconds: Double
     var descriptors: Int
     var descriptorLimit: Int
-    /// Connections that were closed at once because there was no descriptor for them.
+    /// Connections refused because no file descriptor was left.
     var refusedConnections = 0
-    /// Whether that happened in the last minute.
+    /// Whether one was refused in the last minute.
     var isShortOfDescriptors = false
-    /// Lines of the log, by level, and those that were left out because they repeat.
+    /// Log lines by level, and those dropped because they repeat.
     var logLines: [Configuration.Log.Level: Int]
     var suppressedLines: Int
 
-    /// What went wrong at the upstream.
+    /// Faults of the upstream.
     var faults = UpstreamFaults()
     /// Seconds for which the feed has been offline; nil if it is not.
     var offlineFor: Double?
-    /// Whether it counts as lost: longer than `health.ready_grace`, or not back for long enough.
+    /// Whether the feed counts as lost: offline for longer than `health.ready_grace`, or not back
+    /// for long enough.
     var isFeedLost = false
 }
 
 extension Snapshot {
-    /// Ready means: the feed is live (or catching up), the cache is writable, nothing drains.
+    /// Ready: the feed is live (or catching up), the cache is writable, nothing drains.
     var isReady: Bool {
         !isDraining && isWritable && !isFeedLost
     }
 
-    /// `down`: nothing can be served as promised; `degraded`: served, with something amiss.
+    /// `down`: not writable, or draining; `degraded`: served, but with a problem.
     var status: String {
         if !isWritable || isDraining { return "down" }
         let isSound =
             accounting.error == 0 && sync.openGaps == 0 && faults.trouble == nil
             && !isShortOfDescriptors
-        // A feed that has just come back and is not trusted yet is not `ok`: readiness says so too.
+        // A feed that has just come back counts as lost for a while, here as in readiness.
         return upstreamState == .online && !isFeedLost && isSound ? "ok" : "degraded"
     }
 }

@@ -2,14 +2,14 @@ import Chat
 import Configuration
 import Glibc
 
-/// What order goes by: timers, deadlines and rests. It begins at the time of day of the start and
-/// goes on with the monotonic clock, which nobody sets. It looks at the time of day beside it, by
-/// which tokens are judged, and says when that has jumped. Used on the loop.
+/// The clock for timers, deadlines and pacing. It starts at the time of day and continues with the
+/// monotonic clock, which nobody sets. It compares itself with the time of day, which tokens are
+/// checked against, and reports when that jumps. Used on the loop.
 struct SteadyClock {
-    /// A difference that a clock does not get by itself between two looks.
+    /// A difference (ms) that no clock drifts by between two looks.
     private static let least: Int64 = 1000
-    /// How long the time of day must agree with itself after a jump before sessions that are open
-    /// go by it: one that is wrong for a moment ends nobody's token.
+    /// How long (ms) the time of day must stay steady after a jump before open sessions follow it:
+    /// a clock that is wrong for a moment ends nobody's token.
     private static let settling: Int64 = 10_000
 
     private let read: (clockid_t) -> Int64
@@ -17,7 +17,7 @@ struct SteadyClock {
     private let offset: Int64
     private var lastAhead: Int64 = 0
     private var settledSince: Int64
-    /// By how many milliseconds the time of day is ahead of this clock, as far as it is settled.
+    /// Milliseconds by which the time of day is ahead of this clock, once settled.
     private(set) var ahead: Int64 = 0
 
     /// - Parameter read: a clock of the system, in milliseconds.
@@ -31,8 +31,8 @@ struct SteadyClock {
     func now() -> Timestamp { Timestamp(milliseconds: read(CLOCK_MONOTONIC) + offset) }
 
     /// Compares the clocks; to be called a few times a second.
-    /// - Returns: by how many milliseconds the time of day has jumped since the last look, if it
-    ///   has.
+    /// - Returns: the jump of the time of day since the last look, in milliseconds; nil if there
+    ///   was none.
     mutating func look() -> Int64? {
         let elapsed = read(CLOCK_MONOTONIC)
         let ahead = read(CLOCK_REALTIME) - elapsed - offset

@@ -1,18 +1,18 @@
 import Configuration
 import Glibc
 
-/// The service manager that started the process and wants to hear from it: systemd with
-/// `Type=notify`, or whoever speaks its protocol, one datagram to `$NOTIFY_SOCKET`. Used on the
-/// loop: a loop that stalls does not beat, and the manager starts it anew.
+/// The service manager that started the process: systemd with `Type=notify`, or another that speaks
+/// its protocol, one datagram to `$NOTIFY_SOCKET`. Used on the loop: if the loop stalls, the
+/// watchdog gets no beat and the manager restarts the process.
 struct Supervisor {
     private let address: sockaddr_un
     private let addressLength: socklen_t
-    /// How often it wants to hear of us, in milliseconds; nil if it has no watchdog.
+    /// The interval of beats, in milliseconds; nil without a watchdog.
     private let watchdog: Int64?
     private var lastBeat = Int64.min
 
-    /// The one that the environment names.
-    /// - Returns: nil if it names none, or one that can't be reached.
+    /// Reads the manager's address from the environment.
+    /// - Returns: nil if there is none, or it is invalid.
     init?(environment: (String) -> String?, process: Int32 = getpid()) {
         guard let name = environment("NOTIFY_SOCKET"), name.first == "/" || name.first == "@"
         else { return nil }
@@ -20,7 +20,7 @@ struct Supervisor {
         var path = Array(name.utf8)
         if name.first == "@" { path[0] = 0 }
         var address = sockaddr_un()
-        // The kernel reads a path to its zero byte, which has to fit too.
+        // The kernel reads a path up to its zero byte, which must fit too.
         guard path.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
@@ -28,11 +28,11 @@ struct Supervisor {
         addressLength = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
         let isForUs = environment("WATCHDOG_PID").map { Int32($0) == process } ?? true
         let microseconds = environment("WATCHDOG_USEC").flatMap { Int64($0) } ?? 0
-        // Half of what it waits: a beat may come late.
+        // Half of its deadline: a beat may come late.
         watchdog = isForUs && microseconds > 0 ? max(1, microseconds / 2000) : nil
     }
 
-    /// That of this process.
+    /// The manager of this process.
     static func ofProcess() -> Supervisor? {
         Supervisor(environment: { getenv($0).map { String(cString: $0) } })
     }
@@ -40,13 +40,13 @@ struct Supervisor {
     /// The process serves.
     func ready(_ status: String) { tell("READY=1\nSTATUS=\(status)") }
 
-    /// It reads its configuration anew; `ready` ends that.
+    /// The process reads its configuration again; `ready` ends that.
     func reloading() { tell("RELOADING=1\nMONOTONIC_USEC=\(Self.milliseconds() * 1000)") }
 
-    /// It drains.
+    /// The process drains.
     func stopping() { tell("STOPPING=1\nSTATUS=draining") }
 
-    /// The loop turns. To be called often; tells the manager as often as it wants to hear.
+    /// The loop runs. To be called often; sends a beat once per interval.
     mutating func beat(_ status: () -> String) {
         guard let watchdog else { return }
         let now = Self.milliseconds()
@@ -55,7 +55,7 @@ struct Supervisor {
         tell("WATCHDOG=1\nSTATUS=\(status())")
     }
 
-    /// One datagram. A manager that does not take it is not waited for.
+    /// Sends one datagram, without waiting for a manager that does not take it.
     private func tell(_ text: String) {
         let descriptor = socket(
             AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

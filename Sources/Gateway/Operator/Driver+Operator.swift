@@ -5,11 +5,11 @@ import Upstream
 import WebSockets
 import Wire
 
-/// Who looks at the operator's page, and when they are told again.
+/// The streams of the operator's page, and when they are sent the next event.
 struct OperatorDesk {
-    /// How many streams of `/events` there are at most.
+    /// The most streams of `/events` at once.
     static let streams = 8
-    /// A look at everything takes at most this part of the loop's time.
+    /// A report takes at most this fraction (1/200) of the loop's time.
     static let share = 200
     static let pause = Duration.seconds(1)
 
@@ -21,9 +21,9 @@ struct OperatorDesk {
     let page = PageFiles.installed("operator")
 }
 
-/// The operator's page and what keeps it up to date.
+/// The operator's page and its event stream.
 extension Driver {
-    /// A file of the page.
+    /// Answers with a file of the page.
     func answerOperator(_ path: String, _ responder: HTTPResponder) {
         guard let file = desk.page?[path] else {
             return responder.respond(
@@ -49,7 +49,7 @@ extension Driver {
                 ], body: file.bytes))
     }
 
-    /// Begins a stream: first the last hour, then a look at everything once a second.
+    /// Starts a stream: first the last hour, then a report once a second.
     func answerEvents(_ responder: HTTPResponder) {
         desk.watchers = desk.watchers.filter(server.isStreaming)
         guard desk.watchers.count < OperatorDesk.streams else {
@@ -76,8 +76,7 @@ extension Driver {
         Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8)
     }
 
-    /// Called every 100 ms. Without anybody who watches this takes a point for the plots every ten
-    /// seconds, and nothing else.
+    /// Called every 100 ms. Without watchers it only adds a point to the plots every ten seconds.
     func tellOperators() {
         let began = ContinuousClock.now
         if began >= desk.nextPoint {

@@ -2,10 +2,10 @@ import Chat
 import Engine
 import JSON
 
-/// What the gateway did in the last hour, one point for ten seconds: for the plots of the
-/// operator's page. Taking a point costs the same whoever is connected.
+/// Figures of the last hour, a point every ten seconds, for the plots of the operator's page. The
+/// cost of a point does not depend on the number of connections.
 struct LastHour {
-    /// Counted since the start.
+    /// Counters since the start.
     struct Counts {
         var requests: Int
         var changes: Int
@@ -18,19 +18,19 @@ struct LastHour {
         var operation: Histogram
     }
 
-    /// In seconds: half, and 99 of 100, took no longer.
+    /// The median and the 99th percentile, in seconds.
     typealias Times = (half: Double, most: Double)
 
     struct Point {
         var at: Timestamp
         var connections: Int
-        /// A second.
+        /// Per second, as are the rates below.
         var requests: Double
         var changes: Double
         var written: Double
         var coalesced: Double
         var failedFetches: Double
-        /// Nil if there was none.
+        /// Nil if nothing was measured, as for those below.
         var turn: Times?
         var fanout: Times?
         var fetch: Times?
@@ -67,8 +67,8 @@ struct LastHour {
 }
 
 extension Histogram {
-    /// What half, and 99 of 100, of those since `earlier` took at most, in seconds: the bounds of
-    /// their buckets, at most the last one.
+    /// The median and the 99th percentile since `earlier`, in seconds: upper bounds of their
+    /// buckets, at most the last bound.
     func quantiles(since earlier: Histogram) -> LastHour.Times? {
         let news = zip(counts, earlier.counts).map { $0 - $1 }
         let all = news.reduce(0, +)

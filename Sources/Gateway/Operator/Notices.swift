@@ -3,8 +3,8 @@ import Configuration
 import JSON
 import Synchronization
 
-/// What happened lately that an operator wants to know: the latest warnings and errors of the log,
-/// and changes of the upstream's state. What repeats is one notice. Any thread.
+/// Recent events for the operator: the latest warnings and errors of the log, and changes of the
+/// upstream's state. Repeats are one notice. From any thread.
 final class Notices: Sendable {
     struct Notice: Sendable, Equatable {
         var at: Timestamp
@@ -12,12 +12,12 @@ final class Notices: Sendable {
         let event: String
         /// The fields of the line.
         var detail: String
-        /// What to do about it; nil where there is nothing to be done.
+        /// What to do about it; nil if there is nothing to do.
         let remedy: String?
         var count = 1
     }
 
-    /// How many are kept.
+    /// The most notices that are kept.
     static let limit = 50
     private static let told: Set = [
         "upstream state changed", "cache is writable again", "descriptors suffice again",

@@ -4,13 +4,13 @@ import JSON
 import Upstream
 import Wire
 
-/// What the operator's page shows of one moment, as JSON: ids, numbers and times, never what a
-/// message says, nor a token.
+/// The operator's page at one moment, as JSON: ids, numbers and times, never a message's content,
+/// nor a token.
 struct OperatorReport {
-    /// How near something is to its limit.
+    /// The use of something that has a limit.
     struct Limit {
         let name: String
-        /// The key of the configuration, or what else sets it.
+        /// The key of the configuration, or another name of what sets the limit.
         let key: String
         let used: Double
         let limit: Double
@@ -20,17 +20,17 @@ struct OperatorReport {
     let at: Timestamp
     let snapshot: Snapshot
     let overview: Overview
-    /// Seconds since the look before.
+    /// Seconds since the previous report.
     let span: Double
     /// Oldest first.
     let gaps: [OpenGap]
     let limits: [Limit]
     let point: LastHour.Point?
     let notices: [Notices.Notice]
-    /// Gives a connection the name that `connect` gave it.
+    /// The public name of a connection: `session` in the answer to `connect`.
     let name: (SessionID) -> String
 
-    /// How many gaps, conversations and readers are named.
+    /// The most gaps, conversations and readers that are listed.
     static let named = 20
 
     var json: [UInt8] {
@@ -75,7 +75,7 @@ struct OperatorReport {
         return json.bytes
     }
 
-    /// The origin, and the three ways in which it is used.
+    /// The origin: its feed, reads and writes.
     private func upstream(_ json: inout JSONWriter) {
         json.member("kind", string: snapshot.upstreamKind)
         json.member("state", string: snapshot.upstreamState.rawValue)
@@ -166,7 +166,7 @@ struct OperatorReport {
 }
 
 extension Snapshot {
-    /// What keeps the gateway from being `ok`, worst first, and what to do about it.
+    /// The reasons why the status is not `ok`, worst first, and what to do about each.
     var troubles: [(what: String, remedy: String)] {
         var troubles: [(what: String, remedy: String)] = []
         if isDraining {
