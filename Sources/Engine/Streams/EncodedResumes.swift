@@ -2,30 +2,30 @@ import Chat
 import Ports
 import Wire
 
-/// Answers to subscriptions of one conversation, encoded once for all who ask the same while the
-/// stream stands where it stood. A few kilobytes to half a megabyte for a conversation in a storm,
-/// nothing at rest: the first change empties it.
+/// Encoded answers to subscriptions of one conversation, shared by all clients that ask the same
+/// while the stream does not move. Between a few kilobytes and half a megabyte for a conversation
+/// in a storm, nothing at rest: the first change invalidates it.
 struct EncodedResumes {
-    /// What a subscription asks.
+    /// The parameters of a subscription.
     struct Question: Hashable {
         let have: Have?
         let limit: Int
     }
 
-    /// A whole result object, and what the subscriber is owed beside it.
+    /// The encoded result, and what the subscriber is owed beyond it.
     struct Answer {
         let json: [UInt8]
         let owed: Coverage
         let isReset: Bool
         /// How many deltas it has.
         let rows: Int
-        /// What the journal is told of it: what the holder then holds, which of it the answer
-        /// brings, and what it lacks. Empty where there is no journal.
+        /// For the journal: what the holder then holds, which of it the answer brings, and its
+        /// gaps. Empty if no journal is kept.
         var held = Coverage()
         var shown = Coverage()
         var gaps: [Gap] = []
 
-        /// Keeps what the journal is told of it.
+        /// Sets the fields for the journal.
         mutating func note(_ resume: Resume) {
             held = resume.held
             shown = Coverage(places: resume.deltas.map(\.message.seq))
@@ -33,7 +33,7 @@ struct EncodedResumes {
         }
     }
 
-    /// Bytes kept for one conversation: a hundred usual answers of different holders.
+    /// Bytes kept per conversation: a hundred usual answers to different holders.
     private static let limit = 512 << 10
 
     private var position = -1
@@ -41,7 +41,7 @@ struct EncodedResumes {
     private var answers: [Question: Answer] = [:]
     private var bytes = 0
 
-    /// The answer, if the stream has not moved since.
+    /// The answer, if the stream has not moved since it was kept.
     func answer(_ question: Question, at state: Stream.State) -> Answer? {
         guard isCurrent(state) else { return nil }
         return answers[question]
@@ -58,7 +58,7 @@ struct EncodedResumes {
         answers[question] = answer
     }
 
-    /// Gives the memory back.
+    /// Frees the memory.
     mutating func drop() { if !answers.isEmpty { self = EncodedResumes() } }
 
     private func isCurrent(_ state: Stream.State) -> Bool {

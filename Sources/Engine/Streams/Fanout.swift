@@ -2,30 +2,28 @@ import Chat
 import Ports
 import Wire
 
-/// What those who watch a stream are told, and with whom it waits: message changes of a turn are
-/// gathered per conversation and encoded once, whoever gets them. `Pacing` decides when a
-/// conversation speaks and `Delivery` who is written. Owned by the engine and shared by what moves
-/// streams; it moves none itself.
+/// The fan-out of a stream: gathers a turn's message changes per conversation and encodes them once
+/// for all subscribers. `Pacing` decides when a conversation sends, `Delivery` which sockets are
+/// written. Owned by the engine and shared by everything that moves streams; it moves none itself.
 final class Fanout {
-    /// One stream's part: what its subscribers were told, and what they are about to be. Changed by
-    /// `Fanout` alone.
+    /// The outgoing state of one stream: what its subscribers were sent, and what is pending.
+    /// Changed only by `Fanout`.
     struct Outgoing {
         fileprivate(set) var batch = Batch()
-        /// The position that subscribers were told last.
+        /// The position in the last frame to subscribers.
         fileprivate(set) var told = 0
-        /// The last frame to some subscriber said that the conversation is open.
+        /// The last frame to at least one subscriber said `open`.
         fileprivate var hasSaidOpen = false
-        /// The last frame to each subscriber did.
+        /// The last frame to every subscriber did.
         fileprivate var haveAllHeardOpen = false
 
-        /// The stream begins here, or jumps here: nobody was told of what lies between.
+        /// The stream begins here or jumps here; nothing below was sent.
         mutating func begin(at rev: Int) { told = rev }
 
-        /// A reply said that the conversation is open: its subscriber is told when it is not any
-        /// more.
+        /// A reply said `open`: its subscriber must be sent a frame when that ends.
         mutating func noteOpen() { hasSaidOpen = true }
 
-        /// An event to all subscribers said so.
+        /// An event to all subscribers said `open`.
         fileprivate mutating func noteAllOpen() {
             hasSaidOpen = true
             haveAllHeardOpen = true
@@ -37,13 +35,13 @@ final class Fanout {
         fileprivate(set) var deltas: [EncodedDelta] = []
         fileprivate var covers = Coverage()
         fileprivate var bytes = 0
-        /// A batch above this goes out as a frame of its own: what one write of the socket takes.
+        /// A larger batch goes out as a frame of its own: it is what one write of the socket takes.
         fileprivate static let limit = 65_536
     }
 
-    /// Outboxes, what is in flight, and the accounting.
+    /// Outboxes, bytes in flight, and the accounting.
     @exclusivity(unchecked) var delivery: Delivery
-    /// Which conversations speak, and when.
+    /// When each conversation sends.
     @exclusivity(unchecked) var pacing: Pacing
     let clock: Clock
     private let journal: Journal?
@@ -61,12 +59,12 @@ final class Fanout {
         delivery.adopt(limits)
     }
 
-    /// The stream has something to say at the end of the turn.
+    /// The stream has something to send at the end of the turn.
     func touch(_ stream: Stream) { pacing.touch(stream) }
 
     // MARK: - Messages
 
-    /// A message has another value.
+    /// A message has a new value.
     func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
         stream.pace.noteArrival()
         if via != .live { journal?.came(.fetched, stream.id, type, message, at: clock.now) }
@@ -78,7 +76,7 @@ final class Fanout {
         if stream.outgoing.batch.bytes > Batch.limit { flush(stream) }
     }
 
-    /// Sends the message changes gathered so far, and where the stream stands.
+    /// Sends the gathered message changes and the stream's position.
     func flush(_ stream: Stream) {
         guard let state = stream.state else { return }
         guard !stream.subscribers.isEmpty else {
@@ -93,7 +91,7 @@ final class Fanout {
         say(stream, state)
     }
 
-    /// Those who watch are told by name that there may be more than they know.
+    /// Sends subscribers `open`: there may be changes that this gateway does not know.
     func tellOpen(_ stream: Stream) {
         guard let state = stream.state, !stream.subscribers.isEmpty,
             !stream.outgoing.haveAllHeardOpen
@@ -130,8 +128,8 @@ final class Fanout {
 
     // MARK: - The record
 
-    /// Slot 0 has another value. What is told of messages stands before it in the log, and was
-    /// flushed before the stream moved.
+    /// Slot 0 has a new value. Message changes before it in the log were flushed before the stream
+    /// moved.
     func tell(_ record: Record, _ stream: Stream) {
         guard let state = stream.state else { return }
         guard !stream.subscribers.isEmpty else {
@@ -152,8 +150,8 @@ final class Fanout {
         if isOpen { stream.outgoing.noteAllOpen() }
     }
 
-    /// These users do not take part any more: their subscriptions end.
-    /// - Returns: the sessions whose they were, which are yet to be told.
+    /// Ends the subscriptions of users who no longer take part.
+    /// - Returns: their sessions, which are still to be notified.
     func remove(_ users: [String], from stream: Stream) -> [Session] {
         guard !users.isEmpty else { return [] }
         for user in users { stream.reading.readership.remove(user.id) }
@@ -170,7 +168,7 @@ final class Fanout {
 
     // MARK: - Gaps
 
-    /// Those who watch are told what they don't hold any more; the stream has not moved by it.
+    /// Sends subscribers a gap for slots that they no longer hold; the stream does not move.
     func tellGap(_ places: Coverage, _ cause: GapCause, _ stream: Stream) {
         guard let state = stream.state, !stream.subscribers.isEmpty, !places.isEmpty else { return }
         let isOpen = stream.isOpen
@@ -190,10 +188,10 @@ final class Fanout {
         if isOpen { stream.outgoing.noteAllOpen() }
     }
 
-    /// Sends places to those subscribers who were told that they would be, to each what it is owed.
+    /// Sends these slots to the subscribers that they are owed to, to each its own part.
     func payOwed(_ places: Coverage, _ messages: [EncodedMessage], _ stream: Stream) {
         guard stream.replica?.isOwed == true else { return }
-        // The same may have come by another way in this turn.
+        // The same slots may be in this turn's batch already.
         flush(stream)
         guard let state = stream.state else { return }
         let told = stream.outgoing.told

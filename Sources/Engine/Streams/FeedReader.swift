@@ -2,10 +2,9 @@ import Chat
 import Ports
 import Wire
 
-/// What the feed tells: it moves the streams and goes to those who watch. A log in the same file is
-/// followed here, change by change, since its feed has no hole; that of a log elsewhere goes to
-/// `Sync`. Message changes of a turn are gathered per conversation and encoded once, whoever gets
-/// them.
+/// Handles events of the feed: moves the streams and passes changes to subscribers. A log in the
+/// same file is followed here, change by change, since its feed has no holes; the feed of a log
+/// elsewhere goes to `Sync`.
 final class FeedReader {
     private let desk: RequestDesk
     private let announcer: ListAnnouncer
@@ -35,7 +34,7 @@ final class FeedReader {
                 journal.came(.arrived, conversation, type, message, at: sync.now)
             }
             move(event)
-            // A log elsewhere tells lists when its stream takes the record.
+            // For a log elsewhere, lists are updated when its stream takes the record.
             if case .record(let record, _, let removed, _, _) = event,
                 streams[record.id.id]?.replica == nil
             {
@@ -77,7 +76,7 @@ final class FeedReader {
 
     // MARK: - A log in the same file
 
-    /// The store has answered what it has of the conversation.
+    /// The store answered with what it has of the conversation.
     func loaded(_ conversation: String, _ result: Result<Answer, RequestError>) {
         guard let stream = streams[conversation.id] else { return }
         if stream.replica != nil { return sync.found(stream, result) }
@@ -96,7 +95,7 @@ final class FeedReader {
             for call in waiting { desk.fail(call, .misled) }
         case .failure(let error):
             if stream.waits.events.contains(where: \.isBeginning) {
-                // It was created after the store was read.
+                // The conversation was created after the store was read.
                 stream.waits.events = []
                 stream.waits.calls = waiting
                 return sync.store.read(.load(conversation: conversation), for: .load(conversation))
@@ -106,7 +105,7 @@ final class FeedReader {
         }
     }
 
-    /// What came while the stream was being loaded, now that it is.
+    /// Takes the events that came while the stream was loading.
     private func takeEarly(_ stream: Stream) {
         let early = stream.waits.takeEvents()
         for event in early {
@@ -130,12 +129,12 @@ final class FeedReader {
         }
     }
 
-    /// Moves the stream by one change, unless it is past it.
+    /// Moves the stream by one change, unless it is already past it.
     private func advance(
         _ conversation: String, _ event: FeedEvent, _ head: Head, _ apply: (Stream) -> Void
     ) {
         guard let stream = streams[conversation.id] else {
-            // In nobody's sight but perhaps in somebody's list.
+            // Nobody watches it, but it may be in a watched list.
             if announcer.isWatched || !totals.isEmpty, !isElsewhere {
                 let stream = sync.stream(conversation)
                 stream.entry.isToBeAnnounced = true
@@ -152,7 +151,8 @@ final class FeedReader {
         }
         if stream.replica != nil { return sync.follow(event, head, stream) }
         guard state.head.epoch == head.epoch, state.head.rev < head.rev else {
-            // The stream was loaded ahead of the feed, and nobody was told of what lies between.
+            // The store was read ahead of the feed, and lists were not updated for the changes
+            // between.
             return announcer.list(stream)
         }
         sync.tally.noteChange()
@@ -185,7 +185,7 @@ final class FeedReader {
         fanout.tell(record, stream)
     }
 
-    /// A new log begins under this id: nothing held of another one counts.
+    /// A new log begins under this id: nothing held of the old one counts.
     private func replaced(_ conversation: String, _ head: Head) {
         guard let stream = streams[conversation.id], let state = stream.state,
             state.head.epoch != head.epoch
@@ -198,12 +198,12 @@ final class FeedReader {
         guard let stream = streams[conversation.id] else { return }
         if let replica = stream.replica {
             guard replica.isConfirmed else { return stream.waits.events.append(event) }
-            // What the stream knows may be older or newer than the log that ended.
+            // The stream may know an older or a newer log than the one that ended.
             sync.doubt(stream, told: [epoch])
             return
         }
         guard let state = stream.state else {
-            // What is being read may be this log or the next of the same name: the answer tells.
+            // The pending read may return this log or its successor: its answer will tell.
             stream.waits.events.append(event)
             return
         }

@@ -1,22 +1,22 @@
 import Chat
 import Wire
 
-/// How lists show a conversation, and what those who watch them were told of it, so that nobody is
-/// told the same twice: the feed, a reading of the list and a catch-up may each come with it.
+/// What lists show of a conversation and what their watchers were sent, to avoid sending the same
+/// twice: the feed, a read of the list and a catch-up may each bring it.
 struct ListEntry {
-    /// It changed in this turn, and is to be told at its end.
+    /// It changed in this turn; its event is due at the end.
     var isListed = false
-    /// The watchers of lists are to be told of it once it is loaded.
+    /// To be sent to the watchers of lists once it is loaded.
     var isToBeAnnounced = false
-    /// How many watched lists it stands in, where the feed has to be asked for each conversation.
+    /// How many watched lists contain it, if the feed is subscribed to per conversation.
     var listed = 0
     /// The last message was deleted; the store knows the one before it.
     var needsLast = false
-    /// The store is asked for it.
+    /// The store was asked for it.
     var isAskingLast = false
-    /// It has come into somebody's list since they were told.
+    /// It was added to a list since the last event.
     var isNew = false
-    /// What they were all told last; nil once somebody was not.
+    /// The state that all watchers were sent last; nil if one of them was not.
     private var sent: Sent?
 
     private struct Sent: Equatable {
@@ -25,11 +25,11 @@ struct ListEntry {
         let last: Int?
     }
 
-    /// Nothing waits to be told, and no list has it.
+    /// No event is pending, and no list contains it.
     var isIdle: Bool { !isListed && !isAskingLast && listed == 0 }
 
-    /// How the state is told now.
-    /// - Returns: nil if it was told before.
+    /// Records that the state is sent now.
+    /// - Returns: its type; nil if it was sent before.
     mutating func tell(_ state: Stream.State) -> DeltaType? {
         let type: DeltaType = isNew ? .inserted : .updated
         isNew = false
@@ -39,19 +39,19 @@ struct ListEntry {
         return type
     }
 
-    /// An answer has shown it to somebody who watches. If it was another state, perhaps of a branch
-    /// that is lost, what is told next is news.
+    /// An answer showed it to a watcher. If the state was different, perhaps of a lost branch, the
+    /// next event is sent even if nothing changed since the last one.
     mutating func noteShown(_ head: Head) { if sent?.head != head { sent = nil } }
 
-    /// Somebody's list has it who was not told.
+    /// It is now in a list whose watchers were not sent it.
     mutating func begin() { sent = nil }
 }
 
 extension Stream {
-    /// The conversation came into the user's list.
-    /// - Parameter isNew: just now.
-    /// - Returns: whether it can be told as it is known; otherwise it is told once that is so. The
-    ///   list that the user was given may be older than the stream.
+    /// The conversation was added to the user's list.
+    /// - Parameter isNew: whether just now.
+    /// - Returns: whether it can be sent as it is known; otherwise it is sent once it is. The list
+    ///   that the user was given may be older than the stream.
     func came(into user: ID, isNew: Bool) -> Bool {
         entry.begin()
         guard let state else {
@@ -59,7 +59,7 @@ extension Stream {
             entry.isToBeAnnounced = true
             return false
         }
-        // Where the list told of it before the log, the change that lets the user in tells it.
+        // If the list's feed came before the log's, the change that adds the user sends it.
         let isKnown = state.members.contains(user) && !entry.isListed && !entry.needsLast
         entry.isNew = entry.isNew || isNew && !isKnown
         return isKnown

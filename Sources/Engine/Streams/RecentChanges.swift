@@ -2,40 +2,40 @@ import Chat
 import Ports
 import Wire
 
-/// The latest changes of one conversation, as they came: whoever was away for a moment is answered
-/// from here, and the file is not looked into. It answers as the store would, or not at all.
+/// The latest changes of one conversation in memory, so that clients that were away for a moment
+/// resume without a read of the file. It gives the same answer as the store, or none.
 ///
-/// Owned by its stream. What it takes is bounded by whoever appends; ids of messages that it was
-/// told of are kept beside the changes, because an answer names the ends of what is then held.
+/// Owned by its stream; whoever appends bounds its size. Message ids are kept beside the changes,
+/// because an answer names the ends of the runs then held.
 package struct RecentChanges {
     private struct Change {
-        /// The log's head right after it.
+        /// The log's head after the change.
         let head: Head
-        /// nil where slot 0 changed.
+        /// Nil if slot 0 changed.
         let message: EncodedMessage?
 
-        /// About what it takes in memory, strings and the array's own fields included.
+        /// Estimated bytes in memory, with strings and the array's own fields.
         var bytes: Int { 256 + (message?.json.count ?? 0) }
     }
 
-    /// The head above which every change is here; nil before the first one.
+    /// The head above which it has every change; nil before the first one.
     private var base: Head?
     private var changes: [Change] = []
-    /// About what the changes take in memory.
+    /// Estimated bytes of the changes in memory.
     package private(set) var bytes = 0
     private var ids: [Int: String] = [:]
 
-    /// Ids of a place are some 60 bytes.
+    /// The id of a message takes some 60 bytes.
     private static let idLimit = 2000
 
     package init() {}
 
-    /// Where it stands.
+    /// The head of its newest change.
     private var position: Head? { changes.last?.head ?? base }
 
     // MARK: - What it is told
 
-    /// The log has moved by one change. One that does not continue what is here begins anew.
+    /// The log moved by one change. A change that does not continue the kept ones restarts them.
     /// - Parameters:
     ///   - message: nil where slot 0 changed.
     ///   - limit: bytes beyond which the oldest changes go.
@@ -44,7 +44,7 @@ package struct RecentChanges {
     ) {
         let isNext = from.epoch == head.epoch && from.rev + 1 == head.rev
         if position != from || !isNext || from.floor != head.floor {
-            // What a message is called stays the same within an epoch.
+            // Message ids don't change within an epoch.
             let known = base.map { $0.epoch == head.epoch } ?? true ? ids : [:]
             forget()
             ids = known
@@ -56,7 +56,7 @@ package struct RecentChanges {
         bytes += change.bytes
         if let message { learn([message.seq: message.id]) }
         guard bytes > limit else { return }
-        // Half of it at once, so that what stays is not moved for each change.
+        // Drops half at once, so that the rest is not moved for each change.
         let end = changes.firstIndex { change in
             bytes -= change.bytes
             return bytes <= limit / 2
@@ -66,20 +66,20 @@ package struct RecentChanges {
         changes.removeFirst(count)
     }
 
-    /// Ids of messages of this log. Of so many that they would leave no room for others, none is
-    /// kept.
+    /// Adds ids of messages of this log. Ignored if there are so many that no room would be left
+    /// for others.
     package mutating func learn(_ new: [Int: String]) {
         guard new.count <= Self.idLimit / 4 else { return }
         if ids.count + new.count > Self.idLimit { ids = [:] }
         ids.merge(new) { _, new in new }
     }
 
-    /// Gives the memory back.
+    /// Frees the memory.
     package mutating func forget() { self = RecentChanges() }
 
     // MARK: - What it answers
 
-    /// What the holder lacks of the log that stands at `head`; nil where only the store can tell.
+    /// The changes that the holder needs to reach `head`; nil if only the store knows.
     /// - Complexity: O(changes)
     package func catchUp(_ have: Have, limit: Int, bytes: Int, at head: Head) -> CatchUp? {
         guard let base, position == head, base.rev <= have.asOf, have.asOf <= have.head.rev,
@@ -87,7 +87,7 @@ package struct RecentChanges {
         else { return nil }
         let runs = have.runs.clipped(1, head.seq)
         let top = runs.last ?? 0
-        // Whatever lies above was inserted since.
+        // Every message above was inserted since.
         guard base.seq <= top else { return nil }
 
         var read = CatchUp(isConfirmed: true, head: head)
@@ -123,12 +123,12 @@ package struct RecentChanges {
         return read
     }
 
-    /// Whether the log had what the holder saw of it last; nil where only others can tell.
+    /// Whether the log had the head that the holder saw; nil if only others know.
     func confirms(_ head: Head) -> Bool? {
         self.head(at: head.rev).map { $0.epoch == head.epoch && $0.mark == head.mark }
     }
 
-    /// The log's head at a rev, as far as that is here.
+    /// The log's head at a rev, if it is kept here.
     private func head(at rev: Int) -> Head? {
         guard let base, rev >= base.rev, rev - base.rev <= changes.count else { return nil }
         return rev == base.rev ? base : changes[rev - base.rev - 1].head

@@ -2,90 +2,89 @@ import Chat
 import Ports
 import Wire
 
-/// The gateway's position in one conversation's log, and who watches it. Owned by the engine,
-/// touched on the loop only; dropped when nobody has watched it for a while.
+/// The gateway's position in one conversation's log, and its subscribers. Owned by the engine,
+/// touched on the loop only; evicted when it has had no subscribers for a while.
 final class Stream {
     let id: String
-    /// nil while the store is asked for it.
+    /// Nil while the store is being asked.
     var state: State?
-    /// Who gets its messages.
+    /// The sessions that get its messages.
     private(set) var subscribers: [Subscriber] = []
     /// What waits for it.
     var waits = Waits()
     var lastUsed: Timestamp
-    /// The log lives elsewhere, and this is what is known of it here.
+    /// The replica's state if the log lives elsewhere.
     var replica: Replica?
-    /// Answers to subscriptions at this position, as they were encoded: in a storm many ask the
-    /// same.
+    /// Encoded answers to subscriptions at this position: in a storm many clients ask the same.
     var encoded = EncodedResumes()
-    /// The latest changes, for those who come back soon. Of a log in the same file only.
+    /// The latest changes, for clients that come back soon.
     var recent = RecentChanges()
     let accounting = ConversationAccounting()
     /// How users read it.
     var reading = Reading()
     /// How lists show it.
     var entry = ListEntry()
-    /// What its subscribers were told, and are about to be; changed by `Fanout` alone.
+    /// What its subscribers were sent and what is pending; changed only by `Fanout`.
     var outgoing = Fanout.Outgoing()
-    /// Whether it may speak; changed by `Pacing` alone.
+    /// Whether it may send; changed only by `Pacing`.
     var pace = Pacing.Pace()
 
     struct State {
         /// The newest change known.
         var head: Head
-        /// Where the stream stands: every change up to here is known. Of a log in the same file it
-        /// is the head.
+        /// The stream's position: every change up to here is known. Equals the head if the log is
+        /// in the same file.
         var position: Head
         var record: Record
-        /// Who takes part, as a set.
+        /// The participants as a set.
         var members: Set<ID>
         /// The newest message that is not deleted.
         var last: EncodedMessage?
-        /// Questions with this number and later ones were asked of this log.
+        /// Questions with this number or a later one were asked about this log.
         var firstToken: UInt64
     }
 
     struct Subscriber {
         let session: Session
-        /// Places that it was told are missing, and that it is to be sent once they are there.
+        /// Slots that a gap declared to it, and that it is sent once they are here.
         var owed = Coverage()
     }
 
-    /// What waits for it to be loaded, or to move.
+    /// What waits until the stream is loaded or moves.
     struct Waits {
-        /// Requests that came before it was loaded, or that need something of the origin.
+        /// Requests that came before it was loaded, or that need something from the origin.
         var calls: [Call] = []
-        /// Answers that were read at a later moment than the stream has reached: the feed brings
-        /// the changes between the two within this turn or the next.
+        /// Answers that were read later than the stream's position: the feed brings the changes
+        /// between within this turn or the next.
         var answers: [(token: UInt64, answer: Answer)] = []
         /// Answers to writes that wait for their changes.
         var replies: [HeldReply] = []
-        /// Events that came while it was being loaded.
+        /// Events that came while it was loading.
         var events: [FeedEvent] = []
 
-        /// Nobody waits.
+        /// Whether nobody waits.
         var isEmpty: Bool { calls.isEmpty && answers.isEmpty && replies.isEmpty }
 
-        /// The requests, which do not wait any more.
+        /// Takes out the requests.
         mutating func takeCalls() -> [Call] {
             defer { calls = [] }
             return calls
         }
 
-        /// The events, which do not wait any more.
+        /// Takes out the events.
         mutating func takeEvents() -> [FeedEvent] {
             defer { events = [] }
             return events
         }
     }
 
-    /// What is known of how users read it.
+    /// How users read the conversation.
     struct Reading {
         /// For answers while the origin is away.
         var readership = Readership()
-        /// Changes that were told, for those who count what is unread, until they were counted.
+        /// Changes from the feed that unread counts have not taken yet.
         var unreadChanges: [LogChange] = []
-        /// How many readings of lists had begun when the feed began to tell of it.
+        /// How many readings of lists had begun when the feed began to cover this conversation.
         var followedSince = Int.max
     }
 
@@ -94,12 +93,12 @@ final class Stream {
         lastUsed = now
     }
 
-    /// The store has it like this.
+    /// Takes the conversation as the store has it.
     /// - Parameters:
     ///   - seen: the newest change that values were taken from, where that is not the position.
     ///   - question: the latest one that was asked before.
     func begin(_ loaded: Loaded, seen: Head? = nil, after question: UInt64) {
-        // Beside the set, the names would take as much memory again.
+        // The set has the names; the record's list would take as much memory again.
         let record = replica == nil ? loaded.record.brief : loaded.record
         state = State(
             head: seen ?? loaded.head, position: loaded.head, record: record,
@@ -108,11 +107,11 @@ final class Stream {
         outgoing.begin(at: loaded.head.rev)
     }
 
-    /// Slot 0 has another value.
+    /// Slot 0 has a new value.
     /// - Parameters:
     ///   - step: who left and joined; nil if the record names everybody.
     ///   - isNew: the log begins with it.
-    /// - Returns: who took part and does not any more, as far as no step says it.
+    /// - Returns: participants who are gone although no step says so.
     @discardableResult
     func take(_ record: Record, _ step: RecordStep?, isNew: Bool) -> Set<ID> {
         var gone: Set<ID> = []
@@ -129,16 +128,16 @@ final class Stream {
         return gone
     }
 
-    /// A message has another value, which may be the last one.
+    /// A message has a new value; it may be the last message.
     func updateLast(_ message: EncodedMessage) {
         guard let state else { return }
         if message.isDeleted {
             guard state.last?.seq == message.seq else { return }
-            // The one before it is the store's to know, and is asked for when somebody is told.
+            // The store knows the one before; it is asked when a list event needs it.
             self.state?.last = nil
             entry.needsLast = true
         } else if message.seq >= state.last?.seq ?? 0,
-            // What fills a hole need not be the last one that there is.
+            // A message that fills a hole need not be the last one.
             !entry.needsLast || message.seq >= state.head.seq
         {
             self.state?.last = message
@@ -146,31 +145,31 @@ final class Stream {
         }
     }
 
-    /// The store was asked and everything that waits for the answer can be dropped with it.
+    /// Whether it was loaded and nothing would be lost by evicting it.
     var isIdle: Bool {
         subscribers.isEmpty && waits.isEmpty && (state != nil || replica?.isLoaded == true)
             && entry.isIdle
     }
 
-    /// Whether a cache can tell that this is the last message: it holds all above it.
+    /// Whether the cache proves that this is the last message: it holds everything above.
     func holds(last message: EncodedMessage?) -> Bool {
         guard let replica, let head = state?.head else { return true }
         return !replica.copy.isDetached
             && replica.copy.held.contains(message?.seq ?? head.floor, head.seq)
     }
 
-    /// There may be changes above the position that nobody here knows.
+    /// Whether there may be changes above the position that this gateway does not know.
     var isOpen: Bool { replica.map { !$0.isLive } ?? false }
 
-    /// What an answer about its messages rests on.
+    /// What an answer about its messages is based on.
     func position(_ state: State, at now: Timestamp) -> StreamPosition {
         StreamPosition(
             head: state.head, asOf: state.position.rev, held: replica?.copy.held, isOpen: isOpen,
             now: now, since: replica?.awaySince ?? now)
     }
 
-    /// Subscribers that are owed some of the places, beside those that they are owed. What was lost
-    /// at once to many is owed alike.
+    /// The subscribers that are owed some of these slots, grouped by which: losses at the same time
+    /// are mostly alike.
     func owing(_ places: Coverage) -> [(owed: Coverage, sessions: [Session])] {
         var groups: [(owed: Coverage, sessions: [Session])] = []
         for subscriber in subscribers where !subscriber.owed.isEmpty {
@@ -185,7 +184,7 @@ final class Stream {
         return groups
     }
 
-    /// Everybody who was owed the places has been sent them.
+    /// Everyone who was owed these slots was sent them.
     func paid(_ places: Coverage) {
         guard replica?.isOwed == true else { return }
         for index in subscribers.indices where !subscribers[index].owed.isEmpty {
@@ -194,7 +193,7 @@ final class Stream {
         replica?.note(isOwed: subscribers.contains { !$0.owed.isEmpty })
     }
 
-    /// The session is to be sent the places.
+    /// Sets what the session is owed.
     func owe(_ places: Coverage, to session: Session) {
         guard replica != nil, let at = session.subscription(to: self) else { return }
         subscribers[session.subscriptions[at].place].owed = places

@@ -1,32 +1,31 @@
 import Wire
 
-/// Live changes above a replica's position: the heads after those that don't continue it, and of
-/// the places that those who watch were told a value of, the newest rev.
+/// Live changes above a replica's position: the heads after those that don't continue it, and per
+/// slot the newest rev that subscribers were sent.
 struct ChangesAhead {
-    /// Ascending, each once.
+    /// Ascending, without duplicates.
     private var heads: [Head] = []
-    /// More came than are kept: the end of the chain has to be found by reading on.
+    /// More came than are kept: the end of the chain must be found by reading on.
     private var hasForgotten = false
-    /// A break of the feed takes nothing back of it.
+    /// Newest rev sent, by slot; still true after a break of the feed.
     private var told: [Int: Int] = [:]
 
-    /// Live changes above a hole that are remembered; beyond, their values stay and the position
-    /// moves by reading alone. As many places are remembered of what was told; beyond, it is told
-    /// again.
+    /// Limit of remembered heads, and of sent slots. Beyond it values still count, but the position
+    /// moves only by reading, and values may be sent twice.
     private static let limit = 10_000
 
-    /// Nothing was seen above the position.
+    /// No change above the position was seen.
     var isEmpty: Bool { heads.isEmpty && !hasForgotten }
 
-    /// Whether those who watch were told of this value above the position, or of a newer one: live,
-    /// or by the page that was shown first.
+    /// Whether subscribers were sent this value above the position, or a newer one: live, or in the
+    /// page that was shown first.
     func hasTold(_ message: EncodedMessage) -> Bool {
         told[message.seq].map { $0 >= message.rev } ?? false
     }
 
-    /// Whether those who watch are still to be told of this value, which the feed has brought. One
-    /// that is newer than the change that brought it is not told again with its own.
-    /// - Parameter position: where the stream stands now.
+    /// Whether subscribers still need this value from the feed. A value newer than the change that
+    /// brought it is not sent again with its own change.
+    /// - Parameter position: of the stream now.
     mutating func isToBeTold(_ message: EncodedMessage, at position: Int) -> Bool {
         guard hasTold(message) else {
             if message.rev > position { tell(message) }
@@ -36,17 +35,17 @@ struct ChangesAhead {
         return false
     }
 
-    /// Those who watch are told of it.
+    /// Records that subscribers are sent this value.
     mutating func tell(_ message: EncodedMessage) {
         if told.count >= Self.limit { told = [:] }
         told[message.seq] = message.rev
     }
 
-    /// The position has reached what was told up to this change.
+    /// The position reached this change.
     mutating func forgetTold(upTo position: Int) { told = told.filter { $0.value > position } }
 
     /// Remembers that the change at `head` was seen.
-    /// - Returns: whether it is the first time.
+    /// - Returns: whether for the first time.
     mutating func see(_ head: Head) -> Bool {
         let at = heads.partitioning { $0.rev >= head.rev }
         if at < heads.count, heads[at].rev == head.rev { return false }
@@ -65,7 +64,7 @@ struct ChangesAhead {
         return position
     }
 
-    /// Takes the seen changes that continue `position`, and gives the last of them.
+    /// Removes the seen changes that continue `position`, and returns the last of them.
     mutating func absorb(after position: Head) -> Head {
         var position = position
         var count = 0
@@ -78,18 +77,18 @@ struct ChangesAhead {
         return position
     }
 
-    /// The feed has ended: what was seen of it no longer leads to the present.
+    /// The feed ended: changes seen on it no longer lead to the present.
     mutating func forgetSeen() {
         heads = []
         hasForgotten = false
     }
 
-    /// Reading on from here finds what was forgotten.
+    /// The chain is read on from here, which finds the forgotten changes.
     mutating func readsOn() { hasForgotten = false }
 }
 
 extension Array {
-    /// The first index whose element, and so every later one, fulfils the condition.
+    /// The first index whose element, like every later one, meets the condition.
     fileprivate func partitioning(_ condition: (Element) -> Bool) -> Int {
         var low = 0
         var high = count

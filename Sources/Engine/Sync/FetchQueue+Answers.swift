@@ -1,10 +1,10 @@
 import Ports
 import Wire
 
-/// Which kind of answer each question asks for. What an upstream answers is read from bytes of
-/// another process: an answer to something else counts as none, and is asked for again later.
+/// The kind of answer that each question expects. An upstream's answer is decoded from another
+/// process's bytes: an answer of another kind counts as a failure, and is asked for again later.
 extension FetchQueue.Question {
-    /// The result, or the failure that an answer of another kind is.
+    /// The result; a failure if the answer is of another kind.
     func checked(
         _ result: Result<HistoryAnswer, RequestError>
     ) -> Result<HistoryAnswer, RequestError> {
@@ -46,7 +46,7 @@ extension HistoryAnswer {
 }
 
 extension RequestError {
-    /// The origin answered, but not what it was asked.
+    /// The origin answered another question.
     static let misanswered = RequestError(
         .originUnavailable, "the origin answered another question than it was asked", retry: .later)
 }

@@ -2,16 +2,16 @@ import Chat
 import Ports
 import Wire
 
-/// Asks the origins of logs that live elsewhere: what a stream needs next, what its subscribers are
-/// owed (the backfill, newest places first), and what calls ask; again after a while if there is no
-/// answer. `FetchQueue` keeps the order. What answers mean is for `Sync`.
+/// Asks the origins of logs that live elsewhere: the next step of each stream, what its subscribers
+/// are owed (the backfill, newest first), and the questions of calls; with backoff and retry.
+/// `FetchQueue` keeps the order; `Sync` takes the answers.
 final class Fetcher {
-    /// What the origin is asked.
+    /// Questions to the origin.
     private var fetches: FetchQueue
     private let applier: ReplicaApplier
     private let shared: Sync.Shared
 
-    /// - Parameter instance: some letters and digits that no other process uses.
+    /// - Parameter instance: letters and digits that no other process uses.
     init(_ shared: Sync.Shared, _ applier: ReplicaApplier, instance: String) {
         self.shared = shared
         self.applier = applier
@@ -20,13 +20,13 @@ final class Fetcher {
 
     private var now: Timestamp { shared.clock.now }
 
-    /// Questions that wait, and those on their way.
+    /// Questions that wait; below, those in flight.
     var queued: Int { fetches.queued }
     var inFlight: Int { fetches.inFlight }
 
     // MARK: - What streams need
 
-    /// Asks for what the stream needs next, unless that is under way or has to wait.
+    /// Asks for the stream's next step, unless it is under way or in backoff.
     func drive(_ stream: Stream) {
         guard let replica = stream.replica, let generation = replica.generation,
             !replica.backoff.isWaiting
@@ -39,9 +39,8 @@ final class Fetcher {
         }
     }
 
-    /// Asks for the newest part of what subscribers are owed. One part at a time, and not for
-    /// readers who still have to take the last: what is sent to them is not to fill their outboxes
-    /// again.
+    /// Backpressure on the backfill: asks for the newest part that subscribers are owed, one at a
+    /// time, and none for readers that are still blocked, whose outboxes it would fill again.
     private func pay(_ stream: Stream) {
         guard let options = shared.options, let replica = stream.replica,
             replica.inFlight.places.isEmpty
@@ -101,7 +100,7 @@ final class Fetcher {
         stream.replica?.inFlight.begin(step)
     }
 
-    /// Reads on for a holder whose `asOf` is older than what the cache knows.
+    /// Reads changes for a holder whose `asOf` is below what the cache knows.
     func fillBack(_ stream: Stream) {
         guard let replica = stream.replica, let generation = replica.generation,
             !replica.backoff.isWaiting, replica.isConfirmed, replica.copy.trimmedAt == nil,
@@ -111,7 +110,7 @@ final class Fetcher {
         ask(for: .backfill(since: backfill.upTo), stream, generation)
     }
 
-    /// Asks for places, but for those that are on their way.
+    /// Fetches slots, except those in flight.
     func fetch(_ places: Coverage, of stream: Stream) {
         guard stream.replica?.isConfirmed == true,
             let missing = stream.replica?.inFlight.request(places), !missing.isEmpty
@@ -131,10 +130,10 @@ final class Fetcher {
         shared.steps.watch(stream)
     }
 
-    /// The most messages that an origin is asked for at once: `protocol.md` 3.
+    /// The most messages in one question: `protocol.md` 3.
     private static let rangeLimit = 1000
 
-    /// Has the heads of these logs compared.
+    /// Queues a comparison of the heads of these logs.
     func compareHeads(of streams: [Stream]) { fetches.compareHeads(of: streams) }
 
     /// Asks which message is the last that is not deleted.
@@ -145,7 +144,7 @@ final class Fetcher {
 
     // MARK: - In which order
 
-    /// Lower is earlier.
+    /// Lower is asked earlier.
     func rank(of stream: Stream) -> Int {
         stream.waits.calls.isEmpty ? 1_000_000 - min(stream.subscribers.count, 999_999) : 0
     }
@@ -154,8 +153,8 @@ final class Fetcher {
         fetches.add(FetchQueue.Entry(question: question, query: query, rank: rank))
     }
 
-    /// Hands out what may be asked now; called at the end of the turn.
-    /// - Parameter isHere: whether whoever made the call is still connected.
+    /// Sends the questions that may be in flight; called at the end of the turn.
+    /// - Parameter isHere: whether the call's session is still connected.
     func send(isHere: (Call) -> Bool) {
         guard let options = shared.options else { return }
         fetches.askForHeads { rank(of: $0) }
@@ -168,8 +167,8 @@ final class Fetcher {
         }
     }
 
-    /// A question to the origin has an answer, or has failed.
-    /// - Returns: the result, or the failure that an answer to another question is.
+    /// A question to the origin was answered or failed.
+    /// - Returns: the result; a failure if the answer is of another kind.
     func checked(
         _ question: FetchQueue.Question, _ result: Result<HistoryAnswer, RequestError>
     ) -> Result<HistoryAnswer, RequestError> {
@@ -179,20 +178,21 @@ final class Fetcher {
 
     // MARK: - No answer
 
-    /// The origin did not answer: it is left in peace for a while, and whoever waits is told.
+    /// The origin did not answer: begins the backoff, and notifies waiting calls and subscribers.
     func fallBack(_ stream: Stream) {
         guard let options = shared.options, let replica = stream.replica else { return }
         let pause = fetches.pause(after: replica.backoff.failures, options)
         stream.replica?.backoff.fail(until: now.adding(pause))
         shared.steps.watch(stream)
-        // Whoever watches is told by name that this one is open, and the rest need not wait for it.
+        // Its subscribers are sent `open` for this conversation, so the upstream's state need not
+        // wait.
         if !replica.isLive, applier.status.isBehind(stream.id.id) {
             applier.tellOpen(stream)
             applier.status.settled(stream.id.id)
         }
     }
 
-    /// Whether asking the origin is of no use right now.
+    /// Whether asking the origin is useless right now.
     func isUnavailable(_ stream: Stream) -> Bool {
         guard applier.status.isLinked else { return applier.status.hasGivenTime(at: now) }
         return stream.replica?.backoff.isUnavailable ?? false
@@ -205,7 +205,7 @@ final class Fetcher {
 }
 
 extension FetchQueue.Question {
-    /// The call that waits for the answer, if it is one's alone.
+    /// The call that waits for the answer, if only one does.
     fileprivate var call: Call? {
         switch self {
         case .message(let call, _), .moment(let call, _), .call(let call): call
@@ -215,7 +215,7 @@ extension FetchQueue.Question {
 }
 
 extension HistoryQuery {
-    /// How the question counts in the metrics.
+    /// How metrics count the question.
     var kind: FetchKind {
         switch self {
         case .conversation, .conversations, .conversationsSince, .listed: .conversation
@@ -227,7 +227,7 @@ extension HistoryQuery {
     }
 }
 
-/// What the origin is asked for: the label of `gapless_origin_fetches_total`.
+/// Kinds of questions to the origin: the label of `gapless_origin_fetches_total`.
 package enum FetchKind: String, Sendable, Hashable, CaseIterable {
     case range, changes, heads, conversation, participants
 }

@@ -2,8 +2,8 @@ import Chat
 import Ports
 import Wire
 
-/// Whether a log has what a holder says that it saw of it: what is in memory may tell, the cache,
-/// or the origin, which is asked once for all who say the same.
+/// Whether a log has the head that a holder claims to have seen, from memory, the cache or the
+/// origin; the origin is asked once for all who claim the same.
 final class HeadProofs {
     private let store: ReplicaStore
     private let fetcher: Fetcher
@@ -15,7 +15,7 @@ final class HeadProofs {
         self.fetcher = fetcher
     }
 
-    /// Whether the log has what the holder says that it saw of it; nil if that has to be asked for.
+    /// Whether the log has the head that the holder claims; nil if that must be asked.
     func confirms(_ have: Have, _ stream: Stream, _ state: Stream.State) -> Bool? {
         let head = have.head
         guard head.epoch == state.position.epoch, have.asOf <= head.rev else { return false }
@@ -32,7 +32,7 @@ final class HeadProofs {
             for: .proof(FetchQueue.Subject(stream), proof))
     }
 
-    /// What the cache saw itself.
+    /// The cache answered what it saw itself.
     func confirmed(
         _ subject: FetchQueue.Subject, _ proof: HeadProof, _ result: Result<Answer, RequestError>
     ) {
@@ -45,7 +45,7 @@ final class HeadProofs {
         }
     }
 
-    /// Asks the origin, once for all who say the same.
+    /// Asks the origin, once for all who claim the same.
     func askOrigin(_ head: Head, _ stream: Stream) {
         let proof = HeadProof(head)
         guard stream.replica?.identity.ask(proof) == true else { return }
@@ -55,7 +55,7 @@ final class HeadProofs {
             fetcher.rank(of: stream))
     }
 
-    /// What the origin says.
+    /// The origin answered.
     func judged(
         _ proof: HeadProof, _ subject: FetchQueue.Subject, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>

@@ -1,28 +1,28 @@
 import Chat
 import Wire
 
-/// Whether the log that is asked and listened to is the one that a replica knows: after a failover
-/// another master may go on under the same epoch, and another log may take the name. Part of a
-/// replica; it keeps what the origin has said of heads that holders saw (head proofs), and which
-/// logs of the name have ended.
+/// Whether the log behind the feed and the answers is the one that a replica knows: after a
+/// failover another master may go on under the same epoch, and another log may take the name. Part
+/// of a replica; it keeps the origin's answers about heads that holders saw (head proofs), and the
+/// former logs of the name.
 struct LogIdentity {
-    /// It is the log that the stream knows. Until that is so, nothing of it is taken.
+    /// Whether the log is the one that the stream knows. Until then nothing of it is taken.
     private(set) var isConfirmed = false
-    /// Logs that had this name and ended: the feed told of them, and the origin, asked after that,
-    /// of the one that the stream knows. What else an unbroken feed tells of them comes late.
+    /// Former logs of this name: the feed reported them, and the origin, asked after that,
+    /// confirmed the stream's one. Later events about them in an unbroken feed are late.
     private var ended: Set<String> = []
-    /// Other logs that the feed has told of, as long as the origin has not said which one counts.
+    /// Other logs that the feed reported and that the origin has not decided on yet.
     private var suspected: Set<String> = []
-    /// What the log said of head proofs. Bounded.
+    /// Results of head proofs. Bounded.
     private var proofs: [HeadProof: Bool] = [:]
-    /// Those that the cache, or the origin, is asked about.
+    /// Head proofs that the cache or the origin is being asked for.
     private var asked: Set<HeadProof> = []
 
-    /// Logs of one name that are remembered; what is forgotten is asked about again.
+    /// Former logs remembered per name; a forgotten one is asked about again.
     private static let endedLimit = 100
     private static let proofLimit = 1000
 
-    /// The feed, or the log behind it, may be another one: what was found before does not count.
+    /// The feed, or the log behind it, may be another one: earlier findings don't count.
     mutating func begin(inSameFeed: Bool) {
         if !inSameFeed { (ended, suspected) = ([], []) }
         isConfirmed = false
@@ -30,8 +30,8 @@ struct LogIdentity {
         asked = []
     }
 
-    /// It is the log that the stream knows.
-    /// - Returns: whether that is news.
+    /// The log is the one that the stream knows.
+    /// - Returns: whether that was unknown.
     mutating func confirm() -> Bool {
         guard !isConfirmed else { return false }
         isConfirmed = true
@@ -40,9 +40,9 @@ struct LogIdentity {
         return true
     }
 
-    /// The feed has told of logs of this name; to be called before the origin is asked.
+    /// The feed reported logs of this name; call this before asking the origin.
     /// - Parameter own: the epoch that the stream knows.
-    /// - Returns: whether the origin is to be asked which of them counts: not if all have ended.
+    /// - Returns: whether to ask the origin which one counts: not if all are known to have ended.
     mutating func suspect(_ epochs: Set<String>, own: String?) -> Bool {
         guard !epochs.isSubset(of: ended) else { return false }
         if ended.count + suspected.count > Self.endedLimit { (ended, suspected) = ([], []) }
@@ -52,11 +52,11 @@ struct LogIdentity {
 
     // MARK: - Head proofs
 
-    /// Whether the log has what a holder saw; nil if nobody has said.
+    /// Whether the log has what a holder saw; nil if that is unknown.
     func holds(_ proof: HeadProof) -> Bool? { proofs[proof] }
 
-    /// Somebody is to be asked for it.
-    /// - Returns: whether nobody is yet.
+    /// A head proof is to be asked for.
+    /// - Returns: whether it is not being asked for already.
     mutating func ask(_ proof: HeadProof) -> Bool { asked.insert(proof).inserted }
 
     mutating func note(_ proof: HeadProof, holds: Bool) {
@@ -65,11 +65,11 @@ struct LogIdentity {
         proofs[proof] = holds
     }
 
-    /// There was no answer.
+    /// No answer came.
     mutating func giveUp(_ proof: HeadProof) { asked.remove(proof) }
 }
 
-/// What a holder says that it saw of a log: the mark at a rev.
+/// A holder's claim about a log: the mark at a rev.
 struct HeadProof: Hashable {
     let rev: Int
     let mark: String

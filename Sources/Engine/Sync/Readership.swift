@@ -3,46 +3,47 @@ import Ports
 import Wire
 
 /// How users read a conversation whose log lives elsewhere, for answers while the origin is away:
-/// what the origin said of each while the feed told of the conversation, and what the feed has
-/// told since. Owned by the stream; it knows neither it nor the engine. It begins anew whenever
-/// the feed does, since markers move without a change of the log.
+/// the origin's answers since the feed covers the conversation, and what the feed brought since.
+/// Owned by the stream; it knows neither the stream nor the engine. It restarts with each feed,
+/// since markers move without a change of the log.
 ///
-/// The changes are followed when somebody asks: a message costs the same however many read.
+/// Changes are applied on demand: a message costs the same however many users read.
 struct Readership {
     private struct Reader {
-        /// nil until the origin has answered, and where what came then can't be followed.
+        /// Nil until the origin has answered, or if later changes could not be followed.
         var place: ReadPlace?
-        /// How far the feed has told that the user has read, since it is listened to.
+        /// The furthest read marker from the feed.
         var marked = 0
-        /// How far an answer of the origin has told the user to have read.
+        /// The furthest read marker in an answer of the origin.
         var shown = 0
     }
 
     private var readers: [ID: Reader] = [:]
-    /// The latest ones, in the order of their revs.
+    /// The latest changes, ordered by rev.
     private var changes: [LogChange] = []
-    /// How many changes are kept for those who have not followed them.
+    /// How many changes are kept for readers that have not applied them.
     private static let limit = 64
-    /// When the log was active last, in milliseconds, and as of which change.
+    /// Time of the log's last activity in milliseconds, and the change as of which that is known.
     private var active: (rev: Int, moment: Int64)?
-    /// The newest change that an answer of the origin has shown to anybody.
+    /// The newest change that any answer of the origin has shown.
     private var shown = 0
-    /// Who takes part, where somebody has asked.
+    /// The participants, if a request asked for them.
     var roster = Roster()
 
     var isEmpty: Bool { readers.isEmpty }
 
-    /// Whether changes are to be told to it.
+    /// Whether it needs the feed's changes.
     var isFollowed: Bool { !readers.isEmpty || roster.isFollowed }
 
     // MARK: - The feed
 
-    /// The feed has told of a change.
+    /// The feed brought a change.
     mutating func note(_ change: LogChange) {
-        // Sending moves the marker; whoever changes a message of theirs has it behind it already.
+        // Sending moves the author's marker; who edits or deletes an own message has read it
+        // already.
         if change.seq > 0 { roster.mark(change.author.id, upTo: change.seq) }
         guard !readers.isEmpty else { return }
-        // In most cases behind all the others. One that fills a hole comes late.
+        // Mostly the newest. A change that fills a hole comes late.
         var at = changes.count
         while at > 0, changes[at - 1].rev > change.rev { at -= 1 }
         guard at == 0 || changes[at - 1].rev < change.rev else { return }
@@ -53,8 +54,8 @@ struct Readership {
         changes.removeFirst(Self.limit / 2)
     }
 
-    /// The feed has told that the user has read up to here.
-    /// - Returns: false if it can't be told any more how the user reads.
+    /// The feed reports that the user has read up to here.
+    /// - Returns: false if the user's reading state is now unknown.
     mutating func mark(_ user: ID, upTo seq: Int) -> Bool {
         roster.mark(user, upTo: seq)
         guard let reader = readers[user] else { return true }
@@ -65,15 +66,15 @@ struct Readership {
         return false
     }
 
-    /// The user does not take part any more.
+    /// The user no longer takes part.
     mutating func remove(_ user: ID) { readers[user] = nil }
 
     private mutating func follow(_ user: ID) {
-        // Where it can't, it does not come to where the stream stands, and says nothing.
+        // If it can't follow, its rev stays below the stream's position and it gives no answer.
         _ = readers[user]?.place?.take(changes, by: user.text)
     }
 
-    /// Where a change does not continue what is known, it does not come to where the stream stands.
+    /// If a change does not continue the known ones, its rev stays below the stream's position.
     private mutating func followActivity() {
         guard var active else { return }
         for change in changes where change.rev == active.rev + 1 {
@@ -84,14 +85,14 @@ struct Readership {
 
     // MARK: - The origin
 
-    /// An answer of the origin has shown the log as of this change, and how the user reads it.
+    /// An answer of the origin showed the log as of this change, with the user's reading state.
     mutating func saw(_ rev: Int, _ reader: ReaderState?, by user: ID) {
         shown = max(shown, rev)
         guard let reader, let known = readers[user] else { return }
         readers[user]?.shown = max(known.shown, reader.lastReadSeq)
     }
 
-    /// The origin has answered when the log was active last, as of this head.
+    /// The origin answered when the log was last active, as of this head.
     mutating func adopt(_ moment: Int64, at head: Head) {
         followActivity()
         guard active?.rev ?? 0 < head.rev else { return }
@@ -103,7 +104,7 @@ struct Readership {
         if readers[user] == nil { readers[user] = Reader() }
     }
 
-    /// The origin has answered what it was asked since it was expected.
+    /// The origin answered; changes since `expect` are kept.
     /// - Parameters:
     ///   - head: where the log stood then.
     ///   - position: where the stream stands.
@@ -118,7 +119,7 @@ struct Readership {
 
     // MARK: - Answers
 
-    /// How the user reads the log as of where the stream stands; nil if that is not known.
+    /// The user's reading state at the stream's position; nil if unknown.
     mutating func state(of user: ID, at position: Head) -> ReaderState? {
         follow(user)
         guard let reader = readers[user], let place = reader.place,
@@ -128,13 +129,13 @@ struct Readership {
         return ReaderState(lastReadSeq: place.lastRead, unreadCount: place.unread)
     }
 
-    /// Who takes part as of where the stream stands; nil if that is not known.
+    /// The participants at the stream's position; nil if unknown.
     func people(_ range: ParticipantsRequest, _ state: Stream.State) -> ParticipantList? {
         guard shown <= state.position.rev else { return nil }
         return roster.list(range, as: state.record.rev, of: state.members)
     }
 
-    /// When the log was active last as of where the stream stands; nil if that is not known.
+    /// The time of the log's last activity at the stream's position; nil if unknown.
     mutating func activity(at position: Head) -> Int64? {
         followActivity()
         return active.flatMap { $0.rev == position.rev ? $0.moment : nil }

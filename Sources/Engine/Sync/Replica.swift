@@ -2,10 +2,10 @@ import Chat
 import Ports
 import Wire
 
-/// The gateway's replica of a log that lives elsewhere, as a state machine: how the feed of this
-/// conversation stands, and what brings the stream to the present. Owned by its stream. It knows
-/// heads, not messages, and neither the stream nor the engine: events come in as calls, each gives
-/// back what is to be done, and `next` is what the origin is to be asked.
+/// The gateway's replica of a log that lives elsewhere, as a state machine: the state of this
+/// conversation's feed, and the steps that bring the stream to the present. Owned by its stream. It
+/// knows heads, not messages, and neither the stream nor the engine. Events come in as calls whose
+/// results say what to do; `next` is the next question to the origin.
 ///
 ///     broken ─ acknowledged ─▶ behind: loading | comparingHead
 ///     comparingHead ─▶ catchingUp | verifyingHead | forkingEpoch | waiting
@@ -15,28 +15,28 @@ import Wire
 ///     waiting, liveWithHole ─ the grace is over ─▶ catchingUp
 ///     any ─ doubted ─▶ comparingHead                    any ─ lapsed ─▶ broken
 ///
-/// The stream's *position* rises by one contiguous chain: live changes in order while the feed is
-/// unbroken, or the origin's changes read to their end. Nothing else raises it: not a live change
-/// on top of a hole, not a page, not a newer head.
+/// The stream's *position* rises along one contiguous chain: live changes in order while the feed
+/// is unbroken, or the origin's changes read to their end. Nothing else raises it: neither a live
+/// change above a hole, nor a page, nor a newer head.
 struct Replica {
     private(set) var state = State.broken
-    /// Counts the times that everything asked before counted no more.
+    /// Incremented when everything asked before becomes void.
     private(set) var era = 0
-    /// How far the chain was read, as long as that is not to its end. A slot that changed below
-    /// and above it comes later, so it is not the position.
+    /// How far the chain was read, until its end. A slot that changed below it and again above it
+    /// comes later, so this is not the position.
     private(set) var readTo: Head?
-    /// The change up to which the membership is known: whoever was removed until then has been
-    /// removed here. No value above it is stored or told, since it may follow a removal.
+    /// The change up to which membership is known: everyone removed until then was removed here.
+    /// Values above it are neither stored nor sent, since they may follow a removal.
     private(set) var membersKnown = 0
-    /// The cache was asked for it, and has answered.
+    /// The cache was asked for the conversation and has answered.
     private(set) var isLoaded = false
-    /// The newest change that the origin spoke of.
+    /// The newest change that the origin mentioned.
     private var known = 0
-    /// Since when the stream has been away from the present.
+    /// When the stream last left the present.
     private(set) var awaySince: Timestamp
-    /// The newest page has been shown to those who watch, and the rest told as a gap.
+    /// Subscribers were sent the newest page, and a gap for the rest.
     private var hasShownLatest = false
-    /// Some subscriber was answered without what it is owed.
+    /// Some subscriber is owed slots.
     private(set) var isOwed = false
     /// Live changes above the position.
     var ahead = ChangesAhead()
@@ -44,9 +44,9 @@ struct Replica {
     var identity = LogIdentity()
     /// What the cache holds of it.
     var copy = ReplicaCopy()
-    /// What is asked about it.
+    /// Questions about it without an answer.
     var inFlight = FetchesInFlight()
-    /// How the origin has failed to answer about it.
+    /// Failures of the origin to answer about it.
     var backoff = Backoff()
 
     init(at now: Timestamp) { awaySince = now }
@@ -57,11 +57,11 @@ struct Replica {
     var isLive: Bool { state.isLive }
     var isBroken: Bool { state == .broken }
 
-    /// The unbroken feed that it is in; nil if there is none.
+    /// The generation of its unbroken feed; nil without one.
     var generation: Int? { state.generation }
 
-    /// What the origin is to be asked to come to the present; nil when the stream is at the end of
-    /// its chain, or nobody can be asked.
+    /// The question that brings the stream closer to the present; nil at the end of its chain, or
+    /// if there is no feed.
     var next: Step? {
         guard case .behind(_, let phase) = state else { return nil }
         switch phase {
@@ -91,7 +91,7 @@ struct Replica {
 
     // MARK: - The feed
 
-    /// The feed, or the log behind it, may be another one: what was asked before does not count.
+    /// The feed, or the log behind it, may be another one: earlier questions don't count.
     private mutating func begin(_ next: State) {
         identity.begin(inSameFeed: next.generation == generation)
         state = next
@@ -102,7 +102,7 @@ struct Replica {
         hasShownLatest = false
     }
 
-    /// The origin has acknowledged: from here on the feed of this generation tells of it.
+    /// The origin acknowledged the subscription: from here on this generation's feed covers it.
     /// - Parameter isKnown: whether the stream has a position.
     mutating func acknowledged(generation: Int, isKnown: Bool) {
         begin(.behind(generation: generation, isKnown ? .comparingHead : .loading))
@@ -110,7 +110,7 @@ struct Replica {
         ahead.forgetSeen()
     }
 
-    /// The feed has ended.
+    /// The feed ended.
     mutating func lapsed(at now: Timestamp) {
         begin(.broken)
         known = 0
@@ -118,11 +118,11 @@ struct Replica {
         ahead.forgetSeen()
     }
 
-    /// Nobody asks for the feed any more.
+    /// The feed is no longer asked for.
     mutating func dismissed() { begin(.broken) }
 
     /// The log may not be the one that the stream knows.
-    /// - Returns: whether the origin is to be asked: not where no feed is joined.
+    /// - Returns: whether to ask the origin: not without a feed.
     mutating func doubted(at now: Timestamp) -> Bool {
         guard let generation else { return false }
         if isLive { awaySince = now }
@@ -130,13 +130,13 @@ struct Replica {
         return true
     }
 
-    /// What the file says does not count since then.
+    /// The file could not be written since then: counts as away.
     mutating func noteAway(since moment: Timestamp) { awaySince = moment }
 
     // MARK: - The cache
 
-    /// The cache has answered what it has.
-    /// - Returns: whether it had not before.
+    /// The cache answered with what it has.
+    /// - Returns: whether for the first time.
     mutating func noteLoaded() -> Bool {
         guard !isLoaded else { return false }
         isLoaded = true
@@ -150,35 +150,35 @@ struct Replica {
         if next == .conversation { enter(.comparingHead) }
     }
 
-    /// The newest record of the log as of this change has been applied.
+    /// The newest record of the log as of this change was applied.
     mutating func knowMembers(upTo rev: Int) { membersKnown = max(membersKnown, rev) }
 
-    /// Whether a change may be told: nobody was removed below it whom nobody knows of.
+    /// Whether a change may be sent: no unknown removal lies below it.
     func knowsMembers(before rev: Int) -> Bool { rev <= membersKnown + 1 }
 
-    /// Some subscriber is owed places, or none is.
+    /// Sets whether some subscriber is owed slots.
     mutating func note(isOwed: Bool) { self.isOwed = isOwed }
 }
 
 // MARK: - What the origin answers
 
 extension Replica {
-    /// The head of the log was asked for.
+    /// The origin answered with the head of the log.
     /// - Parameters:
     ///   - head: nil if there is no such log.
     ///   - seen: the newest change that values were taken from, on top of a hole or not.
     mutating func compared(_ head: Head?, seen: Head, position: Head) -> Finding {
         guard let head else { return .vanished }
         guard head.epoch == seen.epoch else { return .replaced(head, .replaced) }
-        // A look at what should be there.
+        // A periodic verification.
         if isLive { return .moved(to: head.rev) }
         guard next == .compareHead else { return .nothing }
         let isWhole = seen.rev == position.rev
         if head.rev < seen.rev || head.rev == seen.rev && head.mark != seen.mark {
-            // The log must have it yet.
+            // The log lost what was seen.
             enter(.forkingEpoch)
         } else if head.rev > seen.rev {
-            // The chain says whether the log has the position.
+            // Reading the chain shows whether the log has the position.
             enter(isWhole ? .catchingUp : .verifyingHead)
         } else {
             enter(isWhole ? .waiting(since: nil) : .catchingUp)
@@ -190,7 +190,7 @@ extension Replica {
     /// The log has the newest change that values were taken from.
     mutating func verified() { enter(.catchingUp) }
 
-    /// The log was told that it lost something, and says where it stands.
+    /// The origin, told that the log lost changes, answered with its head.
     mutating func forked(_ head: Head?, seen: Head?, position: Head?) -> Finding {
         enter(.comparingHead)
         guard let head else { return .vanished }
@@ -198,10 +198,10 @@ extension Replica {
             return .replaced(head, .replaced)
         }
         guard head.rev >= seen.rev else { return .nothing }
-        // The log keeps no mark of where the stream stands, which is no reason for another epoch.
-        // If it has the newest change that values were taken from, it is the one that the stream
-        // knows, and what changed since is read without a mark. Otherwise nobody can tell whether
-        // what is held is of this log or of a master's that failed: the stream begins anew.
+        // The log keeps no mark for the stream's position, which does not justify a new epoch. If
+        // it has the newest change that values were taken from, it is the stream's log, and the
+        // changes since are read without a mark. Otherwise what is held may be of this log or of a
+        // failed master's: the stream begins anew.
         guard isConfirmed else { return head.rev > seen.rev ? .replaced(head, .mark) : .nothing }
         readTo = position
         readTo?.mark = ""
@@ -209,14 +209,14 @@ extension Replica {
         return .nothing
     }
 
-    /// The log has not what it was asked from.
+    /// The log lacks the change or mark that was named.
     /// - Returns: whether that says anything about the log.
     mutating func conflicted(_ step: Step?) -> Bool {
         switch step {
         case .verifyHead:
             enter(.forkingEpoch)
         case .catchUp:
-            // The part that was read last may be lost, or all that is known.
+            // Either the part read last was lost, or everything known was.
             enter(readTo == nil ? .forkingEpoch : .comparingHead)
             readTo = nil
         case .conversation, .compareHead, .forkEpoch, .latest, .backfill, nil:
@@ -225,7 +225,7 @@ extension Replica {
         return true
     }
 
-    /// There is no such log, but the feed has told of another one that has the name now.
+    /// There is no such log, but the feed reported another one that has the name now.
     mutating func asksAgain(isKnown: Bool) { enter(isKnown ? .comparingHead : .loading) }
 
     /// Record and head have come.
@@ -233,7 +233,7 @@ extension Replica {
     ///   - rev: of the head.
     ///   - position: of the stream; nil where it has none.
     ///   - isWatched: somebody would miss what is left out.
-    /// - Returns: whether the stream begins there, or jumps there.
+    /// - Returns: whether the stream begins there or jumps there.
     mutating func mayStand(at rev: Int, position: Head?, isWatched: Bool) -> Bool {
         guard let position else { return true }
         // What the chain has read need not be read again.
@@ -242,30 +242,30 @@ extension Replica {
         return false
     }
 
-    /// The chain was read to its end, or left out.
+    /// The chain was read to its end, or skipped.
     mutating func endChain() {
         readTo = nil
         enter(.waiting(since: nil))
     }
 
     /// The chain was read up to `end`.
-    /// - Returns: how far what the feed has told without a break leads from there, if that is
-    ///   `newest` or beyond: the chain need not go on then.
+    /// - Returns: how far the feed's contiguous changes lead from there, if to `newest` or beyond:
+    ///   then the chain need not be read on.
     mutating func readOn(to end: Head, newest: Head) -> Head? {
         readTo = end
         let reached = ahead.reach(after: end)
         return reached.rev >= newest.rev ? reached : nil
     }
 
-    /// What comes after the first part of a chain. Where it is long, whoever watches is shown its
-    /// end first; and where nobody does, nobody holds what lies between, so that nobody misses it.
+    /// What follows the first part of a chain. If it is long, subscribers are shown its end first;
+    /// without subscribers the stream jumps, since nobody holds what lies between.
     mutating func goOn(isFar: Bool, isWatched: Bool) {
         guard isFar else { return enter(.catchingUp) }
         guard isWatched else { return enter(.loading) }
         enter(hasShownLatest ? .catchingUp : .showingLatest)
     }
 
-    /// The newest page is shown, and the chain goes on.
+    /// The newest page was shown, and the chain is read on.
     mutating func showedLatest() {
         enter(.catchingUp)
         hasShownLatest = true
@@ -275,7 +275,7 @@ extension Replica {
 // MARK: - Holes
 
 extension Replica {
-    /// The stream stands at this change, and has taken what continues it.
+    /// The stream reached this change and took the changes that continue it.
     mutating func arrived(at rev: Int, at now: Timestamp) -> Arrival {
         guard let generation, next == nil else { return .reading }
         guard ahead.isEmpty, known <= rev else {
@@ -290,14 +290,14 @@ extension Replica {
         return .present
     }
 
-    /// The log has changes up to this one, which the stream has not reached.
-    /// - Returns: whether the feed is given a moment to bring them.
+    /// The log has changes up to this one that the stream has not reached.
+    /// - Returns: whether the feed gets a moment to bring them.
     mutating func expects(_ rev: Int) -> Bool {
         known = max(known, rev)
         return isLive
     }
 
-    /// There is a hole, from now on unless it is there.
+    /// There is a hole, from now on unless one is open already.
     mutating func openHole(at now: Timestamp) {
         switch state {
         case .live(let generation): state = .liveWithHole(generation: generation, since: now)
@@ -307,14 +307,14 @@ extension Replica {
         }
     }
 
-    /// The feed has brought the next change.
+    /// The feed brought the next change.
     mutating func followed(to rev: Int) {
         if case .liveWithHole(let generation, _) = state, known <= rev {
             state = .live(generation: generation)
         }
     }
 
-    /// The feed has told of a change that does not continue the position.
+    /// The feed brought a change that does not continue the position.
     mutating func fellBehind(at now: Timestamp) {
         guard isLive else { return }
         enter(.waiting(since: holeSince))
@@ -322,7 +322,7 @@ extension Replica {
     }
 
     /// The feed had time to close the hole.
-    /// - Returns: whether it had enough, and the origin is to be asked instead.
+    /// - Returns: whether it had enough, so that the origin is asked instead.
     mutating func givesUpHole(at now: Timestamp, grace: Int64) -> Bool {
         guard let since = holeSince, now >= since.adding(grace) else { return false }
         if isLive { awaySince = now }

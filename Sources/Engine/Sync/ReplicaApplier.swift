@@ -2,12 +2,11 @@ import Chat
 import Ports
 import Wire
 
-/// Applies what is known of a log that lives elsewhere to its stream: values, the record, where it
-/// stands, and what the log has thrown away. Those who watch are told, the cache keeps it, and what
-/// it means for the rest of the engine comes out as steps. What it is given is known to be of this
-/// log; it asks nobody.
+/// Applies what is known of a log that lives elsewhere to its stream: values, the record, the
+/// position and the floor. Notifies subscribers, has the cache keep it, and emits steps for the
+/// rest of the engine. Its input is known to be of this log; it asks nobody.
 final class ReplicaApplier {
-    /// How clients see the upstream.
+    /// The upstream's state as clients see it.
     var status: UpstreamStatus
     private let store: ReplicaStore
     private let shared: Sync.Shared
@@ -25,19 +24,20 @@ final class ReplicaApplier {
 
     // MARK: - Values
 
-    /// A live change that may be told.
+    /// A live change that may be sent.
     func apply(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
         switch event {
         case .message(_, let type, let message, _):
-            // The log may have thrown it away since.
+            // The log may have trimmed it since.
             guard message.seq >= stream.state?.head.floor ?? 1 else {
                 return fanout.touch(stream)
             }
-            // An origin that reads what it tells may bring a newer value than the change's own.
+            // A feed that reads what it reports may bring a newer value than the change's own.
             let mark = message.rev == head.rev ? head.mark : nil
             store.keep(message, mark: mark, asOf: head.rev, of: stream)
             emit(.changed(stream, message, rev: head.rev))
-            // A feed that is out of order, or reads what it tells, may have told a newer value.
+            // A feed that is out of order, or reads what it reports, may have brought a newer
+            // value.
             let position = stream.state?.position.rev ?? 0
             guard stream.replica?.ahead.isToBeTold(message, at: position) == true else { return }
             stream.updateLast(message)
@@ -49,21 +49,21 @@ final class ReplicaApplier {
         }
     }
 
-    /// A message has another value, for those who watch and for lists.
+    /// A message has a new value, for subscribers and lists.
     func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
         stream.updateLast(message)
         emit(.changed(stream, message, rev: message.rev))
         fanout.tell(type, via, message, stream)
     }
 
-    /// Slot 0 of a log that lives elsewhere, unless a newer value of it is known.
-    /// - Parameter event: by which the feed told of it.
+    /// Applies slot 0, unless a newer value of it is known.
+    /// - Parameter event: of the feed that brought it, if one did.
     func take(_ record: Record, mark: String?, by event: FeedEvent? = nil, _ stream: Stream) {
         guard let known = stream.state?.record, known.rev < record.rev else { return }
         let step = event?.step(since: known.rev)
         let record = step.map { known.followed(by: record, $0) } ?? record
         store.keep(record, mark: mark, step: step, of: stream)
-        // The change that took somebody out may lie in a hole below this one.
+        // The change that removed a user may lie in a hole below this one.
         let gone = stream.take(record, step, isNew: event?.isBeginning ?? false)
             .union((event?.removed ?? []).map(\.id)).map(\.text).sorted()
         emit(.changed(stream, nil, rev: record.rev))
@@ -72,9 +72,9 @@ final class ReplicaApplier {
         emit(.left(stream, users: gone))
     }
 
-    /// The newest record of the log as of `head`, nil if the stream has it. It is applied before
-    /// any message of the same answer is told: a message may have been sent after somebody was
-    /// removed, and the part of the chain that holds the removal may come much later.
+    /// Applies the newest record as of `head` (nil if the stream has it), before any message of the
+    /// same answer is sent: a message may follow a removal, and the part of the chain with that
+    /// removal may come much later.
     func learnMembers(_ record: Record?, asOf head: Head, _ stream: Stream) {
         raiseFloor(stream, to: head.floor)
         note(head, stream)
@@ -98,7 +98,7 @@ final class ReplicaApplier {
         fanout.touch(stream)
     }
 
-    /// Values are taken from the log as it is at `head`. Floors only rise, whatever comes late.
+    /// Values were taken from the log as of `head`. Floors only rise, whatever comes late.
     func note(_ head: Head, _ stream: Stream) {
         guard let known = stream.state?.head, head.rev >= known.rev else { return }
         stream.state?.head = head
@@ -115,12 +115,12 @@ final class ReplicaApplier {
             stream.entry.needsLast = true
             emit(.list(stream))
         }
-        // What was thrown away is owed to nobody.
+        // Trimmed slots are owed to nobody.
         stream.paid(Coverage.closed(1, floor - 1))
         store.moved(stream)
     }
 
-    /// The log has changes up to `rev`: the feed is given a moment to bring what is missing.
+    /// The log has changes up to `rev`: the feed gets a moment to bring the missing ones.
     func expect(_ rev: Int, _ stream: Stream) {
         guard let state = stream.state, rev > state.position.rev else { return }
         guard stream.replica?.expects(rev) == true else { return }
@@ -128,8 +128,8 @@ final class ReplicaApplier {
         shared.steps.watch(stream)
     }
 
-    /// The end of the chain was reached: joins what the feed has told above it. If nothing is left,
-    /// the stream is at the present; otherwise there is a hole, which the feed may close yet.
+    /// The end of the chain was reached: joins it with the feed's changes above. If nothing is
+    /// left, the stream is at the present; otherwise there is a hole that the feed may still close.
     func join(_ stream: Stream) {
         guard let state = stream.state, stream.replica?.generation != nil,
             let position = stream.replica?.ahead.absorb(after: state.position)
@@ -148,7 +148,7 @@ final class ReplicaApplier {
         emit(.wake(stream))
     }
 
-    /// Those who watch are told by name that there may be more than they know.
+    /// Sends subscribers `open`: there may be changes that this gateway does not know.
     func tellOpen(_ stream: Stream) {
         emit(.opened(stream))
         fanout.tellOpen(stream)
@@ -156,8 +156,8 @@ final class ReplicaApplier {
 }
 
 extension Record {
-    /// The record after it, which does not name everybody, with the names: only so can the cache
-    /// begin with it.
+    /// The next record, which does not name every participant, completed with the names: the cache
+    /// can begin only with a complete one.
     fileprivate func followed(by next: Record, _ step: RecordStep) -> Record {
         var next = next
         next.unnamed = 0

@@ -2,11 +2,11 @@ import Chat
 import Ports
 import Wire
 
-/// What the cache is told to keep of logs that live elsewhere, and what it says of them. What a
-/// turn decides is written in one transaction, before anything is read from the cache. It moves no
-/// stream and asks no origin.
+/// Writes logs that live elsewhere to the cache, and takes its reports about them. A turn's
+/// decisions are written in one transaction, before the cache is read again. It moves no stream and
+/// asks no origin.
 final class ReplicaStore {
-    /// What goes into the turn's transaction.
+    /// The contents of the turn's transaction.
     private var writer: ReplicaWriter
     private let shared: Sync.Shared
 
@@ -20,27 +20,27 @@ final class ReplicaStore {
 
     // MARK: - What it keeps
 
-    /// The value of a message at a place that the log has now.
-    /// - Parameter asOf: the change up to which it is the newest value, by what brought it.
+    /// The value that a message has in the log now.
+    /// - Parameter asOf: the change up to which it is the newest value, according to its source.
     func keep(_ message: EncodedMessage, mark: String?, asOf rev: Int, of stream: Stream) {
         guard let replica = stream.replica, replica.copy.takes(valueAsOf: rev) else { return }
-        // A newer value may be what the cache drops, and this one would take its place.
+        // The trim may drop a newer value, and this one would take its place.
         if replica.copy.trimmedAt != nil, replica.ahead.hasTold(message) { return }
         writer.keep(message, mark: mark, of: stream, after: questions.last)
     }
 
     /// The value of slot 0.
-    /// - Parameter step: how it came out of the one before it, where that is known.
+    /// - Parameter step: the change from the value before it, if known.
     func keep(_ record: Record, mark: String?, step: RecordStep?, of stream: Stream) {
         writer.keep(.record(record, mark: mark, step: step), of: stream)
-        // With it goes up to where the log was seen: it must have that yet after a restart.
+        // The newest change seen is written with it: after a restart the log must still have that.
         writer.moved(stream)
     }
 
     /// The position or what is held has changed.
     func moved(_ stream: Stream) { writer.moved(stream) }
 
-    /// Above this change all that changed is kept.
+    /// The cache has all changes above this one.
     func hasChanges(from rev: Int, of stream: Stream) {
         writer.keep(.changesFrom(conversation: stream.id, rev: rev), of: stream)
     }
@@ -50,15 +50,15 @@ final class ReplicaStore {
         writer.restart(stream, record, at: head)
     }
 
-    /// The stream leaves out what changed up to `head`.
+    /// The stream skips the changes up to `head`.
     func jump(_ stream: Stream, _ record: Record, to head: Head) {
         writer.jump(stream, record, to: head)
     }
 
-    /// Tries to write a conversation anew whose file could not be written.
+    /// Tries again to write a conversation after the file could not be written.
     func attach(_ stream: Stream) { writer.attach(stream, at: now) }
 
-    /// Nothing that is held of the conversation counts.
+    /// Nothing held of the conversation counts.
     func drop(_ stream: Stream) {
         writer.drop(stream)
         saveAll()
@@ -66,14 +66,14 @@ final class ReplicaStore {
 
     // MARK: - When it writes
 
-    /// Writes where the stream stands and what is held since the last time.
+    /// Writes the stream's position and what is held since the last time.
     func save(_ stream: Stream) { writer.save(stream) { isToBeRead(stream) } }
 
     private func isToBeRead(_ stream: Stream) -> Bool {
         !stream.waits.calls.isEmpty || questions.isRead(stream.id)
     }
 
-    /// Has the shell write what was decided so far.
+    /// Has the shell write everything decided so far.
     func saveAll() {
         writer.saveAll { isToBeRead($0) }
         guard let batch = writer.takeBatch() else { return }
@@ -81,7 +81,7 @@ final class ReplicaStore {
         for stream in writer.takeReloads() { reload(stream) }
     }
 
-    /// Asks the cache, which has all by then that was decided before.
+    /// Reads the cache, which by then has everything decided before.
     func read(_ query: Query, for purpose: Questions.Purpose) {
         let number = questions.number(for: purpose)
         if shared.options != nil { saveAll() }
@@ -90,15 +90,14 @@ final class ReplicaStore {
 
     // MARK: - What it says
 
-    /// The cache has dropped what it need not keep, and is asked for what it holds now, whatever
-    /// waits to be written.
+    /// The cache was asked to trim: asks what it holds now, without a save before that.
     private func reload(_ stream: Stream) {
         guard let replica = stream.replica else { return }
         let number = questions.number(for: .reload(stream, beginning: replica.copy.beginnings))
         questions.read(.load(conversation: stream.id), as: number)
     }
 
-    /// - Parameter beginning: how often what is held had begun anew when the cache was asked.
+    /// - Parameter beginning: the copy's `beginnings` when the cache was asked.
     func reloaded(
         _ stream: Stream, _ beginning: Int, _ result: Result<Answer, RequestError>
     ) {
@@ -116,7 +115,7 @@ final class ReplicaStore {
         }
     }
 
-    /// The cache has dropped something by itself.
+    /// The cache trimmed on its own.
     func trimmed(_ conversation: String, _ result: Result<Answer, RequestError>) {
         guard let stream = shared.streams[conversation.id], let replica = stream.replica else {
             return
@@ -124,7 +123,7 @@ final class ReplicaStore {
         reloaded(stream, replica.copy.beginnings, result)
     }
 
-    /// The file has taken what it was told, or has not.
+    /// The file was written, or could not be.
     func stored(_ number: UInt64, _ succeeded: Bool) {
         guard case .store(let written) = questions.close(number) else { return }
         guard !succeeded else {
@@ -132,12 +131,12 @@ final class ReplicaStore {
             return
         }
         for stream in written.inOrder where shared.streams.has(stream) { detach(stream) }
-        // What was decided on top of it, and is on its way to the shell, must not be done either.
+        // Later writes on top of it, on their way to the shell, must not be done either.
         for later in questions.stores(of: written) { stored(later, false) }
     }
 
-    /// What the file says of the conversation no longer counts. Those who watch miss nothing: they
-    /// were told, and are told.
+    /// The cached copy of the conversation no longer counts. Subscribers miss nothing: their events
+    /// don't depend on it.
     private func detach(_ stream: Stream) {
         guard let since = writer.detach(stream, at: now) else { return }
         stream.replica?.noteAway(since: since)

@@ -2,32 +2,32 @@ import Chat
 import Ports
 import Wire
 
-/// Gathers what a turn has the cache keep of logs that live elsewhere, for one transaction:
-/// coverage and position go with the rows that they speak of. It writes nothing itself; the engine
-/// makes actions of what it gives back. Owned by the engine.
+/// Gathers the turn's writes to the cache of logs that live elsewhere, for one transaction:
+/// coverage and position go with their rows. It writes nothing itself; the engine makes effects of
+/// what it returns. Owned by the engine.
 struct ReplicaWriter {
-    /// What goes into one transaction, and of which streams it speaks.
+    /// The contents of one transaction, and the streams that it is about.
     struct Batch {
         let writes: [StoreWrite]
         let streams: [Stream]
     }
 
-    /// How long the file is left alone after it could not take something, in milliseconds.
+    /// Backoff after the file could not be written, in milliseconds.
     private static let pause: Int64 = 1000
-    /// How many messages more are written before a trim is put off no longer: two of the largest
+    /// How many more messages are written before a trim is delayed no longer: two of the largest
     /// pages.
     private static let longestTrimDelay = 2_000
 
     private var writes: [StoreWrite] = []
-    /// Whose they are.
+    /// Their streams.
     private var writers: [ID: Stream] = [:]
-    /// Streams whose position or coverage is to be written at the end of the turn.
+    /// Streams whose position or coverage is written at the end of the turn.
     private var unsaved: [Stream] = []
-    /// Streams whose copy is to be read anew after the next transaction.
+    /// Streams whose copy is read anew after the next transaction.
     private var toReload: [Stream] = []
-    /// Until then no detached stream is written anew.
+    /// No detached stream is written again before this.
     private var resumesAt: Timestamp
-    /// After how many messages a copy is trimmed; nil where everything is kept.
+    /// After how many messages a copy is trimmed; nil: never.
     private let trimAfter: Int?
 
     init(trimAfter: Int?, at now: Timestamp) {
@@ -44,7 +44,7 @@ struct ReplicaWriter {
     }
 
     /// A message that the cache takes.
-    /// - Parameter question: the number of the last question that was asked before.
+    /// - Parameter question: the number of the last question asked before.
     mutating func keep(
         _ message: EncodedMessage, mark: String?, of stream: Stream, after question: UInt64
     ) {
@@ -54,7 +54,7 @@ struct ReplicaWriter {
         }
     }
 
-    /// The places are held as of the stream's position.
+    /// The slots are held as of the stream's position.
     mutating func hold(_ places: Coverage, of stream: Stream) {
         if stream.replica?.copy.hold(places) == true { unsaved.append(stream) }
     }
@@ -64,15 +64,15 @@ struct ReplicaWriter {
         if stream.replica?.copy.move() == true { unsaved.append(stream) }
     }
 
-    /// Nothing that is held of the conversation counts.
+    /// Nothing held of the conversation counts.
     mutating func drop(_ stream: Stream) {
         stream.replica?.copy.drop()
         keep(.drop(conversation: stream.id), of: stream)
     }
 
-    /// Writes where the stream stands and what is held since the last time.
-    /// - Parameter isToBeRead: whether somebody waits for places that were brought for it. They
-    ///   may be just those that a trim would drop; asked only when one is due.
+    /// Writes the stream's position and what is held since the last time.
+    /// - Parameter isToBeRead: whether a call waits for slots that were fetched for it, which a
+    ///   trim might drop; evaluated only if a trim is due.
     mutating func save(_ stream: Stream, isToBeRead: () -> Bool) {
         guard let unsaved = stream.replica?.copy.takeUnsaved(), let state = stream.state else {
             return
@@ -94,21 +94,21 @@ struct ReplicaWriter {
         toReload.append(stream)
     }
 
-    /// The cache has said what it holds, but not as of where the stream stands.
+    /// The cache reported what it holds, but not as of the stream's position.
     mutating func reloadAgain(_ stream: Stream) { toReload.append(stream) }
 
     /// The conversation begins in the cache with nothing held.
     mutating func restart(_ stream: Stream, _ record: Record, at head: Head) {
         keep(.begin(record, head: head), of: stream)
-        // What was told on top of a hole, or read beyond it, is not in the file.
+        // Changes sent on top of a hole, or read beyond it, are not in the file.
         let newest = max(head.rev, stream.state?.head.rev ?? 0)
         stream.replica?.copy.begin(asOf: newest)
         guard newest > head.rev else { return }
         keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
     }
 
-    /// The stream leaves out what changed up to `head`. What the cache holds is outdated by it, and
-    /// serves only to be shown until it is fetched again.
+    /// The stream skips the changes up to `head`. What the cache holds becomes outdated: it is only
+    /// shown until it is fetched again.
     mutating func jump(_ stream: Stream, _ record: Record, to head: Head) {
         stream.replica?.copy.begin(asOf: head.rev)
         keep(.jump(conversation: stream.id, record, head: head), of: stream)
@@ -116,8 +116,8 @@ struct ReplicaWriter {
 
     // MARK: - The file
 
-    /// The file could not take what it was told of the stream.
-    /// - Returns: since when it has not; nil if that was known.
+    /// The file could not take the stream's writes.
+    /// - Returns: since when it could not; nil if that was known.
     mutating func detach(_ stream: Stream, at now: Timestamp) -> Timestamp? {
         let newest = stream.state?.head.rev ?? 0
         guard let since = stream.replica?.copy.detach(at: newest, at: now) else { return nil }
@@ -125,8 +125,8 @@ struct ReplicaWriter {
         return since
     }
 
-    /// Tries to write a conversation anew whose file could not be written: it begins at the present
-    /// position, with nothing held. What is then asked for is fetched again.
+    /// Tries again to write a conversation after the file could not be written: it begins at the
+    /// present position with nothing held, and what is asked for is fetched again.
     mutating func attach(_ stream: Stream, at now: Timestamp) {
         guard stream.replica?.copy.isDetached == true, let state = stream.state, now >= resumesAt
         else { return }
@@ -136,13 +136,13 @@ struct ReplicaWriter {
 
     // MARK: - What goes out
 
-    /// Writes where all streams stand that have moved; to be called before `takeBatch`.
+    /// Writes the positions of all streams that moved; call it before `takeBatch`.
     mutating func saveAll(isToBeRead: (Stream) -> Bool) {
         for stream in unsaved { save(stream) { isToBeRead(stream) } }
         unsaved.removeAll(keepingCapacity: true)
     }
 
-    /// What is to be written in one transaction; nil if there is nothing.
+    /// The contents of the next transaction; nil if there are none.
     mutating func takeBatch() -> Batch? {
         guard !writes.isEmpty else { return nil }
         defer { (writes, writers) = ([], [:]) }

@@ -2,24 +2,23 @@ import Chat
 import Ports
 import Wire
 
-/// Who takes part in a conversation whose log lives elsewhere, for answers while the origin is
-/// away: all of them as the origin said while the feed told of the conversation, and how far each
-/// has read as the feed has told since. Owned by the stream's readership, which begins anew
-/// whenever the feed does.
+/// The participants of a conversation whose log lives elsewhere, for answers while the origin is
+/// away: all of them as the origin answered while the feed covered the conversation, and their read
+/// markers from the feed since. Owned by the stream's readership, which restarts with each feed.
 ///
-/// It is of one value of slot 0: whatever else changes of those who take part changes that.
+/// Valid for one value of slot 0: every other change of participants changes that.
 struct Roster {
-    /// The change of slot 0 as of which it is; nil until somebody asks.
+    /// The change of slot 0 as of which it is valid; nil until a request asks.
     private var record: Int?
-    /// In the order in which they joined, as the origin wrote them; nil until all were read.
+    /// In the order of joining, as encoded by the origin; nil until all were read.
     private var people: [[UInt8]]?
-    /// How far the feed has told them to have read since the origin was asked first.
+    /// Read markers from the feed since the origin was first asked.
     private var marks: [ID: Int] = [:]
 
-    /// Whether markers are to be told to it.
+    /// Whether it needs the feed's markers.
     var isFollowed: Bool { record != nil }
 
-    /// How many people are kept.
+    /// How many participants are kept.
     var count: Int { people?.count ?? 0 }
 
     /// Nothing is known until all were read again.
@@ -27,21 +26,21 @@ struct Roster {
 
     // MARK: - What happens
 
-    /// The origin is asked, while slot 0 is as of this change.
+    /// The origin is asked, with slot 0 as of this change.
     mutating func expect(_ record: Int) {
         guard self.record != record else { return }
         self = Roster()
         self.record = record
     }
 
-    /// The user has read, or written, up to here.
+    /// The user has read or sent up to here.
     mutating func mark(_ user: ID, upTo seq: Int) {
         guard record != nil, seq > 0 else { return }
         marks[user] = max(marks[user] ?? 0, seq)
     }
 
-    /// The origin has answered.
-    /// - Parameter record: the change of slot 0 that was known when it was asked.
+    /// The origin answered.
+    /// - Parameter record: the change of slot 0 known when the question was asked.
     mutating func adopt(_ list: ParticipantList, _ range: ParticipantsRequest, as record: Int) {
         guard record == self.record else { return }
         if list.participants.count == list.total {
@@ -51,8 +50,8 @@ struct Roster {
         }
     }
 
-    /// A part of it was shown: what is answered later is not older.
-    /// - Returns: whether it differs in markers at most.
+    /// The origin showed a part of them: later answers must not be older.
+    /// - Returns: whether it differs from what is known in markers at most.
     private mutating func agrees(with list: ParticipantList, _ range: ParticipantsRequest) -> Bool {
         guard let people, people.count == list.total else { return false }
         let known = Self.part(of: people, range)

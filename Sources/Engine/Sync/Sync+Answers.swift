@@ -2,10 +2,10 @@ import Chat
 import Ports
 import Wire
 
-/// Where each answer of the origin goes, and which message lists show as a conversation's last one
-/// after the last one was deleted.
+/// Dispatches answers of the origin, and finds a conversation's last message for lists after the
+/// last one was deleted.
 extension Sync {
-    /// The origin has answered about streams; what calls and lists asked is theirs.
+    /// The origin answered about streams; answers for calls and lists are handled elsewhere.
     func fetched(
         _ question: FetchQueue.Question, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>
@@ -40,8 +40,8 @@ extension Sync {
         }
     }
 
-    /// Takes an answer about a stream, if it is of the feed that the stream is in. What was asked
-    /// before is asked again, and nobody is to blame for it.
+    /// Takes an answer about a stream if it is of the stream's feed. An older question is asked
+    /// again, without counting as a failure.
     private func conclude(
         _ step: Replica.Step?, _ subject: FetchQueue.Subject, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>, _ take: (HistoryAnswer) -> Void
@@ -52,7 +52,7 @@ extension Sync {
         if let step { stream.replica?.inFlight.end(step) }
         switch result {
         case _ where generation != replica.generation:
-            // Of another node than the feed comes from.
+            // From another node than the feed's.
             fetcher.fallBack(stream)
         case .success(let answer):
             stream.replica?.backoff.succeed()
@@ -74,8 +74,8 @@ extension Sync {
 
     // MARK: - The last message
 
-    /// The store has the conversation's last message at least as new as the stream's. What was read
-    /// before a change that the stream has taken since is asked for once more, by `announce`.
+    /// The store reported the last message. If it was read before a change that the stream has
+    /// taken since, `announce` asks for it again.
     func refreshed(_ conversation: String, _ result: Result<Answer, RequestError>) {
         guard let stream = streams[conversation.id] else { return }
         stream.entry.isAskingLast = false
@@ -90,7 +90,7 @@ extension Sync {
         emit(.list(stream))
     }
 
-    /// The last message was deleted: which is the last one now?
+    /// The last message was deleted: asks for the one that is last now.
     func askLast(_ stream: Stream) {
         guard !stream.entry.isAskingLast else { return }
         if stream.replica?.copy.isDetached == true { return askOriginForLast(stream) }
@@ -104,12 +104,12 @@ extension Sync {
         fetcher.askLast(stream)
     }
 
-    /// What the origin says.
+    /// The origin answered.
     func took(last view: ConversationView, _ stream: Stream) {
         guard stream.entry.needsLast, let state = stream.state else { return }
         guard view.head.epoch == state.head.epoch else { return doubt(stream) }
         if view.head.rev >= state.position.rev {
-            // Whoever was removed before it was sent is not shown it.
+            // Users removed before it was sent must not be shown it.
             applier.learnMembers(view.record, asOf: view.head, stream)
             takePostponed(stream)
             applier.expect(view.head.rev, stream)

@@ -2,12 +2,12 @@ import Chat
 import Ports
 import Wire
 
-/// How a stream comes to the present, and what else the origin answers about its log: heads, the
-/// chain of changes, pages, and that there is another log or none. This is the catch-up after an
-/// outage: the head is asked for, then the changes above the position until they join what the feed
-/// has told meanwhile. Live changes lie on top and never move the place that is read from.
+/// The catch-up after an outage, and the other answers of the origin about a stream's log: heads,
+/// the chain of changes, pages, and that there is another log or none. The head is asked for, then
+/// the changes above the position until they join what the feed has brought meanwhile. Live changes
+/// lie on top and never move the point that is read from.
 extension Sync {
-    /// The head of the log, nil if there is no such log any more.
+    /// The head of the log; nil if there is no such log any more.
     func headCompared(_ stream: Stream, _ head: Head?) {
         guard let state = stream.state,
             let finding = stream.replica?.compared(
@@ -16,7 +16,7 @@ extension Sync {
         act(on: finding, floor: head?.floor ?? 0, stream)
     }
 
-    /// Does what an answer about the log asks for.
+    /// Does what a finding about the log requires.
     private func act(on finding: Replica.Finding, floor: Int, _ stream: Stream) {
         switch finding {
         case .nothing: break
@@ -30,8 +30,8 @@ extension Sync {
         }
     }
 
-    /// A step has its answer, which is of the kind that it asked for: `FetchQueue.Question` lets
-    /// no other through.
+    /// A step was answered, with the kind of answer that it expects: `FetchQueue.Question` lets no
+    /// other through.
     func concluded(_ step: Replica.Step, _ stream: Stream, _ answer: HistoryAnswer) {
         switch step {
         case .compareHead:
@@ -59,19 +59,19 @@ extension Sync {
         }
     }
 
-    /// Record and head as the origin has them now: the stream begins there, or jumps there.
+    /// The origin's current record and head: the stream begins there, or jumps there.
     private func took(_ view: ConversationView, _ stream: Stream) {
         guard stream.replica?.next == .conversation else { return }
         if let state = stream.state {
             guard state.head.epoch == view.head.epoch else { return replaced(stream, view.head) }
-            // Who has come to watch meanwhile would miss what is left out.
+            // A subscriber who came meanwhile would miss what is skipped.
             let mayStand = stream.replica?.mayStand(
                 at: view.head.rev, position: state.position,
                 isWatched: !stream.subscribers.isEmpty)
             guard mayStand == true else { return }
         }
         let known = stream.state
-        // What the feed has told on top of the hole is newer.
+        // The feed's values on top of the hole are newer.
         let isOlder = (known?.head.rev ?? 0) > view.head.rev
         var record = view.record
         if let newest = known?.record, newest.rev > record.rev { record = newest }
@@ -120,7 +120,7 @@ extension Sync {
             return fetcher.fallBack(stream)
         }
         var end = changes.head
-        // Far behind, a part may end where the log keeps no mark any more.
+        // Far behind, a part may end at a rev whose mark the log no longer keeps.
         (end.rev, end.mark) = (changes.upTo, changes.mark ?? "")
         if let reached = stream.replica?.readOn(to: end, newest: changes.head) {
             arrive(at: reached, stream)
@@ -137,7 +137,7 @@ extension Sync {
             let mark = message.rev == changes.head.rev ? changes.head.mark : nil
             store.keep(message, mark: mark, asOf: changes.head.rev, of: stream)
             guard !isTold else { continue }
-            // The position is where the chain ends, and the feed may break before that.
+            // The position stays until the chain ends, and the feed may break before that.
             if changes.more { stream.replica?.ahead.tell(message) }
             applier.tell(state.type(of: message), .fill, message, stream)
         }
@@ -150,8 +150,8 @@ extension Sync {
         applier.join(stream)
     }
 
-    /// The newest page of a conversation that is far behind: it goes out at once, and what lies
-    /// between is a gap that the chain will fill.
+    /// The newest page of a conversation that is far behind is sent at once; what lies between
+    /// becomes a gap that the chain will fill.
     private func showed(_ page: Page, _ stream: Stream) {
         guard let state = stream.state, let replica = stream.replica, replica.next == .latest else {
             return
@@ -160,7 +160,7 @@ extension Sync {
         stream.replica?.showedLatest()
         applier.raiseFloor(stream, to: page.head.floor)
         applier.expect(page.head.rev, stream)
-        // Behind what is known of the membership somebody may have been removed.
+        // Above the known membership there may be an unknown removal.
         let known = replica.membersKnown
         if page.head.rev <= known { applier.note(page.head, stream) }
         let above = page.messages.filter { $0.seq > state.position.seq && $0.rev <= known }
@@ -173,14 +173,15 @@ extension Sync {
             stream.replica?.ahead.tell(message)
         }
         fanout.flush(stream)
-        // Just what is lacking, in as many intervals as it has: a place that was told live would
-        // not be told again. Without a cache nobody knows what that is, and the stream is open.
+        // The gap names exactly what is missing, in as many intervals as that has: a slot that was
+        // sent live would not be sent again. Without a cache nobody knows what is missing, and the
+        // stream stays open.
         guard let replica = stream.replica, !replica.copy.isDetached else { return }
         let hole = Coverage.closed(max(state.position.seq + 1, page.head.floor), highest)
         fanout.tellGap(hole.subtracting(replica.copy.held), .upstream, stream)
     }
 
-    /// What changed before the cache's knowledge begins.
+    /// Changes below the cache's `changesFrom`.
     private func filledBack(_ changes: Changes, _ stream: Stream) {
         guard let state = stream.state, let replica = stream.replica,
             let backfill = replica.copy.backfill
@@ -189,7 +190,7 @@ extension Sync {
         applier.learnMembers(changes.record, asOf: changes.head, stream)
         takePostponed(stream)
         applier.expect(changes.head.rev, stream)
-        // Read before something that the cache does not have.
+        // The answer is older than something that the cache does not have.
         guard changes.head.rev >= replica.copy.changesFrom else { return fetcher.fillBack(stream) }
         for message in changes.messages
         where message.seq >= state.head.floor && message.seq <= state.head.seq {
@@ -201,12 +202,12 @@ extension Sync {
         store.hasChanges(from: backfill.from, of: stream)
     }
 
-    /// Places that were asked for.
+    /// A requested range of messages.
     func took(_ page: Page, for run: Coverage.Run, _ stream: Stream) {
         guard let state = stream.state, let replica = stream.replica else { return }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
         applier.raiseFloor(stream, to: page.head.floor)
-        // Read before something that the cache does not have.
+        // An answer older than something that the cache does not have is void.
         let least =
             replica.copy.isDetached
             ? state.position.rev
@@ -214,12 +215,12 @@ extension Sync {
         guard replica.isConfirmed, page.head.rev >= least else { return }
         let messages = page.messages.filter { run.contains($0.seq) && $0.seq >= page.head.floor }
         guard let lowest = messages.map(\.seq).min() else {
-            // Nothing of it is there any more; if the floor does not say why, it is asked again.
+            // Nothing of it exists any more; unless the floor explains that, it is asked again.
             if run.high >= page.head.floor { fetcher.fallBack(stream) }
             return
         }
-        // Behind what is known of the membership somebody may have been removed: it is asked for
-        // again, and the feed or the chain tells meanwhile.
+        // Above the known membership there may be an unknown removal: this is asked again, and
+        // meanwhile the feed or the chain brings it.
         guard messages.allSatisfy({ $0.rev <= replica.membersKnown }) else {
             applier.expect(page.head.rev, stream)
             return fetcher.fallBack(stream)
@@ -229,13 +230,13 @@ extension Sync {
             store.keep(message, mark: nil, asOf: page.head.rev, of: stream)
         }
         applier.expect(page.head.rev, stream)
-        // Dense numbering: what was read lies without a hole from the anchor on.
+        // Dense numbering: the page has no hole from the anchor on.
         fanout.payOwed(Coverage(lowest, run.high), messages, stream)
     }
 }
 
 extension Stream.State {
-    /// What happened to a message, for those who know what the stream has told.
+    /// The type of the delta for subscribers at the stream's position.
     func type(of message: EncodedMessage) -> DeltaType {
         message.seq > position.seq ? .inserted : message.isDeleted ? .deleted : .updated
     }

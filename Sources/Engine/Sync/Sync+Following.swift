@@ -2,10 +2,10 @@ import Chat
 import Ports
 import Wire
 
-/// What the feed tells of logs that live elsewhere: live changes join the chain that is known, lie
-/// on top of a hole, or wait. Another master may go on under the same epoch, another log may have
-/// taken the name, or there may be none any more: a failover that lost the end of a log comes to
-/// light here, and so does a log of which the origin has lost a part.
+/// Follows the feed of logs that live elsewhere: live changes join the known chain, lie on top of a
+/// hole, or wait. Another master may go on under the same epoch, another log may take the name, or
+/// the log may be gone: a failover that lost the end of a log shows here, and so does a damaged
+/// log.
 extension Sync {
     /// A live change of a replica.
     func follow(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
@@ -19,9 +19,9 @@ extension Sync {
             return
         }
         applier.raiseFloor(stream, to: head.floor)
-        // The chain has brought what changed up to here, or will bring what changed again.
+        // The chain has brought the changes up to here, or will bring what changed again.
         guard head.rev > max(state.position.rev, replica.readTo?.rev ?? 0) else { return }
-        // In the hole below it somebody may have been removed. A record may say itself who is in.
+        // The hole below may hold a removal. A complete record says itself who takes part.
         guard
             event.namesEverybody
                 || replica.knowsMembers(before: head.rev) && event.follows(state.record)
@@ -30,7 +30,7 @@ extension Sync {
             return applier.expect(head.rev, stream)
         }
         tally.noteChange()
-        // What is told of messages stands before the record in the log.
+        // Message changes before the record in the log are sent before it.
         if case .record = event { fanout.flush(stream) }
         if replica.isLive, head.rev == state.position.rev + 1 {
             streams.remember(event.message, from: state.position, to: head, stream)
@@ -51,8 +51,7 @@ extension Sync {
 
     // MARK: - What waits
 
-    /// Whether it is of the stream's log, or who may be told of it, is not known yet: it waits
-    /// until that is.
+    /// The event waits until it is known whether it is of the stream's log and who may be sent it.
     func postpone(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
         if stream.waits.events.count < Self.earlyLimit {
             stream.waits.events.append(event)
@@ -61,7 +60,7 @@ extension Sync {
         }
     }
 
-    /// Takes the events that waited until the membership was known up to them.
+    /// Takes the waiting events that the known membership now covers.
     func takePostponed(_ stream: Stream) {
         guard !stream.waits.events.isEmpty, let replica = stream.replica, replica.isConfirmed else {
             return
@@ -72,29 +71,30 @@ extension Sync {
         if isDue { takeEarly(stream) }
     }
 
-    /// What came while the stream was being loaded, or before it was known to be of its log.
+    /// Takes the events that came while the stream was loading, or was not confirmed to be of its
+    /// log.
     func takeEarly(_ stream: Stream) {
         let early = stream.waits.events
         guard let epoch = stream.state?.head.epoch else { return }
-        // One question answers all that speak of another log, or of the end of this one.
+        // One question answers all events about other logs or the end of this one.
         let own = early.filter { $0.head?.epoch == epoch }
         let others = early.filter { $0.head?.epoch != epoch }
         stream.waits.events = own
         if doubt(stream, told: Set(others.compactMap(\.epoch))) { return }
         stream.waits.events = []
-        // Whatever order they came in, each follows what it stands on.
+        // In log order, whatever order they came in.
         for event in own.sorted(by: { $0.head?.rev ?? 0 < $1.head?.rev ?? 0 }) {
             guard let head = event.head, streams.has(stream) else { continue }
             follow(event, head, stream)
         }
     }
 
-    /// Events that wait; beyond, their changes are read.
+    /// Limit of waiting events; beyond it, changes are read.
     private static let earlyLimit = 1000
 
-    /// The feed has told of other logs of this name, or that the one that the stream knows has
-    /// ended. What is late is passed over.
-    /// - Returns: whether the origin is asked which of them counts.
+    /// The feed reported other logs of this name, or the end of the stream's one. Late events are
+    /// ignored.
+    /// - Returns: whether the origin is asked which log counts.
     @discardableResult
     func doubt(_ stream: Stream, told epochs: Set<String>) -> Bool {
         let own = stream.state?.head.epoch
@@ -112,7 +112,7 @@ extension Sync {
         fetcher.drive(stream)
     }
 
-    /// The log is the one that the stream knows: what the feed has told of it meanwhile counts.
+    /// The log is the one that the stream knows: the feed's events about it count.
     func confirm(_ stream: Stream) {
         guard stream.replica?.identity.confirm() == true else { return }
         takeEarly(stream)
@@ -124,8 +124,8 @@ extension Sync {
             event.head.map { $0.epoch != stream.state?.head.epoch } ?? false
         }
         if isAnother {
-            // The feed has told of a log that has the name now. What it told was before the
-            // question that follows.
+            // The feed reported a log that has the name now. Those events came before the question
+            // that follows.
             stream.waits.events = []
             stream.replica?.asksAgain(isKnown: stream.state != nil)
             return
@@ -143,7 +143,7 @@ extension Sync {
 
     // MARK: - Damage
 
-    /// The origin has found that this part of the log is damaged, or (nil) that it is whole again.
+    /// The origin found this part of the log damaged, or (nil) whole again.
     func heard(_ part: String?, of conversation: String) {
         guard let stream = streams[conversation.id], stream.replica != nil else { return }
         if let part {
@@ -154,7 +154,7 @@ extension Sync {
         }
     }
 
-    /// Those who watch are told that it is open, and those who wait are answered with what is held.
+    /// Subscribers are sent `open`, and waiting calls are answered with what is held.
     func damaged(_ stream: Stream, _ part: String) {
         guard let replica = stream.replica, replica.backoff.damagedPart != part else { return }
         stream.replica?.backoff.damage(part)
@@ -170,7 +170,7 @@ extension Sync {
 }
 
 extension FeedEvent {
-    /// Whether as many take part after it as it says, if `known` is the record before it.
+    /// Whether the number of participants adds up if `known` is the record before it.
     fileprivate func follows(_ known: Record) -> Bool {
         guard case .record(let record, _, let removed, let joined, _) = self,
             !record.namesEverybody, record.rev > known.rev

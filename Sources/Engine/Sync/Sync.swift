@@ -2,39 +2,39 @@ import Chat
 import Ports
 import Wire
 
-/// Follows logs that live elsewhere: for each conversation in memory its replica is brought to the
-/// present, by what the feed tells and what the origin is asked, and the cache is told to keep it.
-/// Where the store is the origin there is nothing to follow.
+/// Follows logs that live elsewhere: brings the replica of each conversation in memory to the
+/// present, from the feed and the origin's answers, and has the cache keep it. If the store is the
+/// origin there is nothing to follow.
 ///
-/// Owned by the engine. It moves streams and tells those who watch them, through `Fanout`. It knows
-/// no requests, lists or connections: what is to be done about those comes out as steps, in order,
-/// which the engine takes after each event that it hands in.
+/// Owned by the engine. It moves streams and notifies subscribers through `Fanout`. It knows no
+/// requests, lists or connections: consequences for those are emitted as steps, in order, which the
+/// engine takes after each event.
 final class Sync {
-    /// What the rest of the engine is to do.
+    /// Work for the rest of the engine.
     enum Step {
-        /// Something has changed for the calls that wait for the stream.
+        /// The calls that wait for the stream may be able to go on.
         case wake(Stream)
-        /// The stream has moved, or no longer follows its log: answers to writes may be due.
+        /// The stream moved, or no longer follows its log: answers to writes may be due.
         case release(Stream)
-        /// Slot 0 (nil), or a message, has another value as of this change.
+        /// A message, or slot 0 (nil), has a new value as of this change.
         case changed(Stream, EncodedMessage?, rev: Int)
-        /// Lists are to show the conversation as it is.
+        /// Lists must show the conversation's current state.
         case list(Stream)
-        /// There may be changes that nobody here knows.
+        /// There may be changes that this gateway does not know.
         case opened(Stream)
-        /// These do not take part any more.
+        /// These users no longer take part.
         case left(Stream, users: [String])
-        /// Their subscriptions have ended, because they do not.
+        /// The subscriptions of such users have ended.
         case removed(Stream, [Session])
-        /// The log is gone, and the stream with it. These calls waited for it.
+        /// The log and its stream are gone. These calls waited for it.
         case vanished(Stream, [Call])
-        /// The same, but another log has the name, which stands at this head.
+        /// The same, but another log has the name, with this head.
         case replaced(Stream, Head, [Call])
     }
 
-    /// What the machines of an engine share.
+    /// What the parts of an engine share.
     struct Shared {
-        /// Nil where the store is the origin.
+        /// Nil if the store is the origin.
         let options: SyncOptions?
         let clock: Clock
         let streams: StreamRegistry
@@ -45,17 +45,17 @@ final class Sync {
     }
 
     private let shared: Shared
-    /// What the cache keeps.
+    /// Writes the cache.
     let store: ReplicaStore
     /// Moves streams.
     let applier: ReplicaApplier
-    /// What the origin is asked.
+    /// Asks the origin.
     let fetcher: Fetcher
-    /// Whether logs have what holders saw of them.
+    /// Checks whether logs have what holders saw.
     let proofs: HeadProofs
     private var nextVerification: Timestamp
 
-    /// - Parameter instance: some letters and digits that no other process uses.
+    /// - Parameter instance: letters and digits that no other process uses.
     init(_ shared: Shared, instance: String) {
         self.shared = shared
         store = ReplicaStore(shared)
@@ -76,42 +76,42 @@ final class Sync {
     /// Whether the streams follow logs that live elsewhere.
     var mirrors: Bool { options != nil }
 
-    /// How clients see the upstream.
+    /// The upstream's state as clients see it.
     var status: UpstreamStatus { applier.status }
 
-    /// The upstream's link is up.
+    /// Whether the upstream's link is up.
     var isLinked: Bool { applier.status.isLinked }
 
-    /// Whether the link had time to come up once: right after the start its absence says nothing.
+    /// Whether the link had time to come up once: right after the start its absence means nothing.
     var hasGivenTime: Bool { applier.status.hasGivenTime(at: now) }
 
     // MARK: - Steps
 
     func emit(_ step: Step) { shared.steps.emit(step) }
 
-    /// What is to be done because of what happened since the last time, in order.
+    /// The steps since the last call, in order.
     func takeSteps() -> [Step] { shared.steps.take() }
 
-    /// The stream has something that time decides.
+    /// Has each tick look at the stream: time decides something.
     func watch(_ stream: Stream) { shared.steps.watch(stream) }
 
     // MARK: - The link
 
-    /// The upstream's link is up, or is not.
+    /// The upstream's link came up or went down.
     func linked(_ state: UpstreamState) {
         applier.status.linked(state == .online, at: now)
         for stream in shared.steps.watched {
             if !isLinked {
                 emit(.wake(stream))
             } else if stream.replica?.backoff.isWaiting == true {
-                // What could not be asked before can be now.
+                // Questions that could not be asked before can be asked now.
                 stream.replica?.backoff.retry()
                 fetcher.drive(stream)
             }
         }
     }
 
-    /// The origin has acknowledged: from here on the feed tells of this conversation.
+    /// The origin acknowledged the subscription: from here on the feed has this conversation.
     /// - Parameter reading: how many readings of lists had begun.
     func subscribed(_ conversation: String, generation: Int, reading: Int) {
         guard let stream = streams[conversation.id], let wasLive = stream.replica?.isLive else {
@@ -141,9 +141,9 @@ final class Sync {
 
     // MARK: - Time
 
-    /// Looks at what waits for a moment.
-    /// - Parameter areListsWatched: whether somebody is told of last messages who does not watch
-    ///   the conversation.
+    /// Handles timeouts and retries.
+    /// - Parameter areListsWatched: whether clients that need not watch the conversation see last
+    ///   messages in lists.
     func tick(areListsWatched: Bool) {
         guard let options else { return }
         for stream in shared.steps.watched where !look(at: stream, options, areListsWatched) {
@@ -157,7 +157,7 @@ final class Sync {
         fetcher.compareHeads(of: live.inOrder)
     }
 
-    /// - Returns: whether it is to be looked at again.
+    /// - Returns: whether the next tick must look again.
     private func look(at stream: Stream, _ options: SyncOptions, _ areListsWatched: Bool) -> Bool {
         guard streams.has(stream), let isDetached = stream.replica?.copy.isDetached else {
             return false
@@ -185,7 +185,7 @@ final class Sync {
 
     // MARK: - Waiting
 
-    /// The call waits for the stream, unless that is of no use or has lasted long enough.
+    /// Has the call wait for the stream, unless that is useless or took too long already.
     /// - Returns: whether it waits.
     func wait(_ call: Call, for stream: Stream) -> Bool {
         guard let options, !fetcher.isUnavailable(stream), stream.replica?.copy.isDetached == false
@@ -205,7 +205,7 @@ final class Sync {
 
     // MARK: - The life of a stream
 
-    /// The conversation in memory; the store is asked for it if it is not there.
+    /// The conversation in memory; if it is not there, the store is asked for it.
     func stream(_ conversation: String) -> Stream {
         if let stream = streams[conversation.id] {
             stream.lastUsed = now
@@ -221,14 +221,14 @@ final class Sync {
         return stream
     }
 
-    /// Begins to follow a conversation: the cache is asked for it, and the origin for its feed.
+    /// Begins to follow a conversation: reads the cache and subscribes to the origin's feed.
     private func begin(_ stream: Stream) {
         stream.replica = Replica(at: now)
         questions.act(.subscribe(stream.id))
         store.read(.load(conversation: stream.id), for: .load(stream.id))
     }
 
-    /// What the cache has of the conversation.
+    /// The cache answered with what it has of the conversation.
     func found(_ stream: Stream, _ result: Result<Answer, RequestError>) {
         guard stream.replica?.noteLoaded() == true else { return }
         if stream.state == nil, case .success(.loaded(let loaded)) = result,
@@ -248,7 +248,7 @@ final class Sync {
         emit(.wake(stream))
     }
 
-    /// Streams that nobody has watched for a while are given up; the cache keeps what it has.
+    /// Dismisses streams that were idle for a while; the cache keeps what it has.
     func dropIdle(_ options: SyncOptions) {
         for stream in streams.values.inOrder {
             guard stream.isIdle, stream.replica?.inFlight.isEmpty ?? true else {
@@ -259,7 +259,7 @@ final class Sync {
         }
     }
 
-    /// Takes the stream out of memory and its conversation out of the feed.
+    /// Drops the stream from memory and unsubscribes from its feed.
     func dismiss(_ stream: Stream) {
         store.save(stream)
         stream.replica?.dismissed()

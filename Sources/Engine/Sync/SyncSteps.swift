@@ -1,29 +1,28 @@
 import Chat
 import Wire
 
-/// What is to be done by the rest of the engine because of logs that live elsewhere, in the order
-/// in which it was found, and which streams have something that time decides. Shared by the
-/// machines that follow such logs; each only adds.
+/// Steps for the rest of the engine from logs that live elsewhere, in order, and the streams that
+/// ticks look at. Shared by the parts that follow such logs; each only adds.
 final class SyncSteps {
     private var steps: [Sync.Step] = []
-    /// Streams with something that time decides.
+    /// Streams with a timeout or retry pending.
     private var watchful: [ID: Stream] = [:]
 
     func emit(_ step: Sync.Step) { steps.append(step) }
 
-    /// What is to be done because of what happened since the last time.
+    /// The steps since the last call.
     func take() -> [Sync.Step] {
         guard !steps.isEmpty else { return [] }
         defer { steps = [] }
         return steps
     }
 
-    /// The stream has something that time decides.
+    /// Has each tick look at the stream.
     func watch(_ stream: Stream) { watchful[stream.id.id] = stream }
 
-    /// It has nothing more.
+    /// Ends that.
     func unwatch(_ stream: Stream) { watchful[stream.id.id] = nil }
 
-    /// Those that have.
+    /// The streams that ticks look at.
     var watched: [Stream] { watchful.values.inOrder }
 }

@@ -1,29 +1,29 @@
 import Chat
 import Wire
 
-/// In which state clients see the upstream, and since when: `offline` while its link is down,
-/// `syncing` while a conversation that somebody watches has not been brought to the present since
-/// the feed broke, otherwise `online`. Right after the start a link that is down says nothing yet.
-/// Where the store is the origin it is `online` for ever. Owned by the engine.
+/// The upstream's state as clients see it, and since when: `offline` while its link is down;
+/// `syncing` while a watched conversation has not caught up since its feed broke; otherwise
+/// `online`. Right after the start a link that is down is not `offline` yet. If the store is the
+/// origin it is always `online`. Owned by the engine.
 struct UpstreamStatus {
     private(set) var state: UpstreamState
     private(set) var since: Timestamp
-    /// The upstream's link is up.
+    /// Whether the upstream's link is up.
     private(set) var isLinked = false
-    /// Since when the upstream's link is down, from the start on; nil while it is up, and where
+    /// Since when the upstream's link is down, counted from the start; nil while it is up, and if
     /// the store is the origin.
     private(set) var unlinkedSince: Timestamp?
     private var hasBeenLinked = false
-    /// Watched conversations that have not come to the present since their feed broke, and whose
-    /// subscribers were not told so by name.
+    /// Watched conversations that have not caught up since their feed broke, and whose subscribers
+    /// were not sent `open` for them.
     private var behind: Set<ID> = []
-    /// The last of them has come to the present in this turn.
+    /// The last of them was settled in this turn.
     private var isToBeTold = false
-    /// From then on a link that is down is one that does not come up.
+    /// From here on a link that is down counts as `offline`.
     private let patienceEnds: Timestamp
     private let isElsewhere: Bool
 
-    /// - Parameter wait: how long the link has to come up once, in milliseconds; nil where the
+    /// - Parameter wait: how long the link may take to come up first, in milliseconds; nil if the
     ///   store is the origin.
     init(wait: Int64?, at now: Timestamp) {
         state = wait == nil ? .online : .syncing
@@ -42,12 +42,12 @@ struct UpstreamStatus {
         hasBeenLinked = hasBeenLinked || isUp
     }
 
-    /// The feed of a conversation that somebody watches has broken.
+    /// The feed of a watched conversation broke.
     mutating func fellBehind(_ conversation: ID) { behind.insert(conversation) }
 
     func isBehind(_ conversation: ID) -> Bool { behind.contains(conversation) }
 
-    /// The conversation is at the present, or its subscribers were told that it is not.
+    /// The conversation has caught up, or its subscribers were sent `open` for it.
     mutating func settled(_ conversation: ID) {
         guard behind.remove(conversation) != nil, behind.isEmpty else { return }
         isToBeTold = true
@@ -59,8 +59,8 @@ struct UpstreamStatus {
         return isToBeTold
     }
 
-    /// Looks at the state.
-    /// - Returns: whether it has changed, and clients are to be told.
+    /// Updates the state.
+    /// - Returns: whether it changed, so that clients must be notified.
     mutating func change(at now: Timestamp) -> Bool {
         guard isElsewhere else { return false }
         let next: UpstreamState =

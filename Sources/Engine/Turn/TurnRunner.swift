@@ -10,8 +10,8 @@ import Wire
 /// 1. `Engine.endTurn` and its effects, repeated until there are none. These are cheap.
 /// 2. Write the sockets. Events for everybody don't wait for one client's questions.
 /// 3. Reads, as many as `ReadBudget` allows. Thousands of reads of one user delay neither messages
-///   nor other users' reads: users take turns by the cost of their reads. If any was done, 1 and 2
-///   once more.
+///    nor other users' reads: users take turns by the cost of their reads. If any was done, 1 and 2
+///    once more.
 /// 4. Close connections, and stop or resume reading sockets.
 ///
 /// Reads that are left wait for the next turn, behind its input.
