@@ -138,6 +138,21 @@ import Wire
         #expect(try subject.send("after", to: conversations[0]).seq == 2)
     }
 
+    /// A cluster is not there until its nodes were asked, and they say why they can't be.
+    @Test func aClusterOfAnotherAuthorityIsNotTrusted() throws {
+        let servers = try RedisClusterServers(tls: certificates)
+        let other = try Certificates()
+        for port in servers.masterPorts {
+            let trouble = try trouble(
+                try options(port) {
+                    $0.isCluster = true
+                    $0.tls?.authorities = other.authority
+                })
+            #expect(
+                trouble.contains("certificate") && trouble.contains("upstream.redis.tls.ca_file"))
+        }
+    }
+
     @Test func thePasswordComesFromItsFileWithEachConnection() throws {
         let server = try RedisProcess(keeping: .nothing)
         try server.ask("CONFIG", "SET", "requirepass", "first")

@@ -54,10 +54,16 @@ final class ClusterTopology: Sendable {
         for poller in state.withLock({ Array($0.pollers.values) }) { poller.hurry() }
     }
 
-    /// Why there is no map, as far as the configured node tells.
+    /// Why there is no whole map: what is wrong with the configured node, or with one that it
+    /// named; nil while somebody was not asked yet, and may agree.
     var trouble: String? {
-        let poller = state.withLock { $0.pollers[options.address] }
-        return poller?.trouble
+        let pollers = state.withLock { $0.pollers }
+        let others = pollers.values.sorted {
+            ($0.address.host, $0.address.port) < ($1.address.host, $1.address.port)
+        }
+        let trouble = pollers[options.address]?.trouble ?? others.lazy.compactMap(\.trouble).first
+        guard trouble == nil, others.allSatisfy(\.hasAsked) else { return trouble }
+        return "use the cluster: slots that nobody owns (more than half of the masters must agree)"
     }
 
     // MARK: on the threads of the pollers

@@ -18,6 +18,8 @@ final class Poller: Sendable {
 
     private struct State {
         var isEnded = false
+        /// Whether there was an answer, or a reason for none.
+        var hasAsked = false
         var trouble: String?
     }
 
@@ -57,6 +59,9 @@ final class Poller: Sendable {
     /// What is wrong with the server, nil while it answers.
     var trouble: String? { state.withLock { $0.trouble } }
 
+    /// Whether there was an answer, or a reason for none.
+    var hasAsked: Bool { state.withLock { $0.hasAsked } }
+
     // MARK: on the thread
 
     private var isEnded: Bool { state.withLock { $0.isEnded } }
@@ -69,7 +74,10 @@ final class Poller: Sendable {
                 while !isEnded {
                     try question(connection, .now)
                     backoff.succeeded()
-                    state.withLock { $0.trouble = nil }
+                    state.withLock { state in
+                        state.trouble = nil
+                        state.hasAsked = true
+                    }
                     wait(for: Self.haste)
                     let next = options.deadline / Self.questions - Self.haste
                     _ = Wakeup.poll(nil, writing: false, wakeup, until: .now + next)
@@ -77,6 +85,7 @@ final class Poller: Sendable {
             } catch {
                 let isNews = state.withLock { state in
                     defer { state.trouble = error.description }
+                    state.hasAsked = true
                     return state.trouble != error.description
                 }
                 if isNews { notice(RedisNotice(.warning, error.description)) }

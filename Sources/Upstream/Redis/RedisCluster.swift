@@ -146,8 +146,6 @@ final class RedisCluster: RedisServers {
     func look() { for shard in snapshot().shards.values { shard.look() } }
 
     var trouble: String? {
-        guard !snapshot().map.isWhole else { return nil }
-        return topology.trouble
-            ?? "use the cluster: slots that nobody owns (more than half of the masters must agree)"
+        snapshot().map.isWhole ? nil : topology.trouble
     }
 }
