@@ -3,13 +3,20 @@ import Dispatch
 import Upstream
 import Wire
 
-/// `gapless repair`: makes a damaged log in Redis whole again, from what is left of it.
+/// `gapless repair`: makes a damaged log in Redis whole again, from what is left of it, or rebuilds
+/// a user's list.
 package enum LogRepair {
-    /// Repairs the log of a conversation in the configured Redis.
+    /// What is to be repaired.
+    package enum Subject: Sendable {
+        case conversation(String)
+        case list(user: String)
+    }
+
+    /// Repairs it in the configured Redis.
     /// - Returns: what was done, as text for the operator.
     /// - Throws: `LogRepair.Failure`.
     package static func run(
-        _ configuration: Configuration, conversation: String
+        _ configuration: Configuration, _ subject: Subject
     ) throws(Failure) -> String {
         let options: RedisOptions
         do {
@@ -26,6 +33,19 @@ package enum LogRepair {
         guard isOnline.wait(timeout: .now() + .seconds(30)) == .success else {
             throw Failure(text: redis.trouble ?? "Redis can't be reached")
         }
+        switch subject {
+        case .conversation(let id): return try log(of: id, redis)
+        case .list(let user):
+            do throws(RequestError) {
+                let count = try redis.repair(listOf: user)
+                return "the list of user \(user) has \(count) conversations"
+            } catch {
+                throw Failure(text: "\(error.message): \(redis.trouble ?? "try again")")
+            }
+        }
+    }
+
+    private static func log(of conversation: String, _ redis: Redis) throws(Failure) -> String {
         do throws(RequestError) {
             switch try redis.repair(conversation) {
             case .whole: return "the log of conversation \(conversation) is whole: nothing done"

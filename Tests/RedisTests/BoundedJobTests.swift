@@ -139,7 +139,8 @@ import Wire
         }
         #expect(list.total == 0)
         let isEmpty = Deadline.standard.poll {
-            (try? server.ask("ZCARD", "gapless:user:dave").int) == 0
+            // The tag of the list alone.
+            (try? server.ask("ZCARD", "gapless:user:dave").int) == 1
         }
         #expect(isEmpty)
         expectNoBreak()

@@ -92,13 +92,6 @@ import Wire
         #expect(try changes(since: anew.token).complete)
     }
 
-    @Test func aListOfWhichAPartIsLostIsNotTakenForAList() throws {
-        for id in ["c1", "c2"] { try here.conversation(id) }
-        let start = try changes(since: nil)
-        try server.ask("ZREM", "gapless:user:bob", "c1")
-        #expect(try !changes(since: start.token).complete)
-    }
-
     @Test func tenThousandDeparturesAreKept() throws {
         try here.conversation("c1")
         let start = try changes(since: nil)

@@ -12,11 +12,7 @@ struct MemoryPolicy {
 
     init(_ options: RedisOptions) {
         database = options.database
-        // What a prefix means to a pattern.
-        pattern =
-            options.prefix.utf8.flatMap { byte -> [UInt8] in
-                "*?[]\\^".utf8.contains(byte) ? [UInt8(ascii: "\\"), byte] : [byte]
-            } + [UInt8(ascii: "*")]
+        pattern = options.pattern(of: "*")
     }
 
     /// What is wrong by what the server says of itself, nil if nothing is.
@@ -62,5 +58,15 @@ struct MemoryPolicy {
         guard next == Array("0".utf8) else { return }
         if !hasFoundThisTime { found = nil }
         hasFoundThisTime = false
+    }
+}
+
+extension RedisOptions {
+    /// Keys whose names are like this behind the prefix, as `SCAN` takes it.
+    func pattern(of names: String) -> [UInt8] {
+        // What a prefix means to a pattern.
+        prefix.utf8.flatMap { byte -> [UInt8] in
+            "*?[]\\^".utf8.contains(byte) ? [UInt8(ascii: "\\"), byte] : [byte]
+        } + Array(names.utf8)
     }
 }

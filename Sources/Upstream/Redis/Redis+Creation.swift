@@ -12,7 +12,10 @@ extension Redis {
         }
         // The entries of a list, of which some may be stale, and not yet those of calls under way.
         // A key's commands are answered in their order: whoever is not counted has not ended.
-        let ask = RedisCommand.words([Array("ZCARD".utf8), keys.list(of: user)])
+        let ask = RedisCommand.words([
+            Array("ZCOUNT".utf8), keys.list(of: user), Array("-inf".utf8),
+            Array("(\(RedisScript.tagMoment)".utf8),
+        ])
         servers.send([ask]) { result in
             let count = result.flatMap { replies in
                 self.read(replies[0], .listed, "of a user").map { _ in replies[0].int ?? 0 }

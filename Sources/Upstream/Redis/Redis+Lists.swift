@@ -13,6 +13,9 @@ import Wire
 ///   the user has left and that are not there. Such an entry is taken off only when it is a day
 ///   old by the clock that made it, since the user may be about to join.
 ///
+/// A list of which a part is gone is not answered (`Redis+ListReading`), and is put together again
+/// (`ListMender`).
+///
 /// News is found by comparing: a token holds where all conversations stood.
 extension Redis {
     /// In milliseconds.
@@ -98,78 +101,8 @@ extension Redis {
         }
     }
 
-    private func readList(
-        of user: String, knowing token: ListPlaceToken?,
-        then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
-    ) {
-        let words = [
-            Array("ZRANGE".utf8), keys.list(of: user), Array("0".utf8), Array("-1".utf8),
-            Array("WITHSCORES".utf8),
-        ]
-        let place = token?.place.map { String($0) } ?? "-"
-        let known = [Array(place.utf8), Hexadecimal.bytes(token?.mark ?? "") ?? []]
-        let log = RedisCommand.script(
-            .roster, keys: keys.departures(of: user), arguments: known)
-        servers.send([.words(words), log]) { result in
-            do throws(RequestError) {
-                let replies = try result.get()
-                if let code = replies[0].errorCode {
-                    _ = try self.read(.error(code), .listed, "").get()
-                }
-                let parts = replies[0].elements
-                let listed = stride(from: 0, to: parts.count - parts.count % 2, by: 2).compactMap {
-                    at in parts[at].string.map { (id: $0, madeAt: parts[at + 1].bytes ?? []) }
-                }
-                let roster = try self.read(replies[1], .roster, "a list").get()
-                self.open(roster, of: user) { log in
-                    self.look(at: listed, of: user, log, then: then)
-                }
-            } catch {
-                then(.failure(error))
-            }
-        }
-    }
-
-    /// What is known of a list before the conversations are looked at.
-    private struct OpenList: Sendable {
-        var now: Int
-        var place: (seq: Int, mark: [UInt8])?
-        var isKnown = false
-        var gone: [String] = []
-    }
-
-    /// The log of departures as it was read. One that is not there begins now; should that fail,
-    /// the list is read all the same, and its token is worth nothing.
-    private func open(
-        _ roster: Answer, of user: String, then: @escaping @Sendable (OpenList) -> Void
-    ) {
-        var log = OpenList(now: roster[1].int ?? 0)
-        guard roster.word == "fresh" else {
-            if let seq = roster[2].place { log.place = (seq, roster[3].bytes ?? []) }
-            log.isKnown = roster[4].int == 1
-            log.gone = roster[5].elements.compactMap { Self.departed($0.bytes ?? []) }
-            return then(log)
-        }
-        if roster[2].int ?? 0 > 0 {
-            say("the log of what left the list of a user was damaged; it begins anew")
-        }
-        depart([], from: user) { [log] result in
-            var log = log
-            if case .success(let answer) = result, let seq = answer[2].place {
-                log.place = (seq, answer[3].bytes ?? [])
-            }
-            then(log)
-        }
-    }
-
-    private static func departed(_ member: [UInt8]) -> String? {
-        member.firstIndex(of: UInt8(ascii: "\t")).map {
-            String(decoding: member[..<$0], as: UTF8.self)
-        }
-    }
-
     /// Those of the list in which the user really takes part, and what becomes of the others.
-    private func look(
+    func look(
         at listed: [(id: String, madeAt: [UInt8])], of user: String, _ log: OpenList,
         then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
     ) {
@@ -249,9 +182,10 @@ extension Redis {
 
     // MARK: writing
 
-    /// Puts a conversation in a list.
+    /// Puts a conversation in a list, which has a tag from then on.
     func entering(_ user: String, _ conversation: String) -> RedisCommand {
-        .script(.enter, keys: [keys.list(of: user)], arguments: [Array(conversation.utf8)])
+        let arguments = [Array(conversation.utf8), Array(Random.hex(8).utf8)]
+        return .script(.enter, keys: [keys.list(of: user)], arguments: arguments)
     }
 
     /// Asks for the moment of an entry, to know it again.
@@ -278,13 +212,13 @@ extension Redis {
         }
     }
 
-    private func departing(_ departures: [[UInt8]], from user: String) -> RedisCommand {
+    func departing(_ departures: [[UInt8]], from user: String) -> RedisCommand {
         var arguments = [Random.bytes(8)]
         for departure in departures { arguments += [Random.bytes(8), departure] }
         return .script(.depart, keys: keys.departures(of: user), arguments: arguments)
     }
 
-    private func depart(
+    func depart(
         _ departures: [String], from user: String,
         then: @escaping @Sendable (Result<Answer, RequestError>) -> Void
     ) {

@@ -31,37 +31,49 @@ extension Redis {
     ) {
         let entries = decided.leaving.map { entry(of: $0, id) }
         servers.send(entries + decided.joining.map { entering($0, id) }) { result in
-            let refused = result.map { $0.lazy.compactMap(\.errorCode).first }
-            switch refused {
-            case .failure(let error): return then(.failure(error))
-            case .success(let code?):
-                return then(self.read(.error(code), .record, id).map { _ in .done })
-            case .success(nil): break
+            do throws(RequestError) {
+                let replies = try result.get()
+                for case let code? in replies.lazy.map(\.errorCode) {
+                    return then(self.read(.error(code), .record, id).map { _ in .done })
+                }
+                let left = Array(replies.prefix(entries.count))
+                self.noteTags(replies.dropFirst(entries.count), of: decided.joining) { result in
+                    if case .failure(let error) = result { return then(.failure(error)) }
+                    self.record(decided, of: id, left, call, then: then)
+                }
+            } catch {
+                then(.failure(error))
             }
-            let left = Array(((try? result.get()) ?? []).prefix(entries.count))
-            self.run(.record, of: id, decided.arguments(viewer: call.user)) { result in
-                then(
-                    result.flatMap { answer in
-                        switch answer.word {
-                        case "taken": return .failure(.conversationTaken)
-                        case "stale": return .failure(.stale)
-                        default: break
-                        }
-                        self.tellLists(of: decided.joining, id, isIn: true)
-                        self.takeOff(id, decided.leaving, left)
-                        if decided.isCreation {
-                            // Whoever left one of this id that is gone may be about to be taken
-                            // off by the entry from before.
-                            let again = decided.joining.map { self.entering($0, id) }
-                            self.servers.send(again) { _ in }
-                        }
-                        self.tellLists(of: decided.leaving, id, isIn: false)
-                        guard let view = StoredConversation(answer.parts, of: id) else {
-                            return .failure(.unreadable)
-                        }
-                        return .success(.conversation(view.shown, isNew: decided.isNew))
-                    })
-            }
+        }
+    }
+
+    /// - Parameter left: the entries of those who leave, as they were before.
+    private func record(
+        _ decided: RecordDecision, of id: String, _ left: [RedisReply], _ call: Call,
+        then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
+    ) {
+        run(.record, of: id, decided.arguments(viewer: call.user)) { result in
+            then(
+                result.flatMap { answer in
+                    switch answer.word {
+                    case "taken": return .failure(.conversationTaken)
+                    case "stale": return .failure(.stale)
+                    default: break
+                    }
+                    self.tellLists(of: decided.joining, id, isIn: true)
+                    self.takeOff(id, decided.leaving, left)
+                    if decided.isCreation {
+                        // Whoever left one of this id that is gone may be about to be taken
+                        // off by the entry from before.
+                        let again = decided.joining.map { self.entering($0, id) }
+                        self.servers.send(again) { _ in }
+                    }
+                    self.tellLists(of: decided.leaving, id, isIn: false)
+                    guard let view = StoredConversation(answer.parts, of: id) else {
+                        return .failure(.unreadable)
+                    }
+                    return .success(.conversation(view.shown, isNew: decided.isNew))
+                })
         }
     }
 

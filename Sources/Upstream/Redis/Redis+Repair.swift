@@ -3,7 +3,7 @@ import Dispatch
 import Synchronization
 import Wire
 
-/// What is left of a damaged log, made a whole one of a new epoch.
+/// What is left of a damaged log, made a whole one of a new epoch, and lists put together again.
 extension Redis {
     /// What came of a repair.
     package enum Repair: Sendable {
@@ -36,6 +36,21 @@ extension Redis {
         let ended = try step("end", epoch, conversation, marks: 1)
         guard let head = Head(ended[1]) else { throw .unreadable }
         return .repaired(head)
+    }
+
+    /// Puts a user's list together again from the conversations, whatever stands in its place.
+    /// Blocks, as the other.
+    /// - Returns: how many conversations there are.
+    package func repair(listOf user: String) throws(RequestError) -> Int {
+        let answered = DispatchSemaphore(value: 0)
+        let found = Mutex<Result<Int, RequestError>>(.failure(.originUnavailable))
+        lists.mend(
+            ListMender.Need(user: user, clears: true) { result in
+                found.withLock { $0 = result }
+                answered.signal()
+            })
+        answered.wait()
+        return try found.withLock { $0 }.get()
     }
 
     private func step(

@@ -28,6 +28,7 @@ package final class Redis: SharedOrigin {
     let outlet = Outlet()
     let creations = Creations()
     let rosters = Rosters()
+    let lists: ListMender
     let recordQueues = SerialQueues()
     /// Readings of all who take part.
     let rosterQueues = SerialQueues()
@@ -50,8 +51,10 @@ package final class Redis: SharedOrigin {
         self.troubles = troubles
         let deliver: @Sendable ([UpstreamOutput]) -> Void = { [outlet] in outlet.deliver($0) }
         watch = DisconnectWatch(options, notice: notice, deliver: deliver)
+        lists = ListMender(options, notice: notice)
         servers = Self.servers(options, troubles, watch, notice: notice, deliver: deliver)
         watch.attach(servers)
+        lists.attach(servers)
     }
 
     private static func servers(
@@ -78,6 +81,7 @@ package final class Redis: SharedOrigin {
     }
 
     package func stop() {
+        lists.stop()
         servers.stop()
         outlet.close()
     }
@@ -88,7 +92,7 @@ package final class Redis: SharedOrigin {
     var limits: LogLimits { present.value }
 
     /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
-    package var trouble: String? { servers.trouble ?? troubles.first }
+    package var trouble: String? { servers.trouble ?? troubles.first ?? lists.trouble }
 
     package var faults: UpstreamFaults {
         var faults = troubles.faults

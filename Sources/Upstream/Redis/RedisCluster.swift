@@ -145,6 +145,18 @@ final class RedisCluster: RedisServers {
 
     func look() { for shard in snapshot().shards.values { shard.look() } }
 
+    var layout: RedisLayout {
+        let servers = snapshot()
+        var layout = RedisLayout(map: servers.map)
+        for address in servers.map.masters where servers.map.lastSlot(of: address) != nil {
+            let shard = servers.shards[address]?.layout ?? RedisLayout(generations: [0])
+            layout.anchors += shard.anchors
+            layout.generations += shard.generations
+        }
+        if !servers.map.isWhole { layout.generations.append(0) }
+        return layout
+    }
+
     var trouble: String? {
         snapshot().map.isWhole ? nil : topology.trouble
     }

@@ -97,6 +97,16 @@ struct RedisKeys: Sendable {
         return .list(String(decoding: name.dropFirst(users.count - prefix.count), as: UTF8.self).id)
     }
 
+    /// A key by which a server is named.
+    func anchor(_ name: String) -> [UInt8] { prefix + Array(name.utf8) }
+
+    /// The conversation of which this is a key.
+    func conversation(ofKey key: [UInt8]) -> String {
+        let name = key.dropFirst(prefix.count)
+        let end = name.lastIndex(of: UInt8(ascii: "}")) ?? name.startIndex
+        return conversation(named: name[...end])
+    }
+
     /// The id that stands in braces.
     private func conversation(named name: ArraySlice<UInt8>) -> String {
         var id: [UInt8] = []

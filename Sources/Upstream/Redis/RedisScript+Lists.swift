@@ -10,24 +10,127 @@
 /// conversation, a tab and what made it one departure and no other, by place). A log whose keys
 /// contradict each other, or that was lost, begins anew under marks of its own.
 extension RedisScript {
-    /// Puts a conversation in a list, with another moment than before. Key: the list. Argument:
-    /// conversation.
+    /// The moment of a tag is above all that a clock may say.
+    static let tagMoment = 1 << 52
+
+    static let tagging = """
+        local LIST, ABOVE = KEYS[1], \(tagMoment)
+        local function int(n) return string.format('%.0f', n) end
+        local function now()
+          local time = redis.call('TIME')
+          return time[1] * 1000 + math.floor(time[2] / 1000)
+        end
+        local function tagged()
+          local found = redis.call('ZRANGE', LIST, -1, -1, 'WITHSCORES')
+          if found[1] and found[1]:byte() == 9 then return found[1], found[2] - ABOVE end
+        end
+        local function tag(name, count) redis.call('ZADD', LIST, int(ABOVE + count), name) end
+
+        """
+
+    /// Puts a conversation in a list, with another moment than before. Key: the list. Arguments:
+    /// conversation, the tag of a list that begins. Answers with the tag, and whether it is new.
     static let enterBody = """
-        local time = redis.call('TIME')
-        local moment = time[1] * 1000 + math.floor(time[2] / 1000)
-        local before = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or 0)
-        if moment <= before then moment = before + 1 end
-        redis.call('ZADD', KEYS[1], string.format('%.0f', moment), ARGV[1])
-        return {'done'}
+        local name, count = tagged()
+        local isNew, moment = not name, now()
+        local before = redis.call('ZSCORE', LIST, ARGV[1])
+        moment = math.max(moment, (tonumber(before) or 0) + 1)
+        redis.call('ZADD', LIST, int(moment), ARGV[1])
+        local own = redis.call('ZCARD', LIST) - (isNew and 0 or 1)
+        if isNew then
+          name, count = '\\t' .. ARGV[2], own
+        elseif not before then
+          count = count + 1
+        end
+        tag(name, math.max(count, own))
+        return {'done', name:sub(2), isNew and 1 or 0}
         """
 
     /// Takes a conversation off a user's list, unless the entry is not the one that was seen. Key:
     /// the list. Arguments: conversation, the moment in the entry.
     static let forgetBody = """
-        if redis.call('ZSCORE', KEYS[1], ARGV[1]) == ARGV[2] then
-          redis.call('ZREM', KEYS[1], ARGV[1])
+        local name, count = tagged()
+        if redis.call('ZSCORE', LIST, ARGV[1]) == ARGV[2] then
+          redis.call('ZREM', LIST, ARGV[1])
+          if name then tag(name, count - 1) end
         end
         return {'done'}
+        """
+
+    /// Gives a list of an earlier version a tag, and counts what one entered. Key: the list.
+    /// Argument: the tag of one that has none. Answers with the tag.
+    static let adoptBody = """
+        local name, count = tagged()
+        local own = redis.call('ZCARD', LIST) - (name and 1 or 0)
+        if not name then name, count = '\\t' .. ARGV[1], -1 end
+        if own > count then tag(name, own) end
+        return {'done', name:sub(2)}
+        """
+
+    /// Notes which tag the list of a user has, unless one is noted. Keys: the log of departures.
+    /// Argument: the tag. Answers with the one that is noted.
+    static let vouchBody = """
+        local META = KEYS[1]
+        local kind = redis.call('TYPE', META).ok
+        if kind ~= 'hash' and kind ~= 'none' then redis.call('UNLINK', META) end
+        redis.call('HSETNX', META, 'list', ARGV[1])
+        return {'done', redis.call('HGET', META, 'list')}
+        """
+
+    /// Puts a list together again, in steps; until the last it counts as one of which a part is
+    /// gone. Key: the list. Arguments: the step, the tag that is noted, for `put` conversations.
+    ///
+    /// - `begin` throws away what is of another user's list, but for what was entered within the
+    ///   minute, since that may be of a call under way; and, as `clear`, what is no list.
+    /// - `put` enters conversations.
+    /// - `end` counts them, and answers how many there are.
+    static let relistBody = """
+        local step, own = ARGV[1], '\\t' .. ARGV[2]
+        local function drop(low, high)
+          repeat
+            local found = redis.call('ZRANGEBYSCORE', LIST, low, high, 'LIMIT', 0, 1000)
+            if #found > 0 then redis.call('ZREM', LIST, unpack(found)) end
+          until #found < 1000
+        end
+        if step == 'clear' then
+          local kind = redis.call('TYPE', LIST).ok
+          if kind ~= 'zset' then redis.call('UNLINK', LIST) end
+        end
+        local name, counted = tagged()
+        if step == 'begin' or step == 'clear' then
+          if name and name ~= own then
+            drop('-inf', int(now() - 60000))
+            drop(int(ABOVE), '+inf')
+          end
+          -- More than there will be, so that it is none before the end.
+          local isCut = name ~= own or redis.call('ZCARD', LIST) - 1 < counted
+          if isCut then tag(own, 1000000000) end
+          return {'done'}
+        end
+        if name ~= own then return {'stale'} end
+        if step == 'put' then
+          for at = 3, #ARGV do redis.call('ZADD', LIST, 'NX', int(now()), ARGV[at]) end
+          return {'done'}
+        end
+        local count = redis.call('ZCARD', LIST) - 1
+        tag(own, count)
+        return {'done', count}
+        """
+
+    /// The conversations of a server in which users take part. Key: one that lies there. Arguments:
+    /// where to go on, the members of which conversations, the users. Answers with where to go on
+    /// from there, and, for each that was found, the key of its members and which user it is.
+    static let seekBody = """
+        local found = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', 500)
+        local seen = {}
+        for _, key in ipairs(found[2]) do
+          if redis.call('TYPE', key).ok == 'hash' then
+            for at, value in ipairs(redis.call('HMGET', key, unpack(ARGV, 3))) do
+              if value then seen[#seen + 1], seen[#seen + 2] = key, at end
+            end
+          end
+        end
+        return {'done', found[1], seen}
         """
 
     /// Where a conversation stands in a user's list. Arguments: user.
@@ -68,13 +171,24 @@ extension RedisScript {
         """
 
     /// Arguments: place and mark that somebody knows. Answers with the clock, in milliseconds, the
-    /// newest place with its mark, whether what is known is of this log and near enough, and who
-    /// left since; or `fresh`, with how many keys there are, if there is no log.
+    /// newest place with its mark, whether what is known is of this log and near enough, who left
+    /// since, and the tag of the list; or `fresh`, with whether something of a log is there, and
+    /// the tag, if there is none.
     static let rosterBody = """
         local time = redis.call('TIME')
         local now = time[1] * 1000
         local log = open()
-        if not log then return {'fresh', now, redis.call('EXISTS', unpack(KEYS))} end
+        local isHash = redis.call('TYPE', META).ok == 'hash'
+        local tag = isHash and redis.call('HGET', META, 'list') or ''
+        if not log then
+          local rest = redis.call('EXISTS', MARKS, GONE)
+          if isHash then
+            rest = rest + redis.call('HEXISTS', META, 'seq')
+          else
+            rest = rest + redis.call('EXISTS', META)
+          end
+          return {'fresh', now, rest, tag}
+        end
         local place = tonumber(ARGV[1])
         local isKnown = place and place <= log.seq and place >= log.base
           and log.seq - place <= 10000 and markAt(log, place) == ARGV[2]
@@ -82,7 +196,7 @@ extension RedisScript {
         if isKnown then
           gone = redis.call('ZRANGEBYSCORE', GONE, '(' .. int(place), '+inf')
         end
-        return {'done', now, log.seq, markAt(log, log.seq), isKnown and 1 or 0, gone}
+        return {'done', now, log.seq, markAt(log, log.seq), isKnown and 1 or 0, gone, tag}
         """
 
     /// Arguments: the mark of a log that begins, then for each departure a mark and the departure.
@@ -91,7 +205,9 @@ extension RedisScript {
     static let departBody = """
         local log = open()
         if not log then
+          local tag = redis.call('TYPE', META).ok == 'hash' and redis.call('HGET', META, 'list')
           for _, key in ipairs(KEYS) do redis.call('UNLINK', key) end
+          if tag then redis.call('HSET', META, 'list', tag) end
           redis.call('SET', MARKS, ARGV[1])
           log = {seq = 0, base = 0, gone = 0}
         end

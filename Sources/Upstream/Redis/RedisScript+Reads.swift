@@ -29,7 +29,6 @@ extension RedisScript {
     /// Whether some of the keys have a time to live. Arguments: where to go on, which keys. Answers
     /// with where to go on from there, and one that has.
     static let expiringBody = """
-        #!lua flags=no-writes,allow-oom,allow-cross-slot-keys
         local found = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', 1000)
         for _, key in ipairs(found[2]) do
           if redis.call('PTTL', key) >= 0 then return {'done', found[1], key} end

@@ -32,7 +32,8 @@
 enum RedisScript: String, Sendable, Hashable, CaseIterable {
     case append, replace, record, remove, read, forkEpoch
     case look, view, page, changes, message, head, listed, people
-    case enter, forget, roster, depart, claim, disconnect, disconnects, expiring, repair
+    case enter, forget, adopt, vouch, relist, seek, roster, depart
+    case claim, disconnect, disconnects, expiring, repair
 
     /// Scripts that begin with `#!lua` are refused as a whole while the server is out of memory, a
     /// replica, or can't write its file; those without would stop half-way.
@@ -53,14 +54,18 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         case .head: Self.reading + Self.whole + Self.headBody
         case .listed: Self.reading + Self.whole + Self.showing + Self.listedBody
         case .people: Self.reading + Self.whole + Self.peopleBody
-        case .enter: "#!lua\n" + Self.enterBody
-        case .forget: "#!lua flags=allow-oom\n" + Self.forgetBody
+        case .enter: "#!lua\n" + Self.tagging + Self.enterBody
+        case .forget: "#!lua flags=allow-oom\n" + Self.tagging + Self.forgetBody
+        case .adopt: "#!lua\n" + Self.tagging + Self.adoptBody
+        case .vouch: "#!lua\n" + Self.vouchBody
+        case .relist: "#!lua\n" + Self.tagging + Self.relistBody
+        case .seek: Self.everywhere + Self.seekBody
         case .roster: Self.reading + Self.departures + Self.rosterBody
         case .depart: "#!lua flags=allow-oom\n" + Self.departures + Self.departBody
         case .claim: "#!lua\n" + Self.claimBody
         case .disconnect: "#!lua flags=allow-oom\n" + Self.disconnectBody
         case .disconnects: Self.reading + Self.disconnectsBody
-        case .expiring: Self.expiringBody
+        case .expiring: Self.everywhere + Self.expiringBody
         case .repair:
             "#!lua\n" + Self.retyping + Self.log + Self.judging + Self.writing + Self.repairBody
         }
@@ -69,10 +74,10 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     /// What a script must not be run twice without being asked to.
     var isWrite: Bool {
         switch self {
-        case .append, .replace, .record, .remove, .read, .forkEpoch, .enter, .forget, .depart,
-            .claim, .disconnect, .repair:
+        case .append, .replace, .record, .remove, .read, .forkEpoch, .enter, .forget, .adopt,
+            .vouch, .relist, .depart, .claim, .disconnect, .repair:
             true
-        case .look, .view, .page, .changes, .message, .head, .listed, .people, .roster,
+        case .look, .view, .page, .changes, .message, .head, .listed, .people, .seek, .roster,
             .disconnects, .expiring:
             false
         }
@@ -82,13 +87,17 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     var tells: Bool {
         switch self {
         case .append, .replace, .record, .remove, .read, .disconnect: true
-        case .forkEpoch, .enter, .forget, .depart, .claim, .repair, .look, .view, .page, .changes,
-            .message, .head, .listed, .people, .roster, .disconnects, .expiring:
+        case .forkEpoch, .enter, .forget, .adopt, .vouch, .relist, .seek, .depart, .claim, .repair,
+            .look, .view, .page, .changes, .message, .head, .listed, .people, .roster,
+            .disconnects, .expiring:
             false
         }
     }
 
     private static let reading = "#!lua flags=no-writes,allow-oom\n"
+
+    /// What reads keys of whatever slots a server has.
+    private static let everywhere = "#!lua flags=no-writes,allow-oom,allow-cross-slot-keys\n"
 
     private static let whole = log + judging + guarding
 

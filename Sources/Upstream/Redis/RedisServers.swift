@@ -20,6 +20,21 @@ protocol RedisServers: AnyObject, Sendable {
     func look()
     /// What is wrong beyond what the links say.
     var trouble: String? { get }
+    /// Where everything is.
+    var layout: RedisLayout { get }
+}
+
+/// Which servers there are and what lies where, so that one can be asked for all that it has, and
+/// whether it was the same all the time.
+struct RedisLayout: Sendable, Hashable {
+    /// For each server the name, without the prefix, of a key that lies there.
+    var anchors: [String] = []
+    /// The feeds under way from them, 0 for none.
+    var generations: [Int] = []
+    var map = ClusterMap()
+
+    /// Whether all of it can be asked.
+    var isWhole: Bool { !anchors.isEmpty && !generations.contains(0) }
 }
 
 /// Tells what state the upstream is in, when it is another one.

@@ -63,4 +63,8 @@ final class RedisShard: RedisServers {
     func look() { feed.look() }
 
     var trouble: String? { master.trouble }
+
+    var layout: RedisLayout {
+        RedisLayout(anchors: [master.origin()], generations: [links.generation])
+    }
 }

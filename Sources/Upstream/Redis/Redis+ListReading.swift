@@ -1,0 +1,207 @@
+import Chat
+import Crypto
+import Ports
+import Wire
+
+/// The entries of a list, and what it says of itself.
+struct ListedEntries: Sendable {
+    private(set) var all: [(id: String, madeAt: [UInt8])] = []
+    /// Nil where an earlier version began the list, or where there is none.
+    private(set) var tag: [UInt8]?
+    /// How many there are at least.
+    private(set) var count = 0
+
+    /// - Parameter reply: to `ZRANGE`, with moments.
+    init(_ reply: RedisReply) {
+        let parts = reply.elements
+        for at in stride(from: 0, to: parts.count - parts.count % 2, by: 2) {
+            guard let name = parts[at].bytes else { continue }
+            let moment = parts[at + 1].bytes ?? []
+            if name.first == UInt8(ascii: "\t") {
+                tag = Array(name.dropFirst())
+                let number = Int(String(decoding: moment, as: UTF8.self)) ?? 0
+                count = number - RedisScript.tagMoment
+            } else {
+                all.append((String(decoding: name, as: UTF8.self), moment))
+            }
+        }
+    }
+
+    /// Whether there are fewer than there were.
+    var isCut: Bool { tag != nil && all.count < count }
+}
+
+/// How a list is read, and found out if a part of it is gone.
+extension Redis {
+    /// What is known of a list before the conversations are looked at.
+    struct OpenList: Sendable {
+        var now: Int
+        var place: (seq: Int, mark: [UInt8])?
+        var isKnown = false
+        var gone: [String] = []
+    }
+
+    /// What a list and the log of what left it say of each other.
+    private enum Agreement {
+        case whole
+        /// The list is another than the log knows, or was begun between the two answers.
+        case isAnother
+        case isCut
+    }
+
+    /// - Parameter isAgain: whether the list was another than its log knew when it was read before.
+    func readList(
+        of user: String, knowing token: ListPlaceToken?, isAgain: Bool = false,
+        then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
+    ) {
+        let words = [
+            Array("ZRANGE".utf8), keys.list(of: user), Array("0".utf8), Array("-1".utf8),
+            Array("WITHSCORES".utf8),
+        ]
+        let place = token?.place.map { String($0) } ?? "-"
+        let known = [Array(place.utf8), Hexadecimal.bytes(token?.mark ?? "") ?? []]
+        let log = RedisCommand.script(
+            .roster, keys: keys.departures(of: user), arguments: known)
+        servers.send([.words(words), log]) { result in
+            do throws(RequestError) {
+                let replies = try result.get()
+                if let code = replies[0].errorCode {
+                    _ = try self.read(.error(code), .listed, "").get()
+                }
+                let listed = ListedEntries(replies[0])
+                let roster = try self.read(replies[1], .roster, "a list").get()
+                self.compare(listed, roster, of: user, knowing: token) { agreement in
+                    switch agreement {
+                    case .whole:
+                        self.lists.isWhole(user)
+                        self.open(roster, of: user) { log in
+                            self.look(at: listed.all, of: user, log, then: then)
+                        }
+                    case .isAnother where !isAgain:
+                        self.readList(of: user, knowing: token, isAgain: true, then: then)
+                    case .isAnother, .isCut:
+                        self.lists.mend(user)
+                        then(.failure(.listIsCut))
+                    }
+                }
+            } catch {
+                then(.failure(error))
+            }
+        }
+    }
+
+    /// Looks whether the list is the one that the log of departures knows, and whether all of it is
+    /// there. What is of an earlier version, or has lost its log, is marked on the way; should that
+    /// fail, it is answered all the same.
+    private func compare(
+        _ listed: ListedEntries, _ roster: Answer, of user: String,
+        knowing token: ListPlaceToken?, then: @escaping @Sendable (Agreement) -> Void
+    ) {
+        let isFresh = roster.word == "fresh"
+        let noted = roster[isFresh ? 3 : 6].bytes ?? []
+        // Somebody was told of more, and nothing is left that would tell what became of the rest.
+        let isMissed =
+            isFresh && roster[2].int == 0 && (token?.digest.count ?? 0) > listed.all.count
+        guard !listed.isCut, !isMissed else { return then(.isCut) }
+        switch listed.tag {
+        case let tag? where tag == noted:
+            if listed.all.count > listed.count { servers.send([adopting(user)]) { _ in } }
+            then(.whole)
+        case let tag? where noted.isEmpty: vouch(for: tag, of: user, then: then)
+        case nil where noted.isEmpty:
+            servers.send([adopting(user)]) { result in
+                let tag = result.flatMap { self.read($0[0], .adopt, "a list") }
+                guard case .success(let answer) = tag, let tag = answer[1].bytes else {
+                    return then(.whole)
+                }
+                self.vouch(for: tag, of: user, then: then)
+            }
+        case .some, nil: then(.isAnother)
+        }
+    }
+
+    private func adopting(_ user: String) -> RedisCommand {
+        let tag = Array(Random.hex(8).utf8)
+        return .script(.adopt, keys: [keys.list(of: user)], arguments: [tag])
+    }
+
+    private func vouch(
+        for tag: [UInt8], of user: String, then: @escaping @Sendable (Agreement) -> Void
+    ) {
+        servers.send([keys.vouching(for: tag, of: user)]) { result in
+            guard case .success(let answer) = result.flatMap({ self.read($0[0], .vouch, "a list") })
+            else { return then(.whole) }
+            then(answer[1].bytes == tag ? .whole : .isAnother)
+        }
+    }
+
+    /// Notes the tags of lists that have just begun. One that had another tag has lost it, and is
+    /// put together again.
+    /// - Parameter entered: the answers to `entering`, of these users.
+    func noteTags(
+        _ entered: ArraySlice<RedisReply>, of users: [String],
+        then: @escaping @Sendable (Result<Void, RequestError>) -> Void
+    ) {
+        let begun = zip(users, entered).compactMap { user, reply in
+            reply.elements.count > 2 && reply.elements[2].int == 1
+                ? (user: user, tag: reply.elements[1].bytes ?? []) : nil
+        }
+        guard !begun.isEmpty else { return then(.success(())) }
+        servers.send(begun.map { keys.vouching(for: $0.tag, of: $0.user) }) { result in
+            do throws(RequestError) {
+                for (list, reply) in zip(begun, try result.get()) {
+                    let answer = try self.read(reply, .vouch, "a list").get()
+                    if answer[1].bytes != list.tag { self.lists.mend(list.user) }
+                }
+                then(.success(()))
+            } catch {
+                then(.failure(error))
+            }
+        }
+    }
+
+    /// The log of departures as it was read. One that is not there begins now; should that fail,
+    /// the list is read all the same, and its token is worth nothing.
+    private func open(
+        _ roster: Answer, of user: String, then: @escaping @Sendable (OpenList) -> Void
+    ) {
+        var log = OpenList(now: roster[1].int ?? 0)
+        guard roster.word == "fresh" else {
+            if let seq = roster[2].place { log.place = (seq, roster[3].bytes ?? []) }
+            log.isKnown = roster[4].int == 1
+            log.gone = roster[5].elements.compactMap { Self.departed($0.bytes ?? []) }
+            return then(log)
+        }
+        if roster[2].int ?? 0 > 0 {
+            say("the log of what left the list of a user was damaged; it begins anew")
+        }
+        depart([], from: user) { [log] result in
+            var log = log
+            if case .success(let answer) = result, let seq = answer[2].place {
+                log.place = (seq, answer[3].bytes ?? [])
+            }
+            then(log)
+        }
+    }
+
+    static func departed(_ member: [UInt8]) -> String? {
+        member.firstIndex(of: UInt8(ascii: "\t")).map {
+            String(decoding: member[..<$0], as: UTF8.self)
+        }
+    }
+}
+
+extension RedisKeys {
+    /// Notes which tag a list has.
+    func vouching(for tag: [UInt8], of user: String) -> RedisCommand {
+        .script(.vouch, keys: departures(of: user), arguments: [tag])
+    }
+}
+
+extension RequestError {
+    /// Whoever can, answers with what is known of the list.
+    static let listIsCut = RequestError(
+        .originUnavailable,
+        "list: a part of it is gone at the origin; it is put together again from the conversations",
+        retry: .later)
+}
