@@ -1,14 +1,14 @@
 import SQLite
 
-/// Whether what a file claims is there, row by row. For tests, for the time after a crash and for
-/// whoever suspects a file; it reads everything and takes its time.
+/// Checks row by row whether the file holds what it claims. For tests, for the time after a crash
+/// and for a file under suspicion; it reads everything and may be slow.
 ///
-/// What a row may be ahead of: a live change that came on top of a hole is stored before the stream
-/// gets there, so a message may have a `rev` above the head's, or a place above it. Nothing is
-/// inferred from such a row but its own value, and it is covered if a run says so, as any other.
+/// Some rows may be ahead of the stream: a live change above a hole is stored before the stream
+/// reaches it, so a message may have a `rev` or a seq above the head's. Such a row proves only its
+/// own value, and it is covered if a run says so, as any other.
 extension Store {
-    /// One thing that must be nowhere: a query whose rows are where it is. Each row is the number
-    /// of a conversation and up to two numbers more, never anything that a user wrote.
+    /// A condition that must hold nowhere: a query whose rows are the violations. Each row is a
+    /// conversation's number and up to two more numbers, never anything that a user wrote.
     private struct Fault {
         let seen: String
         let query: String
@@ -18,11 +18,12 @@ extension Store {
         }
     }
 
-    /// What is wrong with the file, a line each, at most a hundred of a kind; none if all is well.
-    /// - Throws: `CacheError`, if it can't be read.
+    /// The violations in the file, one line each, at most a hundred of a kind; empty if there are
+    /// none.
+    /// - Throws: `CacheError`, if the file can't be read.
     package func audit() throws(CacheError) -> [String] {
         let connection = try readingConnection()
-        // One moment, though somebody writes meanwhile.
+        // One snapshot, although other connections write meanwhile.
         try connection.execute("BEGIN")
         var findings: [String] = []
         for fault in Self.anywhere + (isOrigin ? Self.inALog : Self.inACache) {
@@ -81,7 +82,7 @@ extension Store {
             """),
     ]
 
-    /// The embedded log: every place has its message.
+    /// The embedded log: every seq up to the head has its message.
     private static let inALog = [
         Fault(
             "a place has no message (head, messages)",
@@ -99,7 +100,7 @@ extension Store {
             """),
     ]
 
-    /// The cache of another origin: what it says that it holds, it holds.
+    /// The cache of another origin: every place that the coverage names is held.
     private static let inACache = [
         Fault(
             "a place is covered and has no message (run)",

@@ -1,10 +1,10 @@
 import Glibc
 import SQLite
 
-/// A copy of the log of an embedded origin, taken while a gateway serves from it: one moment of the
-/// file, through SQLite's online backup, checked before it gets its name. It takes no lock that a
-/// writer waits for; the write-ahead log grows by what is written meanwhile. Any process that may
-/// read the file and the directory it is in.
+/// A copy of an embedded origin's log, taken while a gateway serves from it: one snapshot of the
+/// file, by SQLite's online backup, checked before it gets its name. It never blocks the writer;
+/// meanwhile the write-ahead log grows by what is written. Any process that may read the file and
+/// its directory can take one.
 package enum Backup {
     /// What the copy holds.
     package struct Summary: Sendable, Hashable {
@@ -13,15 +13,15 @@ package enum Backup {
         package var bytes: Int
     }
 
-    /// Pages copied at a time, a few megabytes: after so many `progress` is called.
+    /// Pages copied between two calls of `progress`: a few megabytes.
     private static let step: Int32 = 1024
 
-    /// Copies the log at `path` to `target`, where nothing may be yet. Until all is well the copy
-    /// is called `target.partial`; one that an earlier try left there is overwritten.
-    /// - Parameter progress: is told the pages that are copied, and those there are.
+    /// Copies the log at `path` to `target`, which must not exist yet. Until it is checked, the
+    /// copy is named `target.partial`; one that an earlier attempt left there is overwritten.
+    /// - Parameter progress: gets the number of pages copied so far, and the total.
     /// - Throws: `CacheError`: `otherProgram`, `newerVersion` or `otherOrigin` for a file that is
-    ///   no such log, `notWritable` if `target` is there already, `damaged` if the copy is not
-    ///   sound, and whatever SQLite answers. Then there is no copy.
+    ///   not such a log, `notWritable` if `target` exists already, `damaged` if the copy is not
+    ///   sound, and every failure of SQLite. Then there is no copy.
     package static func take(
         of path: String, to target: String,
         progress: (_ copied: Int, _ all: Int) -> Void = { _, _ in }
@@ -45,7 +45,7 @@ package enum Backup {
         }
     }
 
-    /// An empty file that nobody else may read, which SQLite takes for a new database.
+    /// An empty file that only this user may read, which SQLite takes for a new database.
     private static func make(_ path: String) throws(CacheError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("make backup", path) }
@@ -56,17 +56,17 @@ package enum Backup {
         _ path: String, _ target: String, _ progress: (Int, Int) -> Void
     ) throws(CacheError) {
         let source = try Connection(cache: path, access: .readOnly)
-        // The transaction holds the moment: without it each commit of the gateway would make the
-        // copy begin anew, and under steady traffic it would never end.
+        // The transaction holds the snapshot: without it each commit of the gateway would restart
+        // the copy, which under steady traffic would never end.
         try source.execute("BEGIN")
         try inspect(source, path)
         let copy = try Connection(cache: target, access: .readWrite)
         try source.copy(to: copy, path: target, step: step, progress)
-        // A file that is whole by itself, without a log beside it: people carry it away.
+        // The copy must be complete without a write-ahead log beside it: people move it elsewhere.
         try copy.execute("PRAGMA journal_mode = DELETE")
     }
 
-    /// Refuses what is no log of an embedded origin.
+    /// Refuses a file that is not an embedded origin's log.
     private static func inspect(_ source: Connection, _ path: String) throws(CacheError) {
         guard try source.integer("PRAGMA application_id") == Schema.applicationID else {
             throw CacheError(
@@ -89,7 +89,7 @@ package enum Backup {
         }
     }
 
-    /// Reads the copy through.
+    /// Checks the whole copy.
     private static func check(_ path: String) throws(CacheError) -> Summary {
         let copy = try Connection(cache: path, access: .readWrite)
         guard try copy.text("PRAGMA quick_check(1)") == "ok",
@@ -107,7 +107,7 @@ package enum Backup {
             messages: messages, conversations: conversations ?? 0, bytes: pages * size)
     }
 
-    /// Brings it to the disk, and gives it its name.
+    /// Flushes the copy to the disk, then renames it.
     private static func publish(_ partial: String, as target: String) throws(CacheError) {
         try flush(partial, O_RDONLY)
         guard rename(partial, target) == 0 else { throw failure("name backup", target) }

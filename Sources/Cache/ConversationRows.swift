@@ -3,7 +3,7 @@ import JSON
 import SQLite
 import Wire
 
-/// The reading of conversations and of the list of them, through the statements of one connection.
+/// Reads conversations and lists of them, through the statements of one connection.
 package final class ConversationRows {
     private static let columns =
         "cid, id, epoch, seq, rev, mark, floor, record_rev, last_seq, activity,"
@@ -109,7 +109,7 @@ package final class ConversationRows {
         return try self.mark(cid, at: rev) == mark
     }
 
-    /// What the log has at a rev above 0 that it reached.
+    /// The mark at a rev above 0 that the log has reached.
     /// - Throws: `CacheError`, if the file can't be read.
     func mark(_ cid: Int, at rev: Int) throws(CacheError) -> String? {
         confirmed.bind(1, cid)
@@ -117,8 +117,8 @@ package final class ConversationRows {
         return try confirmed.first { $0.text(0) }
     }
 
-    /// The numbers of the conversations that were created as the only one of these people, newest
-    /// first. Whether they still are is for the caller to see.
+    /// The numbers of the distinct conversations that were created for these participants, newest
+    /// first. The caller must check whether they still have just them.
     /// - Throws: `CacheError`, if the file can't be read.
     package func conversations(people: [UInt8]) throws(CacheError) -> [Int] {
         byPeople.bind(1, people)
@@ -127,8 +127,7 @@ package final class ConversationRows {
 
     // MARK: the list
 
-    /// The numbers of at most `limit` of the user's conversations, latest activity first, from
-    /// behind `cursor`.
+    /// At most `limit` of the user's conversations, latest activity first, starting after `cursor`.
     /// - Complexity: O(conversations of the user): each is looked up once and the best are kept.
     /// - Throws: `CacheError`, if the file can't be read.
     package func listed(
@@ -150,14 +149,14 @@ package final class ConversationRows {
         ListCursor(activity: row.int64(1), cid: row.int(0))
     }
 
-    /// How many conversations the user takes part in.
+    /// The number of conversations in which the user takes part.
     /// - Throws: `CacheError`, if the file can't be read.
     package func total(_ user: String) throws(CacheError) -> Int {
         total.bind(1, user)
         return try total.first { $0.int(0) } ?? 0
     }
 
-    /// The user's conversations that changed above the list's rev `rev`, latest activity first.
+    /// The user's conversations that changed after the list's rev `rev`, latest activity first.
     /// - Throws: `CacheError`, if the file can't be read.
     package func changed(_ user: String, since rev: Int) throws(CacheError) -> [ListCursor] {
         changed.bind(1, user)
@@ -165,7 +164,7 @@ package final class ConversationRows {
         return try changed.all(Self.place)
     }
 
-    /// The ids of the conversations that ceased to be the user's above the list's rev `rev`.
+    /// The ids of the conversations that left the user's list after the list's rev `rev`.
     /// - Throws: `CacheError`, if the file can't be read.
     package func gone(_ user: String, since rev: Int) throws(CacheError) -> [String] {
         gone.bind(1, user)
@@ -173,7 +172,7 @@ package final class ConversationRows {
         return try gone.all { $0.text(0) }
     }
 
-    /// The list as a log of its own.
+    /// The list of conversations as a log.
     /// - Throws: `CacheError`, if the file can't be read.
     package func list() throws(CacheError) -> ListRow {
         try state.first { row in
@@ -183,12 +182,12 @@ package final class ConversationRows {
     }
 }
 
-/// The list of all conversations, a log whose every change is a change of some conversation.
+/// The list of all conversations as a log: each of its changes is a change of some conversation.
 package struct ListRow: Sendable {
     package var rev: Int
     package var mark: String
-    /// Up to this rev removals may have been forgotten.
+    /// Removals up to this rev may have been purged.
     package var floor: Int
-    /// How many messages the file holds, tombstones too.
+    /// The number of messages in the file, tombstones included.
     package var messages: Int
 }

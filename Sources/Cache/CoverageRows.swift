@@ -2,9 +2,9 @@ import Chat
 import Ports
 import SQLite
 
-/// What the cache of another origin holds of a conversation: runs, each as of a rev of its own.
-/// Runs of one rev never touch; runs of different revs may touch but never overlap. Read and
-/// written through one connection, in the transaction of the rows that it speaks of.
+/// The coverage of a conversation in the cache of another origin: runs, each with its own `asOf`
+/// rev. Runs of one rev never touch; runs of different revs may touch but never overlap. Read and
+/// written through one connection, in the transaction of the rows that it describes.
 package final class CoverageRows {
     private let select: Statement
     private let overlapping: Statement
@@ -14,7 +14,7 @@ package final class CoverageRows {
     package init(_ connection: Connection) throws(CacheError) {
         select = try connection.prepare(
             "SELECT low, high, as_of FROM coverage WHERE cid = ? ORDER BY low")
-        // Runs don't overlap, so only the last one that begins below can reach in from there.
+        // Runs don't overlap, so of those that begin below, only the last can reach into the range.
         overlapping = try connection.prepare(
             """
             SELECT low, high, as_of FROM coverage
@@ -26,8 +26,8 @@ package final class CoverageRows {
         delete = try connection.prepare("DELETE FROM coverage WHERE cid = ? AND low = ?")
     }
 
-    /// What stands in a row; nil where the file is damaged and that is no run. Nothing is held
-    /// there then.
+    /// The run in a row; nil if the file is damaged and the row is not a run. Such places count as
+    /// not held.
     private static func stored(_ row: borrowing Statement) -> Cached.Run? {
         Coverage.Run(checking: row.int(0), row.int(1)).map { Cached.Run($0, asOf: row.int(2)) }
     }
@@ -39,12 +39,12 @@ package final class CoverageRows {
         return try select.all(Self.stored).compactMap(\.self)
     }
 
-    /// Writes that the places from `low` to `high` are held as of `asOf`, whatever was known of
-    /// them before; nothing if `low > high`.
+    /// Records that the places from `low` to `high` are held as of `asOf`, replacing what was known
+    /// of them before; nothing if `low > high`.
     ///
-    /// Runs as of `standing` or later all stand at one place, the stream's: those that touch what
-    /// is written become one with it, as of the earliest, which says no more than is true. Without
-    /// that, each live message would be a run of its own for ever.
+    /// Runs as of `standing` or later are all at the stream's position: those that touch the new
+    /// run are joined with it, as of the earliest rev, which claims no more than is true. Otherwise
+    /// each live message would stay a run of its own for ever.
     /// - Throws: `CacheError`, if the file can't be written.
     package func hold(
         _ cid: Int, _ low: Int, _ high: Int, asOf: Int, standing: Int = .max
@@ -62,13 +62,13 @@ package final class CoverageRows {
                 joined.run.high = max(joined.run.high, stored.run.high)
                 joined.asOf = min(joined.asOf, stored.asOf)
             }
-            // What was joined may in turn touch another.
+            // A joined run may in turn touch another.
         } while joined != known
         try drop(cid, joined.run.low, joined.run.high)
         try insert(cid, joined)
     }
 
-    /// Writes that the places from `low` to `high` are not held; nothing if `low > high`.
+    /// Records that the places from `low` to `high` are not held; nothing if `low > high`.
     /// - Throws: `CacheError`, if the file can't be written.
     package func drop(_ cid: Int, _ low: Int, _ high: Int) throws(CacheError) {
         guard low <= high else { return }

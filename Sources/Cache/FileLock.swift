@@ -1,22 +1,22 @@
 import Glibc
 import SQLite
 
-/// The claim of one process to a database file: a lock on `<file>.lock`, held for as long as this
-/// object lives. The kernel lets go of it when the process ends, however it ends. SQLite's own
-/// locks would not do: they let a second process in between two transactions. The file beside it
-/// says, while it has something to say, that its owner is about to leave.
+/// One process's exclusive claim to a database file: a lock on `<file>.lock`, held for the lifetime
+/// of this object. The kernel releases it when the process ends, however it ends. SQLite's own
+/// locks would not do: between two transactions they let another process in. The lock's file also
+/// says when its owner is about to exit.
 final class FileLock: Sendable {
     private let descriptor: Int32
-    /// Whether the lock's file was there before: then the file beside it was this program's.
+    /// Whether the lock's file existed before: then the database file was this program's.
     let wasThere: Bool
 
-    /// What an owner writes that is about to leave.
+    /// What an owner writes that is about to exit.
     private static let leaving = Array("leaving\n".utf8)
 
-    /// Takes the lock, or waits for it at most `wait`; for an owner that is about to leave, at most
-    /// `succession`.
+    /// Takes the lock; waits at most `wait` for it, or at most `succession` for an owner that is
+    /// about to exit.
     /// - Throws: `CacheError`: `inUse` if another process has it, `missingDirectory` or
-    ///   `notWritable` if the lock's file can't be made.
+    ///   `notWritable` if the lock's file can't be created.
     init(guarding path: String, wait: Duration, succession: Duration) throws(CacheError) {
         wasThere = access(path + ".lock", F_OK) == 0
         let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
@@ -39,9 +39,9 @@ final class FileLock: Sendable {
         ftruncate(descriptor, 0)
     }
 
-    /// Whoever asks for the file from now on waits until this process has ended.
+    /// Announces that this process is about to exit: from now on a successor waits for it.
     func leave() {
-        // Should it fail, a successor is refused and has to be started again.
+        // If this fails, a successor is refused and has to be started again.
         _ = pwrite(descriptor, Self.leaving, Self.leaving.count, 0)
     }
 
@@ -52,8 +52,8 @@ final class FileLock: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Whether another process holds the lock; nothing is changed by asking.
-    /// - Throws: `CacheError`, if the lock could not be taken for another reason.
+    /// Whether another process holds the lock; the check has no side effects.
+    /// - Throws: `CacheError`, if the lock could not be checked for another reason.
     static func isTaken(guarding path: String) throws(CacheError) -> Bool {
         let name = path + ".lock"
         guard access(name, F_OK) == 0 else {

@@ -1,9 +1,9 @@
-/// The place of a conversation in a list by activity. As a cursor it travels through clients and
-/// comes back, so it is read strictly: anything that was not written here is refused.
+/// A conversation's position in a list ordered by activity. Clients hold it as a cursor, so it is
+/// parsed strictly: only text that this type wrote is accepted.
 package struct ListCursor: Sendable, Hashable {
-    /// Milliseconds of the last activity.
+    /// The time of the last activity, in milliseconds.
     package var activity: Int64
-    /// The number of the conversation, which decides where the activity is the same.
+    /// The number of the conversation, which breaks ties.
     package var cid: Int
 
     package init(activity: Int64, cid: Int) {
@@ -11,12 +11,12 @@ package struct ListCursor: Sendable, Hashable {
         self.cid = cid
     }
 
-    /// As it is given out.
+    /// The text for clients.
     package var text: String {
         String(activity, radix: 36) + "." + String(cid, radix: 36)
     }
 
-    /// Reads what `text` wrote.
+    /// Parses what `text` wrote.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let activity = Int64(parts[0], radix: 36),
@@ -27,8 +27,8 @@ package struct ListCursor: Sendable, Hashable {
     }
 }
 
-/// Up to which change a user knows the list of conversations: its rev, and the mark by which it is
-/// told from the list of another file, or of this one before it was restored.
+/// The change up to which a user knows the list of conversations: the list's rev, and the mark that
+/// tells this list from that of another file, or of this file before it was restored.
 package struct ListToken: Sendable, Hashable {
     package var rev: Int
     package var mark: String
@@ -38,10 +38,10 @@ package struct ListToken: Sendable, Hashable {
         self.mark = mark
     }
 
-    /// As it is given out.
+    /// The text for clients.
     package var text: String { String(rev, radix: 36) + "." + mark }
 
-    /// Reads what `text` wrote.
+    /// Parses what `text` wrote.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let rev = Int(parts[0], radix: 36), rev >= 0 else { return nil }

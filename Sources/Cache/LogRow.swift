@@ -2,23 +2,23 @@ import Chat
 import JSON
 import Wire
 
-/// A log as its row has it: what every read and write of a conversation begins with. Read in one
-/// step, by id.
+/// A log's row: every read and write of a conversation begins with it. Read by id in one step.
 package struct LogRow: Sendable, Hashable {
-    /// The number of the conversation in this file; an id that is used again gets a new one.
+    /// The number of the conversation in this file; an id that is reused gets a new one.
     package var cid: Int
     package var id: String
     package var head: Head
     /// The rev of slot 0.
     package var recordRev: Int
-    /// The place of the newest message that is not deleted, 0 if there is none.
+    /// The seq of the newest message that is not deleted; 0 if there is none.
     package var lastSeq: Int
-    /// When the newest message came or the record changed: the order of lists. No message is older
-    /// than one before it, so it is also the earliest moment that a new one may have.
+    /// When the newest message came or the record changed: the order of lists. Messages never go
+    /// back in time, so it is also the earliest `createdAt` of a new message.
     package var activity: Timestamp
-    /// The list's rev at the last change here.
+    /// The list's rev at the last change of this conversation.
     package var touched: Int
-    /// How many take part; nil in a file of before they were counted, until the record changes.
+    /// The number of participants; nil in a file from before they were counted, until the record
+    /// changes.
     package var members: Int?
 
     package init(
@@ -59,7 +59,7 @@ package struct RecordRow: Sendable {
     }
 }
 
-/// One user in a conversation: who takes part, who did, or who only wrote.
+/// One user's row in a conversation: a participant, a former one, or one who only wrote.
 package struct MemberRow: Sendable {
     package var user: String
     package var isMember: Bool
@@ -68,7 +68,7 @@ package struct MemberRow: Sendable {
     package var name: String?
     package var metadata: RawJSON?
     package var unknown: [JSONMember]
-    /// When the user joined, for one who takes part.
+    /// When the user joined, for a participant.
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
 
@@ -103,9 +103,9 @@ extension Array where Element == JSONMember {
         isEmpty ? nil : JSONObject(members: self).bytes
     }
 
-    /// The members of a text that `stored` wrote.
+    /// Decodes what `stored` wrote.
     init(stored: [UInt8]?) {
-        // What this program wrote itself is well-formed; a damaged row loses its unknown fields.
+        // This program's own output is well-formed; a damaged row loses its unknown fields.
         self = stored.flatMap { try? JSONObject($0).members } ?? []
     }
 }

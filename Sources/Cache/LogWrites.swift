@@ -3,8 +3,8 @@ import JSON
 import SQLite
 import Wire
 
-/// The statements with which a log is written, all inside a transaction of the writer. They know
-/// the tables and no rule: what may be written is decided above.
+/// The statements that write a log, all inside a transaction of the writer. They know the tables
+/// but no rules: the caller decides what may be written.
 package final class LogWrites {
     private let listHead: Statement
     private let touch: Statement
@@ -30,7 +30,7 @@ package final class LogWrites {
 
     package init(_ connection: Connection) throws(CacheError) {
         self.connection = connection
-        // Not with RETURNING: SQLite keeps a journal for such a statement alone.
+        // Not with RETURNING: SQLite would keep a statement journal just for that.
         listHead = try connection.prepare("SELECT touched, mark FROM state WHERE id = 0")
         touch = try connection.prepare(
             "UPDATE state SET touched = ?, messages = messages + ? WHERE id = 0")
@@ -58,7 +58,7 @@ package final class LogWrites {
             "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)")
         updateMessage = try connection.prepare(
             "UPDATE message SET rev = ?, deleted = ?, json = ? WHERE cid = ? AND seq = ?")
-        // Whoever comes back has read what they wrote themselves, and no more.
+        // A user who rejoins has read up to their own newest message, and no further.
         join = try connection.prepare(
             """
             INSERT INTO member VALUES (?1, ?2, 1, ?3, (SELECT coalesce(max(place), 0) + 1
@@ -90,10 +90,10 @@ package final class LogWrites {
 
     // MARK: the list
 
-    /// Counts one change of the list and gives its rev there.
+    /// Counts one change of the list and returns its rev there.
     /// - Parameters:
-    ///   - messages: how many messages are new with it.
-    ///   - mark: of the process that writes.
+    ///   - messages: the number of messages that the change adds.
+    ///   - mark: the mark of the writing process.
     /// - Throws: `CacheError`, if the file can't be written.
     package func touch(messages: Int = 0, mark: String) throws(CacheError) -> Int {
         let last = try list()
@@ -103,13 +103,13 @@ package final class LogWrites {
         return rev
     }
 
-    /// The list's newest rev, and the mark that it has there.
+    /// The list's newest rev, and its mark there.
     /// - Throws: `CacheError`, if the file can't be read.
     package func list() throws(CacheError) -> (rev: Int, mark: String) {
         try listHead.first { (rev: $0.int(0), mark: $0.text(1)) } ?? (0, "")
     }
 
-    /// The list is at this rev, with so many more messages.
+    /// Sets the list's rev, and adds to the number of messages.
     /// - Throws: `CacheError`, if the file can't be written.
     package func write(list rev: Int, messages: Int) throws(CacheError) {
         touch.bind(1, rev)
@@ -117,7 +117,7 @@ package final class LogWrites {
         try touch.run()
     }
 
-    /// From this rev on, the list is written by the process with this mark.
+    /// Records that from this rev on the process with this mark writes the list.
     /// - Throws: `CacheError`, if the file can't be written.
     package func markList(from rev: Int, _ mark: String) throws(CacheError) {
         markList.bind(1, mark)
@@ -125,7 +125,7 @@ package final class LogWrites {
         try insertMark(0, from: rev, mark)
     }
 
-    /// From this rev on, the log (0: the list) is written by the process with this mark.
+    /// Records that from this rev on the process with this mark writes the log (0: the list).
     /// - Throws: `CacheError`, if the file can't be written.
     package func insertMark(_ cid: Int, from rev: Int, _ mark: String) throws(CacheError) {
         insertMark.bind(1, cid)
@@ -136,8 +136,8 @@ package final class LogWrites {
 
     // MARK: conversations
 
-    /// Adds a conversation and gives the number that it got.
-    /// - Parameter people: for a distinct one, the hash of those who take part.
+    /// Adds a conversation and returns its number.
+    /// - Parameter people: for a distinct one, the hash of its participants.
     /// - Throws: `CacheError`, if the file can't be written.
     package func insert(
         _ log: LogRow, _ record: RecordRow, people: [UInt8]?
@@ -164,7 +164,7 @@ package final class LogWrites {
         return connection.lastInsertedRow
     }
 
-    /// Writes where the log stands.
+    /// Writes the log's head and its other counters.
     /// - Throws: `CacheError`, if the file can't be written.
     package func update(_ log: LogRow) throws(CacheError) {
         updateHead.bind(1, log.head.seq)
@@ -190,7 +190,7 @@ package final class LogWrites {
         try updateRecord.run()
     }
 
-    /// Takes the conversation away; its messages are purged later.
+    /// Marks the conversation as removed; its messages are purged later.
     /// - Throws: `CacheError`, if the file can't be written.
     package func remove(_ log: LogRow) throws(CacheError) {
         remove.bind(1, log.touched)
@@ -204,7 +204,7 @@ package final class LogWrites {
     // MARK: messages
 
     /// Adds a message.
-    /// - Parameter hash: of what its author sent.
+    /// - Parameter hash: the hash of what its author sent.
     /// - Throws: `CacheError`, if the file can't be written.
     package func insert(
         _ message: EncodedMessage, hash: [UInt8]?, into log: LogRow
@@ -234,7 +234,7 @@ package final class LogWrites {
 
     // MARK: participants
 
-    /// Lets somebody take part, behind all who do.
+    /// Adds a participant, after all others.
     /// - Throws: `CacheError`, if the file can't be written.
     package func join(_ member: MemberRow, _ log: LogRow) throws(CacheError) {
         join.bind(1, log.cid)
@@ -248,7 +248,7 @@ package final class LogWrites {
         try join.run()
     }
 
-    /// Writes the fields of somebody who takes part.
+    /// Writes a participant's fields.
     /// - Throws: `CacheError`, if the file can't be written.
     package func update(_ member: MemberRow, _ log: LogRow) throws(CacheError) {
         updateMember.bind(1, member.isAdmin)
@@ -261,7 +261,7 @@ package final class LogWrites {
         try updateMember.run()
     }
 
-    /// Lets somebody take part no more.
+    /// Removes a participant.
     /// - Throws: `CacheError`, if the file can't be written.
     package func leave(_ user: String, _ log: LogRow) throws(CacheError) {
         leave.bind(1, log.touched)
@@ -270,11 +270,11 @@ package final class LogWrites {
         try leave.run()
     }
 
-    /// Moves somebody's marker up to a place. One who does not take part gets a row of their own,
-    /// so that their messages are not unread to them if they join.
+    /// Moves a user's read marker up to a seq. A user who does not take part gets a row too, so
+    /// that their own messages don't count as unread if they join.
     /// - Parameters:
-    ///   - isSent: the user wrote the message there.
-    ///   - touched: the list's rev, if it is a change of that user's list.
+    ///   - isSent: whether the user wrote the message there.
+    ///   - touched: the list's rev, if this is a change of that user's list.
     /// - Throws: `CacheError`, if the file can't be written.
     package func raiseMarker(
         _ user: String, to seq: Int, _ log: LogRow, at now: Timestamp, isSent: Bool,

@@ -3,7 +3,7 @@ import JSON
 import SQLite
 import Wire
 
-/// The reading of participants, through the statements of one connection.
+/// Reads participants, through the statements of one connection.
 package final class MemberRows {
     private static let columns =
         "user, member, admin, last_read, name, metadata, unknown, created_at, updated_at"
@@ -26,7 +26,7 @@ package final class MemberRows {
             "SELECT \(columns) \(present) ORDER BY place DESC \(page)")
         oldestFirst = try connection.prepare("SELECT \(columns) \(present) ORDER BY place \(page)")
         total = try connection.prepare("SELECT count(*) \(present)")
-        // By its own index: by any other one SQLite may walk along all who take part.
+        // Names its index: with any other SQLite may scan all participants.
         let ruling = "FROM member INDEXED BY member_admin WHERE cid = ? AND admin = 1"
         admin = try connection.prepare("SELECT 1 \(ruling)")
         admins = try connection.prepare("SELECT user, place \(ruling)")
@@ -42,7 +42,7 @@ package final class MemberRows {
             updatedAt: Timestamp(milliseconds: row.int64(8)))
     }
 
-    /// One user's row, whether the user takes part or not.
+    /// One user's row, whether or not the user takes part.
     /// - Throws: `CacheError`, if the file can't be read.
     package func member(_ cid: Int, _ user: String) throws(CacheError) -> MemberRow? {
         one.bind(1, cid)
@@ -50,7 +50,7 @@ package final class MemberRows {
         return try one.first(Self.member)
     }
 
-    /// Who takes part, in the order in which they joined, and who of them is admin.
+    /// The participants in the order in which they joined, and the admins among them.
     /// - Throws: `CacheError`, if the file can't be read.
     package func everybody(_ cid: Int) throws(CacheError) -> (users: [String], admins: [String]) {
         everybody.bind(1, cid)
@@ -65,7 +65,7 @@ package final class MemberRows {
         return (users, admins)
     }
 
-    /// Who is admin, in the order in which they joined.
+    /// The admins, in the order in which they joined.
     /// - Throws: `CacheError`, if the file can't be read.
     package func admins(_ cid: Int) throws(CacheError) -> [String] {
         admins.bind(1, cid)
@@ -73,12 +73,12 @@ package final class MemberRows {
         return ruling.sorted { $0.place < $1.place }.map(\.user)
     }
 
-    /// A part of those who take part, by when they joined.
+    /// A page of the participants, by when they joined.
     /// - Throws: `CacheError`, if the file can't be read.
     package func page(
         _ cid: Int, _ request: ParticipantsRequest
     ) throws(CacheError) -> [MemberRow] {
-        // To SQLite a negative limit is none.
+        // SQLite takes a negative limit as none.
         let limit = request.limit > 0 ? request.limit : -1
         let offset = request.limit > 0 ? max(0, request.offset) : 0
         switch request.order {
@@ -96,7 +96,7 @@ package final class MemberRows {
         return try statement.all(Self.member)
     }
 
-    /// How many take part.
+    /// The number of participants.
     /// - Throws: `CacheError`, if the file can't be read.
     package func total(_ log: LogRow) throws(CacheError) -> Int {
         if let members = log.members { return members }
@@ -108,7 +108,7 @@ package final class MemberRows {
         return try total.first { $0.int(0) } ?? 0
     }
 
-    /// Whether anybody is admin.
+    /// Whether there is an admin.
     /// - Throws: `CacheError`, if the file can't be read.
     package func hasAdmin(_ cid: Int) throws(CacheError) -> Bool {
         admin.bind(1, cid)

@@ -2,9 +2,8 @@ import Chat
 import SQLite
 import Wire
 
-/// The reading of messages, through the statements of one connection. Every statement walks an
-/// index from the place it is asked for, so that no page costs more at one end of a conversation
-/// than at the other.
+/// Reads messages, through the statements of one connection. Every statement walks an index from
+/// the requested place, so that a page costs the same at each end of a conversation.
 package final class MessageRows {
     private static let columns = "seq, rev, id, author, deleted, created_at, json"
 
@@ -39,7 +38,7 @@ package final class MessageRows {
             "SELECT seq FROM message WHERE cid = ? ORDER BY seq DESC LIMIT 1")
         atOrAbove = try connection.prepare(
             "SELECT seq, created_at FROM message WHERE cid = ? AND seq >= ? ORDER BY seq LIMIT 1")
-        // The index on rev ends in the primary key, so both stay within it.
+        // The index on rev ends in the primary key, so both queries need only the index.
         newestChanges = try connection.prepare(
             "SELECT seq FROM message WHERE cid = ? AND rev > ? ORDER BY rev DESC LIMIT ?")
         changes = try connection.prepare("\(select) AND rev > ?2 ORDER BY rev LIMIT ?3")
@@ -48,8 +47,7 @@ package final class MessageRows {
             SELECT seq FROM message WHERE cid = ? AND seq < ? AND deleted = 0
             ORDER BY seq DESC LIMIT 1
             """)
-        // Left to itself SQLite would walk the messages: without statistics it takes the primary
-        // key for the better index.
+        // By itself SQLite would scan the messages: without statistics it prefers the primary key.
         deleted = try connection.prepare(
             """
             SELECT count(*) FROM message INDEXED BY message_deleted
@@ -64,7 +62,7 @@ package final class MessageRows {
             json: row.blob(6))
     }
 
-    /// The rows of a statement whose messages fit into `bytes` together; the first one in any case.
+    /// The first rows of a statement whose messages fit into `bytes` together; at least one.
     private static func messages(
         _ statement: borrowing Statement, limit: Int, bytes: Int
     ) throws(CacheError) -> [EncodedMessage] {
@@ -163,9 +161,9 @@ package final class MessageRows {
         return try place.first { $0.int(0) }
     }
 
-    /// The ids of the messages at these places, which ascend; a place that holds none is left out.
-    /// A holder of a thousand runs asks for two thousand: what is near is walked to, since a step
-    /// costs a fraction of a search.
+    /// The ids of the messages at these places, which must ascend; places without a message are
+    /// left out. A holder of a thousand runs asks for two thousand places, so the cursor steps to a
+    /// place that is near: a step costs a fraction of a search.
     /// - Throws: `CacheError`, if the file can't be read.
     package func ids(_ cid: Int, at places: [Int]) throws(CacheError) -> [Int: String] {
         defer { names.reset() }
@@ -188,25 +186,25 @@ package final class MessageRows {
         return ids
     }
 
-    /// As many steps cost about as much as a search.
+    /// The number of steps that cost about as much as a search.
     private static let near = 4
 
-    /// The place of the newest message, 0 if there is none.
+    /// The seq of the newest message; 0 if there is none.
     /// - Throws: `CacheError`, if the file can't be read.
     package func newest(_ cid: Int) throws(CacheError) -> Int {
         newest.bind(1, cid)
         return try newest.first { $0.int(0) } ?? 0
     }
 
-    /// The place of the first message that is not older than a moment, nil if all are. Messages are
-    /// in the order of their moments, with or without holes between them, so halving finds it; no
-    /// index on the moment is needed.
+    /// The seq of the first message that is not older than a moment; nil if all are older. Messages
+    /// are ordered by time, with or without holes between them, so a binary search finds it; it
+    /// needs no index on the time.
     /// - Complexity: O(log `newest`) look-ups
     /// - Throws: `CacheError`, if the file can't be read.
     package func place(_ cid: Int, notBefore moment: Timestamp) throws(CacheError) -> Int? {
         var found: Int?
         var low = 0
-        // Not the head's: in a cache, news may lie above the place that the stream has reached.
+        // Not the head's seq: in a cache, newer messages may lie above the stream's position.
         var high = try newest(cid) + 1
         while low + 1 < high {
             let middle = low + (high - low) / 2
@@ -225,7 +223,7 @@ package final class MessageRows {
 
     // MARK: changes
 
-    /// The places of at most `limit` slots that changed above `rev`, newest change first.
+    /// The seqs of at most `limit` messages that changed after `rev`, newest change first.
     /// - Throws: `CacheError`, if the file can't be read.
     package func newestChanges(
         _ cid: Int, since rev: Int, limit: Int
@@ -236,7 +234,7 @@ package final class MessageRows {
         return try newestChanges.all { $0.int(0) }
     }
 
-    /// At most `limit` messages that changed above `rev`, oldest change first.
+    /// At most `limit` messages that changed after `rev`, oldest change first.
     /// - Throws: `CacheError`, if the file can't be read.
     package func changes(
         _ cid: Int, since rev: Int, limit: Int, bytes: Int
@@ -258,7 +256,7 @@ package final class MessageRows {
 
     // MARK: counts
 
-    /// The place of the newest message below `seq` that is not deleted, 0 if there is none.
+    /// The seq of the newest message below `seq` that is not deleted; 0 if there is none.
     /// - Throws: `CacheError`, if the file can't be read.
     package func newestUndeleted(_ cid: Int, below seq: Int) throws(CacheError) -> Int {
         undeleted.bind(1, cid)
@@ -266,7 +264,7 @@ package final class MessageRows {
         return try undeleted.first { $0.int(0) } ?? 0
     }
 
-    /// How many deleted messages lie above a place.
+    /// The number of deleted messages above a seq.
     /// - Throws: `CacheError`, if the file can't be read.
     package func deletedCount(_ cid: Int, above seq: Int) throws(CacheError) -> Int {
         deleted.bind(1, cid)

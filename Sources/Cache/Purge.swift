@@ -1,14 +1,15 @@
 import SQLite
 
-/// Takes away, a little at a time, what removed conversations left behind. A conversation of any
-/// size is removed in one short transaction, and its rows go when there is nothing else to do.
+/// Deletes the rows of removed conversations in small pieces. Removing a conversation of any size
+/// is one short transaction, and its rows are purged when the writer is idle.
 package final class Purge {
-    /// How many messages go at once: some milliseconds of work, the longest that a job can be kept
-    /// waiting by it.
+    /// The messages deleted in one piece: some milliseconds of work, the longest that a purge can
+    /// delay a job.
     package static let chunk = 500
 
-    /// How many removed conversations are remembered at least, for lists that were read before, and
-    /// more if they were removed within a day. One who comes with an older list reads it anew.
+    /// How many removed conversations are remembered at least, and all those removed within a day,
+    /// so that lists that were read before can report them. A client with an older list reads it
+    /// anew.
     package static let removedLimit = 10_000
 
     private let next: Statement
@@ -26,7 +27,8 @@ package final class Purge {
 
     package init(_ connection: Connection) throws(CacheError) {
         self.connection = connection
-        // The index holds removed ones alone, and SQLite takes it only if the text says so too.
+        // The index has only removed conversations, and SQLite uses it only if the query says so
+        // too.
         next = try connection.prepare(
             """
             SELECT cid FROM conversation WHERE removed = 1 AND removed > 0
@@ -49,7 +51,7 @@ package final class Purge {
         uncount = try connection.prepare("UPDATE state SET messages = messages - ?")
     }
 
-    /// Does one piece. False if there was nothing left to do.
+    /// Does one piece; false if there was nothing left to do.
     /// - Throws: `CacheError`, if the file can't be written.
     package func step() throws(CacheError) -> Bool {
         guard let cid = try next.first({ $0.int(0) }) else { return try forget() }
@@ -68,7 +70,7 @@ package final class Purge {
         return true
     }
 
-    /// Forgets the removed conversation that is one too many.
+    /// Forgets the oldest removed conversation beyond the limit.
     private func forget() throws(CacheError) -> Bool {
         forgotten.bind(1, Self.removedLimit)
         let found = try forgotten.first {

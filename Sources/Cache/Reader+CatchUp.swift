@@ -3,24 +3,25 @@ import Ports
 import SQLite
 import Wire
 
-/// What a holder lacks: by runs, for one who resumes, and by rev, for another cache that follows.
+/// What a holder is missing: by runs for a client that resumes, by rev for another cache that
+/// follows.
 extension Reader {
-    /// How many changes are looked at to find those inside a holder's runs. Looking at one costs
-    /// some 100 ns; a holder that is further behind is told that all it holds is outdated.
+    /// How many changes are searched for those inside a holder's runs. Each costs some 100 ns; a
+    /// holder that is further behind gets all that it holds reported as outdated.
     static let changesLimit = 10_000
 
-    /// What a holder lacks of this log, and nothing that the file can't vouch for: a cache of
-    /// another origin gives no change that may be overtaken, and no message above a hole; what it
-    /// can't say of the holder's runs is outdated.
+    /// What a holder is missing of this log, restricted to what the file can prove: the cache of
+    /// another origin returns no change that may be outdated, and no message above a hole; the
+    /// parts of the holder's runs that it can't judge are outdated.
     ///
-    /// A cache also takes for confirmed what it can't tell. Whoever asks it has had the holder's
-    /// head confirmed (`Query.confirm`), by the origin if need be.
+    /// A cache also treats as confirmed what it can't judge. Its caller has had the holder's head
+    /// confirmed before (`Query.confirm`), by the origin if need be.
     func catchUp(
         _ log: LogRow, _ have: Have, limit: Int, bytes: Int
     ) throws(CacheError) -> CatchUp {
         let head = log.head
         let standing = try standing(log)
-        // Whatever lies above a hole would hide it.
+        // Messages above a hole would hide it.
         let hole = standing.places.run(at: standing.highest).map { $0.low - 1 } ?? standing.highest
         let isKnown = try confirmation(log, of: have.head) ?? true
         guard isKnown, have.asOf <= have.head.rev else {
@@ -32,8 +33,8 @@ extension Reader {
         let isComplete = have.asOf >= standing.changesFrom
         let known = isComplete ? runs : runs.intersection(standing.places)
         var read = CatchUp(isConfirmed: true, head: head)
-        // A catch-up stores values above the position before the stream tells them. Whoever comes
-        // in between would be told by nobody, also with an `asOf` that is the stream's.
+        // A catch-up stores values above the position before the stream delivers them. A holder
+        // that resumes in between, even with the stream's own `asOf`, would get them from nobody.
         if !known.isEmpty, !isOrigin || have.asOf < head.rev {
             try readChanges(log, inside: known, since: have.asOf, limit, bytes, into: &read)
         }
@@ -72,7 +73,7 @@ extension Reader {
             : runs.subtracting(Coverage(places: read.changed.map(\.seq)))
     }
 
-    /// At most `limit` slots that changed above `since`, in the order of the log.
+    /// At most `limit` slots that changed after `since`, in the order of the log.
     /// - Throws: `RequestError.conflict`, if this log has no such change.
     func changes(
         _ log: LogRow, since: Int, mark: String?, limit: Int, recordAbove: Int? = nil
@@ -97,7 +98,7 @@ extension Reader {
         var upTo = more ? messages.last?.rev ?? since : head.rev
         var hasRecord = since < log.recordRev && log.recordRev <= upTo
         if hasRecord, messages.count == limit, let last = messages.last {
-            // One slot too many: the one with the highest rev is left for the next time.
+            // One slot too many: the one with the highest rev is left for the next call.
             more = true
             if log.recordRev > last.rev { hasRecord = false } else { messages.removeLast() }
             upTo = max(messages.last?.rev ?? since, hasRecord ? log.recordRev : since)

@@ -3,9 +3,9 @@ import Ports
 import SQLite
 import Wire
 
-/// One user's list of conversations: as it is, and what changed in it.
+/// A user's list of conversations: the list itself, and what changed in it.
 extension Reader {
-    /// - Throws: `RequestError.badRequest`, if the cursor was not given out here.
+    /// - Throws: `RequestError.badRequest`, if the cursor is not one of this gateway's.
     func list(of user: String, limit: Int, cursor: String?) throws -> ConversationList {
         let behind = try cursor.map { text in
             guard let cursor = ListCursor(text) else {
@@ -14,7 +14,7 @@ extension Reader {
             }
             return cursor
         }
-        // One more than asked for tells whether anything follows.
+        // One more than requested, to know whether there are further ones.
         let found = try rows.conversations.listed(user, behind: behind, limit: limit + 1)
         let listed = try views(found.prefix(limit), user)
         return ConversationList(
@@ -29,10 +29,10 @@ extension Reader {
         if let known = try token.flatMap({ try confirmed($0, list) }) {
             let changed = try rows.conversations.changed(user, since: known.rev)
             let gone = try rows.conversations.gone(user, since: known.rev)
-            // The limit is one of a list that begins.
+            // The limit applies only to a list that starts from the beginning.
             if case let listed = try views(changed, user), listed.count == changed.count {
                 let conversations = listed.views
-                // An id that was removed may have been used again for a conversation of this user.
+                // A removed id may have been reused for another conversation of this user.
                 let present = Set(conversations.map { Array($0.record.id.utf8) })
                 let removed = Set(gone.map { Array($0.utf8) }).subtracting(present)
                 return ConversationChanges(
@@ -47,11 +47,11 @@ extension Reader {
             token: now, complete: false)
     }
 
-    /// Where all conversations of the list stand.
+    /// The heads of all conversations of the list.
     func heads(ofList user: String) throws -> ListedHeads {
         var heads: [ID: Head] = [:]
         var readers: [ID: ReaderState] = [:]
-        // To SQLite a negative limit is none.
+        // SQLite takes a negative limit as none.
         for place in try rows.conversations.listed(user, behind: nil, limit: -1) {
             guard let log = try rows.conversations.log(number: place.cid),
                 let reader = try rows.reader(log, user)
@@ -62,7 +62,7 @@ extension Reader {
         return ListedHeads(heads: heads, readers: readers)
     }
 
-    /// The token, if it is of this list and nothing that was removed since has been forgotten.
+    /// The token, if it is of this list and no removal since then has been purged.
     private func confirmed(_ text: String, _ list: ListRow) throws(CacheError) -> ListToken? {
         guard let token = ListToken(text), token.rev >= list.floor else { return nil }
         let isKnown = try rows.conversations.confirms(
@@ -70,8 +70,9 @@ extension Reader {
         return isKnown ? token : nil
     }
 
-    /// The conversations of `places` that fit into the bytes of an answer; the first in any case.
-    /// - Returns: also how many places they stand for, those that are gone meanwhile among them.
+    /// The conversations of `places` that fit into the bytes of an answer; at least one.
+    /// - Returns: also how many of the places they cover, including conversations that no longer
+    ///   exist.
     private func views(
         _ places: some Collection<ListCursor>, _ user: String
     ) throws(CacheError) -> (views: [ConversationView], count: Int) {

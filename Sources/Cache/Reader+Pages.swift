@@ -3,27 +3,27 @@ import Ports
 import SQLite
 import Wire
 
-/// Pages: from where, in which direction, and whether there is more.
+/// Reads pages: from an anchor, in one direction, with `hasMore`.
 extension Reader {
-    /// A place that a page is asked from. For a message both bounds are its seq; for a moment they
-    /// lie on either side of the place between two messages.
+    /// The place of an anchor. For a message both bounds are its seq; for a moment they are the
+    /// seqs on either side of the place between two messages.
     private struct Place {
-        /// What comes after the place lies above this seq.
+        /// Messages after the place lie above this seq.
         var lower: Int
-        /// What comes before the place lies below this seq.
+        /// Messages before the place lie below this seq.
         var upper: Int
     }
 
-    /// Messages as they were read, newest first, and what an empty page is looked at from.
+    /// The messages of a page, newest first, and the ends of the page if it is empty.
     private struct Span {
         var messages: [EncodedMessage]
-        /// Where the older end is, should there be no message.
+        /// The older end, if there is no message.
         var older: Place
-        /// Where the newer end is, should there be no message.
+        /// The newer end, if there is no message.
         var newer: Place
     }
 
-    /// - Throws: `RequestError`, if an anchor is not there.
+    /// - Throws: `RequestError`, if an anchor does not exist.
     func page(_ log: LogRow, _ request: PageRequest) throws -> Page {
         let span = try span(log, request)
         let older = span.messages.last?.seq ?? span.older.upper
@@ -74,10 +74,10 @@ extension Reader {
 
     private func span(_ log: LogRow, around place: Place, _ limit: Int) throws(CacheError) -> Span {
         let messages = rows.messages
-        // A moment lies between two messages and is none itself.
+        // A moment lies between two messages and is not one itself.
         let anchor =
             place.lower == place.upper ? try messages.message(log.cid, at: place.lower) : nil
-        // The newer side may take half of the room, the older one what is left of it.
+        // The newer side may take half of the bytes, the older side all that is left.
         let room = bytes - (anchor?.json.count ?? 0)
         let newer = try messages.above(log.cid, place.lower, limit: limit, bytes: room / 2)
         let taken = newer.reduce(0) { $0 + $1.json.count }
@@ -97,7 +97,7 @@ extension Reader {
             }
             return Place(lower: seq, upper: seq)
         case .time(let moment):
-            // Behind all messages, should all of them be older.
+            // After all messages, if all of them are older.
             let first = try rows.messages.place(log.cid, notBefore: moment)
             let place = try first ?? max(log.head.seq, rows.messages.newest(log.cid)) + 1
             return Place(lower: place - 1, upper: place)

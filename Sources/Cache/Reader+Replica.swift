@@ -3,9 +3,9 @@ import Ports
 import SQLite
 import Wire
 
-/// What may be believed of the cache of another origin. Of the log itself, everything.
+/// How far the cache of another origin may be believed. The log itself may be believed entirely.
 extension Reader {
-    /// What the file claims to hold of a log; nil where it is the log.
+    /// What the file claims to hold of a log; nil if the file is the log.
     func cached(_ log: LogRow) throws(CacheError) -> Cached? {
         guard !isOrigin else { return nil }
         let row = try rows.replica.row(log.cid)
@@ -18,8 +18,8 @@ extension Reader {
             runs: try rows.coverage.runs(log.cid), changesFrom: row.changesFrom, seen: seen)
     }
 
-    /// Whether the log has this mark at this rev, nil if that is not known here. A cache knows the
-    /// mark of its head, and those of the slots that it holds.
+    /// Whether the log has this mark at this rev; nil if unknown here. A cache knows the mark of
+    /// its head, and those of the slots that it holds.
     func confirmation(_ log: LogRow, of head: Head) throws(CacheError) -> Bool? {
         guard head.epoch == log.head.epoch else { return false }
         guard !isOrigin else {
@@ -27,7 +27,7 @@ extension Reader {
                 log.cid, rev: head.rev, mark: head.mark, newest: log.head.rev)
         }
         if head.rev == log.head.rev { return head.mark == log.head.mark }
-        // Where every log is empty, the mark is.
+        // At rev 0 every log is empty, and so is the mark.
         if head.rev <= 0 { return head.rev == 0 && head.mark.isEmpty }
         if let mark = try rows.replica.mark(log.cid, at: head.rev) { return head.mark == mark }
         if head.rev == log.recordRev, let mark = try rows.replica.row(log.cid).recordMark {
@@ -36,8 +36,8 @@ extension Reader {
         return nil
     }
 
-    /// Which places are held as of the head, the change above which each slot that changed is held
-    /// with that value, wherever it is, and the highest place that the log is known to have.
+    /// The places held as of the head; the rev above which the value of every changed slot is held,
+    /// wherever the slot is; and the highest place that the log is known to have.
     func standing(
         _ log: LogRow
     ) throws(CacheError) -> (places: Coverage, changesFrom: Int, highest: Int) {

@@ -4,23 +4,23 @@ import Ports
 import SQLite
 import Wire
 
-/// Answers questions from the file, each from one moment: one read transaction, which neither waits
-/// for the writer nor makes it wait. Owned and used by one thread; a second thread takes a second
-/// reader. A question about one conversation costs some ten microseconds and a page as long as it
-/// is; nothing here depends on how long the conversation is.
+/// Answers queries from the file, each from one snapshot: a read transaction, which neither waits
+/// for the writer nor blocks it. Owned and used by one thread; a second thread needs its own
+/// reader. A query about one conversation costs some ten microseconds, a page in proportion to its
+/// length; no cost depends on the length of the conversation.
 package final class Reader {
     let rows: Rows
-    /// What the messages of one answer may take, in bytes; an answer holds those that fit, and one
-    /// in any case.
+    /// The most bytes that the messages of one answer may take; an answer holds those that fit, and
+    /// at least one.
     let bytes: Int
-    /// Whether the file is the log itself, of which nothing is missing.
+    /// Whether the file is the log itself, which is always complete.
     let isOrigin: Bool
     private let connection: Connection
     private let begin: Statement
     private let end: Statement
 
     /// A reader with a connection of its own.
-    /// - Parameter bytes: what the messages of one answer may take; `limits.reply`.
+    /// - Parameter bytes: the most bytes that the messages of one answer may take; `limits.reply`.
     /// - Throws: `CacheError`, if the file can't be opened.
     package init(_ store: Store, bytes: Int = .max) throws(CacheError) {
         connection = try store.readingConnection()
@@ -32,8 +32,8 @@ package final class Reader {
     }
 
     /// Answers from the cache.
-    /// - Throws: `RequestError` for a question that has no answer (no such conversation or anchor,
-    ///   a cursor that was not given out here), `CacheError` if the file can't be read.
+    /// - Throws: `RequestError` for a query that has no answer (no such conversation or anchor, a
+    ///   foreign cursor), `CacheError` if the file can't be read.
     package func answer(_ query: Query) throws -> Answer {
         try atOneMoment {
             switch query {
@@ -71,7 +71,7 @@ package final class Reader {
     }
 
     /// Answers as an origin: the reading half of the server API.
-    /// - Throws: as the other one.
+    /// - Throws: as the other overload.
     package func answer(_ query: HistoryQuery) throws -> HistoryAnswer {
         try atOneMoment {
             switch query {
@@ -103,7 +103,7 @@ package final class Reader {
         }
     }
 
-    /// How many messages the file holds, tombstones too.
+    /// The number of messages in the file, tombstones included.
     /// - Throws: `CacheError`, if the file can't be read.
     package func messageCount() throws(CacheError) -> Int {
         try rows.conversations.list().messages
@@ -116,7 +116,7 @@ package final class Reader {
             try end.run()
             return value
         } catch {
-            // Ends the transaction after an error of any kind; that it failed says nothing new.
+            // Ends the transaction after any error; a failure here adds no information.
             if connection.isInTransaction { try? end.run() }
             throw error
         }

@@ -3,17 +3,17 @@ import Ports
 import SQLite
 import Wire
 
-/// The cache of another origin, as far as it is written: it performs what the engine decides, each
-/// list of writes in one transaction, and says by returning that it is in the file. What is claimed
-/// and what is held are thus never apart, whenever the process ends. `Reader` answers from it.
+/// The writing half of the cache of another origin: it performs the engine's writes, each list in
+/// one transaction, and returns once it is committed. So what the file claims and what it holds
+/// always agree, whenever the process ends. `Reader` answers from it.
 ///
 /// Owned by the composition root and used on the loop's thread alone, with a connection of its own.
-/// A commit is in the hands of the kernel, not on the disk: after a power cut the file is as it was
-/// some commits ago, whole and true. Nothing here takes longer than its writes: conversations that
-/// are dropped and what a lowered limit does not keep go piece by piece (`tidy`), and the log of
-/// writes is brought into the file by another thread.
+/// A commit is with the kernel, not on the disk: after a power cut the file is as it was some
+/// commits ago, but consistent. No call takes longer than its writes: dropped conversations, and
+/// messages that a lowered limit no longer keeps, are deleted in pieces (`tidy`), and another
+/// thread checkpoints the write-ahead log.
 package final class ReplicaCache {
-    /// What `.trim` keeps. A change counts from the next trim of each conversation on.
+    /// What `.trim` keeps. A new value applies from the next trim of each conversation.
     package var retention: Retention
     private let connection: Connection
     private let begin: Statement
@@ -23,19 +23,19 @@ package final class ReplicaCache {
     private let purge: Purge
     private let checkpoints: Checkpoints
     private let place: FilePlace?
-    /// Something may be left of dropped conversations: at first, of an earlier process.
+    /// Whether rows of dropped conversations may be left; at the start, of an earlier process.
     private var isPurgeDue = true
     private var pagesAtCheckpoint = 0
 
-    /// The replica of a store; there may be one, and no `Writer`.
+    /// The cache of a store, which may have only one, and then no `Writer`.
     /// - Throws: `CacheError`, if the file can't be opened.
     package init(_ store: Store, retention: Retention) throws(CacheError) {
         self.retention = retention
         connection = try store.writingConnection(durability: .normal)
-        // Left to SQLite, every thousandth page would make one commit wait for two disk flushes.
+        // By default SQLite would make one commit per thousand pages wait for two disk flushes.
         _ = try connection.integer("PRAGMA wal_autocheckpoint = 0")
-        // Takes the lock before the snapshot: a checkpoint and a transaction that wait for each
-        // other are thereby impossible.
+        // Takes the write lock before the snapshot, so that a checkpoint and a transaction can't
+        // wait for each other.
         begin = try connection.prepare("BEGIN IMMEDIATE")
         commit = try connection.prepare("COMMIT")
         rollback = try connection.prepare("ROLLBACK")
@@ -48,9 +48,9 @@ package final class ReplicaCache {
     }
 
     /// Performs the writes in order, all of them or none.
-    /// - Throws: `CacheError`, when nothing of them is in the file. Where it is a `contradiction`,
-    ///   `.drop` of its `conversation` makes room for the truth; where it is of the disk, the same
-    ///   may succeed later.
+    /// - Throws: `CacheError`; then none of the writes is in the file. After a `contradiction`, the
+    ///   caller drops its `conversation` with `.drop` and fills it again; after a failure of the
+    ///   disk, the same writes may succeed later.
     package func perform(_ writes: [StoreWrite], at now: Timestamp) throws(CacheError) {
         guard !writes.isEmpty else { return }
         try transaction { () throws(CacheError) in
@@ -59,12 +59,12 @@ package final class ReplicaCache {
         isPurgeDue = isPurgeDue || writes.contains(where: \.leavesRows)
     }
 
-    /// Whether there is work left that nobody waits for.
+    /// Whether idle work is left.
     package var isTidyingDue: Bool { isPurgeDue || !turn.untrimmed.isEmpty }
 
     /// Does a small piece of that work: some milliseconds, for a moment with nothing else to do.
-    /// - Returns: the conversation that holds less than before, if one does.
-    /// - Throws: `CacheError`, if the file can't be written: what is not tidied harms nobody.
+    /// - Returns: the conversation that holds less than before, if there is one.
+    /// - Throws: `CacheError`, if the file can't be written; leaving the work undone harms nobody.
     @discardableResult
     package func tidy(at now: Timestamp) throws(CacheError) -> String? {
         if isPurgeDue {
@@ -81,16 +81,16 @@ package final class ReplicaCache {
         return nil
     }
 
-    /// Why what was written can't be brought into the file itself, as far as that is known; nil if
-    /// it can. Nothing is lost by it, but the log of writes grows.
+    /// Why the write-ahead log can't be checkpointed, as far as known; nil if it can. Nothing is
+    /// lost by it, but the log grows.
     package var checkpointFailure: CacheError? { checkpoints.failure }
 
-    /// Writes anything at all, to learn whether the file can be written again.
-    /// - Throws: `CacheError`, if not; of a checkpoint that failed, until another one has not.
+    /// Makes any write at all, to learn whether the file is writable again.
+    /// - Throws: `CacheError`, if it is not; after a failed checkpoint, until another one succeeds.
     package func probe() throws(CacheError) {
         try transaction { () throws(CacheError) in
-            // Sets what is set already: unlike a row that stays as it is, this is written all the
-            // same.
+            // Sets the value that is already set: unlike an unchanged row, SQLite writes this all
+            // the same.
             try connection.execute("PRAGMA user_version = \(Schema.migrations.count)")
         }
         guard let failure = checkpoints.failure else { return }
@@ -98,7 +98,7 @@ package final class ReplicaCache {
         throw failure
     }
 
-    /// Brings all writes into the file itself, so that it is whole without the log beside it. To be
+    /// Checkpoints all writes, so that the file is complete without its write-ahead log. Must be
     /// called last; it waits for the disk.
     package func stop() { checkpoints.stop() }
 
@@ -112,7 +112,7 @@ package final class ReplicaCache {
                 try turn.finish()
                 try commit.run()
             } catch {
-                // SQLite has ended the transaction by itself after some failures.
+                // After some failures SQLite has ended the transaction itself.
                 if connection.isInTransaction { try? rollback.run() }
                 throw error
             }
@@ -126,7 +126,7 @@ package final class ReplicaCache {
 }
 
 extension StoreWrite {
-    /// Whether it may leave the rows of a conversation behind, to be purged.
+    /// Whether it may leave rows of a conversation to be purged.
     fileprivate var leavesRows: Bool {
         switch self {
         case .begin, .drop: true

@@ -1,14 +1,14 @@
 import SQLite
 
-/// What the row of a conversation says beyond its log, in the cache of another origin.
+/// A conversation's fields beyond its log, in the cache of another origin.
 package struct ReplicaRow: Sendable, Hashable {
-    /// The change above which every slot that changed is held with that value.
+    /// The rev above which the value of every changed slot is held.
     package var changesFrom: Int
     /// How many of its messages are in the file.
     package var held: Int
-    /// What the log has at the rev of slot 0, where that is known.
+    /// The mark at the rev of slot 0, if known.
     package var recordMark: String?
-    /// Values were taken up to here, where that is above the head.
+    /// The newest change whose value was taken, if that is above the head.
     package var seen: Seen?
 
     /// A change of the conversation's log.
@@ -26,10 +26,10 @@ package struct ReplicaRow: Sendable, Hashable {
     }
 }
 
-/// The reading of what only the cache of another origin has, through the statements of one
-/// connection: how far it may be believed, and the marks of single changes.
+/// Reads what only the cache of another origin has, through the statements of one connection: how
+/// far it may be believed, and the marks of single changes.
 package final class ReplicaRows {
-    /// Which value of a message is held.
+    /// The version of a message that is held.
     struct Stamp {
         var rev: Int
         var id: String
@@ -68,7 +68,7 @@ package final class ReplicaRows {
         return ReplicaRow.Seen(seq: row.int(3), rev: row.int(4), mark: mark)
     }
 
-    /// Which value of the message at a place is held, nil if none is.
+    /// The version of the message at a place that is held; nil if none is.
     /// - Throws: `CacheError`, if the file can't be read.
     func stamp(_ cid: Int, at seq: Int) throws(CacheError) -> Stamp? {
         stamp.bind(1, cid)
@@ -78,7 +78,7 @@ package final class ReplicaRows {
         }
     }
 
-    /// What the log has at `rev`, where a message is held that got its value there.
+    /// The log's mark at `rev`, if the message that changed there is held.
     /// - Throws: `CacheError`, if the file can't be read.
     func mark(_ cid: Int, at rev: Int) throws(CacheError) -> String? {
         mark.bind(1, cid)

@@ -2,10 +2,10 @@ import Chat
 import SQLite
 import Wire
 
-/// The statements with which the cache of another origin is written where those of `LogWrites` do
-/// not serve, all inside a transaction of the `ReplicaCache`. They know the tables and no rule.
+/// The statements that write the cache of another origin, where those of `LogWrites` don't fit, all
+/// inside a transaction of the `ReplicaCache`. They know the tables but no rules.
 package final class ReplicaStatements {
-    /// Somebody who takes part, and where in the order.
+    /// A participant, with the position in the order.
     struct Seat {
         var user: String
         var isAdmin: Bool
@@ -61,7 +61,7 @@ package final class ReplicaStatements {
 
     // MARK: conversations
 
-    /// Writes where the log stands, and how far the cache of it may be believed.
+    /// Writes the log's head, and how far the cache of it may be believed.
     /// - Throws: `CacheError`, if the file can't be written.
     func update(_ log: LogRow, _ replica: ReplicaRow) throws(CacheError) {
         update.bind(1, log.head.seq)
@@ -86,7 +86,7 @@ package final class ReplicaStatements {
     // MARK: messages
 
     /// Adds a message.
-    /// - Throws: `CacheError`: `contradiction` if another one has its place or id.
+    /// - Throws: `CacheError`: `contradiction` if another message has its seq or id.
     func insert(_ message: EncodedMessage, mark: String?, into cid: Int) throws(CacheError) {
         insert.bind(1, cid)
         insert.bind(2, message.seq)
@@ -112,7 +112,7 @@ package final class ReplicaStatements {
         try replace.run()
     }
 
-    /// Notes the mark of the rev of the message at a place.
+    /// Records the mark at the rev of the message at a place.
     /// - Throws: `CacheError`, if the file can't be written.
     func note(mark text: String, at seq: Int, in cid: Int) throws(CacheError) {
         mark.bind(1, text)
@@ -121,7 +121,7 @@ package final class ReplicaStatements {
         try mark.run()
     }
 
-    /// Counts messages that are new in the file.
+    /// Adds to the number of messages in the file.
     /// - Throws: `CacheError`, if the file can't be written.
     func count(_ messages: Int) throws(CacheError) {
         count.bind(1, messages)
@@ -130,7 +130,7 @@ package final class ReplicaStatements {
 
     // MARK: participants
 
-    /// Who takes part, in order.
+    /// The participants, in order.
     /// - Throws: `CacheError`, if the file can't be read.
     func seats(_ cid: Int) throws(CacheError) -> [Seat] {
         seats.bind(1, cid)
@@ -139,14 +139,14 @@ package final class ReplicaStatements {
         }
     }
 
-    /// The place of whoever joined last, 0 if nobody takes part.
+    /// The position of the last participant to join; 0 if there is none.
     /// - Throws: `CacheError`, if the file can't be read.
     func lastPlace(_ cid: Int) throws(CacheError) -> Int {
         lastPlace.bind(1, cid)
         return try lastPlace.first { $0.int(0) } ?? 0
     }
 
-    /// Makes somebody who takes part an admin, or ends that.
+    /// Makes a participant an admin, or revokes that.
     /// - Throws: `CacheError`, if the file can't be written.
     func set(
         admin isAdmin: Bool, _ user: String, _ log: LogRow, at moment: Timestamp
@@ -159,7 +159,7 @@ package final class ReplicaStatements {
         try rule.run()
     }
 
-    /// Lets somebody take part at a place in the order.
+    /// Adds a participant at a position in the order.
     /// - Throws: `CacheError`, if the file can't be written.
     func take(_ seat: Seat, _ log: LogRow, at moment: Timestamp) throws(CacheError) {
         self.seat.bind(1, log.cid)

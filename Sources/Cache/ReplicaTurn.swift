@@ -3,23 +3,24 @@ import Ports
 import SQLite
 import Wire
 
-/// What each `StoreWrite` means in the tables: the rules of the cache of another origin. One turn
-/// is one transaction of the `ReplicaCache`, which owns this and begins and ends it. The rows of
-/// the conversations that a turn touches are read once and written back at its end, so that a
-/// message more costs its own row and no more.
+/// The meaning of each `StoreWrite` in the tables: the rules of the cache of another origin. One
+/// turn is one transaction of the `ReplicaCache`, which owns this object and begins and commits it.
+/// The rows of the conversations that a turn touches are read once and written back at its end, so
+/// that each further message costs only its own row.
 final class ReplicaTurn {
     private struct Entry: Hashable {
         var log: LogRow
         var replica: ReplicaRow
     }
 
-    /// Conversations that hold more than the retention keeps, because one trim took only its part.
+    /// Conversations with more messages than the retention keeps, because a trim is limited in
+    /// size.
     private(set) var untrimmed: Set<ID> = []
     private var entries: [ID: Entry] = [:]
-    /// Those of the entries whose rows have changed.
+    /// The ids of the entries whose rows have changed.
     private var changed: Set<ID> = []
     private var newMessages = 0
-    /// The list's rev of this turn, once something that lists show has changed.
+    /// The list's rev of this turn; nil until something that lists show has changed.
     private var listRev: Int?
 
     private let rows: Rows
@@ -27,7 +28,7 @@ final class ReplicaTurn {
     private let statements: ReplicaStatements
     private let trim: Trim
     private let path: String
-    /// What tells lists that this process wrote from those of a file that was restored since.
+    /// Tells the lists that this process wrote from those of a file that was restored since.
     private let mark: String
 
     init(_ connection: Connection, path: String, mark: String) throws(CacheError) {
@@ -42,7 +43,7 @@ final class ReplicaTurn {
     // MARK: the turn
 
     /// Performs one write.
-    /// - Throws: `CacheError`, naming the conversation: what the turn has written must be undone.
+    /// - Throws: `CacheError`, with the conversation; the caller must roll the turn back.
     func perform(
         _ write: StoreWrite, keeping retention: Retention, at now: Timestamp
     ) throws(CacheError) {
@@ -58,7 +59,7 @@ final class ReplicaTurn {
         }
     }
 
-    /// Writes what the turn has left in memory.
+    /// Writes what the turn still has in memory.
     /// - Throws: `CacheError`, as `perform`.
     func finish() throws(CacheError) {
         for id in changed {
@@ -72,7 +73,7 @@ final class ReplicaTurn {
         if newMessages > 0 { try statements.count(newMessages) }
     }
 
-    /// Forgets the turn, which is written or undone.
+    /// Discards the turn's state, after a commit or a rollback.
     func forget() {
         entries.removeAll(keepingCapacity: true)
         changed.removeAll(keepingCapacity: true)
@@ -112,7 +113,7 @@ final class ReplicaTurn {
         changed.insert(entry.log.id.id)
     }
 
-    /// What lists show of the conversation has changed.
+    /// Records that the conversation changed in a way that lists show.
     private func list(_ entry: inout Entry) throws(CacheError) {
         if let listRev {
             entry.log.touched = listRev
@@ -171,7 +172,7 @@ final class ReplicaTurn {
         }
     }
 
-    /// Lets those leave and join who did since the record that is held, whoever else takes part.
+    /// Applies the departures and arrivals since the record that is held; other participants stay.
     private func follow(
         _ step: RecordStep, _ record: Record, _ members: Int, _ log: inout LogRow
     ) throws(CacheError) {
@@ -198,8 +199,8 @@ final class ReplicaTurn {
         }
     }
 
-    /// Puts those in place who take part. Only who comes, goes or changes is written: places need
-    /// to rise along the list, not to be without holes.
+    /// Makes the stored participants those of the record. Writes only those who join, leave or
+    /// change: positions must ascend along the list, but may have holes.
     private func seat(_ record: Record, _ log: inout LogRow) throws(CacheError) {
         let admins = Set(record.admins.map(\.id))
         var present: [ID: ReplicaStatements.Seat] = [:]
@@ -246,8 +247,8 @@ final class ReplicaTurn {
         try replace(record, record.rev == head.rev ? head.mark : nil, nil, &entry)
     }
 
-    /// Writes out what a run says that stands at the stream's place. It must be done before
-    /// `changesFrom` rises, from which it was to be seen.
+    /// Writes the head's rev as `asOf` to the runs at the stream's position. Must run before
+    /// `changesFrom` rises, because they are recognized by it.
     private func lift(_ entry: Entry) throws(CacheError) {
         let rev = entry.log.head.rev
         let standing = try rows.coverage.runs(entry.log.cid).filter {
@@ -298,7 +299,7 @@ final class ReplicaTurn {
         }
     }
 
-    /// Two marks of one rev, of which either may be unknown.
+    /// Merges two marks of one rev; either may be unknown.
     private func sameMark(_ held: String?, _ told: String?) throws(CacheError) -> String? {
         guard let held, let told, held != told else { return held ?? told }
         throw refusal(.contradiction, "the log has forked", "two marks of one rev")
@@ -319,7 +320,7 @@ final class ReplicaTurn {
         if !outcome.isComplete { untrimmed.insert(id.id) }
     }
 
-    /// Notes that everything below a place is gone.
+    /// Updates the row after everything below a place was deleted.
     private func clear(_ outcome: Trim.Outcome, _ entry: inout Entry) throws(CacheError) {
         entry.replica.held -= outcome.messages
         guard 0 < entry.log.lastSeq, entry.log.lastSeq < outcome.floor else { return }
@@ -329,7 +330,7 @@ final class ReplicaTurn {
 }
 
 extension RecordRow {
-    /// The fields of a record that came from another origin.
+    /// The record's fields, from another origin.
     fileprivate init(_ record: Record) {
         self.init(
             title: record.title, metadata: record.metadata, unknown: record.unknown,

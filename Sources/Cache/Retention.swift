@@ -2,14 +2,14 @@ import Chat
 import SQLite
 import Wire
 
-/// How much of each conversation a cache keeps: `cache.retain_messages`, `cache.retain_age`. What
-/// is trimmed leaves the coverage in the same transaction, so the cache never claims what it threw
-/// away. It is for caches of another origin: the embedded log is the only copy and is never
+/// How much of each conversation a cache keeps: `cache.retain_messages`, `cache.retain_age`.
+/// Trimming shrinks the coverage in the same transaction, so the cache never claims what it
+/// deleted. Only for caches of another origin: the embedded log is the only copy and is never
 /// trimmed.
 package struct Retention: Sendable, Hashable {
-    /// The newest messages of a conversation that are kept, 0 for all.
+    /// The number of newest messages of a conversation to keep; 0 for all.
     package var messages: Int
-    /// The age in milliseconds up to which messages are kept, 0 for any.
+    /// The age in milliseconds up to which messages are kept; 0 for any age.
     package var age: Int64
 
     package init(messages: Int = 0, age: Int64 = 0) {
@@ -21,11 +21,11 @@ package struct Retention: Sendable, Hashable {
     package var isEverything: Bool { messages == 0 && age == 0 }
 }
 
-/// Takes the oldest messages of conversations out of a cache, through the connection that writes
-/// it, and their coverage with them.
+/// Deletes the oldest messages of conversations from a cache, and their coverage, through the
+/// connection that writes it.
 package final class Trim {
-    /// How many messages one trim takes at most: some ten milliseconds of work. Steady traffic
-    /// leaves a few per turn; a limit that was lowered leaves them all.
+    /// The most messages that one trim deletes: some ten milliseconds of work. Steady traffic has
+    /// only a few to trim per turn; a lowered limit has many.
     package static let chunk = 1_000
 
     /// What was trimmed.
@@ -33,10 +33,10 @@ package final class Trim {
         /// Nothing below this place is held any more.
         package var floor: Int
         package var messages: Int
-        /// The newest change among what went: from here on a catch-up can't be answered from the
-        /// cache alone.
+        /// The highest rev among the deleted messages: the cache alone can't answer a catch-up from
+        /// below it.
         package var highestRev: Int
-        /// Whether nothing is left that the retention does not keep.
+        /// Whether the retention is now met.
         package var isComplete: Bool
 
         package init(floor: Int, messages: Int, highestRev: Int, isComplete: Bool = true) {
@@ -67,11 +67,11 @@ package final class Trim {
         uncount = try connection.prepare("UPDATE state SET messages = messages - ?")
     }
 
-    /// Trims one conversation, and its coverage with it. Nil if there was nothing to trim.
+    /// Trims one conversation, and its coverage with it; nil if there was nothing to trim.
     /// - Parameters:
-    ///   - held: how many messages of it are in the file.
-    ///   - limit: how many go at most, the oldest first.
-    /// - Complexity: O(messages trimmed), with a look-up or two where there are none.
+    ///   - held: the number of its messages in the file.
+    ///   - limit: the most messages to delete, oldest first.
+    /// - Complexity: O(messages trimmed); one or two look-ups if there are none.
     /// - Throws: `CacheError`, if the file can't be written.
     package func trim(
         _ log: LogRow, holding held: Int, to retention: Retention, at now: Timestamp,
@@ -116,7 +116,7 @@ package final class Trim {
         return Outcome(floor: floor, messages: count, highestRev: rev)
     }
 
-    /// The lowest place below which lie `count` messages, or all if there are fewer.
+    /// The lowest place with `count` messages below it, or with all of them if there are fewer.
     private func place(_ cid: Int, of count: Int) throws(CacheError) -> Int {
         nth.bind(1, cid)
         nth.bind(2, count)

@@ -3,8 +3,8 @@ import Ports
 import SQLite
 import Wire
 
-/// All that can be read of the file, and the objects that replies are made of, through one
-/// connection. The reader has one and the log of the writer has another.
+/// All reads of the file, and the objects of which replies are made, through one connection. The
+/// reader has one, and the writer's log has another.
 package final class Rows {
     package let conversations: ConversationRows
     package let messages: MessageRows
@@ -20,9 +20,9 @@ package final class Rows {
         coverage = try CoverageRows(connection)
     }
 
-    /// Slot 0, with those who take part where a reply lists them.
-    /// - Parameter isWhole: whether it is to name them however many they are.
-    /// - Complexity: O(1) in the number of those who take part, unless `isWhole`.
+    /// Slot 0, with the participants if a reply lists them.
+    /// - Parameter isWhole: whether to list the participants however many there are.
+    /// - Complexity: O(1) in the number of participants, unless `isWhole`.
     /// - Throws: `CacheError`, if the file can't be read.
     package func record(_ log: LogRow, isWhole: Bool = false) throws(CacheError) -> Record {
         let row = try conversations.record(log.cid)
@@ -45,10 +45,10 @@ package final class Rows {
         log.lastSeq > 0 ? try messages.message(log.cid, at: log.lastSeq) : nil
     }
 
-    /// The user's own fields, nil for one who does not take part.
+    /// The user's per-user fields; nil for a user who does not take part.
     ///
-    /// Nobody's own message lies above their own marker, since sending moves it there. So what is
-    /// unread is what lies above the marker, but for the deleted ones among it.
+    /// A user's own message never lies above their own marker, since sending moves the marker
+    /// there. So the unread messages are those above the marker, except the deleted ones.
     /// - Throws: `CacheError`, if the file can't be read.
     package func reader(_ log: LogRow, _ user: String) throws(CacheError) -> ReaderState? {
         guard let member = try members.member(log.cid, user), member.isMember else { return nil }
@@ -58,12 +58,12 @@ package final class Rows {
             lastReadSeq: member.lastRead, unreadCount: max(0, log.head.seq - start) - deleted)
     }
 
-    /// What a user has not read, as `reader` counts it, over all conversations of the list.
+    /// A user's unread totals, counted as in `reader`, over all conversations of the list.
     /// - Complexity: O(conversations of the user).
     /// - Throws: `CacheError`, if the file can't be read.
     package func unread(of user: String) throws(CacheError) -> UnreadTotal {
         var total = UnreadTotal(messages: 0, conversations: 0)
-        // To SQLite a negative limit is none.
+        // SQLite takes a negative limit as none.
         for place in try conversations.listed(user, behind: nil, limit: -1) {
             guard let log = try conversations.log(number: place.cid),
                 let reader = try reader(log, user)
@@ -73,7 +73,7 @@ package final class Rows {
         return total
     }
 
-    /// The conversation as a reply shows it, with the own fields of `user` if that one takes part.
+    /// The conversation as a reply shows it, with the per-user fields of `user` if they take part.
     /// - Throws: `CacheError`, if the file can't be read.
     package func view(_ log: LogRow, for user: String?) throws(CacheError) -> ConversationView {
         ConversationView(

@@ -1,31 +1,31 @@
 import SQLite
 
-/// The shape of the database file: numbered migrations, run at open, each in a transaction of its
-/// own. A migration that was released never changes; a new one is added behind it.
+/// The schema of the database file: numbered migrations, run at open, each in a transaction of its
+/// own. A released migration never changes; a new one is appended.
 ///
-/// How the tables stand for the log of `protocol.md` 1:
-/// - `conversation` is slot 0 with the log's head. A removed one keeps its row (`removed` 1 while
-///   its messages are being purged, 2 after), so that lists can say that it is gone; its id is free
-///   at once.
+/// How the tables represent the log of `protocol.md` 1:
+/// - `conversation` is slot 0 with the log's head. A removed one keeps its row (`removed` is 1
+///   while its messages are being purged, 2 after), so that lists can report the removal; its id is
+///   free at once.
 /// - `message` is the slots from 1 on, by place: a page is one walk along the primary key, which is
-///   why the table has no rowid. `json` is the whole message as it is sent out, `sent` the hash of
-///   what its author first sent.
-/// - `member` is who takes part (`member` 1), who did (0), and whose marker must be known though
-///   they never did (0, `touched` 0).
+///   why the table has no rowid. `json` is the whole message as it is sent, `sent` the hash of what
+///   its author first sent.
+/// - `member` is the participants (`member` 1), the former ones (0), and users who never took part
+///   but have a read marker (0, `touched` 0).
 /// - `incarnation` names the process that wrote a log from a rev on; conversation 0 is the list of
 ///   conversations, a log of its own whose revs are `touched`.
-/// - `coverage` is what a cache of another origin holds: runs, each as of its own rev. In such a
-///   file `conversation.changes_from` and `held` (its rows in `message`) are in use too, and the
-///   marks of revs as far as they are known (`conversation.record_mark`, `message.mark`).
+/// - `coverage` is what a cache of another origin holds: runs, each as of its own rev. Such a file
+///   also uses `conversation.changes_from` and `held` (its rows in `message`), and the marks of
+///   revs as far as they are known (`conversation.record_mark`, `message.mark`).
 /// - `state` is one row: the list's head, its floor, and the number of messages.
 enum Schema {
-    /// "GPLS": marks the file as this program's, for `file(1)` and for us.
+    /// "GPLS": identifies the file as this program's, for `file(1)` and for us.
     static let applicationID = 0x4750_4C53
 
     static let migrations = [first, second, third, fourth, fifth, sixth]
 
-    /// Brings the file up to date.
-    /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or what SQLite answers.
+    /// Migrates the file to the newest version.
+    /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or SQLite's failure.
     static func migrate(_ connection: Connection, path: String) throws(CacheError) {
         let version = try check(connection, path: path)
         for (number, script) in migrations.enumerated().dropFirst(version) {
@@ -40,7 +40,7 @@ enum Schema {
         }
     }
 
-    /// Whether the file is one that can be brought up to date.
+    /// Checks whether the file can be migrated.
     /// - Returns: its version.
     /// - Throws: as `migrate`.
     @discardableResult
@@ -151,7 +151,7 @@ enum Schema {
         ) WITHOUT ROWID;
         """
 
-    /// What the cache of another origin needs beside its coverage.
+    /// The columns of a cache of another origin, beside its coverage.
     private static let second = """
         ALTER TABLE conversation ADD COLUMN changes_from INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE conversation ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
@@ -159,7 +159,7 @@ enum Schema {
         ALTER TABLE message ADD COLUMN mark TEXT;
         """
 
-    /// Up to where values were taken from a log that the cache does not stand at yet.
+    /// The newest change whose value was taken from a log, if the cache's position is below it.
     private static let third = """
         ALTER TABLE conversation ADD COLUMN seen_seq INTEGER;
         ALTER TABLE conversation ADD COLUMN seen_rev INTEGER;
@@ -171,12 +171,12 @@ enum Schema {
         ALTER TABLE conversation ADD COLUMN created_by TEXT;
         """
 
-    /// The newest place that somebody wrote; NULL where that is not known: at the marker at most.
+    /// The newest seq that a user wrote; NULL where it is unknown: then at most the read marker.
     private static let fifth = """
         ALTER TABLE member ADD COLUMN sent INTEGER;
         """
 
-    /// How many take part; NULL until the record changes for the first time since it is counted.
+    /// The number of participants; NULL until the record first changes after this migration.
     private static let sixth = """
         ALTER TABLE conversation ADD COLUMN members INTEGER;
         """

@@ -1,12 +1,12 @@
 import Glibc
 import SQLite
 
-/// What would stop a store from being opened, as far as it can be seen without changing anything:
-/// said in words that name the cause, which SQLite's own do not.
+/// Finds, without changing anything, what would stop a store from being opened, and names the cause
+/// more clearly than SQLite does.
 extension Store {
-    /// Looks at the file and its place as `init` would find them.
+    /// Checks the file and its directory as `init` would find them.
     /// - Returns: whether another process has the file open, which is no fault of the file.
-    /// - Throws: `CacheError`, what `init` would throw.
+    /// - Throws: `CacheError`, as `init` would.
     package static func look(_ options: Options) throws(CacheError) -> Bool {
         var options = options
         options.path = target(of: options.path)
@@ -17,7 +17,7 @@ extension Store {
             try Schema.check(connection, path: options.path)
             try checkOrigin(connection, options)
         } catch {
-            // Such a one is put aside, and an empty one takes its place.
+            // Such a file is quarantined at the start, and an empty one takes its place.
             guard options.origin != "embedded", error.isOfAPart,
                 isOurs(options.path) || access(options.path + ".lock", F_OK) == 0
             else {
@@ -27,7 +27,7 @@ extension Store {
         return isTaken
     }
 
-    /// - Returns: the size of the file, 0 if it is not there.
+    /// - Returns: the size of the file; 0 if it does not exist.
     static func checkFile(_ path: String) throws(CacheError) -> Int {
         func refusal(_ seen: String, _ detail: String) -> CacheError {
             CacheError(.notWritable, doing: "open cache", on: path, seen: seen, detail: detail)
@@ -66,12 +66,12 @@ extension Store {
 }
 
 extension CacheError {
-    /// Whether the file is broken, in its first page or behind it.
+    /// Whether the file is damaged, in its first page or elsewhere.
     var isOfAPart: Bool { code == .damaged || code == .notADatabase }
 }
 
-/// Where a file lies. What is written to one that was removed, or replaced, under its open
-/// descriptor is lost when that is closed.
+/// The identity of a file. Writes to a file that was removed, or replaced, while it is open are
+/// lost when it is closed.
 struct FilePlace: Sendable {
     private let path: String
     private let device: dev_t
@@ -86,7 +86,7 @@ struct FilePlace: Sendable {
         number = status.st_ino
     }
 
-    /// - Throws: `CacheError` `notWritable` if the file is not there any more.
+    /// - Throws: `CacheError` `notWritable` if the file is no longer there.
     func check() throws(CacheError) {
         var status = stat()
         let isThere = stat(path, &status) == 0

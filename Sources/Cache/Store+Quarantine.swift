@@ -1,32 +1,32 @@
 import Glibc
 import SQLite
 
-/// A cache whose file is broken costs nothing but the time to fill it again, so it is put aside for
-/// whoever wants to look at it, and an empty one takes its place. A log is never put aside: its
-/// origin would come up empty and take that for the truth.
+/// A damaged cache costs only the time to fill it again, so its file is quarantined for later
+/// inspection, and an empty one takes its place. A log is never quarantined: its origin would start
+/// empty and treat that as the truth.
 extension Store {
-    /// The largest file that is read through at every start: about what a second reads. A larger
-    /// one is checked where it is read, page by page.
+    /// The largest file that is checked completely at each start: about what a second reads. A
+    /// larger one is checked page by page, as it is read.
     package static let checkedBytes = 256 * 1024 * 1024
 
     /// Renames the file and its write-ahead log. Connections that have them open keep them.
     /// - Returns: the file's new path.
-    /// - Throws: `CacheError` `notWritable`, when nothing was renamed.
+    /// - Throws: `CacheError` `notWritable`; then nothing was renamed.
     static func putAside(_ path: String) throws(CacheError) -> String {
         let target = unused(path)
-        // The index beside the log is made anew by whoever opens the file next.
+        // SQLite recreates the log's index (`-shm`) at the next open.
         unlink(path + "-shm")
         guard rename(path, target) == 0 else {
             throw CacheError(
                 .notWritable, doing: "put aside cache", on: path,
                 seen: "the damaged file can't be renamed", detail: String(cString: strerror(errno)))
         }
-        // A log that stayed would be played into the next file of this name.
+        // SQLite would replay a log that is left here into the next file of this name.
         if rename(path + "-wal", target + "-wal") != 0 { unlink(path + "-wal") }
         return target
     }
 
-    /// Whether the first page says that the file is this program's: only such a one is put aside.
+    /// Whether the first page identifies the file as this program's: no other file is quarantined.
     static func isOurs(_ path: String) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
@@ -37,10 +37,10 @@ extension Store {
             && bytes.reduce(0) { $0 << 8 | Int($1) } == Schema.applicationID
     }
 
-    /// Where the symbolic links lead that stand at the end of the path; the file need not be there.
+    /// Resolves the symbolic links at the end of the path; the file need not exist.
     static func target(of path: String) -> String {
         var path = path
-        // As many as the kernel follows.
+        // The kernel's own limit.
         for _ in 0..<40 {
             var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
             let count = readlink(path, &buffer, buffer.count)

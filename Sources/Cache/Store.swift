@@ -1,31 +1,31 @@
 import Glibc
 import SQLite
 
-/// The database file of one gateway: made, migrated and claimed here, then read by `Reader`s and
+/// The database file of one gateway: created, migrated and locked here, then read by `Reader`s and
 /// written by one `Writer` (the log itself) or one `ReplicaCache` (the cache of another origin).
-/// Owned by the composition root; any thread may ask it for its figures. The claim to the file
-/// lasts as long as the store, so it must outlive them.
+/// Owned by the composition root; any thread may read its figures. The lock lasts as long as the
+/// store, so the store must outlive its readers and its writer.
 package final class Store: Sendable {
     /// When a commit counts as done.
     package enum Durability: String, Sendable {
-        /// When it is on the disk: what an origin must promise.
+        /// When it is on the disk: an origin must promise that.
         case full = "FULL"
         /// When the kernel has it: enough for a cache, which can be filled again.
         case normal = "NORMAL"
     }
 
-    /// How a file is opened.
+    /// How to open a file.
     package struct Options: Sendable {
         package var path: String
-        /// The kind of upstream whose messages the file holds. A file that was begun under another
-        /// kind is refused: a log would otherwise be trimmed as a cache.
+        /// The kind of upstream whose messages the file holds. A file of another kind is refused:
+        /// otherwise a log could be trimmed as a cache.
         package var origin: String
         package var durability: Durability
-        /// Reads the file through for damage before it is used, up to `Store.checkedBytes`.
+        /// Whether to check the whole file for damage first, up to `Store.checkedBytes`.
         package var isChecked: Bool
-        /// How long to wait for another process to let go of the file.
+        /// How long to wait for another process to release the file.
         package var wait: Duration
-        /// How long to wait for one that has said that it is about to (`Store.leave`).
+        /// How long to wait for one that has announced its exit (`Store.leave`).
         package var succession = Duration.zero
 
         package init(
@@ -42,9 +42,9 @@ package final class Store: Sendable {
 
     package let options: Options
 
-    /// Puts a damaged cache aside, for the next process to begin with an empty one. What has the
-    /// file open goes on with it.
-    /// - Returns: where it is now.
+    /// Quarantines a damaged cache, so that the next process begins with an empty one. Open
+    /// connections go on with the old file.
+    /// - Returns: its new path.
     /// - Throws: `CacheError`, if it can't be renamed.
     package func quarantine() throws(CacheError) -> String {
         precondition(!isOrigin, "a log is never put aside")
@@ -52,23 +52,23 @@ package final class Store: Sendable {
     }
 
     /// Whether the file is the log itself. Otherwise it is the cache of another origin: it holds a
-    /// part of the log, and says which.
+    /// part of the log, and records which.
     package var isOrigin: Bool { options.origin == "embedded" }
 
     private let lock: FileLock
-    /// Where the file lies that this process writes.
+    /// The identity of the file that this process writes.
     let place: FilePlace?
 
-    /// Where a damaged file was put before this one took its place; nil if there was none.
+    /// The path of a damaged file that was quarantined at the start; nil if there was none.
     package let putAside: String?
 
-    /// Says that this process is about to end: a successor waits for the file.
+    /// Announces that this process is about to exit: a successor waits for the file.
     package func leave() { lock.leave() }
 
-    /// Opens the file, makes it if it is not there, and brings its schema up to date.
-    /// - Throws: `CacheError` with the reason, before anything of a foreign file was changed.
+    /// Opens the file, creates it if it does not exist, and migrates its schema.
+    /// - Throws: `CacheError` with the reason, before a foreign file was changed.
     package init(_ options: Options) throws(CacheError) {
-        // The file itself is claimed, not one of its names.
+        // Locks the file itself, not one of its names.
         var options = options
         options.path = Store.target(of: options.path)
         self.options = options
@@ -79,11 +79,11 @@ package final class Store: Sendable {
             try Store.prepare(options)
             putAside = nil
         } catch {
-            // Of one whose first page is broken only the lock beside it says whose it is.
+            // If the first page is damaged, only the lock beside the file tells whose it is.
             guard error.isOfAPart, options.origin != "embedded",
                 lock.wasThere || Store.isOurs(options.path)
             else {
-                // A lock that stays would say of a file of somebody else's that it is ours.
+                // A lock that is left here would claim somebody else's file as ours.
                 if !lock.wasThere { unlink(options.path + ".lock") }
                 throw error
             }
@@ -93,7 +93,7 @@ package final class Store: Sendable {
         place = FilePlace(options.path)
     }
 
-    /// Makes the file, or checks it and brings it up to date.
+    /// Creates the file, or checks and migrates it.
     private static func prepare(_ options: Options) throws(CacheError) {
         let connection = try Store.connect(options)
         if options.isChecked, size(options.path) <= checkedBytes { try check(connection, options) }
@@ -126,7 +126,7 @@ package final class Store: Sendable {
         return connection
     }
 
-    /// The size of the file and its write-ahead log.
+    /// The size of the file and its write-ahead log in bytes.
     package var bytes: Int { Store.size(options.path) }
 
     private static func size(_ path: String) -> Int {
@@ -143,9 +143,9 @@ package final class Store: Sendable {
                 .notWritable, doing: "open cache", on: options.path, seen: "it can only be read",
                 detail: "the file's mode or its file system")
         }
-        // The log is checkpointed every 1,000 pages, by SQLite itself where the connection does not
-        // see to it; after a burst its file is cut back to 64 MiB. No memory map: a disk that fails
-        // under one kills the process.
+        // SQLite checkpoints the log every 1,000 pages, unless the connection does it itself; after
+        // a burst the log's file is truncated to 64 MiB. No memory map: a failing disk under one
+        // kills the process.
         try connection.execute(
             """
             PRAGMA synchronous = \(options.durability.rawValue);

@@ -3,59 +3,59 @@ import Ports
 import SQLite
 import Synchronization
 
-/// What a `Writer` runs its jobs with. It lives on the writer's queue alone.
+/// Performs a `Writer`'s jobs. It lives on the writer's queue alone.
 package protocol BatchWork: AnyObject, SendableMetatype {
     associatedtype Job: Sendable
 
-    /// How many rows the job writes, about.
+    /// The estimated number of rows that the job writes.
     static func weight(of job: Job) -> Int
 
-    /// Whom the job is for: users take turns.
+    /// The user who pays for the job: users take turns.
     static func payer(of job: Job) -> Payer
 
-    /// Does the job inside the transaction of its batch. A job that is refused by the rules of the
-    /// log writes nothing and returns: its neighbours are not disturbed.
+    /// Does the job inside the transaction of its batch. A job that the rules of the log refuse
+    /// writes nothing and returns; other jobs of the batch are not affected.
     /// - Throws: `CacheError`, if the file can't be written: the whole batch is rolled back.
     func write(_ job: Job) throws(CacheError)
 
-    /// Writes, in the same transaction, what its jobs have left to the end of it.
+    /// Writes, in the same transaction, what the batch's jobs have deferred to its end.
     /// - Throws: `CacheError`, if the file can't be written: the whole batch is rolled back.
     func settle() throws(CacheError)
 
-    /// The batch is in the file.
+    /// The batch is committed.
     func committed(_ jobs: [Job])
 
-    /// Nothing of the batch is in the file.
+    /// The batch was rolled back: nothing of it is in the file.
     func rolledBack(_ jobs: [Job], because error: CacheError)
 
-    /// Whether there is work left that nobody waits for.
+    /// Whether idle work is left.
     var isTidyingDue: Bool { get }
 
     /// Does a small piece of that work, in a transaction of its own, when there are no jobs.
     /// - Throws: `CacheError`, if the file can't be written.
     func tidy() throws(CacheError)
 
-    /// Writes anything at all, to learn whether the file can be written again.
-    /// - Throws: `CacheError`, if not.
+    /// Makes any write at all, to learn whether the file is writable again.
+    /// - Throws: `CacheError`, if it is not.
     func probe() throws(CacheError)
 }
 
 extension BatchWork {
     package static func payer(of job: Job) -> Payer { .gateway }
 
-    /// Each job has written all that is its own.
+    /// By default jobs defer nothing.
     package func settle() throws(CacheError) {}
 }
 
-/// Whether jobs were taken; one that was not will not be done.
+/// Whether jobs were accepted; one that was not will not be done.
 package enum Submission: Sendable, Hashable {
     case taken
-    /// All were taken but those in these places.
+    /// All were accepted except those at these positions.
     case full(refused: [Int])
     case stopped
 }
 
-/// What a writer has done since it began.
+/// A writer's totals since its start.
 package struct WriterFigures: Sendable, Hashable {
     package var commits = 0
     package var rows = 0
@@ -64,35 +64,35 @@ package struct WriterFigures: Sendable, Hashable {
 
 /// How the users of a writer take turns.
 package struct WriterPace: Sendable {
-    /// How long a batch goes on with further jobs: whoever comes meanwhile waits for that, the
-    /// commit, and then a turn of each other user.
+    /// How long a batch accepts further jobs: a new job waits for that, for the commit, and then
+    /// for a turn of each other user.
     package var slice = Duration.milliseconds(5)
-    /// What a row takes: a job that takes longer than it weighs costs its user more.
+    /// The time allowed per row: a job that takes longer than its weight costs its user more.
     package var row = Duration.microseconds(30)
 
     package init() {}
 }
 
-/// The one writer of a database file. Jobs come from any thread and wait in a bounded queue, where
-/// users take turns; the writer runs those that wait in one transaction, for as long as a slice
-/// lasts, and says so after the commit: the busier it is, the more jobs share the price of a
-/// commit. The jobs of a user are done in their order. A failure of the disk fails the batch, makes
-/// `isWritable` false, and is looked into every second until a write succeeds.
+/// The one writer of a database file. Any thread submits jobs to a bounded queue, in which users
+/// take turns; the writer runs the waiting jobs in one transaction (group commit) until a slice is
+/// over, and reports them after the commit: the busier it is, the more jobs share the cost of a
+/// commit. Jobs of one user keep their order. A disk failure fails the batch, makes `isWritable`
+/// false, and is probed every second until a write succeeds.
 // Safety: `work`, `connection`, its statements and `retryIsDue` are touched on `queue` alone, which
 // is serial and so this type's own thread; the rest is a mutex, an atomic or never changes.
 package final class Writer<Work: BatchWork>: @unchecked Sendable {
-    /// How many jobs may wait, and of one user as many as there is room for besides. At some 30 µs
-    /// a job it is a third of a second of work; one who asks for more gets a refusal instead of a
-    /// wait.
+    /// The most jobs that may wait; one user may have as many as there is room left for others. At
+    /// some 30 µs a job it is a third of a second of work; beyond it a job is refused instead of
+    /// delayed.
     package static var queueLimit: Int { 10_000 }
 
-    /// How many rows a batch may take before it is committed, so that the first job in it does not
-    /// wait for long and a failure does not undo much.
+    /// The most rows of a batch, so that its first job does not wait for long and a failure does
+    /// not undo much.
     package static var batchLimit: Int { 2_000 }
 
     private struct Waiting {
         var jobs = FairQueue<Work.Job>()
-        /// Whether a turn is queued that will look at `jobs`.
+        /// Whether a turn is scheduled that will look at `jobs`.
         var isScheduled = false
         var isStopped = false
     }
@@ -114,9 +114,9 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     /// A writer with a connection of its own.
     /// - Parameters:
     ///   - pace: how users take turns.
-    ///   - onWritable: called on the writer's queue when `isWritable` changes, with what failed;
-    ///     with nil when the file can be written again.
-    ///   - makeWork: makes what runs the jobs, with the connection that it is to use.
+    ///   - onWritable: called on the writer's queue when `isWritable` changes, with the failure;
+    ///     with nil when the file is writable again.
+    ///   - makeWork: makes the object that runs the jobs, with the connection that it is to use.
     /// - Throws: `CacheError`, if the file can't be opened.
     package init(
         _ store: Store, pace: WriterPace = WriterPace(),
@@ -138,7 +138,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
 
     package var figures: WriterFigures { figuresBox.withLock { $0 } }
 
-    /// Begins with what was left to tidy up.
+    /// Starts with leftover idle work.
     package func start() {
         let isDue = waiting.withLock { waiting in
             defer { waiting.isScheduled = true }
@@ -147,9 +147,9 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         if isDue { queue.async { self.turn() } }
     }
 
-    /// Hands over jobs; from any thread, without waiting. What there is to write at one moment
-    /// belongs into one call: the writer begins with the first, and where it shares a core with
-    /// the caller it has committed that before the caller can name a second.
+    /// Submits jobs; from any thread, without waiting. The caller should pass all jobs of one
+    /// moment in one call: the writer begins with the first, and on a shared core it would commit
+    /// that one before the caller can submit a second.
     package func submit(_ jobs: [Work.Job]) -> Submission {
         let (submission, isDue) = waiting.withLock { waiting -> (Submission, Bool) in
             if waiting.isStopped { return (.stopped, false) }
@@ -170,7 +170,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         return submission
     }
 
-    /// What it counts where users take turns. The backend writes for many of them.
+    /// The job's cost in fair queueing. The backend writes for many users, so its jobs cost less.
     private static func cost(of job: Work.Job, _ payer: Payer) -> Int {
         backendShare(of: Work.weight(of: job), payer)
     }
@@ -181,14 +181,15 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
 
     private static var backendUsers: Int { 100 }
 
-    /// Does what waits, lets go of the work and returns. Not to be called on the writer's queue.
+    /// Runs the waiting jobs, releases the work and returns. Must not be called on the writer's
+    /// queue.
     package func stop() {
         dispatchPrecondition(condition: .notOnQueue(queue))
         waiting.withLock { $0.isStopped = true }
         queue.sync {
             while let first = takeNext() { run(first) }
             work = nil
-            // So that the file alone, without the log beside it, is whole: people copy it.
+            // So that the file is complete without its write-ahead log: people copy it.
             try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         }
     }
@@ -205,12 +206,12 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         if !isDone { queue.async { self.turn() } }
     }
 
-    /// The job whose turn it is.
+    /// The next job by turn.
     private func takeNext() -> FairQueue<Work.Job>.Piece? {
         waiting.withLock { $0.jobs.popFirst() }
     }
 
-    /// Runs a batch that begins with this job: as many as wait, and a slice has time for.
+    /// Runs a batch that begins with this job: as many as wait, until the slice is over.
     private func run(_ first: FairQueue<Work.Job>.Piece) {
         guard let work else { return }
         var jobs = [first.element]
@@ -235,21 +236,21 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
                 try work.settle()
             }
         } catch {
-            // What else a batch would have taken meets the same disk.
+            // The jobs of the rest of the batch would meet the same disk.
             if error.isOfTheDisk { jobs += rest(of: jobs) }
             return work.rolledBack(jobs, because: error)
         }
         work.committed(jobs)
     }
 
-    /// What took longer than it weighs has its user wait longer for the next turn.
+    /// Charges the user for a job that took longer than its weight.
     private func charge(_ piece: FairQueue<Work.Job>.Piece, _ time: Duration) {
         let cost = Self.backendShare(of: Int(time / pace.row), piece.payer)
         guard cost > piece.cost + 10 else { return }
         waiting.withLock { $0.jobs.charge(piece.payer, cost - piece.cost) }
     }
 
-    /// As many of the waiting jobs as one batch may have beside these.
+    /// The waiting jobs that would have fitted into the same batch.
     private func rest(of jobs: [Work.Job]) -> [Work.Job] {
         var weight = jobs.reduce(0) { $0 + Work.weight(of: $1) }
         var rest: [Work.Job] = []
@@ -262,7 +263,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
 
     private func tidy() {
         guard let work, work.isTidyingDue, isWritable else { return }
-        // What failed is due still, and done when the file can be written again.
+        // After a failure the work is still due; it is done when the file is writable again.
         try? transaction { () throws(CacheError) in try work.tidy() }
     }
 
@@ -274,7 +275,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
             try body()
             try commit.run()
         } catch {
-            // SQLite has ended the transaction by itself after some failures.
+            // After some failures SQLite has ended the transaction itself.
             if connection.isInTransaction { try? rollback.run() }
             figuresBox.withLock { $0.rollbacks += 1 }
             if error.isOfTheDisk { found(error) }
@@ -300,15 +301,15 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         }
     }
 
-    /// Without this a gateway that is not ready gets no traffic, and without traffic it would never
-    /// learn that it can write again.
+    /// Probes the file: a gateway that is not ready gets no traffic, and without traffic it would
+    /// never learn that it can write again.
     private func retry() {
         retryIsDue = false
         guard let work, !isWritable else { return }
         do throws(CacheError) {
             try transaction { () throws(CacheError) in try work.probe() }
         } catch {
-            // Looked into again in a second: `found` has seen to that.
+            // `found` has scheduled the next probe in a second.
             return
         }
         start()
