@@ -1,18 +1,18 @@
-/// Why the store could not do what it was asked for. Made where a file or SQLite refuses, thrown
-/// through whoever keeps a file; the message names what was done, to which file, and what was seen,
-/// and never carries a value that a user wrote.
+/// Why the store could not do what was asked. Created where a file or SQLite refuses, and thrown by
+/// every type that keeps a file; the message names the action, the file and what was seen, and
+/// never carries a value that a user wrote.
 package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What went wrong, as far as somebody can act on it.
+    /// The kinds of failure, as far as somebody can act on them.
     package enum Code: String, Sendable, Hashable {
-        /// The directory of the file is not there.
+        /// The directory of the file does not exist.
         case missingDirectory
         /// The directory or the file can't be written.
         case notWritable
         /// Another process owns the file.
         case inUse
-        /// The file is something else than a SQLite database.
+        /// The file is not a SQLite database.
         case notADatabase
-        /// The file is a database, but broken.
+        /// The file is a database, but damaged.
         case damaged
         /// The file was written by a newer version of this program.
         case newerVersion
@@ -24,8 +24,8 @@ package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
         case full
         /// The disk failed.
         case disk
-        /// What is to be written can't stand beside what is held: one of the two is of another log.
-        /// In a cache, dropping the `conversation` helps and nothing else does.
+        /// The new value contradicts what is held: one of the two is of another log. In a cache,
+        /// only dropping the `conversation` helps.
         case contradiction
         /// Anything else: a fault of this program.
         case failed
@@ -34,8 +34,8 @@ package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
     package let code: Code
     /// `<doing what> <on what>: <what was seen> (<limit or code>)`
     package let description: String
-    /// The conversation whose write failed, where it was one of a cache's. Not in the description:
-    /// its id may be a user's words.
+    /// The conversation whose write failed, in a cache. Not in the description: its id may be a
+    /// user's words.
     package private(set) var conversation: String?
 
     package init(_ code: Code, doing: String, on path: String, seen: String, detail: String) {
@@ -43,15 +43,15 @@ package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
         description = "\(doing) \(path): \(seen) (\(detail))"
     }
 
-    /// The same error, as one of this conversation.
+    /// The same error, with its conversation.
     package func about(_ conversation: String) -> CacheError {
         var error = self
         error.conversation = conversation
         return error
     }
 
-    /// Whether the disk is to blame: the same write may succeed later, and until one does nothing
-    /// can be stored.
+    /// Whether the disk is the cause: the same write may succeed later, and until then nothing can
+    /// be stored.
     package var isOfTheDisk: Bool {
         switch code {
         case .notWritable, .damaged, .full, .disk: true

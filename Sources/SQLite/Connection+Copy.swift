@@ -4,14 +4,14 @@ import SQLite3
 import CSQLite
 #endif
 
-/// The copy of a file while others write to it.
+/// Copies a file while others write to it.
 extension Connection {
     /// Copies the whole file as this connection's transaction sees it, by SQLite's online backup.
     /// - Parameters:
-    ///   - path: The other connection's file, for what is said of a failure.
-    ///   - step: Pages copied at a time.
-    ///   - progress: Is told the pages that are copied, and those there are.
-    /// - Throws: `CacheError` with what SQLite answers, of the one file or the other.
+    ///   - path: The other connection's file, for errors.
+    ///   - step: The pages copied at a time.
+    ///   - progress: Gets the number of pages copied so far, and the total.
+    /// - Throws: `CacheError` with SQLite's failure, of either file.
     package func copy(
         to other: Connection, path: String, step: Int32,
         _ progress: (_ copied: Int, _ all: Int) -> Void

@@ -4,20 +4,21 @@ import SQLite3
 import CSQLite
 #endif
 
-/// One connection to the database file, the only owner of its `sqlite3*`. It belongs to whoever
-/// made it and is used by one thread at a time, so SQLite's own mutexes are off. Statements keep
-/// the handle alive: closing waits for the last of them.
+/// One connection to the database file, the only owner of its `sqlite3*`. It belongs to its creator
+/// and is used by one thread at a time, so SQLite's own mutexes are off. Statements keep the handle
+/// alive: closing waits for the last of them.
 package final class Connection {
-    /// What the connection may do.
+    /// The access mode.
     package enum Access { case readWrite, readOnly }
 
     package let handle: OpaquePointer
     private let path: String
 
-    /// Opens the file; with `.readWrite` it is made if it is not there.
-    /// - Parameter system: The name of the VFS by which SQLite reaches the file; nil for its own.
-    /// - Throws: `CacheError`, if the file can't be opened at all. That it is no database shows
-    ///   only when it is first read.
+    /// Opens the file; `.readWrite` creates it if it does not exist.
+    /// - Parameter system: The name of the VFS by which SQLite accesses the file; nil for the
+    ///   default.
+    /// - Throws: `CacheError`, if the file can't be opened at all. That it is not a database shows
+    ///   only at the first read.
     package init(
         path: String, access: Access, by system: UnsafePointer<CChar>? = nil
     ) throws(CacheError) {
@@ -36,17 +37,17 @@ package final class Connection {
         handle = opened
         self.path = path
         sqlite3_extended_result_codes(handle, 1)
-        // Checkpoints by the one writer may meet a reader for the time of one page.
+        // A checkpoint of the one writer may block a reader for the time of one page.
         sqlite3_busy_timeout(handle, 5_000)
     }
 
     deinit {
-        // Unlike sqlite3_close, this one accepts statements that are not finalized yet.
+        // Unlike sqlite3_close, this accepts statements that are not finalized yet.
         sqlite3_close_v2(handle)
     }
 
     /// Compiles one statement, to be used many times.
-    /// - Throws: `CacheError`, if the file can't be read or the text is not of this schema.
+    /// - Throws: `CacheError`, if the file can't be read or the text does not fit the schema.
     package func prepare(_ sql: String) throws(CacheError) -> Statement {
         var prepared: OpaquePointer?
         let result = sqlite3_prepare_v3(
@@ -57,7 +58,7 @@ package final class Connection {
         return Statement(owning: prepared)
     }
 
-    /// Runs a script of statements that give no rows.
+    /// Runs a script of statements that return no rows.
     /// - Throws: `CacheError` of the first statement that fails; those before it took effect.
     package func execute(_ script: String) throws(CacheError) {
         let result = sqlite3_exec(handle, script, nil, nil, nil)
@@ -66,21 +67,21 @@ package final class Connection {
         }
     }
 
-    /// The first column of the first row as a number, nil if there is no row.
+    /// The first column of the first row as a number; nil if there is no row.
     /// - Throws: `CacheError`, if the file can't be read.
     package func integer(_ sql: String) throws(CacheError) -> Int? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.int(0) : nil
     }
 
-    /// The first column of the first row as text, nil if there is no row.
+    /// The first column of the first row as text; nil if there is no row.
     /// - Throws: `CacheError`, if the file can't be read.
     package func text(_ sql: String) throws(CacheError) -> String? {
         let statement = try prepare(sql)
         return try statement.step() ? statement.text(0) : nil
     }
 
-    /// The texts of the statements that are prepared and not yet finalized, newest first.
+    /// The texts of the prepared statements that are not finalized, newest first.
     package var statements: [String] {
         let texts = sequence(first: sqlite3_next_stmt(handle, nil)) {
             sqlite3_next_stmt(self.handle, $0)
@@ -88,8 +89,8 @@ package final class Connection {
         return texts.compactMap { $0.flatMap { sqlite3_sql($0) }.map { String(cString: $0) } }
     }
 
-    /// Steps of SQLite's machine that the statements which are prepared have made: what they cost,
-    /// whatever the machine below is doing besides.
+    /// The virtual machine steps of all prepared statements: a measure of their cost that does not
+    /// depend on the machine's load.
     package var steps: Int {
         var (steps, statement) = (0, sqlite3_next_stmt(handle, nil))
         while let next = statement {
@@ -116,15 +117,15 @@ package final class Connection {
     /// The rowid of the last row inserted.
     package var lastInsertedRow: Int { Int(sqlite3_last_insert_rowid(handle)) }
 
-    /// Whether a transaction is open. SQLite closes one by itself on some failures of the disk.
+    /// Whether a transaction is open. SQLite itself ends one after some disk failures.
     package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// Whether the file can only be read, whatever was asked for.
+    /// Whether the file can only be read, whatever access was requested.
     package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 }
 
 extension CacheError {
-    /// What SQLite answered, in the words of this program.
+    /// SQLite's result code as an error of this program.
     init(doing: String, on path: String, result: Int32) {
         let (code, name): (Code, String) =
             switch result & 0xff {
@@ -139,13 +140,13 @@ extension CacheError {
             case SQLITE_CONSTRAINT: (.contradiction, "SQLITE_CONSTRAINT")
             default: (.failed, "SQLite")
             }
-        // Not sqlite3_errmsg: that one may quote what it was given.
+        // Not sqlite3_errmsg, which may quote the values of the statement.
         self.init(
             code, doing: doing, on: path, seen: String(cString: sqlite3_errstr(result)),
             detail: "\(name) \(result)")
     }
 
-    /// What went wrong in a step of `statement`.
+    /// The failure of a step of `statement`.
     init(doing: String, stepping statement: OpaquePointer) {
         let database = sqlite3_db_handle(statement)
         let path = sqlite3_db_filename(database, "main").map { String(cString: $0) } ?? ""

@@ -5,8 +5,8 @@ import CSQLite
 #endif
 
 /// One prepared statement, the only owner of its `sqlite3_stmt*`. Parameters count from 1, columns
-/// from 0, as SQLite has it. It belongs to one connection and so to one thread; between two uses it
-/// must be reset, or it keeps its read transaction open.
+/// from 0, as in SQLite. It belongs to one connection and so to one thread; it must be reset
+/// between two uses, or it keeps its read transaction open.
 package struct Statement: ~Copyable {
     private let handle: OpaquePointer
 
@@ -17,7 +17,8 @@ package struct Statement: ~Copyable {
     // MARK: parameters
 
     // A bind fails only for an index that the text does not have, for a statement that was not
-    // reset, or for a value above SQLite's limit of a gigabyte: mistakes of the program, all three.
+    // reset, or for a value above SQLite's limit of a gigabyte: all three are errors of this
+    // program.
     private func check(_ result: Int32) {
         precondition(result == SQLITE_OK, "a statement was given a parameter that it can't take")
     }
@@ -60,7 +61,7 @@ package struct Statement: ~Copyable {
 
     // MARK: running
 
-    /// Goes to the next row; false at the end.
+    /// Steps to the next row; false at the end.
     /// - Throws: `CacheError`, if the file can't be read or written.
     package func step() throws(CacheError) -> Bool {
         switch sqlite3_step(handle) {
@@ -72,27 +73,27 @@ package struct Statement: ~Copyable {
         }
     }
 
-    /// Makes it ready to be used again. Parameters stay as they are.
+    /// Makes the statement ready for another use. Parameters keep their values.
     package func reset() {
-        // The result repeats the failure of the last step, which was thrown there.
+        // The result repeats the failure of the last step, which that step threw.
         sqlite3_reset(handle)
     }
 
-    /// Runs it to its end, for a statement that gives no rows.
+    /// Runs a statement that returns no rows.
     /// - Throws: `CacheError`, if the file can't be written.
     package func run() throws(CacheError) {
         defer { reset() }
         while try step() {}
     }
 
-    /// Whether it gives a row.
+    /// Whether the statement returns a row.
     /// - Throws: `CacheError`, if the file can't be read.
     package func exists() throws(CacheError) -> Bool {
         defer { reset() }
         return try step()
     }
 
-    /// What `read` makes of the first row, nil if there is none.
+    /// `read` applied to the first row; nil if there is none.
     /// - Throws: `CacheError`, if the file can't be read.
     @inlinable package func first<Value>(
         _ read: (borrowing Statement) -> Value
@@ -101,7 +102,7 @@ package struct Statement: ~Copyable {
         return try step() ? read(self) : nil
     }
 
-    /// What `read` makes of each row.
+    /// `read` applied to each row.
     /// - Throws: `CacheError`, if the file can't be read.
     @inlinable package func all<Value>(
         _ read: (borrowing Statement) -> Value
@@ -124,9 +125,9 @@ package struct Statement: ~Copyable {
         sqlite3_column_type(handle, column) == SQLITE_NULL
     }
 
-    /// The column as text, empty if it is null.
+    /// The column as text; empty if it is null.
     package func text(_ column: Int32) -> String {
-        // As a blob: asked for text, SQLite first makes a copy with a zero behind it.
+        // Reads a blob: as text, SQLite would first make a zero-terminated copy.
         let start = sqlite3_column_blob(handle, column)
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
@@ -134,7 +135,7 @@ package struct Statement: ~Copyable {
 
     package func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
-    /// The column as bytes, empty if it is null.
+    /// The column as bytes; empty if it is null.
     package func blob(_ column: Int32) -> [UInt8] {
         let start = sqlite3_column_blob(handle, column)
         let count = Int(sqlite3_column_bytes(handle, column))
@@ -145,8 +146,8 @@ package struct Statement: ~Copyable {
 }
 
 #if canImport(SQLite3)
-// As the shim of `CSQLite` has them. SQLITE_TRANSIENT is a cast that Swift does not import: it
-// has SQLite copy what it is given.
+// The same as in the shim of `CSQLite`. SQLITE_TRANSIENT is a cast that Swift does not import: it
+// makes SQLite copy the value.
 
 private func gapless_sqlite_bind_text(
     _ statement: OpaquePointer, _ index: Int32, _ text: UnsafePointer<CChar>?, _ count: Int32
@@ -158,7 +159,7 @@ private func gapless_sqlite_bind_text(
 private func gapless_sqlite_bind_blob(
     _ statement: OpaquePointer, _ index: Int32, _ bytes: UnsafeRawPointer?, _ count: Int32
 ) -> Int32 {
-    // Nothing at no address would be null.
+    // Binding a null address would bind NULL.
     guard let bytes else { return sqlite3_bind_zeroblob(statement, index, 0) }
     return sqlite3_bind_blob(
         statement, index, bytes, count, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
