@@ -1,31 +1,31 @@
 import CWebSockets
 import Glibc
 
-/// One listening socket. Accepts what waits and gives it on; owned by the server, on the loop
-/// thread. The sockets are made here and not by libwebsockets, because the library says neither
-/// why a port could not be had nor which one the system chose.
+/// One listening socket. Accepts waiting connections and hands them over; owned by the server, on
+/// the loop thread. Opens the socket itself, because libwebsockets reports neither why a port could
+/// not be bound nor which one the system chose.
 final class Acceptor {
-    /// How long one turn accepts: a whole backlog at once would make everybody else wait. While
-    /// there is little else to do the turns are short, and most of the time goes to this.
+    /// How long one turn accepts: a whole backlog at once would make all connections wait. While
+    /// there is little else to do the turns are short, and most of the time goes to accepting.
     private static let patience = Duration.microseconds(500)
     /// The kernel caps it (net.core.somaxconn).
     private static let backlog: Int32 = 4096
 
     let listener: Listener
-    /// The port in use, also where the configuration says 0.
+    /// The port in use, even if the configuration says 0.
     let port: UInt16
     private let descriptor: Int32
     private var watcher: ReadWatcher?
     private var accepted: ((Int32) -> Void)?
-    /// Peers that were closed at once for want of descriptors.
+    /// Connections that were closed at once because no descriptors were left.
     private(set) var refused = 0
-    /// The lowest descriptor that is not for a connection: the kernel gives the lowest there is.
+    /// The lowest descriptor number that is refused; the kernel always assigns the lowest free one.
     private lazy var ceiling: Int32 = {
         let limit = ProcessSettings.descriptors
         return Int32(clamping: limit - min(listener.sparedDescriptors, limit / 4))
     }()
-    /// Kept open only to be closed: with no descriptor left, a waiting peer can be neither accepted
-    /// nor refused, and the loop would spin on it.
+    /// Open only so that it can be closed: with no descriptor left, a waiting connection can be
+    /// neither accepted nor refused, and the loop would spin on it.
     private var reserve: Int32
 
     /// - Throws: `WebSocketError` `address` or `listen`.
@@ -43,7 +43,7 @@ final class Acceptor {
         if reserve >= 0 { close(reserve) }
     }
 
-    /// - Parameter accepted: takes the descriptor of a connected socket, and owns it.
+    /// - Parameter accepted: gets the descriptor of a connected socket, and owns it.
     func start(on loop: ServiceLoop, accepted: @escaping (Int32) -> Void) {
         self.accepted = accepted
         watcher = ReadWatcher(loop: loop, descriptor: descriptor) { [unowned self] in
@@ -51,19 +51,19 @@ final class Acceptor {
         }
     }
 
-    /// Accepts those who wait, and then nobody any more.
+    /// Accepts the waiting connections, then stops.
     func finish() {
         if let accepted { accept(to: accepted, for: .seconds(1)) }
         stop()
     }
 
-    /// From now on nobody is accepted.
+    /// Stops accepting.
     func stop() {
         watcher = nil
         accepted = nil
     }
 
-    /// Whether another socket listens at the same port, as far as the kernel's tables tell.
+    /// Whether another socket listens on the same port, according to the kernel's tables.
     var hasSuccessor: Bool { ListeningSockets.count(onPort: port) > 1 }
 
     private func accept(to accepted: (Int32) -> Void, for patience: Duration = patience) {
@@ -73,7 +73,7 @@ final class Acceptor {
             guard socket >= 0 else {
                 switch errno {
                 case EMFILE, ENFILE: shed()
-                // The peer was gone before its turn; there may be others.
+                // The peer was gone before its turn; others may wait.
                 case ECONNABORTED, EINTR: continue
                 default: return
                 }
@@ -84,7 +84,7 @@ final class Acceptor {
                 close(socket)
                 continue
             }
-            // Messages are small, and are batched here already.
+            // Messages are small, and this program batches them itself.
             var one: Int32 = 1
             setsockopt(
                 socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one,
@@ -93,7 +93,7 @@ final class Acceptor {
         } while ContinuousClock.now < end
     }
 
-    /// Accepts one peer and closes it at once, so that it learns what it can.
+    /// Accepts one connection and closes it at once, so that its peer at least notices.
     private func shed() {
         guard reserve >= 0 else { return }
         close(reserve)
@@ -105,7 +105,7 @@ final class Acceptor {
         reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
     }
 
-    /// Takes the address, and leaves it again; nobody is accepted meanwhile.
+    /// Binds to the address and releases it; accepts nothing.
     static func tryToBind(_ listener: Listener) throws(WebSocketError) {
         var address = try SocketAddress(literal: listener.address, port: listener.port)
         close(try bind(to: &address, listener, listens: false))
@@ -126,7 +126,7 @@ final class Acceptor {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.family, type, 0)
         guard descriptor >= 0 else { throw failed() }
-        // A restart need not wait for the connections of its predecessor to time out.
+        // A restart need not wait until its predecessor's connections time out.
         var one: Int32 = 1
         setsockopt(
             descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout.size(ofValue: one)))

@@ -1,34 +1,35 @@
 import Synchronization
 
-/// The head of a request that is no upgrade, of whose body nothing was read yet.
+/// The head of a request that is not an upgrade, before any of its body was read.
 package struct RequestHead: Sendable {
-    /// The name of the listener that it came in by.
+    /// The name of the listener that received it.
     package var listener: String
     package var method: HTTPMethod
-    /// As it came, percent-encoded.
+    /// As received, percent-encoded.
     package var path: String
     package var headers: HTTPHeaders
-    /// Whether a body of at least a byte is said to follow.
+    /// Whether the head announces a body of at least one byte.
     package var hasBody: Bool
 }
 
-/// What becomes of a request whose head is there.
+/// The decision on a request, by its head.
 package enum Admission: Sendable {
     /// - Parameters:
-    ///   - bodyLimit: how many bytes its body may have, nil for `ServerLimits.httpBody`; above
-    ///     that the answer is 413.
-    ///   - isFree: whether nobody else charges it, so that it counts beside control frames.
+    ///   - bodyLimit: the most bytes of its body; nil for `ServerLimits.httpBody`. Above it the
+    ///     answer is 413.
+    ///   - isFree: whether no other quota charges it, so that the `Toll` counts it like a control
+    ///     frame.
     case accept(bodyLimit: Int?, isFree: Bool)
-    /// Answered at once; the connection closes after it, and nothing of the body is read.
+    /// Answers at once and closes the connection; none of the body is read.
     case refuse(HTTPResponse)
 }
 
-/// The requests under way, other than upgrades: from the end of their heads until their answers
-/// are out. Shared by the servers that share their connections.
+/// The number of requests in flight, other than upgrades: from the end of the head until the answer
+/// is written. Shared by the servers that share their connections.
 final class RequestCount: Sendable {
     private let count = Atomic<Int>(0)
 
-    /// - Returns: false if there are `limit` already.
+    /// - Returns: false if `limit` is reached already.
     func enter(limit: Int) -> Bool {
         guard count.add(1, ordering: .relaxed).oldValue >= limit else { return true }
         leave()

@@ -1,8 +1,8 @@
 import CWebSockets
 
-/// The door by which libwebsockets calls in. It finds the server in the virtual host and the
-/// connection by the id that was given at adoption, makes one call, and never closes anything
-/// itself: what is given up is closed between turns, when nothing of the library is on the stack.
+/// The callback of libwebsockets. It finds the server in the virtual host and the connection by the
+/// id from its adoption, makes one call, and never closes anything itself: abandoned connections
+/// are closed between turns, when no library function is on the stack.
 func socketEvent(
     _ socket: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
     _ input: UnsafeMutableRawPointer?, _ count: Int
@@ -18,7 +18,7 @@ func socketEvent(
     }
     let server = Unmanaged<Server>.fromOpaque(owner).takeUnretainedValue()
     if reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS {
-        // While a host is made, and with no socket: `user` is its SSL_CTX.
+        // Called while a host is created, without a socket: `user` is its SSL_CTX.
         if let user { server.madeTLSContext(TLSContext(OpaquePointer(user))) }
         return 0
     }

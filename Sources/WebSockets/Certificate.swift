@@ -1,26 +1,24 @@
 import CWebSockets
 import Glibc
 
-/// What OpenSSL makes the handshakes of one host from; the host's, and gone with it.
+/// OpenSSL's context for the handshakes of one host; the host owns it.
 struct TLSContext {
     let handle: OpaquePointer
 
     init(_ handle: OpaquePointer) { self.handle = handle }
 }
 
-/// A certificate chain and the key that belongs to it, as OpenSSL read them from PEM files.
-/// Never changes; another one takes its place in `VirtualHost`. The hosts of several loops may show
-/// the same.
-// Safety: nothing of it is written to after `init` but the reference counts of OpenSSL, which are
-// atomic.
+/// A certificate chain and its key, as OpenSSL read them from PEM files. Immutable; `VirtualHost`
+/// replaces it by another one. The hosts of several loops may present the same.
+// Safety: after `init` nothing is written except OpenSSL's reference counts, which are atomic.
 final class Certificate: @unchecked Sendable {
-    /// Owns what the pointers below point to.
+    /// Owns the objects that the pointers below refer to.
     private let context: OpaquePointer
     private let leaf: OpaquePointer
     private let key: OpaquePointer
     private let chain: OpaquePointer?
 
-    /// - Throws: `WebSocketError` `certificate`, which names the file and what OpenSSL says of it.
+    /// - Throws: `WebSocketError` `certificate`, with the file and OpenSSL's reason.
     init(_ files: TLSFiles) throws(WebSocketError) {
         for path in [files.certificate, files.key] where access(path, R_OK) != 0 {
             throw WebSocketError(
@@ -30,7 +28,7 @@ final class Certificate: @unchecked Sendable {
         guard let context = SSL_CTX_new(TLS_server_method()) else {
             throw Self.refused("the library", "no memory for a certificate")
         }
-        // Without this OpenSSL would ask for a passphrase on the terminal.
+        // Otherwise OpenSSL would ask for a passphrase on the terminal.
         SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
         let failure: WebSocketError? =
             if SSL_CTX_use_certificate_chain_file(context, files.certificate) != 1 {
@@ -60,14 +58,14 @@ final class Certificate: @unchecked Sendable {
         SSL_CTX_free(context)
     }
 
-    /// Shows itself to the peer of a handshake, whatever certificate was loaded before.
-    /// - Returns: whether OpenSSL took it.
+    /// Presents itself in a handshake, whatever certificate was loaded before.
+    /// - Returns: whether OpenSSL accepted it.
     func present(to handshake: OpaquePointer) -> Bool {
         SSL_certs_clear(handshake)
         return SSL_use_cert_and_key(handshake, leaf, key, chain, 1) == 1
     }
 
-    /// Days until it expires, less than 0 once it has.
+    /// Days until it expires; negative afterwards.
     var daysLeft: Int {
         var days: Int32 = 0
         var seconds: Int32 = 0

@@ -1,21 +1,21 @@
-/// A body that comes in chunks (RFC 9112 7.1), read strictly: lines end in CR LF, sizes are plain
-/// hexadecimal. What stands around the bytes (extensions, trailers) is bounded and dropped. Pure.
+/// A strict decoder of a chunked body (RFC 9112 7.1): lines end in CR LF, sizes are plain
+/// hexadecimal. Extensions and trailers are bounded and dropped. Pure.
 package struct ChunkedBody {
     private enum Part {
         /// The line with a chunk's size.
         case size
-        /// So many bytes of a chunk are still to come.
+        /// This many bytes of a chunk are still missing.
         case data(Int)
-        /// The line end behind a chunk.
+        /// The line end after a chunk.
         case end
-        /// Lines behind the last chunk, to an empty one.
+        /// The lines after the last chunk, up to an empty one.
         case trailer
         case done
     }
 
-    /// A size, with what may stand behind it.
+    /// The most bytes of a line with a size and its extensions.
     private static let lineLimit = 256
-    /// All that is no byte of the body, but for the sizes themselves.
+    /// The most bytes that are not part of the body, apart from the sizes themselves.
     private static let overheadLimit = 16 * 1024
 
     private let limit: Int
@@ -23,14 +23,14 @@ package struct ChunkedBody {
     private var overhead = 0
     package private(set) var bytes: [UInt8] = []
 
-    /// - Parameter limit: how many bytes the body may have.
+    /// - Parameter limit: the most bytes of the body.
     package init(limit: Int) {
         self.limit = limit
     }
 
-    /// Takes what has come out of `input`, as far as it belongs to the body.
-    /// - Returns: whether the body is whole.
-    /// - Throws: `HTTPRequestHead.Refusal`; nothing may be read behind it.
+    /// Consumes the received part of the body from the front of `input`.
+    /// - Returns: whether the body is complete.
+    /// - Throws: `HTTPRequestHead.Refusal`; nothing after it may be read.
     package mutating func take(
         _ input: inout [UInt8]
     ) throws(HTTPRequestHead.Refusal) -> Bool {
@@ -66,7 +66,7 @@ package struct ChunkedBody {
         guard size <= limit - bytes.count else {
             throw HTTPRequestHead.Refusal(413, "body: at most \(limit) bytes are accepted")
         }
-        // A size takes so much at the most; what is longer says something else.
+        // A size has at most 8 digits; everything longer is overhead.
         try charge(max(0, count - 8))
         part = size == 0 ? .trailer : .data(size)
     }
@@ -80,7 +80,7 @@ package struct ChunkedBody {
 
     private static let broken = HTTPRequestHead.Refusal(400, "a chunked body that can't be read")
 
-    /// The next line, without its CR LF, or nil if it has not come yet.
+    /// The next line, without its CR LF; nil if it is incomplete.
     private static func line(
         _ input: [UInt8], _ at: inout Int
     ) throws(HTTPRequestHead.Refusal) -> Range<Int>? {
@@ -96,7 +96,7 @@ package struct ChunkedBody {
         return line
     }
 
-    /// The number that a line begins with; behind it there may be extensions.
+    /// The number at the start of a line; extensions may follow.
     private static func size(_ line: ArraySlice<UInt8>) throws(HTTPRequestHead.Refusal) -> Int {
         let digits = line.prefix {
             switch $0 {

@@ -1,21 +1,21 @@
-/// What a connection knows of the request that it reads or answers.
+/// The state of the request that a connection reads or answers.
 struct Exchange {
-    /// Counts the requests of a connection, so that an answer finds its own.
+    /// Counts the requests of a connection, so that an answer is matched to its request.
     var number: UInt32 = 0
     var head: HTTPRequestHead?
-    /// Bytes of `input` that were searched for the end of the head.
+    /// Bytes of `input` already searched for the end of the head.
     var searched = 0
-    /// That came before the head.
+    /// Empty lines before the head.
     var emptyLines = 0
-    /// The body that comes in chunks.
+    /// The decoder of a chunked body.
     var chunks: ChunkedBody?
     var keepsAlive = true
-    /// Set while input is being read, so that an answer within a call does not read on itself.
+    /// Set while input is being read, so that an answer within a call does not start another read.
     var isReading = false
 }
 
-/// The HTTP half of a connection: one request after the other, answered in order. While one is
-/// being answered, at most one read's worth of the next is kept, and then reading stops.
+/// The HTTP half of a connection: requests are answered one after the other, in order. While one is
+/// being answered, at most one read of the next is buffered, then reading stops.
 extension Connection {
     func receiveHTTP(_ bytes: borrowing Span<UInt8>) {
         if input.isEmpty, phase == .head { firstBytesCame() }
@@ -26,31 +26,31 @@ extension Connection {
         }
     }
 
-    /// A request begins: from here its head has the time that a handshake has.
+    /// A request begins: from now on its head has the handshake timeout.
     private func firstBytesCame() {
         guard exchange.number == 0 else { return setDeadline(server.limits.handshakeTimeout) }
-        // Our own time runs since the socket was accepted.
+        // Our own timeout has been running since the socket was accepted.
         if listener.tls != nil { socket?.cancelTimeout() }
     }
 
-    /// Reads as many requests as are there and can be answered at once.
+    /// Reads all complete requests that can be answered at once.
     func readRequests() {
         guard !exchange.isReading else { return }
         exchange.isReading = true
         defer { exchange.isReading = false }
         while !isThrottled, phase == .head ? readHead() : phase == .body && readBody() {}
         if phase == .open, !input.isEmpty {
-            // What came behind the handshake is already frames.
+            // Bytes after the handshake are frames already.
             let rest = input
             input = []
             receiveFrames(rest.span)
         }
     }
 
-    /// An empty line before a request is a habit of old clients (RFC 9112 2.2), many are nobody's.
+    /// Old clients send an empty line before a request (RFC 9112 2.2); no client sends many.
     private static let emptyLineLimit = 4
 
-    /// - Returns: whether a head was there.
+    /// - Returns: whether there was a complete head.
     private func readHead() -> Bool {
         while exchange.searched == 0, input.starts(with: [0x0D, 0x0A]) {
             exchange.emptyLines += 1
@@ -84,7 +84,7 @@ extension Connection {
         return true
     }
 
-    /// Decides what becomes of a request whose head is there.
+    /// Decides on a request by its head.
     private func begin(_ head: HTTPRequestHead) throws(HTTPRequestHead.Refusal) {
         exchange.head = head
         exchange.keepsAlive = head.keepsAlive
@@ -122,7 +122,7 @@ extension Connection {
         if head.expectsContinue { send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
     }
 
-    /// - Returns: whether the body was there.
+    /// - Returns: whether the body was complete.
     private func readBody() -> Bool {
         guard let head = exchange.head, let method = HTTPMethod(rawValue: head.method),
             let body = takeBody(of: head)
@@ -135,12 +135,12 @@ extension Connection {
             isSecure: listener.tls != nil)
         let responder = HTTPResponder(server: server, socket: id, exchange: exchange.number)
         server.delegate?.request(request, responder)
-        // A peer that has said all that it has to say would be taken for one that is gone.
+        // A half-closed peer, which has sent all its requests, would be taken for a closed one.
         if phase == .answering { pauseReading(true) }
         return true
     }
 
-    /// The body, once it is there; what can't be read is refused.
+    /// The body, once it is complete; an invalid one is refused.
     private func takeBody(of head: HTTPRequestHead) -> [UInt8]? {
         guard exchange.chunks != nil else {
             guard input.count >= head.contentLength else { return nil }
@@ -179,7 +179,7 @@ extension Connection {
         }
     }
 
-    /// A response is out.
+    /// The response was written completely.
     func responseDidEnd() {
         guard exchange.keepsAlive else { return finish(.lingering) }
         leaveCount()
@@ -209,8 +209,8 @@ extension Connection {
         }
     }
 
-    /// Answers what is not accepted; the connection ends after it, because where the next request
-    /// would begin is not known, or the peer is not to be trusted with another.
+    /// Answers a refused request and closes the connection, because the start of the next request
+    /// is unknown, or the peer is not trusted with another.
     private func refuse(_ status: Int, _ reason: String) {
         var response = HTTPResponse(status: status, refusal: reason)
         switch status {

@@ -1,8 +1,8 @@
-/// Answers without an end, piece by piece, such as server-sent events. The connection ends behind
-/// them. Whoever does not take a piece in time misses the next ones: nothing gathers here.
+/// Endless responses, sent in pieces, such as server-sent events. The connection ends with them. A
+/// client that does not take a piece in time misses the next ones: nothing is queued here.
 extension Connection {
-    /// Begins such an answer with its head.
-    /// - Returns: whether it has begun, and the request was not given up.
+    /// Begins such a response with its head.
+    /// - Returns: whether it began; false if the request was abandoned.
     func beginStream(_ response: HTTPResponse, to number: UInt32) -> Bool {
         guard phase == .answering, number == exchange.number, let head = exchange.head else {
             return false
@@ -15,13 +15,13 @@ extension Connection {
         exchange.keepsAlive = false
         phase = .streaming
         setDeadline(nil)
-        // Its end would not be heard otherwise.
+        // Reads on: otherwise the end of the connection would not be noticed.
         pauseReading(false)
         send(response.head(date: server.dateField(), connection: "close", isEndless: true))
         return phase == .streaming
     }
 
-    /// Sends a piece, unless the one before is still on its way.
+    /// Sends a piece, unless the previous one is still being written.
     func stream(_ piece: [UInt8]) {
         guard phase == .streaming, !isBlocked else { return }
         send(piece)
@@ -30,8 +30,8 @@ extension Connection {
 }
 
 extension HTTPResponder {
-    /// Begins an answer without an end: `Server.stream` sends its pieces.
-    /// - Returns: its connection; nil if that is gone, or only asked for the head.
+    /// Begins an endless response: `Server.stream` sends its pieces.
+    /// - Returns: its connection; nil if that is closed, or the request was a HEAD.
     package func stream(_ response: HTTPResponse) -> SocketID? {
         server.loop.preconditionOnLoop()
         guard let connection = server.connections[socket],
@@ -42,24 +42,24 @@ extension HTTPResponder {
 }
 
 extension Server {
-    /// Sends a piece of an answer without an end. A connection that has not taken the one before
-    /// does without it, and is given up if it takes nothing for `ServerLimits.stallTimeout`.
+    /// Sends a piece of an endless response. Skips a connection that has not taken the previous
+    /// one, and abandons it if it takes nothing for `ServerLimits.stallTimeout`.
     package func stream(_ piece: [UInt8], to socket: SocketID) {
         loop.preconditionOnLoop()
         connections[socket]?.stream(piece)
     }
 
-    /// Whether the answer goes on.
+    /// Whether the response is still open.
     package func isStreaming(_ socket: SocketID) -> Bool {
         connections[socket]?.phase == .streaming
     }
 
-    /// Whether a piece would be sent now, and not left out.
+    /// Whether a piece would be sent now, not skipped.
     package func takesPiece(_ socket: SocketID) -> Bool {
         guard let connection = connections[socket] else { return false }
         return connection.phase == .streaming && !connection.isBlocked
     }
 
-    /// Requests under way, those of listeners that are counted.
+    /// Requests in flight, of those listeners that are counted.
     package var requestsUnderWay: Int { requests.current }
 }

@@ -1,5 +1,5 @@
-/// The WebSocket half of a connection: messages in, control frames answered, and the two ways to
-/// the end, which is ours or the peer's.
+/// The WebSocket half of a connection: receives messages, answers control frames, and closes, at
+/// our own wish or the peer's.
 extension Connection {
     func receiveFrames(_ bytes: borrowing Span<UInt8>) {
         var offset = 0
@@ -12,7 +12,7 @@ extension Connection {
         } catch {
             return fail(error)
         }
-        // Whoever is told to stop is heard no further than that, not to the end of what was read.
+        // Throttling takes effect at once, not only after the bytes of this read.
         guard isThrottled else { return }
         throttledInput.reserveCapacity(throttledInput.count + bytes.count - offset)
         for index in offset..<bytes.count { throttledInput.append(bytes[index]) }
@@ -21,7 +21,7 @@ extension Connection {
     private func receive(_ message: FrameDecoder.Message) {
         if case .close(let code) = message { return closeCame(code) }
         if message.isFree { payToll() }
-        // Once our close frame is out, only the peer's is of interest.
+        // After our own close frame, only the peer's matters.
         guard phase == .open else { return }
         switch message {
         case .text(let bytes): server.delegate?.received(id, bytes: bytes, isBinary: false)
@@ -32,17 +32,17 @@ extension Connection {
         }
     }
 
-    /// Begins the closing handshake; once, and only of an open WebSocket.
+    /// Begins the closing handshake: once, and only for an open WebSocket.
     func close(code: UInt16, reason: String) {
         guard phase == .open else { return }
         phase = .closing
         send(Frame.close(code: code, reason: reason))
         setDeadline(server.limits.closeTimeout)
-        // The peer's close frame is to be read.
+        // The peer's close frame must be read.
         throttle(false)
     }
 
-    /// The peer's close frame: an answer to ours, or to be answered with its own code.
+    /// The peer's close frame: an answer to ours, or answered with its own code.
     private func closeCame(_ code: UInt16?) {
         if phase == .open {
             phase = .closing
@@ -52,7 +52,7 @@ extension Connection {
         finish(.dead)
     }
 
-    /// The peer broke the protocol, or a limit.
+    /// The peer broke the protocol or passed a limit.
     private func fail(_ fault: FrameDecoder.Fault) {
         if phase == .open {
             phase = .closing

@@ -1,66 +1,66 @@
-/// One accepted socket: first HTTP, then perhaps a WebSocket. Owned by the server's table, touched
-/// on the loop thread. This file holds what both have in common: the phase, the bytes on their way
-/// out, the deadline and the end. Memory: what one request or message may have (`ServerLimits`) on
-/// the way in; on the way out what the driver sent while the socket was blocked.
+/// One accepted socket: first HTTP, then perhaps a WebSocket. Owned by the server's table, used on
+/// the loop thread. This file has what both have in common: the phase, the outgoing bytes, the
+/// deadline and the end. Memory, inbound: one request or message at its limit (`ServerLimits`);
+/// outbound: what the driver sent while the socket was blocked.
 final class Connection {
     enum Phase: Equatable {
-        /// Waiting for a request, or in the middle of its head.
+        /// Waiting for a request, or reading its head.
         case head
-        /// In the middle of a request's body.
+        /// Reading a request's body.
         case body
         /// The delegate has the request.
         case answering
-        /// A response is on its way out.
+        /// A response is being written.
         case responding
-        /// A response without an end is on its way out.
+        /// An endless response is being written.
         case streaming
         /// A WebSocket.
         case open
-        /// A WebSocket whose close frame is sent, or waits to be; the peer's is awaited.
+        /// A WebSocket whose close frame was sent or is queued; waits for the peer's.
         case closing
-        /// Everything was said; what still comes in is dropped until the peer has closed. To close
-        /// first would make the kernel answer with a reset, and the peer lose our last words.
+        /// Everything was written; input is dropped until the peer closes. If we closed first, the
+        /// kernel would send a reset, and the peer could lose our last bytes.
         case lingering
-        /// Given up; closed before the turn ends.
+        /// Abandoned; closed before the turn ends.
         case dead
     }
 
-    // First what every write touches: of thousands of connections none is in a cache.
+    // The fields of every write come first: with thousands of connections none is in a cache.
 
     let id: SocketID
     unowned let server: Server
     /// Nil before adoption and after the end.
     @exclusivity(unchecked) var socket: LibrarySocket?
     @exclusivity(unchecked) var phase = Phase.head
-    /// The length of the write that the kernel took in part.
+    /// The length of the write that the kernel took only in part.
     @exclusivity(unchecked) private var stalledBytes = 0
-    /// What the library has not been given yet; empty unless blocked.
+    /// Bytes not yet given to the library; empty unless blocked.
     private var output: [UInt8] = []
     private var outputOffset = 0
 
     let listener: Listener
     let remoteAddress: String
-    /// Whether the delegate knows of it as a WebSocket.
+    /// Whether the delegate was told of it as a WebSocket.
     var wasConnected = false
 
-    /// HTTP: bytes not yet understood.
+    /// HTTP: input not yet parsed.
     var input: [UInt8] = []
     /// HTTP: the request being read or answered.
     var exchange = Exchange()
     var decoder: FrameDecoder
-    /// The phase that follows when everything is out.
+    /// The phase to enter when all output is written.
     var phaseAfterOutput: Phase?
 
     private var isReadingPaused = false
-    /// Its peer asks for too much, and is not read for a while.
+    /// The delegate does not want its input for a while, because its peer requests too much.
     private var isUnwanted = false
-    /// What was read of one that is not to be heard now: a read's worth.
+    /// Input that was read but not yet processed while throttled: at most one read.
     var throttledInput: [UInt8] = []
-    /// What it sent that nobody else charges.
+    /// Counts what the peer sent that no other quota charges.
     private var toll = Toll()
-    /// When it is read again, after too much of that.
+    /// When reading resumes after the toll was exceeded.
     private var restEnd: Deadlines.Tick?
-    /// Whether its request is among those that the server counts.
+    /// Whether its request is included in the server's count.
     private var isCounted = false
     private var deadline: Deadlines.Tick?
     private var entry: Deadlines.Tick?
@@ -83,18 +83,18 @@ final class Connection {
         }
     }
 
-    /// Stops or goes on reading; what is not read stays with the peer.
+    /// Stops or resumes reading; unread bytes stay with the peer.
     func pauseReading(_ pause: Bool) {
         guard pause != isReadingPaused, let socket else { return }
         isReadingPaused = pause
         if !isThrottled { socket.pauseReading(pause) }
     }
 
-    /// The same for other reasons: it is read only where all allow it. What the library has read
-    /// already waits here.
+    /// Throttling is a second reason not to read: both must allow it. What the library has already
+    /// read waits here.
     var isThrottled: Bool { isUnwanted || restEnd != nil }
 
-    /// Stops or goes on hearing it, as whoever serves it wants.
+    /// Stops or resumes processing its input, for the delegate.
     func throttle(_ isThrottled: Bool) {
         guard isThrottled != isUnwanted, socket != nil else { return }
         let before = self.isThrottled
@@ -102,7 +102,7 @@ final class Connection {
         settleThrottle(before)
     }
 
-    /// Charges one thing that is free for others; whoever sent too many of them rests.
+    /// Charges one item that no other quota charges; above the limit the connection rests.
     func payToll() {
         guard toll.take(at: Server.milliseconds()), restEnd == nil, socket != nil else { return }
         let before = isThrottled
@@ -131,8 +131,8 @@ final class Connection {
 
     // MARK: Requests at once
 
-    /// Has its request counted among those under way.
-    /// - Returns: false if that would be one too many.
+    /// Adds its request to the count of requests in flight.
+    /// - Returns: false if the limit is reached.
     func enterCount() -> Bool {
         guard listener.countsRequests, !isCounted else { return true }
         isCounted = server.requests.enter(limit: server.limits.httpConnections)
@@ -150,7 +150,7 @@ final class Connection {
     var isBlocked: Bool { stalledBytes > 0 }
     var unsentBytes: Int { stalledBytes + output.count - outputOffset }
 
-    /// The socket, if the next write may go straight to it.
+    /// The socket, if the next write may go directly to it.
     var idleSocket: LibrarySocket? { phase == .open && !isBlocked ? socket : nil }
 
     func send(_ buffer: inout SendBuffer) -> SendResult {
@@ -163,7 +163,7 @@ final class Connection {
         return isBlocked ? .blocked : .sent
     }
 
-    /// Sends bytes of the server's own, behind what waits.
+    /// Sends bytes of the server's own, after the queued ones.
     func send(_ bytes: [UInt8]) {
         guard phase != .dead else { return }
         server.scratch.removeAll()
@@ -171,7 +171,7 @@ final class Connection {
         _ = send(&server.scratch)
     }
 
-    /// Sends a body behind a head, without a copy of what does not go out at once.
+    /// Sends a body after its head, without copying the part that has to wait.
     func send(head: [UInt8], body: [UInt8]) {
         let first = max(0, min(body.count, VirtualHost.chunk - head.count))
         send(head + body[..<first])
@@ -188,7 +188,7 @@ final class Connection {
         }
     }
 
-    /// The socket can take more.
+    /// The socket is writable again.
     func drain() {
         guard stalledBytes > 0, let socket, phase != .dead else { return }
         guard !socket.holdsRemainder else { return }
@@ -204,7 +204,7 @@ final class Connection {
         }
     }
 
-    /// Gives the library one slice after the other, until the kernel has enough.
+    /// Gives the library one slice after another, until the kernel's buffer is full.
     private func pushOutput() {
         while outputOffset < output.count, !isBlocked {
             let end = min(output.count, outputOffset + VirtualHost.chunk)
@@ -219,7 +219,7 @@ final class Connection {
         }
     }
 
-    /// - Returns: how much the library took, nil if the connection is lost.
+    /// - Returns: how many bytes the library took; nil if the connection is lost.
     private func write(_ buffer: inout SendBuffer) -> Int? {
         guard let socket, phase != .dead else { return nil }
         var sent = 0
@@ -238,15 +238,15 @@ final class Connection {
         return sent
     }
 
-    /// The kernel took a part of a write, and the library has the rest.
+    /// The kernel took a part of a write; the library holds the rest.
     func tookPart(of count: Int) {
         stalledBytes = count
-        // While the library holds a remainder it does not read, yet would be woken for everything
-        // that comes in, again and again.
+        // While the library holds a remainder it does not read, but would be woken again and again
+        // for every byte that comes in.
         pauseReading(true)
     }
 
-    /// Everything is out.
+    /// All output is written.
     private func outputDidDrain() {
         if let next = phaseAfterOutput {
             phaseAfterOutput = nil
@@ -262,7 +262,7 @@ final class Connection {
 
     // MARK: The end
 
-    /// Goes on to `phase` as soon as everything is out.
+    /// Enters `phase` as soon as all output is written.
     func finish(_ phase: Phase) {
         setDeadline(server.limits.closeTimeout)
         if isBlocked {
@@ -285,7 +285,7 @@ final class Connection {
         socket?.endWriting()
     }
 
-    /// Gives the connection up: it is closed between turns.
+    /// Abandons the connection: it is closed between turns.
     func abandon() {
         guard phase != .dead else { return }
         phase = .dead
@@ -294,7 +294,7 @@ final class Connection {
 
     // MARK: Time
 
-    /// Gives the present phase until then; nil takes the limit away.
+    /// Sets the deadline of the present phase; nil removes it.
     func setDeadline(_ duration: Duration?) {
         guard let duration else {
             deadline = nil
@@ -308,17 +308,17 @@ final class Connection {
     private static func tick(after duration: Duration) -> Deadlines.Tick {
         let (seconds, attoseconds) = duration.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-        // Rounded up, and one more for the tick that has already begun.
+        // Rounded up, plus one for the tick that has already begun.
         let width = Int64(Deadlines.millisecondsPerTick)
         return Server.now() + UInt64((milliseconds + width - 1) / width) + 1
     }
 
-    /// Has `deadlineCame` called at the tick, or earlier.
+    /// Schedules a call of `deadlineCame` at the tick, or earlier.
     private func wake(at tick: Deadlines.Tick) {
         if entry.map({ tick < $0 }) ?? true { entry = server.schedule(self, at: tick) }
     }
 
-    /// An entry in the wheel came up; it counts only if it is the last one made.
+    /// A wheel entry came up; only the newest one counts.
     func deadlineCame(entry: Deadlines.Tick, now: Deadlines.Tick) {
         guard entry == self.entry else { return }
         self.entry = nil

@@ -1,16 +1,16 @@
-/// The deadlines of all connections, on one timer: a wheel of slots, each a tenth of a second wide.
-/// Setting a deadline costs an append; moving one further away costs nothing, because an entry that
-/// comes up too early is just put in again. (The timers of libwebsockets stand in one sorted list,
-/// where each insertion walks past all earlier ones.) Touched on the loop thread.
+/// The deadlines of all connections, on one timer: a timing wheel with slots of a tenth of a
+/// second. Setting a deadline costs an append; postponing one costs nothing, because an entry that
+/// comes up too early is just inserted again. (The timers of libwebsockets are one sorted list, in
+/// which each insertion walks past all earlier ones.) Used on the loop thread.
 struct Deadlines {
-    /// A moment on the monotonic clock, in slots since an arbitrary one.
+    /// A time on the monotonic clock, in slots since an arbitrary start.
     typealias Tick = UInt64
 
     static let millisecondsPerTick = 100
     private static let slotCount: Tick = 512
 
     private var slots = [[SocketID]](repeating: [], count: Int(slotCount))
-    /// All slots up to this one have been looked at.
+    /// All slots up to this one have been processed.
     private var current: Tick
     private(set) var count = 0
 
@@ -18,9 +18,9 @@ struct Deadlines {
         current = now
     }
 
-    /// Has `id` come up at `tick`, or before if that is further away than the wheel is long.
+    /// Schedules `id` for `tick`, or earlier if that is beyond the length of the wheel.
     ///
-    /// - Returns: the tick at which it comes up.
+    /// - Returns: the scheduled tick.
     mutating func insert(_ id: SocketID, at tick: Tick) -> Tick {
         let tick = min(max(tick, current + 1), current + Self.slotCount - 1)
         slots[Int(tick % Self.slotCount)].append(id)
@@ -28,13 +28,13 @@ struct Deadlines {
         return tick
     }
 
-    /// What has come up by `now`, with the tick that it was inserted for; at most `limit`, and then
-    /// the rest comes with the next call.
+    /// The entries due by `now`, with their scheduled ticks; at most `limit`, the rest with the
+    /// next call.
     mutating func advance(
         to now: Tick, limit: Int = .max
     ) -> [(id: SocketID, tick: Tick)] {
         var due: [(id: SocketID, tick: Tick)] = []
-        // After a long sleep of the machine once around is enough.
+        // After a long sleep of the machine one revolution is enough.
         let first = max(current + 1, now >= Self.slotCount ? now - Self.slotCount + 1 : 0)
         if now >= first {
             for tick in first...now {
@@ -50,6 +50,6 @@ struct Deadlines {
         return due
     }
 
-    /// Whether something has come up by `now` that was not handed out.
+    /// Whether entries due by `now` were not returned yet.
     func isBehind(_ now: Tick) -> Bool { current < now && count > 0 }
 }

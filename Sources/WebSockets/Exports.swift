@@ -1,2 +1,2 @@
-/// Whoever serves sockets also owns the loop that they live on.
+/// A target that serves sockets also owns the loop on which they live.
 @_exported import SocketLoop

@@ -1,4 +1,4 @@
-/// Writing RFC 6455 frames, server side: never masked, never fragmented.
+/// Encodes RFC 6455 frames, server side: never masked, never fragmented.
 package enum Frame {
     package enum Opcode: UInt8, Sendable, CaseIterable {
         case continuation = 0x0
@@ -11,7 +11,7 @@ package enum Frame {
         var isControl: Bool { rawValue >= 0x8 }
     }
 
-    /// The payload of a control frame (RFC 6455 5.5).
+    /// The most payload bytes of a control frame (RFC 6455 5.5).
     static let controlLimit = 125
 
     /// An empty ping, ready to be sent.
@@ -34,7 +34,7 @@ package enum Frame {
         }
     }
 
-    /// A whole frame.
+    /// A complete frame.
     package static func frame(_ opcode: Opcode, _ payload: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(payload.count + 10)
@@ -43,7 +43,7 @@ package enum Frame {
         return bytes
     }
 
-    /// A close frame; a reason that does not fit is cut at a character.
+    /// A close frame; a reason that does not fit is truncated at a character.
     static func close(code: UInt16, reason: String) -> [UInt8] {
         var payload = [UInt8(code >> 8), UInt8(truncatingIfNeeded: code)]
         for character in reason {

@@ -1,20 +1,20 @@
-/// Reads the frames of one client (RFC 6455 5): unmasks them, joins fragments, checks what the
-/// standard asks a server to check. Pure and incremental: bytes go in as they come from the socket,
-/// whole messages and control frames come out one at a time. Memory: at most one message of
-/// `limit` bytes and one control frame.
+/// Decodes the frames of one client (RFC 6455 5): unmasks them, joins fragments, and makes the
+/// checks that the standard requires of a server. Pure and incremental: bytes go in as they come
+/// from the socket; complete messages and control frames come out one at a time. Memory: at most
+/// one message of `limit` bytes and one control frame.
 package struct FrameDecoder {
-    /// What a client said.
+    /// A decoded message or control frame.
     package enum Message: Equatable {
         case text([UInt8])
         case binary([UInt8])
         case ping([UInt8])
         case pong
-        /// The code is nil where the frame carries none.
+        /// The code is nil if the frame has none.
         case close(code: UInt16?)
-        /// A part of a message no longer than a control frame, told so that it can be charged.
+        /// A fragment no longer than a control frame, reported so that it can be charged.
         case fragment
 
-        /// Whether it costs its sender nothing but the sending.
+        /// Whether no other quota charges it.
         var isFree: Bool {
             switch self {
             case .text, .binary, .close: false
@@ -23,7 +23,7 @@ package struct FrameDecoder {
         }
     }
 
-    /// Why the stream can't be read any further. The connection fails with `closeCode`.
+    /// Why decoding can't continue. The connection fails with `closeCode`.
     package enum Fault: Error, Equatable {
         case brokenFrame(String)
         case invalidUTF8
@@ -37,7 +37,7 @@ package struct FrameDecoder {
             }
         }
 
-        /// For the close frame.
+        /// The reason for the close frame.
         package var reason: String {
             switch self {
             case .brokenFrame(let what): what
@@ -48,31 +48,32 @@ package struct FrameDecoder {
     }
 
     private let limit: Int
-    /// The header as far as it has come: two bytes, up to eight of length, four of mask.
+    /// The received part of the header: two bytes, up to eight of length, four of mask.
     private var header = InlineArray<14, UInt8>(repeating: 0)
     private var headerCount = 0
-    /// Of the frame whose payload is being read; nil between frames.
+    /// The opcode of the frame whose payload is being read; nil between frames.
     private var opcode: Frame.Opcode?
     private var isFinal = true
     private var mask = InlineArray<4, UInt8>(repeating: 0)
     private var maskPhase = 0
     private var remaining = 0
     private var isShort = false
-    /// The message that is being joined, and what kind it was begun as.
+    /// The message that is being assembled, and its first opcode.
     private var message: [UInt8] = []
     private var messageOpcode: Frame.Opcode?
     private var control: [UInt8] = []
 
-    /// The room taken for what is not whole yet.
+    /// The memory reserved for incomplete messages and frames.
     package var reservedBytes: Int { message.capacity + control.capacity }
 
     package init(limit: Int) {
         self.limit = limit
     }
 
-    /// Reads on at `offset` until something is whole; nil when the input is used up.
+    /// Reads from `offset` until a message or control frame is complete; nil when the input is used
+    /// up.
     ///
-    /// - Throws: `Fault`; nothing may be read after it.
+    /// - Throws: `Fault`; nothing after it may be read.
     package mutating func next(
         in input: Span<UInt8>, at offset: inout Int
     ) throws(Fault) -> Message? {
@@ -121,7 +122,7 @@ package struct FrameDecoder {
         }
     }
 
-    /// What the first two bytes alone can be wrong about.
+    /// Checks what the first two bytes alone can get wrong.
     private func checkStart() throws(Fault) {
         guard header[0] & 0x70 == 0 else { throw .brokenFrame("reserved bit") }
         guard let opcode = Frame.Opcode(rawValue: header[0] & 0x0F) else {
@@ -178,9 +179,9 @@ package struct FrameDecoder {
         }
     }
 
-    /// Called when the payload of a frame is whole.
+    /// Called when the payload of a frame is complete.
     ///
-    /// - Returns: nil if the frame was a fragment, and the message goes on.
+    /// - Returns: nil if the frame was a fragment of an unfinished message.
     private mutating func finishFrame() throws(Fault) -> Message? {
         guard let opcode else { return nil }
         self.opcode = nil
@@ -200,7 +201,7 @@ package struct FrameDecoder {
         guard isFinal else { return isShort ? .fragment : nil }
         let isText = messageOpcode == .text
         defer {
-            // A new array and not an empty one with room: an idle connection holds no memory.
+            // A new array, not an emptied one: an idle connection holds no memory.
             message = []
             messageOpcode = nil
         }
@@ -208,7 +209,7 @@ package struct FrameDecoder {
         return isText ? .text(message) : .binary(message)
     }
 
-    /// The code of a close frame, of those that may stand in one (RFC 6455 7.4).
+    /// The code of a close frame, if it is one that may be sent (RFC 6455 7.4).
     private static func closeCode(in payload: [UInt8]) throws(Fault) -> UInt16? {
         if payload.isEmpty { return nil }
         guard payload.count >= 2 else { throw .brokenFrame("close code of one byte") }

@@ -1,13 +1,12 @@
-/// One request of the HTTP side, whole: head and body. The path and the query are as they came,
-/// percent-encoding and all, because a decoded path no longer tells a slash of an id from a slash
-/// between segments.
+/// One complete HTTP request: head and body. The path and the query stay percent-encoded, because a
+/// decoded path no longer tells a slash in an id from a slash between segments.
 package struct HTTPRequest: Sendable {
-    /// The name of the listener that it came in by.
+    /// The name of the listener that received it.
     package var listener: String
     package var method: HTTPMethod
     /// Begins with "/" (or is "*", for OPTIONS).
     package var path: String
-    /// What follows the "?", without it.
+    /// The part after the "?".
     package var query: String?
     package var headers: HTTPHeaders
     package var body: [UInt8]
@@ -18,7 +17,7 @@ package struct HTTPRequest: Sendable {
 
 /// A request to become a WebSocket.
 package struct UpgradeRequest: Sendable {
-    /// The name of the listener that it came in by.
+    /// The name of the listener that received it.
     package var listener: String
     package var path: String
     package var query: String?
@@ -30,11 +29,11 @@ package struct UpgradeRequest: Sendable {
 
 package enum UpgradeDecision: Sendable {
     case accept
-    /// Answered instead of the 101; the connection closes after it.
+    /// Answers with this instead of the 101, and closes the connection.
     case refuse(HTTPResponse)
 }
 
-/// The methods that are answered. Others get 405 from the server itself.
+/// The supported methods. The server itself answers others with 405.
 package enum HTTPMethod: String, Sendable, Hashable, CaseIterable {
     case get = "GET"
     case head = "HEAD"
@@ -45,14 +44,14 @@ package enum HTTPMethod: String, Sendable, Hashable, CaseIterable {
     case options = "OPTIONS"
 }
 
-/// The fields of a request, looked up by name in any case.
+/// The header fields of a request; lookup ignores case.
 package struct HTTPHeaders: Sendable, Hashable {
-    /// Names in lower case, in the order in which they came.
+    /// Names in lower case, in the order of the request.
     package private(set) var fields: [(name: String, value: String)] = []
 
     package init() {}
 
-    /// The value of a field; several of one name are joined with ", ", as RFC 9110 5.3 has it.
+    /// The value of a field; several of one name are joined with ", ", as in RFC 9110 5.3.
     package subscript(name: String) -> String? {
         let name = name.lowercased()
         var value: String?
@@ -62,12 +61,12 @@ package struct HTTPHeaders: Sendable, Hashable {
         return value
     }
 
-    /// How often a field came.
+    /// How many fields have this name.
     func count(of name: String) -> Int {
         fields.count { $0.name == name }
     }
 
-    /// Whether a comma-separated field holds a word, in any case.
+    /// Whether a comma-separated field contains a word; ignores case.
     func contains(_ word: String, in name: String) -> Bool {
         guard let value = self[name] else { return false }
         return value.split(separator: ",").contains {

@@ -1,9 +1,9 @@
-/// The head of an HTTP/1.x request: request line and headers, read strictly after RFC 9112. What
-/// two readers could understand differently (a bare line feed, a folded header, two lengths, a
-/// length beside chunks) is refused, so that a proxy in front and this server never disagree about
-/// where a request ends. Pure: bytes in, value or refusal out.
+/// The head of an HTTP/1.x request: request line and headers, parsed strictly by RFC 9112. Refuses
+/// everything that two parsers could interpret differently (a bare line feed, a folded header, two
+/// lengths, a length beside chunks), so that a proxy in front and this server never disagree about
+/// the end of a request (request smuggling). Pure: bytes in, value or refusal out.
 package struct HTTPRequestHead {
-    /// The answer to a head that is not accepted; the connection closes after it.
+    /// The answer to a refused head; the connection closes after it.
     package struct Refusal: Error, Equatable {
         package var status: Int
         package var reason: String
@@ -21,30 +21,30 @@ package struct HTTPRequestHead {
     /// HTTP/1.1, not 1.0.
     package var isCurrent: Bool
     package var contentLength = 0
-    /// Whether the body comes in chunks, and says itself where it ends.
+    /// Whether the body is chunked, and so defines its own end.
     package var isChunked = false
 
-    /// Whether the peer keeps the connection for another request.
+    /// Whether the client keeps the connection for another request.
     package var keepsAlive: Bool {
         isCurrent
             ? !headers.contains("close", in: "connection")
             : headers.contains("keep-alive", in: "connection")
     }
 
-    /// Whether the peer waits for a word before it sends the body.
+    /// Whether the client waits for a 100 before it sends the body.
     package var expectsContinue: Bool {
         isCurrent && headers["expect"]?.lowercased() == "100-continue"
     }
 
-    /// Whether this asks for a WebSocket.
+    /// Whether this is a WebSocket handshake.
     package var wantsWebSocket: Bool {
         method == "GET" && isCurrent && headers.contains("websocket", in: "upgrade")
             && headers.contains("upgrade", in: "connection")
     }
 
-    /// Where the head in `bytes` ends (behind its empty line), or nil if that has not come yet.
+    /// The end of the head in `bytes` (after its empty line); nil if it is incomplete.
     ///
-    /// - Parameter searched: how many bytes an earlier call has seen.
+    /// - Parameter searched: how many bytes an earlier call has searched.
     package static func end(in bytes: [UInt8], searched: Int) -> Int? {
         guard bytes.count >= 4 else { return nil }
         var index = max(3, searched - 3)
@@ -59,10 +59,11 @@ package struct HTTPRequestHead {
         return nil
     }
 
-    /// Reads a head that `end(in:searched:)` has found.
+    /// Parses a head that `end(in:searched:)` has found.
     ///
-    /// - Parameter needsHost: whether one of HTTP/1.1 must have a `Host`, as the standard says.
-    /// - Throws: `Refusal` for what is not a request, or may not be one here.
+    /// - Parameter needsHost: whether HTTP/1.1 requests must have a `Host`, as the standard
+    ///   requires.
+    /// - Throws: `Refusal` if it is not a valid request, or not an accepted one.
     package init(
         _ bytes: ArraySlice<UInt8>, fieldLimit: Int, needsHost: Bool = true
     ) throws(Refusal) {
@@ -90,7 +91,7 @@ package struct HTTPRequestHead {
             throw Refusal(400, "a header line without a colon")
         }
         // No space before the colon, and none at the start of the line, which would be a folded
-        // header: both are read differently by different servers.
+        // header: servers interpret both differently.
         let name = line[..<colon]
         guard !name.isEmpty, name.allSatisfy(Self.isTokenByte) else {
             throw Refusal(400, "a header name that is not a token")
@@ -122,7 +123,7 @@ package struct HTTPRequestHead {
             throw Refusal(400, "more than one Content-Length")
         }
         guard let text = headers["content-length"] else { return }
-        // Int("+5") and Int("-0") are numbers to Swift, but not to RFC 9110.
+        // Swift accepts "+5" and "-0" as numbers; RFC 9110 does not.
         guard text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let length = Int(text) else {
             throw Refusal(400, "Content-Length is not a number of bytes")
         }
@@ -181,12 +182,12 @@ package struct HTTPRequestHead {
         }
     }
 
-    /// A byte of a field value: no control character but the tab.
+    /// A byte of a field value: no control character except the tab.
     static func isValueByte(_ byte: UInt8) -> Bool {
         byte == 0x09 || byte >= 0x20 && byte != 0x7F
     }
 
-    /// The lines of a head, each without its CR LF, to the empty one.
+    /// The lines of a head, each without its CR LF, up to the empty one.
     private struct Lines {
         var rest: ArraySlice<UInt8>
 

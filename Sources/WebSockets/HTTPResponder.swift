@@ -1,13 +1,13 @@
-/// The way back for one request. May be kept and carried anywhere; it is used once, on the loop
-/// thread of the server or, with a courier, on the courier's. If the connection is gone by then,
-/// nothing happens.
+/// Sends the response to one request. May be kept and passed to any thread; must be used once, on
+/// the server's loop thread or, with a courier, on the courier's. If the connection is closed by
+/// then, nothing happens.
 package struct HTTPResponder: Sendable {
-    /// Takes an answer to the loop of the server, where the responder is used again.
+    /// Takes a response to the server's loop, where the responder is used again.
     package typealias Courier = @Sendable (HTTPResponder, HTTPResponse) -> Void
 
     let server: Server
     let socket: SocketID
-    /// Which request of the connection it is for.
+    /// The number of the request in its connection.
     let exchange: UInt32
     private var courier: Courier?
 
@@ -27,7 +27,7 @@ package struct HTTPResponder: Sendable {
         server.connections[socket]?.respond(response, to: exchange)
     }
 
-    /// The same for another thread, whose answer the courier takes over.
+    /// A responder for another thread, which passes its response to the courier.
     package func carried(by courier: @escaping Courier) -> HTTPResponder {
         var responder = self
         responder.courier = courier

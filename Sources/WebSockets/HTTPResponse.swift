@@ -1,7 +1,7 @@
 import Glibc
 
-/// One answer. Length, date and the fate of the connection are the server's business; everything
-/// else is in `headers`.
+/// One HTTP response. The server adds length, date and connection; all other headers are in
+/// `headers`.
 package struct HTTPResponse: Sendable, Hashable {
     package struct Field: Sendable, Hashable {
         package var name: String
@@ -23,8 +23,8 @@ package struct HTTPResponse: Sendable, Hashable {
         self.body = body
     }
 
-    /// What the server itself refuses, in the form that every error of the gateway has
-    /// (`protocol.md` 7). `reason` is a sentence of this program, without quotes and escapes.
+    /// A refusal by the server itself, in the form of every error of the gateway (`protocol.md` 7).
+    /// `reason` is a sentence of this program, without characters that JSON would escape.
     init(status: Int, refusal reason: String) {
         let code = status == 413 ? "too_large" : "bad_request"
         let error = #"{"error":{"code":"\#(code)","message":"\#(reason)","retry":"never"}}"#
@@ -33,7 +33,7 @@ package struct HTTPResponse: Sendable, Hashable {
             body: Array(error.utf8))
     }
 
-    /// What whoever comes when `ServerLimits.httpConnections` are under way is told.
+    /// The response when `ServerLimits.httpConnections` requests are in flight already.
     static func tooManyRequests(_ limits: ServerLimits) -> HTTPResponse {
         let error =
             #"{"error":{"code":"rate_limited","message":"limits.http_connections: "#
@@ -48,18 +48,18 @@ package struct HTTPResponse: Sendable, Hashable {
             body: Array(error.utf8))
     }
 
-    /// Whether this status has a body at all (RFC 9110 6.4.1).
+    /// Whether a response with this status has a body (RFC 9110 6.4.1).
     var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
 
-    /// Status line and headers, to the empty line.
+    /// Status line and headers, including the empty line.
     ///
     /// - Parameters:
-    ///   - connection: the value of the Connection field; nil to leave it out.
-    ///   - isEndless: the body comes piece by piece, and ends with the connection.
+    ///   - connection: the value of the Connection field; nil to omit it.
+    ///   - isEndless: whether the body comes in pieces, and ends with the connection.
     func head(date: String, connection: String?, isEndless: Bool = false) -> [UInt8] {
         var text = "HTTP/1.1 \(status) \(Self.reason(status))\r\nDate: \(date)\r\n"
         if let connection { text += "Connection: \(connection)\r\n" }
-        // A value with a line end would let its author write headers of their own.
+        // A value with a line end could inject headers.
         for field in headers where field.isSound {
             text += "\(field.name): \(field.value)\r\n"
         }
@@ -102,7 +102,7 @@ extension HTTPResponse.Field {
     }
 }
 
-/// The Date field, written once a second. Owned by the server, touched on the loop.
+/// The Date field, formatted once a second. Owned by the server, used on the loop.
 struct DateField {
     private var second: time_t = -1
     private var text = ""

@@ -1,15 +1,15 @@
 import CWebSockets
 
-/// The WebSocket handshake of RFC 6455 4.2: what a request must carry, and the answer to it. Pure
-/// but for the digest, which libwebsockets brings.
+/// The WebSocket handshake of RFC 6455 4.2: the requirements on a request, and the answer. Pure,
+/// except for the digest by libwebsockets.
 enum Handshake {
-    /// The only subprotocol that this server speaks. One that it does not know is ignored, and so
-    /// is its absence; then the answer names none.
+    /// The only subprotocol of this server. Unknown ones, and a missing one, are accepted; the
+    /// answer then names none.
     static let subprotocol = "gapless.v1"
 
-    /// Bytes of the 101 that answers a request for a WebSocket.
+    /// The bytes of the 101 answer to a WebSocket handshake.
     ///
-    /// - Throws: `HTTPRequestHead.Refusal` 400 or 426 if the request is not a sound handshake.
+    /// - Throws: `HTTPRequestHead.Refusal` 400 or 426 if the handshake is invalid.
     static func answer(to head: HTTPRequestHead) throws(HTTPRequestHead.Refusal) -> [UInt8] {
         guard head.headers["sec-websocket-version"] == "13" else {
             throw HTTPRequestHead.Refusal(426, "Sec-WebSocket-Version: only 13 is spoken")
@@ -32,13 +32,13 @@ enum Handshake {
     }
 
     private static func offersSubprotocol(_ head: HTTPRequestHead) -> Bool {
-        // Subprotocol names are compared as they are, unlike most words of a header.
+        // Subprotocol names are case-sensitive, unlike most words of a header.
         head.headers["sec-websocket-protocol"]?.split(separator: ",").contains {
             $0.trimmed == subprotocol
         } ?? false
     }
 
-    /// 16 bytes are 22 digits of base64 and two signs of equality.
+    /// 16 bytes are 22 base64 digits and two equals signs.
     private static func isKey(_ key: String) -> Bool {
         key.utf8.count == 24 && key.hasSuffix("==")
             && key.utf8.dropLast(2).allSatisfy { byte in
@@ -55,7 +55,7 @@ enum Handshake {
         let input = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
         var digest = [UInt8](repeating: 0, count: 20)
         _ = lws_SHA1(input, input.count, &digest)
-        // 20 bytes are 28 characters; the library also wants room for a terminator, and some more.
+        // 20 bytes are 28 characters; the library needs space for a terminator, and some more.
         var text = [CChar](repeating: 0, count: 32)
         let count = lws_b64_encode_string(
             digest.map { CChar(bitPattern: $0) }, Int32(digest.count), &text, Int32(text.count))

@@ -1,13 +1,13 @@
 import CWebSockets
 import Glibc
 
-/// A connected socket in the hands of libwebsockets. The only place that holds the library's
-/// pointer to it, and so the only one that can call the library about it. Valid from adoption until
-/// `Server.socketDestroyed` is called for it; the connection lets it go there.
+/// A connected socket owned by libwebsockets. The only type that holds the library's pointer to it,
+/// and so the only one that calls the library about it. Valid from adoption until
+/// `Server.socketDestroyed` is called for it; the connection drops it there.
 struct LibrarySocket {
     private let handle: OpaquePointer
     private let descriptor: Int32
-    /// What is given to the socket goes out as it is.
+    /// Whether bytes go to the socket unchanged, without TLS.
     private let isPlain: Bool
 
     init(_ handle: OpaquePointer, isPlain: Bool) {
@@ -16,35 +16,35 @@ struct LibrarySocket {
         descriptor = lws_get_socket_fd(handle)
     }
 
-    /// Gives `count` bytes of the buffer, beginning at `offset`, to the socket. What the kernel
-    /// does not take at once is copied by the library and sent when there is room: see
+    /// Writes `count` bytes of the buffer, starting at `offset`, to the socket. The library copies
+    /// what the kernel does not take at once, and sends it when there is room: see
     /// `holdsRemainder`.
     ///
-    /// - Returns: false if the connection is beyond use.
+    /// - Returns: false if the connection is unusable.
     func write(_ buffer: inout SendBuffer, offset: Int, count: Int) -> Bool {
         buffer.withBytes(from: offset) { bytes in
-            // In the raw role the kind of write makes no difference: the bytes go out as they are.
+            // In the raw role the kind of write does not matter: the bytes are sent unchanged.
             lws_write(handle, bytes, count, LWS_WRITE_HTTP) >= 0
         }
     }
 
     private static let noSignal = Int32(MSG_NOSIGNAL)
 
-    /// What became of the write of one among many, where it did not simply go out.
+    /// The result of one write among many, if it was not sent completely.
     enum Outcome {
         /// There was no socket.
         case untried
-        /// The library holds a part of it, of this many bytes.
+        /// The library holds the rest of a write of this many bytes.
         case partial(Int)
-        /// The connection is beyond use.
+        /// The connection is unusable.
         case failed
     }
 
-    /// Gives all bytes of the buffer to each of the sockets, of none of which the library holds
-    /// anything. Those without TLS get them straight: the library would call the same `send`, by a
-    /// way of ten functions and as many lines of memory, none of which is in a cache after the send
-    /// before. What the kernel leaves goes by way of the library, as any other write.
-    /// - Returns: those whose kernel did not take all, by their places, in their order.
+    /// Writes the whole buffer to each of the sockets; the library must not hold a remainder of
+    /// any. Sockets without TLS are written directly: the library would make the same `send`,
+    /// through ten functions and as many cache lines, all of which the previous send has evicted.
+    /// What the kernel does not take goes through the library, as any other write.
+    /// - Returns: the sockets that were not written completely, by their indices, in order.
     static func write(
         _ buffer: inout SendBuffer, to sockets: [LibrarySocket?]
     ) -> [(place: Int, outcome: Outcome)] {
@@ -72,38 +72,40 @@ struct LibrarySocket {
         }
     }
 
-    /// Whether part of the last write waits in the library. Another write would be copied behind
-    /// it, into a list of segments that is short and searched from its head: it must not be tried.
+    /// Whether the library still holds a part of the last write. The caller must not write then:
+    /// the library would copy each write into a short list of segments, which it searches from its
+    /// head.
     var holdsRemainder: Bool { lws_partial_buffered(handle) != 0 }
 
-    /// Stops or goes on reading; what is not read stays with the peer.
+    /// Stops or resumes reading; unread bytes stay with the peer.
     func pauseReading(_ pause: Bool) {
         lws_rx_flow_control(handle, pause ? 0 : 1)
     }
 
-    /// Takes away the time that the library gives a peer after its TLS handshake, which its own
-    /// HTTP role would end.
+    /// Cancels the library's own timeout after the TLS handshake, which only its own HTTP role
+    /// would cancel.
     func cancelTimeout() {
         lws_set_timeout(handle, NO_PENDING_TIMEOUT, 0)
     }
 
-    /// Says that nothing more will be sent; reading goes on.
+    /// Ends the outgoing direction; reading continues.
     func endWriting() {
         endTLS()
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Closes and frees the socket, with its callback. Not to be called from a callback of its own.
+    /// Closes and frees the socket, with its callback. Must not be called from one of its
+    /// callbacks.
     func close() {
         endTLS()
         lws_set_timeout(handle, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_SYNC)
     }
 
-    /// Without the alert that says so, the end of a TLS stream looks like an attack to the peer.
+    /// Without a close alert the end of a TLS stream looks like a truncation attack to the peer.
     private func endTLS() {
         if let tls = lws_get_ssl(handle) { SSL_shutdown(tls) }
     }
 
-    /// Bytes that the peer's kernel has acknowledged since the connection began.
+    /// Bytes that the peer's kernel has acknowledged on this connection.
     var acknowledgedBytes: UInt64 { gapless_tcp_bytes_acked(descriptor) }
 }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// What would stop a server from listening, found out without listening.
+/// Checks, without listening, whether a server could listen.
 package enum ListenerCheck {
-    /// What became of it.
+    /// The result of the check.
     package enum Outcome: Sendable, Equatable {
         case sound
-        /// Another process listens there, which may be the one that is to be replaced.
+        /// Another process listens there, perhaps the one that will be replaced.
         case taken(String)
         case broken(String)
     }
 
-    /// Reads the certificate, and binds to the address for a moment.
+    /// Reads the certificate, and binds briefly to the address.
     package static func check(_ listener: Listener) -> Outcome {
         do throws(WebSocketError) {
             if let tls = listener.tls { _ = try Certificate(tls) }

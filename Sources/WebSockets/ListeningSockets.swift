@@ -1,13 +1,13 @@
 import Glibc
 
-/// What the kernel says of the sockets that listen in this network namespace: `/proc/net/tcp`.
-/// Read a few times a second at most, while a process gives its place to a successor.
+/// The listening sockets in this network namespace, from `/proc/net/tcp`. Read at most a few times
+/// a second, while a process hands over to a successor.
 enum ListeningSockets {
     private static let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
-    /// The state in which a socket listens: `TCP_LISTEN`.
+    /// The state of a listening socket: `TCP_LISTEN`.
     private static let listening = "0A"
 
-    /// How many sockets listen at the port, whatever their address; 0 if the tables can't be read.
+    /// How many sockets listen on the port, at any address; 0 if the tables can't be read.
     static func count(onPort port: UInt16) -> Int {
         let ending = ":" + hexadecimal(port)
         return tables.reduce(0) { count, table in

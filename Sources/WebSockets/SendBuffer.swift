@@ -1,8 +1,8 @@
 import CWebSockets
 
-/// A reusable run of bytes with the room in front that libwebsockets asks for. Owned by whoever
-/// fills it, and filled again for every socket or for none: sending does not consume it. The only
-/// place where the layout (`LWS_PRE` bytes, then the payload) is known.
+/// A reusable byte buffer with the headroom that libwebsockets requires. Owned by the code that
+/// fills it; sending does not consume it, so one filling may go to many sockets. The only type that
+/// knows the layout (`LWS_PRE` bytes, then the payload).
 package struct SendBuffer: Sendable {
     private static let headroom = Int(gapless_lws_pre)
     private var storage: [UInt8]
@@ -13,7 +13,7 @@ package struct SendBuffer: Sendable {
         storage.append(contentsOf: repeatElement(0, count: Self.headroom))
     }
 
-    /// Bytes to be sent.
+    /// The number of payload bytes.
     package var count: Int { storage.count - Self.headroom }
     package var isEmpty: Bool { count == 0 }
 
@@ -38,7 +38,8 @@ package struct SendBuffer: Sendable {
         storage[(Self.headroom + offset)...]
     }
 
-    /// Calls with the bytes from `offset` on, and the headroom (or what was sent) before them.
+    /// Calls `body` with the bytes from `offset` on; before them lies the headroom (or earlier
+    /// bytes).
     mutating func withBytes<Result>(
         from offset: Int, _ body: (UnsafeMutablePointer<UInt8>?) -> Result
     ) -> Result {

@@ -1,10 +1,10 @@
-/// One message, many sockets.
+/// Fan-out: one message to many sockets.
 extension Server {
-    /// Sends whole frames, headers included, to many sockets, each of which stands among them once.
-    /// First all that is ours is done for all of them, then all that is the kernel's, whose every
-    /// send turns the caches of the core over.
-    /// - Parameter unsent: called with the place in `sockets` of each that did not take all, and
-    ///   the bytes that this server now holds for it; in their order.
+    /// Sends whole frames, headers included, to many distinct sockets. First does all of this
+    /// program's work for all of them, then the system calls, each of which evicts the core's
+    /// caches.
+    /// - Parameter unsent: called, in order, for each socket that did not take everything, with its
+    ///   index in `sockets` and the bytes that this server now holds for it.
     package func send(
         _ buffer: inout SendBuffer, to sockets: ArraySlice<SocketID>,
         unsent: (_ index: Int, _ bytes: Int) -> Void

@@ -1,31 +1,30 @@
 import Glibc
 import Synchronization
 
-/// What a server tells the one who runs it. Every call comes on the loop thread, and may call back
-/// into the server at once.
+/// Receives a server's events. Every call is made on the loop thread, and may call back into the
+/// server at once.
 package protocol ServerDelegate: AnyObject {
-    /// Somebody asks for a WebSocket. The handshake itself is sound; origin, path and limits are
-    /// the delegate's to judge.
+    /// A WebSocket handshake. It is valid; the delegate judges origin, path and limits.
     func upgrade(_ request: UpgradeRequest) -> UpgradeDecision
 
-    /// The 101 is on its way, and frames may be sent.
+    /// The 101 was sent or queued; frames may be sent.
     func connected(_ socket: SocketID, _ request: UpgradeRequest)
 
-    /// A whole message came; a text is valid UTF-8.
+    /// A complete message; a text is valid UTF-8.
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool)
 
     func pong(_ socket: SocketID)
 
-    /// A socket that was blocked has taken everything.
+    /// A blocked socket has taken all its bytes.
     func writable(_ socket: SocketID)
 
-    /// The connection is gone. Called once for each `connected`, whoever closed it.
+    /// The connection is closed. Called once for each `connected`, whoever closed it.
     func closed(_ socket: SocketID)
 
-    /// Whether a request is let in, asked when its head is there and nothing of its body was read.
+    /// Decides whether to accept a request, after its head and before its body.
     func admit(_ request: RequestHead) -> Admission
 
-    /// A request of the HTTP side. It is answered by `responder`, now or later.
+    /// An HTTP request, to be answered through `responder`, now or later.
     func request(_ request: HTTPRequest, _ responder: HTTPResponder)
 }
 
@@ -35,59 +34,61 @@ extension ServerDelegate {
     }
 }
 
-/// What became of bytes that were given to `Server.send`.
+/// The result of `Server.send`.
 package enum SendResult: Sendable, Hashable {
     /// The kernel took all of them.
     case sent
-    /// All were taken, but not yet by the kernel: keep what comes next until `writable`. (What is
-    /// sent nevertheless is not lost; it only costs memory here.)
+    /// All bytes were accepted, but the kernel has not taken them yet: the caller should keep
+    /// further bytes until `writable`. (Bytes sent nevertheless are not lost; they only use memory
+    /// here.)
     case blocked
-    /// There is no such open socket. Nothing was sent.
+    /// There is no such open socket; nothing was sent.
     case gone
 }
 
-/// The HTTP and WebSocket server: listeners, connections, limits. Lives on a `ServiceLoop`, whose
-/// end ends it. All calls are made on the loop thread, but for `take` and `connectionCount`; an id
-/// of a connection that is gone is ignored everywhere.
-// Safety: touched on the loop thread only, which each entry checks with `preconditionOnLoop`.
-// `take` posts to it, and `held` is an atomic; `sharers` is set before the loop runs.
+/// The HTTP and WebSocket server: listeners, connections, limits. Lives on a `ServiceLoop` and ends
+/// with it. All calls are made on the loop thread, except `take` and `connectionCount`; calls with
+/// the id of a closed connection are ignored.
+// Safety: used on the loop thread only, which each entry checks with `preconditionOnLoop`. `take`
+// posts to it, and `held` is an atomic; `sharers` is set before the loop runs.
 package final class Server: @unchecked Sendable {
     let loop: ServiceLoop
     let limits: ServerLimits
-    /// Who is told; set before the loop runs.
+    /// Receives the events; set before the loop runs.
     package weak var delegate: (any ServerDelegate)?
     @exclusivity(unchecked) var connections: ConnectionTable
-    /// For everything that is sent but by `send`: responses, control frames, remainders.
+    /// For all bytes that don't come from the caller of `send`: responses, control frames,
+    /// remainders.
     var scratch = SendBuffer(capacity: VirtualHost.chunk)
-    /// For `send` to many.
+    /// For `send` to many sockets.
     @exclusivity(unchecked) var handles: [LibrarySocket?] = []
     private var acceptors: [Acceptor] = []
     private var doomed: [SocketID] = []
-    /// What acceptors that are gone had refused.
+    /// The refusals of acceptors that are gone.
     private var leftRefusals = 0
     private var deadlines = Deadlines(now: Server.now())
     private var deadlineTimer: TimerWatcher?
-    /// The rest of the deadlines that came up is looked at in the next turn.
+    /// Whether a job is posted for the rest of the due deadlines.
     private var isCheckingOn = false
     private var date = DateField()
     private var secureHost: (files: TLSFiles, host: VirtualHost)?
-    /// Listeners whose connections are accepted by another server, and who takes them here.
+    /// Adopts the connections of each listener that another server accepts.
     private var adopters: [String: (Int32) -> Void] = [:]
-    /// The servers that take a share of what comes to a listener of this one.
+    /// The servers that take a share of a listener's connections.
     private(set) var sharers: [Server] = []
     private var sharedListener: String?
-    /// Connections that are here, and those that are on their way.
+    /// Open connections, and those handed over but not adopted yet.
     let held = Atomic<Int>(0)
-    /// One for all that share their connections.
+    /// One counter for all servers that share their connections.
     private(set) var requests = RequestCount()
-    /// Between the callback that names it and the host that it belongs to.
+    /// Set between the TLS callback and the creation of the host to which it belongs.
     private var tlsContext: TLSContext?
 
     /// Binds every listener, and serves them once the loop runs.
     ///
-    /// - Parameter number: of this server among those that share their connections. All but 0 bind
-    ///   nothing: what comes to their listeners they get from the first, by `share`.
-    /// - Throws: `WebSocketError`, and nothing is bound then.
+    /// - Parameter number: the number of this server among those that share their connections. Only
+    ///   server 0 binds; the others get connections from it, by `share`.
+    /// - Throws: `WebSocketError`; then nothing is bound.
     package init(
         loop: ServiceLoop, listeners: [Listener], limits: ServerLimits = ServerLimits(),
         number: Int = 0, delegate: (any ServerDelegate)? = nil
@@ -105,10 +106,10 @@ package final class Server: @unchecked Sendable {
         loop.add(self)
     }
 
-    /// Makes what takes the connections of each listener.
+    /// Creates the virtual host that adopts the connections of each listener.
     private func openHosts(for listeners: [Listener]) throws(WebSocketError) {
-        // Listeners with the same files share a host. Two certificates on one loop would be chosen
-        // between by the name that the client asks for, and not by the port it came to.
+        // Listeners with the same files share a host. With two certificates on one loop, the
+        // library would choose by the client's server name (SNI), not by the port.
         var hosts: [TLSFiles?: VirtualHost] = [:]
         guard Set(listeners.compactMap(\.tls)).count <= 1 else {
             throw WebSocketError(
@@ -140,10 +141,11 @@ package final class Server: @unchecked Sendable {
 
     // MARK: Sharing
 
-    /// Has the others take their share of who comes to the listener, from its first connection on;
-    /// they have a listener of that name. To be called before the loops run. One socket listens,
-    /// and its connections go in turn to whoever has fewest: several sockets at one port would be
-    /// chosen between by a hash, and a second process could not be told from a further loop.
+    /// Shares a listener's connections with the other servers, from the first connection on; they
+    /// need a listener of the same name. Must be called before the loops run. One socket listens,
+    /// and each connection goes to the server with the fewest: the kernel would choose between
+    /// several sockets on one port by a hash, and a second process could not be told from a further
+    /// loop.
     package func share(_ listener: String, with others: [Server]) {
         loop.preconditionOnLoop()
         sharedListener = listener
@@ -151,7 +153,7 @@ package final class Server: @unchecked Sendable {
         for other in others { other.requests = requests }
     }
 
-    /// Who takes the next connection, nil for this server itself.
+    /// The server that takes the next connection; nil for this one.
     private func sharer(for listener: Listener) -> Server? {
         guard !sharers.isEmpty, listener.name == sharedListener else { return nil }
         var least: (server: Server?, count: Int) = (nil, connections.count)
@@ -162,16 +164,16 @@ package final class Server: @unchecked Sendable {
         return least.server
     }
 
-    /// Takes a connected socket, on any thread. After the end of the loop it is dropped, and the
-    /// end of the process closes it.
+    /// Takes over a connected socket, on any thread. After the end of the loop the socket is
+    /// dropped, and closed when the process exits.
     private func take(_ descriptor: Int32, _ listener: Listener) {
         held.add(1, ordering: .relaxed)
         loop.post { [weak self] in self?.adopters[listener.name]?(descriptor) }
     }
 
-    /// Leaves a place to the process that listens there too, if there is one: who waits at this
-    /// one's door is let in, and from then on everybody comes to the other.
-    /// - Returns: whether the place was left.
+    /// Hands the listener over to another process that listens at the same place, if there is one:
+    /// accepts the waiting connections; all later ones go to the other process.
+    /// - Returns: whether it was handed over.
     package func leave(_ listener: String) -> Bool {
         loop.preconditionOnLoop()
         guard let at = acceptors.firstIndex(where: { $0.listener.name == listener }),
@@ -182,23 +184,23 @@ package final class Server: @unchecked Sendable {
         return true
     }
 
-    /// Reads the certificate and its key from their files again, for those who come from now on.
-    /// Nobody who is connected notices.
-    /// - Returns: whether it is another certificate than before; false without TLS.
-    /// - Throws: `WebSocketError` `certificate` if the files don't give one; the one in use stays.
+    /// Reloads the certificate and its key from their files, for new connections. Open connections
+    /// are not affected.
+    /// - Returns: whether the certificate has changed; false without TLS.
+    /// - Throws: `WebSocketError` `certificate` if the files are invalid; the current one stays.
     package func reloadCertificate() throws(WebSocketError) -> Bool {
         loop.preconditionOnLoop()
         guard let secureHost, let certificate = try secureHost.host.reload(secureHost.files) else {
             return false
         }
-        // What was read once is the same for all.
+        // All servers share one loaded certificate.
         for other in sharers {
             other.loop.post { [weak other] in other?.secureHost?.host.show(certificate) }
         }
         return true
     }
 
-    /// Days until the certificate expires, less than 0 once it has; nil without TLS.
+    /// Days until the certificate expires; negative afterwards, nil without TLS.
     package var certificateDaysLeft: Int? { secureHost?.host.certificateDaysLeft }
 
     func madeTLSContext(_ context: TLSContext) {
@@ -215,19 +217,19 @@ package final class Server: @unchecked Sendable {
         acceptors.first { $0.listener.name == listener }?.port
     }
 
-    /// Open sockets of both kinds, also those still in their handshake, here and at those that
-    /// share them. May be asked on any thread.
+    /// Open sockets of both kinds, including those in their handshake, here and on the servers that
+    /// share them. May be called on any thread.
     package var connectionCount: Int {
         sharers.reduce(held.load(ordering: .relaxed)) { $0 + $1.held.load(ordering: .relaxed) }
     }
 
-    /// Connections that were closed at once because the process has no descriptor for them.
+    /// Connections that were closed at once because the process had no descriptors left.
     package var refusedConnections: Int { acceptors.reduce(leftRefusals) { $0 + $1.refused } }
 
     // MARK: WebSockets
 
-    /// Sends whole frames, headers included. The buffer is left as it is: the same one may go to
-    /// many sockets.
+    /// Sends whole frames, headers included. Does not change the buffer: it may be sent to many
+    /// sockets.
     package func send(_ socket: SocketID, _ buffer: inout SendBuffer) -> SendResult {
         loop.preconditionOnLoop()
         guard let connection = connections[socket], connection.phase == .open else { return .gone }
@@ -237,27 +239,27 @@ package final class Server: @unchecked Sendable {
     /// Whether frames can be sent.
     package func isOpen(_ socket: SocketID) -> Bool { connections[socket]?.phase == .open }
 
-    /// Whether bytes wait here for the socket to take them.
+    /// Whether bytes wait here until the socket takes them.
     package func isBlocked(_ socket: SocketID) -> Bool {
         connections[socket]?.isBlocked ?? false
     }
 
-    /// Bytes that this server still holds for the socket. What the library holds of a write that
-    /// the kernel took in part (at most 64 KiB) counts in full until it is gone.
+    /// Bytes that this server still holds for the socket. A write that the kernel took in part (at
+    /// most 64 KiB) counts in full until it is completed.
     package func unsentBytes(_ socket: SocketID) -> Int {
         connections[socket]?.unsentBytes ?? 0
     }
 
-    /// Bytes that the peer's kernel has acknowledged since the connection began. It rises while a
-    /// slow peer still takes what was sent long ago, and stands still when it has stopped.
+    /// Bytes that the peer's kernel has acknowledged on this connection. The number rises while a
+    /// slow peer still takes bytes sent long ago, and stops when the peer has stopped.
     package func acknowledgedBytes(_ socket: SocketID) -> UInt64 {
         loop.preconditionOnLoop()
         return connections[socket]?.socket?.acknowledgedBytes ?? 0
     }
 
-    /// Leaves what the peer sends with the peer, or takes it again; a close ends that. From now on
-    /// nothing is handed over: what has been read already waits, and comes before this returns when
-    /// it is taken again.
+    /// Backpressure on a peer: leaves its bytes with the peer, or resumes reading; a close also
+    /// resumes it. While throttled nothing is delivered: bytes that were read already wait, and are
+    /// delivered within the call that resumes.
     package func throttle(_ socket: SocketID, _ isThrottled: Bool) {
         loop.preconditionOnLoop()
         guard let connection = connections[socket], connection.phase == .open else { return }
@@ -265,20 +267,20 @@ package final class Server: @unchecked Sendable {
         connection.throttle(isThrottled)
     }
 
-    /// Sends what is buffered, then a close frame, and ends the connection when the peer has
+    /// Sends the queued bytes, then a close frame, and ends the connection when the peer has
     /// answered, or after `ServerLimits.closeTimeout`. From now on only `closed` is called for it.
     package func close(_ socket: SocketID, code: UInt16, reason: String) {
         loop.preconditionOnLoop()
         connections[socket]?.close(code: code, reason: reason)
     }
 
-    /// Ends the connection without a word; `closed` follows between turns.
+    /// Ends the connection without a close frame; `closed` follows between turns.
     package func terminate(_ socket: SocketID) {
         loop.preconditionOnLoop()
         connections[socket]?.abandon()
     }
 
-    /// From now on nobody new is accepted; who is connected stays.
+    /// Stops accepting; open connections stay.
     package func stopListening() {
         loop.preconditionOnLoop()
         acceptors.removeAll()
@@ -330,7 +332,7 @@ package final class Server: @unchecked Sendable {
         delegate?.closed(id)
     }
 
-    /// Has the connection closed before the turn ends.
+    /// Schedules the connection to be closed before the turn ends.
     func doom(_ connection: Connection) {
         doomed.append(connection.id)
     }
@@ -348,10 +350,10 @@ package final class Server: @unchecked Sendable {
         return UInt64(time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000
     }
 
-    /// The same in ticks.
+    /// The monotonic clock in ticks.
     static func now() -> Deadlines.Tick { milliseconds() / UInt64(Deadlines.millisecondsPerTick) }
 
-    /// Has `deadlineCame` called on the connection at `tick`, or earlier.
+    /// Schedules a call of the connection's `deadlineCame` at `tick`, or earlier.
     func schedule(_ connection: Connection, at tick: Deadlines.Tick) -> Deadlines.Tick {
         if deadlines.count == 0 {
             _ = deadlines.advance(to: Self.now())
@@ -366,7 +368,7 @@ package final class Server: @unchecked Sendable {
             connections[id]?.deadlineCame(entry: tick, now: now)
         }
         if deadlines.count == 0 { deadlineTimer?.stop() }
-        // One timer may come while the rest of another's waits.
+        // A timer may fire again while the rest of an earlier one waits.
         guard deadlines.isBehind(now), !isCheckingOn else { return }
         isCheckingOn = true
         loop.post { [weak self] in
@@ -375,8 +377,8 @@ package final class Server: @unchecked Sendable {
         }
     }
 
-    /// Thousands of connections that came together end together; nobody else is to wait for all of
-    /// them. To end one costs some 25 µs.
+    /// Thousands of connections that came together expire together; a turn ends only a few, so that
+    /// others don't wait for all of them. Ending one costs some 25 µs.
     private static let deadlinesPerTurn = 8
 }
 
@@ -390,8 +392,8 @@ extension Server: ServiceLoop.Participant {
     }
 
     package func loopDidEnd() {
-        // The context takes the connections with it, one by one; while their `closed` is told,
-        // nobody writes to those that are still to come.
+        // The context destroys the connections one by one; while their `closed` is called, nobody
+        // may write to those that remain.
         connections.forEach { $0.phase = .dead }
         acceptors.removeAll()
         deadlineTimer = nil

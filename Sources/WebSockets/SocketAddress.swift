@@ -2,7 +2,7 @@ import Glibc
 
 /// Addresses as text.
 package enum IPAddress {
-    /// Whether it is an IPv4 or IPv6 address, without brackets and port.
+    /// Whether the text is an IPv4 or IPv6 address, without brackets and port.
     package static func isLiteral(_ text: String) -> Bool {
         var v4 = in_addr()
         var v6 = in6_addr()
@@ -17,7 +17,7 @@ struct SocketAddress {
 
     var family: Int32 { Int32(storage.ss_family) }
 
-    /// - Throws: `WebSocketError` `address` if `literal` is no IPv4 or IPv6 literal.
+    /// - Throws: `WebSocketError` `address` if `literal` is not an IPv4 or IPv6 literal.
     init(literal: String, port: UInt16) throws(WebSocketError) {
         var text = Substring(literal)
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
@@ -51,7 +51,8 @@ struct SocketAddress {
         }
     }
 
-    /// Calls a function of the socket API with this address, which it may read or replace.
+    /// Calls a function of the socket API with this address, which the function may read or
+    /// replace.
     mutating func withAddress<Result>(
         _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Result
     ) -> Result {
@@ -64,7 +65,7 @@ struct SocketAddress {
 
     var port: UInt16 {
         withUnsafeBytes(of: storage) { bytes in
-            // The port stands at the same place in both families.
+            // Both families have the port at the same offset.
             UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self))
         }
     }

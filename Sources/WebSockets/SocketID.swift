@@ -1,5 +1,5 @@
-/// The name of one connection. The number is never given twice while the process lives, so an id
-/// that outlived its connection is harmless: whatever is asked of it is ignored.
+/// The id of one connection. An id is never reused while the process lives, so one that outlived
+/// its connection is harmless: calls with it are ignored.
 package struct SocketID: Sendable, Hashable {
     package let rawValue: UInt64
 
@@ -7,23 +7,23 @@ package struct SocketID: Sendable, Hashable {
         self.rawValue = rawValue
     }
 
-    /// The number of its server is in the highest bits, so that those of the first are small.
+    /// The highest bits hold the server's number, so that the ids of server 0 are small.
     fileprivate static let serverShift: UInt64 = 57
-    /// So many servers can have ids of their own; the sign of an `Int64` stays free.
+    /// How many servers can have distinct ids; the sign bit of an `Int64` stays free.
     package static let serverLimit = 64
 
-    /// Which of the servers that share their connections it belongs to.
+    /// The server to which it belongs, of those that share their connections.
     package var server: Int { Int(rawValue >> Self.serverShift) }
 }
 
-/// The connections of one server. An id carries the slot of its connection in its low bits, a
-/// serial number above, and then the number of its server, so that finding one is an index and a
-/// comparison: it happens for every send. Touched on the loop thread.
+/// The connections of one server. An id has the slot of its connection in its low bits, a serial
+/// number above, then the number of its server, so that a lookup, which every send needs, is an
+/// index and a comparison. Used on the loop thread.
 struct ConnectionTable {
-    /// More sockets than a process can have here: see `ServiceLoop.descriptorLimit`.
+    /// Enough for more sockets than a process can have here: see `ProcessSettings.descriptorLimit`.
     private static let slotBits: UInt64 = 20
 
-    /// The number of the server, in its place.
+    /// The number of the server, shifted into its bits.
     private let origin: UInt64
     private var slots: [Connection?] = []
     private var free: [Int] = []

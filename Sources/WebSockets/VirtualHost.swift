@@ -1,37 +1,37 @@
 import CWebSockets
 import Glibc
 
-/// One way of taking connections: plain, or with one certificate. Owns the C structures that a
-/// libwebsockets virtual host keeps pointers to, and must live as long as the context: the loop
-/// holds it. Sockets are accepted elsewhere and given to it by `adopt`.
+/// One way of adopting connections: plain, or with one certificate. Owns the C structures to which
+/// a libwebsockets virtual host keeps pointers, and must live as long as the context: the loop
+/// retains it. Sockets are accepted elsewhere and passed to `adopt`.
 ///
-/// libwebsockets brings the socket on the loop, TLS, and the sending of what the kernel did not
-/// take. Its own HTTP and WebSocket roles are not used: its parser hands over a path that is
-/// already decoded and tidied ("a%2Fb" and "a/b", "a+b" and "a b" are the same then), ignores
-/// Transfer-Encoding, drops unknown methods without an answer, and refuses a handshake for a
-/// subprotocol that it does not know. None of that can be switched off in 4.1. So connections are
-/// adopted in the raw role, and RFC 9112 and RFC 6455 are read by `HTTPRequestHead` and
-/// `FrameDecoder`; an idle connection is smaller for it.
+/// libwebsockets provides the socket on the loop, TLS, and the sending of remainders. Its own HTTP
+/// and WebSocket roles are not used: its parser delivers a decoded and normalized path (it makes
+/// "a%2Fb" the same as "a/b", and "a+b" the same as "a b"), ignores Transfer-Encoding, drops
+/// unknown methods without an answer, and refuses a handshake with an unknown subprotocol. None of
+/// that can be switched off in 4.1. So connections are adopted in the raw role, and
+/// `HTTPRequestHead` and `FrameDecoder` implement RFC 9112 and RFC 6455; an idle connection is
+/// smaller for it.
 final class VirtualHost {
-    /// What one write hands to the socket before the library would rather copy it.
+    /// The most bytes of one write; the library would copy longer ones.
     static let chunk = 64 * 1024
-    /// Bytes that one turn reads of a socket, into one buffer for all connections. A client's
-    /// requests for a hundred conversations come in one turn; of ten clients that ask as fast as
-    /// they can, no more than a few milliseconds' work does.
+    /// The bytes that one turn reads from a socket, into one buffer for all connections. It is
+    /// enough for a client's requests for a hundred conversations, and little enough that ten
+    /// clients with requests without a pause cause only a few milliseconds of work.
     static let readSize = 16 * 1024
 
     private let handle: OpaquePointer
     private let protocols: UnsafeMutablePointer<lws_protocols>
-    /// What handshakes are shown from now on; nil for a plain host.
+    /// The certificate for new handshakes; nil for a plain host.
     private var certificate: Certificate?
 
-    /// - Throws: `WebSocketError` `certificate` if OpenSSL does not take the files.
+    /// - Throws: `WebSocketError` `certificate` if OpenSSL does not accept the files.
     init(loop: ServiceLoop, server: Server, tls: TLSFiles?) throws(WebSocketError) {
         if let tls { certificate = try Certificate(tls) }
         protocols = Self.makeProtocols()
         var info = lws_context_creation_info()
-        // "No listening" for a host that has TLS and one that has not. They must differ: a host is
-        // looked up again by this number when a client names it (SNI).
+        // "No listening", with and without TLS. The two values must differ: if a client sends a
+        // server name (SNI), the library looks its host up by this number.
         info.port = tls == nil ? CONTEXT_PORT_NO_LISTEN : CONTEXT_PORT_NO_LISTEN_SERVER
         info.protocols = UnsafePointer(protocols)
         info.user = Unmanaged.passUnretained(server).toOpaque()
@@ -50,9 +50,9 @@ final class VirtualHost {
         if let context = server.takeTLSContext() { presentCertificate(in: context.handle) }
     }
 
-    /// Reads the files again. Who is connected keeps the certificate that it was shown.
-    /// - Returns: the new one, nil if it is the same.
-    /// - Throws: `WebSocketError` `certificate`; the one in use stays then.
+    /// Reloads the files. Open connections keep the certificate of their handshake.
+    /// - Returns: the new certificate; nil if it is unchanged.
+    /// - Throws: `WebSocketError` `certificate`; then the current one stays.
     func reload(_ tls: TLSFiles) throws(WebSocketError) -> Certificate? {
         let next = try Certificate(tls)
         guard let certificate, !(certificate == next) else { return nil }
@@ -60,14 +60,15 @@ final class VirtualHost {
         return next
     }
 
-    /// From now on handshakes are shown this one.
-    /// Days until what is shown expires.
+    /// Days until the certificate expires; negative afterwards, nil for a plain host.
     var certificateDaysLeft: Int? { certificate?.daysLeft }
 
+    /// Uses this certificate for new handshakes.
     func show(_ certificate: Certificate) { self.certificate = certificate }
 
-    /// Has OpenSSL ask this host for the certificate of each handshake. What the library itself
-    /// loaded can't be replaced: a key of another type would be kept beside it, and chosen.
+    /// Makes OpenSSL ask this host for the certificate in each handshake. The one that the library
+    /// itself loaded can't be replaced: OpenSSL would keep a key of another type beside it, and
+    /// choose that.
     private func presentCertificate(in context: OpaquePointer) {
         let present: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Int32 = {
             guard let handshake = $0, let host = $1 else { return 0 }
@@ -82,16 +83,16 @@ final class VirtualHost {
         protocols.deallocate()
     }
 
-    /// Gives a connected socket to the library, which owns it from then on, also if it fails.
+    /// Passes a connected socket to the library, which owns it from then on, even on failure.
     ///
-    /// - Returns: nil if the socket is already closed again.
+    /// - Returns: nil if the socket was closed already.
     func adopt(_ descriptor: Int32, as id: SocketID) -> LibrarySocket? {
         var description = lws_adopt_desc_t()
         description.vh = handle
         description.type = lws_adoption_type(
             LWS_ADOPT_SOCKET.rawValue | LWS_ADOPT_ALLOW_SSL.rawValue)
         description.fd.sockfd = descriptor
-        // The id itself, not a pointer: a callback that comes too late finds nothing.
+        // The id itself, not a pointer: a late callback finds nothing.
         description.opaque = UnsafeMutableRawPointer(bitPattern: UInt(id.rawValue))
         let isPlain = certificate == nil
         return lws_adopt_descriptor_vhost_via_info(&description).map {
@@ -100,7 +101,7 @@ final class VirtualHost {
     }
 
     private static func makeProtocols() -> UnsafeMutablePointer<lws_protocols> {
-        // The list ends with an empty entry.
+        // An empty entry terminates the list.
         let protocols = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
         protocols.initialize(repeating: lws_protocols(), count: 2)
         protocols[0].name = cString("gapless")
@@ -113,7 +114,7 @@ final class VirtualHost {
     private static func create(
         on context: OpaquePointer, _ info: inout lws_context_creation_info, _ tls: TLSFiles?
     ) -> OpaquePointer? {
-        // The library keeps the pointers to these two, and copies the paths.
+        // The library keeps the pointers to these two strings, but copies the paths.
         info.vhost_name = cString(tls == nil ? "plain" : "tls")
         info.alpn = cString("http/1.1")
         guard let tls else { return lws_create_vhost(context, &info) }
