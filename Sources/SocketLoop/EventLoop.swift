@@ -1,9 +1,9 @@
 import CWebSockets
 
-/// The libev loop and the libwebsockets context that runs on it. Owns both C objects; what hangs on
-/// them (watchers, virtual hosts, sockets) must be gone, or go with the context, when it closes.
+/// The libev loop and the libwebsockets context on it. Owns both C objects; watchers, virtual hosts
+/// and sockets must be gone, or be destroyed with the context, when it closes.
 package final class EventLoop {
-    /// What one write hands to a socket before the library would rather copy it.
+    /// The most bytes of one write; the library would copy longer ones.
     package static let chunk = 64 * 1024
 
     /// The `ev_loop`, for watchers.
@@ -12,8 +12,8 @@ package final class EventLoop {
     package let context: OpaquePointer
     private var isContextDestroyed = false
 
-    /// - Parameter descriptors: How many the library makes room for; nil for as many as the process
-    ///   may open.
+    /// - Parameter descriptors: The number of descriptors for which the library allocates tables;
+    ///   nil for as many as the process may open.
     /// - Throws: `WebSocketError` `loop`.
     init(descriptors: UInt32? = nil) throws(WebSocketError) {
         guard let events = ev_loop_new(UInt32(EVFLAG_AUTO)) else {
@@ -34,13 +34,13 @@ package final class EventLoop {
         ev_loop_destroy(events)
     }
 
-    /// Calls what is ready. With nothing ready it waits, unless told not to.
+    /// Runs the handlers that are ready. If none is, waits, unless `waiting` is false.
     func turn(waiting: Bool) {
         ev_run(events, Int32(waiting ? EVRUN_ONCE : EVRUN_NOWAIT))
     }
 
     /// Destroys each socket, with its callback, and the virtual hosts. The loop itself stays for
-    /// the watchers, which have to be stopped on it.
+    /// the watchers, which must be stopped on it.
     func destroyContext() {
         guard !isContextDestroyed else { return }
         isContextDestroyed = true
@@ -57,7 +57,7 @@ package final class EventLoop {
             UInt64(LWS_SERVER_OPTION_LIBEV) | UInt64(LWS_SERVER_OPTION_EXPLICIT_VHOSTS)
             | UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
         info.pt_serv_buf_size = UInt32(Self.chunk + Int(gapless_lws_pre))
-        // Header tables belong to the library's HTTP role, which no connection here has.
+        // The library's HTTP role needs header tables; no connection here has that role.
         info.max_http_header_pool = 1
         var loops: [UnsafeMutableRawPointer?] = [UnsafeMutableRawPointer(events)]
         return loops.withUnsafeMutableBufferPointer { loops in

@@ -1,11 +1,10 @@
 import CWebSockets
 import Synchronization
 
-/// The log of libwebsockets, which is one for the whole process, as a Swift closure. Only errors
-/// and warnings: at the next level the library writes a line for each change of a socket's events.
+/// Passes the log of libwebsockets, which is global to the process, to a Swift closure. Only errors
+/// and warnings: at the next level the library logs each change of a socket's events.
 enum LibraryLog {
-    /// In a structure, because a closure that is itself the value of a mutex is wrapped once more
-    /// by every access.
+    /// A struct, because a mutex re-wraps a closure that is directly its value on every access.
     private struct Sink {
         let log: @Sendable (String) -> Void
     }
@@ -20,13 +19,13 @@ enum LibraryLog {
     static func write(_ line: String) {
         var text = Substring(line)
         while text.last?.isWhitespace == true { text = text.dropLast() }
-        // Called outside the lock, so that a log may do what it likes.
+        // Called outside the lock, so that the closure may do anything.
         let sink = sink.withLock { $0 }
         sink?.log("libwebsockets: \(text)")
     }
 }
 
-/// A line of the library's log, with its line end.
+/// One line of the library's log, with its line end.
 private func libraryLogged(_ level: Int32, _ line: UnsafePointer<CChar>?) {
     if let line { LibraryLog.write(String(cString: line)) }
 }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The way into the loop from other threads: jobs in the order in which they were posted. How many
-/// wait is bounded by those who post (each waits for an answer or has a limit of its own). The lock
-/// is held for an append or a swap; the loop is woken only when the box was empty.
+/// Passes jobs from other threads to the loop, in the order in which they were posted. The posters
+/// bound its length (each waits for an answer or has its own limit). The lock is held only for an
+/// append or a swap; the loop is woken only if the mailbox was empty.
 final class Mailbox: Sendable {
     typealias Job = @Sendable () -> Void
 
@@ -11,14 +11,14 @@ final class Mailbox: Sendable {
         var isClosed = false
     }
 
-    /// A closure that is itself the value of a mutex is wrapped once more by every access.
+    /// A mutex re-wraps a closure that is directly its value on every access.
     private struct Bell {
         var wake: (@Sendable () -> Void)?
     }
 
     private let state = Mutex(State())
-    /// A lock apart from that of the jobs: the loop takes them as soon as it is woken, and where it
-    /// shares a core with the poster it would find their lock held.
+    /// Separate from the lock of the jobs: the loop takes the jobs as soon as it is woken, and on a
+    /// shared core would find the poster still holding that lock.
     private let bell = Mutex(Bell())
 
     /// - Parameter wake: called on the posting thread, never after `close()` has returned.
@@ -35,13 +35,13 @@ final class Mailbox: Sendable {
         if isFirst { bell.withLock { $0.wake?() } }
     }
 
-    /// Takes what waits; `spare` gives its room for what comes next.
+    /// Takes the waiting jobs; reuses the memory of `spare` for later ones.
     func take(into spare: inout [Job]) {
         spare.removeAll(keepingCapacity: true)
         state.withLock { swap(&$0.jobs, &spare) }
     }
 
-    /// From now on jobs are dropped: the loop that would run them has ended.
+    /// Drops all jobs from now on: the loop that would run them has ended.
     func close() {
         state.withLock { state in
             state.isClosed = true

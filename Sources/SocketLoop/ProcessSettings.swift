@@ -1,13 +1,13 @@
 import Glibc
 
-/// What a process that serves sockets sets for itself, once.
+/// Process-wide settings of a program that serves sockets, made once.
 package enum ProcessSettings {
-    /// libwebsockets keeps tables with an entry for each descriptor that could be open, and some
-    /// systems (containers above all) put the hard limit at a billion. A quarter of a million
-    /// connections is beyond what one loop serves.
+    /// The most open descriptors. libwebsockets has tables with an entry for each possible
+    /// descriptor, and some systems (above all containers) set the hard limit to a billion. A
+    /// quarter of a million connections is beyond what one loop serves.
     static let descriptorLimit: rlim_t = 262_144
 
-    /// How many descriptors may be open.
+    /// How many descriptors the process may open.
     package static var descriptors: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
@@ -22,7 +22,7 @@ package enum ProcessSettings {
     }
 
     private static let once: Void = {
-        // A peer that is gone is an error of the write, and not a signal.
+        // A write to a closed connection should fail with an error, not raise a signal.
         signal(SIGPIPE, SIG_IGN)
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -30,7 +30,7 @@ package enum ProcessSettings {
         _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }()
 
-    /// What the process does with SIGPIPE.
+    /// The process's handling of SIGPIPE.
     static var pipeSignal: sigaction {
         get {
             var action = sigaction()
@@ -43,8 +43,8 @@ package enum ProcessSettings {
         }
     }
 
-    /// Keeps SIGPIPE from this thread, where a write to a peer that is gone would raise it.
-    /// - Returns: What was kept from it before.
+    /// Blocks SIGPIPE in this thread, where a write to a closed connection would raise it.
+    /// - Returns: The previous signal mask.
     static func holdPipeSignal() -> sigset_t {
         var (set, before) = (sigset_t(), sigset_t())
         sigemptyset(&set)
@@ -53,7 +53,7 @@ package enum ProcessSettings {
         return before
     }
 
-    /// Keeps from this thread what was kept from it before.
+    /// Restores the previous signal mask.
     static func restore(_ mask: sigset_t) {
         var mask = mask
         pthread_sigmask(SIG_SETMASK, &mask, nil)

@@ -1,33 +1,34 @@
 import Glibc
 import Synchronization
 
-/// The thread that everything of one gateway happens on. Owns the event loop, and goes turn by
-/// turn: take what is there, call the handlers, and at the end of a turn in which anything happened
-/// let the driver commit and flush. Runs on the thread that calls `run()`; `post` and `stop` may be
-/// called on any thread, all else on the loop's (or, before `run()`, by whoever sets it up).
-// Safety: every stored property but `mailbox` and `owner` is touched on the loop thread only, which
-// `preconditionOnLoop` checks at each entry; those two are safe by themselves. (`wake` is set
-// before anybody can post, and taken away after the mailbox has closed.)
+/// The thread of one gateway. Owns the event loop, and works in turns: collects ready events, calls
+/// their handlers, and at the end of a turn with any work lets the driver commit and flush. Runs on
+/// the thread that calls `run()`; any thread may call `post` and `stop`, all other calls are made
+/// on the loop's thread (or, before `run()`, by the code that sets it up).
+// Safety: every stored property but `mailbox` and `owner` is used on the loop thread only, which
+// `preconditionOnLoop` checks at each entry; those two are thread-safe. (`wake` is set before
+// anybody can post, and cleared after the mailbox has closed.)
 package final class ServiceLoop: @unchecked Sendable {
-    /// What has to be done between turns, outside of any C callback.
+    /// Does work between turns, outside of any C callback.
     package protocol Participant: AnyObject {
-        /// Closes what was given up during the turn.
+        /// Closes what was abandoned during the turn.
         ///
         /// - Returns: whether anything was closed.
         func settle() -> Bool
 
-        /// The loop has ended; the C objects are about to go.
+        /// The loop has ended; the C objects are about to be destroyed.
         func loopDidEnd()
     }
 
-    /// Called at the end of each turn in which anything happened.
+    /// Called at the end of each turn with any work.
     package var onTurnEnd: (() -> Void)?
-    /// Called with SIGTERM, SIGINT or SIGHUP. Set before `run()`, which then watches for them.
+    /// Called on SIGTERM, SIGINT or SIGHUP. Must be set before `run()`, which then watches for
+    /// them.
     package var onSignal: ((Int32) -> Void)?
 
     package let eventLoop: EventLoop
     private let mailbox = Mailbox()
-    /// The socket of a client, those that wake its loop, and room to spare.
+    /// For a client's socket and the wake-up descriptors of its loop, with some to spare.
     private static let clientDescriptors: UInt32 = 64
 
     private let ownsProcess: Bool
@@ -37,19 +38,19 @@ package final class ServiceLoop: @unchecked Sendable {
     private var virtualHosts: [AnyObject] = []
     private var watchers: [Watcher] = []
     private var alarms: [Alarm] = []
-    /// Also used by those who post, under a lock of the mailbox and until it is closed.
+    /// Also used by posting threads, under a lock of the mailbox and until it is closed.
     private var wake: WakeWatcher?
     private var jobs: [Mailbox.Job] = []
     private var hadWork = false
     private var isStopping = false
 
     /// - Parameters:
-    ///   - ownsProcess: Whether the loop may set what concerns the process: that SIGPIPE is
-    ///     ignored, and how many descriptors may be open. A client in somebody's program may not.
-    ///   - log: receives what libwebsockets has to say of level error or warning, from any loop of
-    ///     the process: its log is global. HTTP and frames are not read by the library here, so
-    ///     that no line of it can hold what a user sent.
-    /// - Throws: `WebSocketError` `loop` if the system gives no event loop or context.
+    ///   - ownsProcess: Whether the loop may change process-wide settings: ignoring SIGPIPE, and
+    ///     the limit on descriptors. A client in somebody else's program may not.
+    ///   - log: gets the errors and warnings of libwebsockets, from any loop of the process: its
+    ///     log is global. The library parses neither HTTP nor frames here, so no line can hold what
+    ///     a user sent.
+    /// - Throws: `WebSocketError` `loop` if the system provides no event loop or context.
     package init(
         ownsProcess: Bool = true, log: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(WebSocketError) {
@@ -58,7 +59,7 @@ package final class ServiceLoop: @unchecked Sendable {
         if ownsProcess { ProcessSettings.prepare() }
         let before = ownsProcess ? nil : ProcessSettings.pipeSignal
         eventLoop = try EventLoop(descriptors: ownsProcess ? nil : Self.clientDescriptors)
-        // The library ignores the signal for the process when it begins.
+        // The library ignores the signal for the whole process when it starts.
         if let before { ProcessSettings.pipeSignal = before }
         wake = WakeWatcher(loop: self) { [unowned self] in runJobs() }
         mailbox.open { [unowned self] in wake?.wake() }
@@ -69,7 +70,7 @@ package final class ServiceLoop: @unchecked Sendable {
         if !isStopping { tearDown() }
     }
 
-    /// Serves until `stop()`. When it returns, every socket is closed, and the loop can't be used
+    /// Serves until `stop()`. When it returns, every socket is closed, and the loop can't run
     /// again.
     package func run() {
         let me = UInt(pthread_self())
@@ -87,18 +88,18 @@ package final class ServiceLoop: @unchecked Sendable {
         owner.store(0, ordering: .releasing)
     }
 
-    /// Ends `run()` after the jobs that were posted before. May be called on any thread.
+    /// Ends `run()` after the jobs that were posted before. Any thread may call it.
     package func stop() {
         post { [unowned self] in isStopping = true }
     }
 
-    /// Runs a job on the loop, soon, after those that were posted before. May be called on any
-    /// thread; after the end of the loop the job is dropped.
+    /// Runs a job on the loop, soon, after the jobs that were posted before. Any thread may call
+    /// it; after the end of the loop the job is dropped.
     package func post(_ job: @escaping @Sendable () -> Void) {
         mailbox.post(job)
     }
 
-    /// Calls `handler` again and again until the end of the loop.
+    /// Calls `handler` periodically until the end of the loop.
     package func every(milliseconds: Int, _ handler: @escaping () -> Void) {
         preconditionOnLoop()
         let timer = TimerWatcher(loop: self, milliseconds: milliseconds, handler: handler)
@@ -106,7 +107,7 @@ package final class ServiceLoop: @unchecked Sendable {
         timer.start()
     }
 
-    /// An alarm that calls `handler` whenever the time that was set last is over.
+    /// An alarm that calls `handler` whenever the time last set has elapsed.
     package func alarm(_ handler: @escaping () -> Void) -> Alarm {
         preconditionOnLoop()
         let alarm = Alarm(loop: self, handler: handler)
@@ -114,13 +115,13 @@ package final class ServiceLoop: @unchecked Sendable {
         return alarm
     }
 
-    /// Traps when called on another thread than the loop's. Before `run()` everybody may pass.
+    /// Traps on any thread other than the loop's. Before `run()` any thread passes.
     package func preconditionOnLoop() {
         let owner = owner.load(ordering: .relaxed)
         precondition(owner == 0 || owner == UInt(pthread_self()), "not on the loop thread")
     }
 
-    /// Marks the turn as one that ends with `onTurnEnd`.
+    /// Marks the turn as one with work, which ends with `onTurnEnd`.
     package func noteWork() {
         hadWork = true
     }
@@ -129,14 +130,14 @@ package final class ServiceLoop: @unchecked Sendable {
         participants.append(participant)
     }
 
-    /// Keeps what the library has pointers into until the context is gone.
+    /// Retains an object to which the library has pointers, until the context is destroyed.
     package func retain(_ host: AnyObject) {
         virtualHosts.append(host)
     }
 
     private func runJobs() {
         mailbox.take(into: &jobs)
-        // Moved out, because a job may end up here again only by way of the next turn.
+        // Moved out, because jobs posted meanwhile must wait for the next turn.
         let batch = jobs
         for job in batch { job() }
     }
@@ -146,7 +147,7 @@ package final class ServiceLoop: @unchecked Sendable {
         guard hadWork else { return }
         hadWork = false
         onTurnEnd?()
-        // What the driver gave up is closed now, and told in a turn of its own, at once.
+        // What the driver abandoned is closed now, and reported in a turn of its own, at once.
         settle()
     }
 

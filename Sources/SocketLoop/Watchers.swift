@@ -1,11 +1,11 @@
 import CWebSockets
 
-/// The four kinds of libev watcher that the shell uses. Each class owns one C watcher, whose memory
-/// must not move while it is started, and calls one closure on the loop thread. They live and die
-/// on that thread, before the loop does. libev's callbacks are free functions: a closure written
-/// where the compiler takes it for the main actor's would trap on the loop thread.
+/// The four kinds of libev watcher in use. Each class owns one C watcher, whose memory must not
+/// move while it is started, and calls one closure on the loop thread. They are created and
+/// destroyed on that thread, before the loop is. libev's callbacks are free functions: a closure
+/// that the compiler infers as the main actor's would trap on the loop thread.
 package class Watcher {
-    /// Kept alive, because a watcher may be the last thing that a loop lets go.
+    /// Retained, because a watcher may be the last object that a loop releases.
     private let eventLoop: EventLoop
     private unowned let loop: ServiceLoop
     private let handler: () -> Void
@@ -47,7 +47,7 @@ private func wokenUp(_: OpaquePointer?, _ watcher: UnsafeMutablePointer<ev_async
     Watcher.fire(watcher?.pointee.data)
 }
 
-/// Calls when a descriptor can be read.
+/// Calls its handler when a descriptor is readable.
 package final class ReadWatcher: Watcher {
     private let watcher = UnsafeMutablePointer<ev_io>.allocate(capacity: 1)
 
@@ -63,7 +63,7 @@ package final class ReadWatcher: Watcher {
     }
 }
 
-/// Calls again and again while it runs.
+/// Calls its handler periodically while it runs.
 package final class TimerWatcher: Watcher {
     private let watcher = UnsafeMutablePointer<ev_timer>.allocate(capacity: 1)
 
@@ -73,11 +73,11 @@ package final class TimerWatcher: Watcher {
     }
 
     package func start() {
-        // Counted from now, and not from the beginning of the turn.
+        // The interval starts now, not at the beginning of the turn.
         ev_timer_again(events, watcher)
     }
 
-    /// Starts it anew with another width.
+    /// Restarts it with another interval.
     package func start(seconds: Double) {
         watcher.pointee.repeat = seconds
         start()
@@ -93,7 +93,7 @@ package final class TimerWatcher: Watcher {
     }
 }
 
-/// Calls when the process gets a signal. A signal can be watched by one loop only.
+/// Calls its handler when the process gets a signal. Only one loop can watch a signal.
 final class SignalWatcher: Watcher {
     private let watcher = UnsafeMutablePointer<ev_signal>.allocate(capacity: 1)
 
@@ -109,7 +109,7 @@ final class SignalWatcher: Watcher {
     }
 }
 
-/// Calls after somebody, on any thread, has asked for it.
+/// Calls its handler after any thread has asked for it.
 final class WakeWatcher: Watcher {
     private let watcher = UnsafeMutablePointer<ev_async>.allocate(capacity: 1)
 
@@ -119,7 +119,7 @@ final class WakeWatcher: Watcher {
         ev_async_start(events, watcher)
     }
 
-    /// May be called on any thread, while the watcher lives.
+    /// Any thread may call it while the watcher lives.
     func wake() {
         ev_async_send(events, watcher)
     }

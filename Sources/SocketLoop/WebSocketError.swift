@@ -1,10 +1,10 @@
-/// Why the loop or a listener could not be set up. Thrown before anything is served; what goes
-/// wrong later concerns one connection and ends with that connection.
+/// Why the loop or a listener could not be set up. Thrown before anything is served; a later fault
+/// concerns one connection and ends with that connection.
 package struct WebSocketError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
         /// The event loop or the libwebsockets context could not be created.
         case loop
-        /// A listener names an address that is not a literal IPv4 or IPv6 one.
+        /// A listener's address is not an IPv4 or IPv6 literal.
         case address
         /// The system refused the listening socket: the port is taken, or not permitted.
         case listen
