@@ -2,8 +2,8 @@ import Chat
 import Ports
 import Wire
 
-/// A user's list as this gateway knows it while the origin is away: each conversation as of where
-/// its stream stands, latest activity first. What is answered of it is answered as the origin does.
+/// A user's list as this gateway knows it, for answers while the origin is away: each conversation
+/// as of its stream's position, latest activity first. Its answers have the form of the origin's.
 struct KnownList {
     struct Entry {
         let view: ConversationView
@@ -16,9 +16,9 @@ struct KnownList {
     }
 
     private let entries: [Entry]
-    /// Up to where departures are known; nil if no token can be made of it.
+    /// Up to where departures are known; nil if no token can be made.
     private let place: ListPlace?
-    /// Who left it since that place.
+    /// Conversations that left the list since that place.
     private let departed: [String]
 
     init(_ entries: [Entry], place: ListPlace?, departed: [String]) {
@@ -60,8 +60,8 @@ struct KnownList {
 
     // MARK: - What changed
 
-    /// What changed since a token was given out. Only one of the same place can be compared here:
-    /// what left the list between two places, the origin alone knows.
+    /// The changes since a token. Only a token of the same place can be compared here: only the
+    /// origin knows what left the list between two places.
     func changes(since text: String?, limit: Int, bytes: Int) -> ConversationChanges {
         guard let token = text.flatMap({ ListPlaceToken($0) }), let news = news(since: token),
             news.reduce(0, { $0 + $1.size }) <= bytes
@@ -102,8 +102,8 @@ struct KnownList {
         return digest
     }
 
-    /// What the user knows who is given the list. The origin finds by it what changed and who left
-    /// since the reading; without a place it says that it can't.
+    /// The token for a user who is given the list. From it the origin finds later changes and
+    /// departures; without a place the origin answers that it can't.
     private var token: ListPlaceToken {
         ListPlaceToken(place: place?.seq, mark: place?.mark ?? "", digest: digest())
     }

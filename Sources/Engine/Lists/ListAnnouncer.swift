@@ -2,11 +2,10 @@ import Chat
 import Ports
 import Wire
 
-/// Who is told of lists of conversations: those who watch theirs are told what comes in, what
-/// leaves, and what changes in it, each once a turn. `Lists` knows what stands in them. It moves no
-/// stream, and knows no requests.
+/// Notifies the watchers of lists of conversations: what joins, what leaves and what changes, each
+/// once a turn. `Lists` knows the contents. It moves no stream and knows no requests.
 final class ListAnnouncer {
-    /// Those who watch their list of conversations.
+    /// Sessions that watch their user's list.
     private var watchers: [SessionID: Session] = [:]
 
     let lists: Lists
@@ -26,7 +25,7 @@ final class ListAnnouncer {
     private var streams: StreamRegistry { sync.streams }
     private var isElsewhere: Bool { sync.mirrors }
 
-    /// Somebody watches.
+    /// Whether any session watches.
     var isWatched: Bool { !watchers.isEmpty }
 
     // MARK: - Watching
@@ -37,11 +36,11 @@ final class ListAnnouncer {
         session.list.isWatching = true
         guard isElsewhere else { return }
         if lists[user.id] != nil {
-            // Not to this one.
+            // This session was sent none.
             lists.forgetTold(user.id)
             totals.readList(user.id)
         }
-        // A list that is new is read when the feed is known to tell of it.
+        // A new list is read when its feed has begun.
         lists.follow(user)
     }
 
@@ -54,7 +53,7 @@ final class ListAnnouncer {
         lists.unfollow(user) { connections.registry.watched(by: user) }
     }
 
-    /// The origin has acknowledged: what was read before may lack what nobody told of.
+    /// The origin acknowledged the list's feed: a read before that may miss changes.
     func followed(_ user: ID) {
         lists.followed(user)
         totals.readList(user)
@@ -62,14 +61,15 @@ final class ListAnnouncer {
 
     // MARK: - Reading
 
-    /// After a loss what came and went in the meantime is not known.
+    /// After a loss: changes in the meantime are unknown.
     func readAllAgain() { for user in lists.followers.keys.inOrder { totals.readList(user) } }
 
-    /// Those that the origin did not answer, and those of which something is not known.
+    /// Lists whose read failed, and lists with something unknown.
     func readInTime() { for user in lists.lookInTime() { totals.readList(user) } }
 
-    /// The list has come.
-    /// - Parameter generation: of the feed that was under way all the time, 0 for none.
+    /// The origin answered with the list.
+    /// - Parameter generation: of the feed that was unbroken from the question to the answer; 0 for
+    ///   none.
     func read(
         _ user: ID, _ reading: Int, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>
@@ -91,7 +91,7 @@ final class ListAnnouncer {
         if lists.takeIsStale(user) { totals.readList(user) }
     }
 
-    /// - Parameter isNew: it came into the list just now.
+    /// - Parameter isNew: whether it joined the list just now.
     private func join(_ conversation: ID, to user: ID, isNew: Bool = false) {
         guard lists.insert(conversation, of: user) else { return }
         let stream = sync.stream(conversation.text)
@@ -100,7 +100,7 @@ final class ListAnnouncer {
             if stream.entry.needsLast { list(stream) }
             return
         }
-        // An answer may have shown more than the feed has told yet.
+        // An answer may have shown more than the feed has brought yet.
         let receivers = connections.registry.of(user).filter {
             $0.list.isWatching && !$0.list.wasShown(conversation, beyond: state.head)
         }
@@ -115,11 +115,11 @@ final class ListAnnouncer {
         if !wasTold { tellLeft(conversation.text, [user.text]) }
     }
 
-    /// A conversation came into a user's list, or left it.
+    /// A conversation joined a user's list or left it.
     func relisted(_ user: String, _ conversation: String, isIn: Bool) {
         guard lists.noteChange(user.id) else { return }
         if isIn {
-            // Out and in again: the log may have told of the first, and not of the second.
+            // After leaving and rejoining, the log may have reported the first and not the second.
             lists.isIn(conversation.id, user.id)
             join(conversation.id, to: user.id, isNew: true)
         } else {
@@ -130,8 +130,8 @@ final class ListAnnouncer {
 
     // MARK: - What answers show
 
-    /// Somebody who watches a list is shown these as parts of it. What the list is not known to
-    /// have is looked after as well, until the list has been read again.
+    /// A watcher of a list was shown these conversations in it. Those that the list is not known to
+    /// have are followed as well, until the list is read again.
     func showed(
         _ views: [ConversationView], _ call: Call, knowing heads: [ID: Head] = [:]
     ) {
@@ -143,7 +143,7 @@ final class ListAnnouncer {
         let all = shown.keys.inOrder
         for id in all {
             lists.noteShown(id, to: user)
-            // Who watches already may know more, of a branch that is lost: the event is the truth.
+            // An existing watcher may know more, of a lost branch: the event decides.
             guard let head = shown[id] else { continue }
             streams[id]?.entry.noteShown(head)
             guard call.beginsList else { continue }
@@ -153,12 +153,12 @@ final class ListAnnouncer {
         let unknown = all.filter { !follower.conversations.contains($0) }
         guard !unknown.isEmpty else { return }
         for conversation in unknown { join(conversation, to: user) }
-        // It will be read anyway when the feed begins to tell of it.
+        // A read follows anyway when the list's feed begins.
         if follower.isFollowed { totals.readList(user) }
     }
 
-    /// The token that somebody is given knows that these are in the list, and no others. What is
-    /// told of another one, by a stream that is behind, would never be taken back.
+    /// The token in an answer stands for exactly these conversations. Another one, reported by a
+    /// stream that is behind, would never be corrected later.
     func drop(allBut heads: [ID: Head], _ call: Call) {
         guard let user = connections[call.session]?.user?.id, let follower = lists[user] else {
             return
@@ -167,13 +167,13 @@ final class ListAnnouncer {
         let gone = follower.conversations.filter { heads[$0] == nil }
         guard !gone.isEmpty else { return }
         for conversation in gone.inOrder { leave(conversation, from: user) }
-        // It may have come into the list since.
+        // It may have joined the list since.
         totals.readList(user)
     }
 
     // MARK: - Changes
 
-    /// The conversation's entry in its participants' lists has changed.
+    /// The conversation's entry in its participants' lists changed.
     func list(_ stream: Stream) {
         guard
             !watchers.isEmpty || !totals.isEmpty || !stream.reading.readership.isEmpty,
@@ -183,7 +183,7 @@ final class ListAnnouncer {
         fanout.touch(stream)
     }
 
-    /// Tells the watchers of conversation lists, once a turn.
+    /// Notifies the watchers of lists, once a turn.
     func announce(_ stream: Stream) {
         guard stream.entry.isListed else { return }
         guard let state = stream.state else {
@@ -194,7 +194,7 @@ final class ListAnnouncer {
         totals.count(stream, state)
         if stream.entry.needsLast {
             stream.entry.isListed = false
-            // It is announced when that is known.
+            // Sent when the last message is known.
             if !watchers.isEmpty || !stream.reading.readership.isEmpty { sync.askLast(stream) }
             return
         }
@@ -204,7 +204,7 @@ final class ListAnnouncer {
         send(type, stream, state, to: receivers)
     }
 
-    /// Shows lists the conversation as it is.
+    /// Sends watchers the conversation's current state.
     private func send(
         _ type: DeltaType, _ stream: Stream, _ state: Stream.State, to receivers: [Session]
     ) {
@@ -220,15 +220,15 @@ final class ListAnnouncer {
         }
     }
 
-    /// Whether the conversation stands in the list that the session watches. The record of a stream
-    /// that is behind may still name somebody who is gone.
+    /// Whether the conversation is in the list that the session watches. A stream that is behind
+    /// may have a record that still names a former participant.
     private func shows(_ stream: Stream, _ session: Session) -> Bool {
         guard isElsewhere else { return true }
         guard let user = session.user else { return false }
         return lists[user.id]?.conversations.contains(stream.id.id) ?? false
     }
 
-    /// Those of the users who watch their lists, found from the shorter side.
+    /// Sessions of these users that watch their lists, searched from the smaller side.
     private func watchers(among users: Set<ID>) -> [Session] {
         guard users.count < watchers.count else {
             return watchers.values.filter { $0.user.map { users.contains($0.id) } ?? false }
@@ -238,22 +238,22 @@ final class ListAnnouncer {
 
     // MARK: - Departures
 
-    /// The log says that these are out of the conversation. Whose list said so before was told.
+    /// The log reports that these users left. Those whose list reported it already were notified.
     func left(_ conversation: String, _ users: [String]) {
         totals.drop(conversation.id, of: users)
         tellLeft(conversation, lists.noteTold(conversation.id, of: users))
     }
 
     /// There is no such conversation any more.
-    /// - Parameter participants: who took part, as far as is known.
-    /// - Returns: whose lists showed it; they are yet to be told.
+    /// - Parameter participants: as far as they are known.
+    /// - Returns: users whose lists showed it, who are still to be notified.
     func vanished(_ conversation: ID, _ participants: [String]) -> [String] {
         let told = lists.forget(conversation)
         totals.drop(conversation, of: told + participants)
         return told
     }
 
-    /// Tells those who watch the lists of these users that the conversation is out of them.
+    /// Notifies the watchers of these users' lists that the conversation left them.
     func tellLeft(_ conversation: String, _ users: [String]) {
         guard !watchers.isEmpty, !users.isEmpty else { return }
         let event = Broadcast(
@@ -266,7 +266,7 @@ final class ListAnnouncer {
 }
 
 extension SessionRegistry {
-    /// The conversations whose messages somebody watches for the user.
+    /// Conversations whose messages a session of the user is subscribed to.
     func watched(by user: ID) -> Set<ID> {
         Set(of(user).flatMap(\.subscriptions).map { $0.stream.id.id })
     }

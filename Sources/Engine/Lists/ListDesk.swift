@@ -3,10 +3,10 @@ import JSON
 import Ports
 import Wire
 
-/// Calls about lists of conversations, from the call to its reply, and the others that go to the
-/// origin of a log elsewhere as they are: records and participants. While that is away they are
-/// answered with what is known here. What answers show is told to `ListAnnouncer`, which knows what
-/// watchers were told.
+/// Handles calls about lists of conversations, from the call to its reply, and the calls that go to
+/// the origin of a log elsewhere unchanged: records and participants. While the origin is away it
+/// answers with what this gateway knows. It reports what answers show to `ListAnnouncer`, which
+/// tracks what watchers were sent.
 final class ListDesk {
     private let announcer: ListAnnouncer
     private let totals: UnreadTotals
@@ -27,14 +27,14 @@ final class ListDesk {
 
     // MARK: - Calls
 
-    /// A call about the caller's list, or about what only the origin of a log elsewhere knows.
+    /// A call about the caller's list, or one that only the origin of a log elsewhere can answer.
     func perform(_ call: Call, _ user: String) {
         guard let session = connections[call.session], !session.isClosing else { return }
         var call = call
         switch call.request {
         case .subscribeConversations(let since, let limit):
-            // Watching begins before the store is read: what changes in between comes twice rather
-            // than never, and a value is a value.
+            // Watching begins before the store is read: a change in between is sent twice rather
+            // than never, which is harmless.
             call.beginsList = !session.list.isWatching
             announcer.watch(session, user)
             if sync.mirrors { return askOrigin(call, user) }
@@ -94,8 +94,9 @@ final class ListDesk {
 
     // MARK: - Answers
 
-    /// The origin's answer to a call.
-    /// - Parameter generation: of the feed that was under way all the time, 0 for none.
+    /// The origin answered a call.
+    /// - Parameter generation: of the feed that was unbroken from the question to the answer; 0 for
+    ///   none.
     func answered(
         _ call: Call, _ generation: Int, _ result: Result<HistoryAnswer, RequestError>
     ) {
@@ -109,7 +110,7 @@ final class ListDesk {
             connections.fail(call, error)
         case (.success(.conversationsSince(let changes)), .subscribeConversations):
             if let user { lists.showed(changes.conversations, of: changes.total, to: user) }
-            // Whoever is given what changed knows the others by the token.
+            // A client that gets only the changes knows the rest by the token.
             announcer.showed(
                 changes.conversations, call, knowing: changes.complete ? changes.heads : [:])
             announcer.drop(allBut: changes.heads, call)
@@ -131,7 +132,7 @@ final class ListDesk {
         }
     }
 
-    /// What the origin says of how the caller reads, where the feed tells of all that follows.
+    /// Keeps the origin's answer about the caller's reading state if the feed covers what follows.
     private func learn(_ view: ConversationView, _ call: Call, _ generation: Int) {
         guard let user = connections[call.session]?.user,
             let replica = sync.streams[view.record.id.id]?.replica,
@@ -140,7 +141,7 @@ final class ListDesk {
         lists.learn(view, of: user.id)
     }
 
-    /// What the origin says of who takes part, where the feed tells of all that follows.
+    /// Keeps the origin's answer about participants if the feed covers what follows.
     private func learn(_ list: ParticipantList, _ call: Call, _ generation: Int) {
         guard case .fetchParticipants(let conversation, let range) = call.request,
             let stream = sync.streams[conversation.id]
@@ -154,7 +155,7 @@ final class ListDesk {
 
     // MARK: - Replies
 
-    /// Answers that stand for themselves.
+    /// Answers that don't depend on a stream's position.
     func conclude(_ call: Call, _ answer: Answer) {
         switch answer {
         case .view(let view):
@@ -175,7 +176,7 @@ final class ListDesk {
     }
 
     /// One conversation.
-    /// - Parameter isOpen: the origin did not answer; here and below.
+    /// - Parameter isOpen: whether the origin did not answer; here and below.
     private func conclude(_ call: Call, _ view: ConversationView, isOpen: Bool = false) {
         connections.reply(call, people: view.record.participantCount) {
             $0.beginObject()
@@ -186,14 +187,14 @@ final class ListDesk {
         }
     }
 
-    /// A part of a list.
+    /// A page of a list.
     private func conclude(_ call: Call, _ list: ConversationList, isOpen: Bool = false) {
         let unread = unread(list.unread, isOpen, call)
         let rows = list.conversations.count + rowsCounted(unread, list.total)
         connections.reply(call, rows: rows) { $0.conversations(list, unread, isOpen: isOpen) }
     }
 
-    /// What changed in a list.
+    /// The changes of a list.
     private func conclude(_ call: Call, _ changes: ConversationChanges, isOpen: Bool = false) {
         let unread = unread(changes.unread, isOpen, call)
         let rows = changes.conversations.count + changes.removed.count
@@ -202,7 +203,7 @@ final class ListDesk {
         }
     }
 
-    /// What the answer says of what is unread: nothing, but to those who asked for it.
+    /// The unread totals in the answer; nil unless the connection asked for them.
     private func unread(_ total: UnreadTotal?, _ isOpen: Bool, _ call: Call) -> UnreadTotal? {
         guard let session = connections[call.session], session.list.asksUnread, let total else {
             return nil
@@ -211,16 +212,16 @@ final class ListDesk {
         return total
     }
 
-    /// To count what is unread looks at each conversation, which is less than to read it.
+    /// Counting unread messages looks at each conversation, which costs less than reading it.
     private func rowsCounted(_ unread: UnreadTotal?, _ total: Int) -> Int {
         unread == nil ? 0 : total / 10
     }
 
     // MARK: - While the origin is away
 
-    /// Answers a call for which the origin has no answer: with what this gateway has read whole and
-    /// followed since, as of where its stream stands, and as open.
-    /// - Returns: false if it is not known here, or not all of it.
+    /// While the origin is away: answers with what this gateway has read completely and followed
+    /// since, as of the stream's position, as open.
+    /// - Returns: false if not all of it is known here.
     private func answerAsKnown(_ call: Call) -> Bool {
         guard let user = connections[call.session]?.user else { return false }
         if case .fetchConversation(let conversation) = call.request {
@@ -241,7 +242,7 @@ final class ListDesk {
         if case .subscribeConversations(let since, let limit) = call.request {
             guard let known = lists.known(to: user.id) else { return false }
             let changes = known.changes(since: since, limit: limit, bytes: bytes)
-            // Whoever is given what changed knows the others by the token.
+            // A client that gets only the changes knows the rest by the token.
             announcer.showed(
                 changes.conversations, call, knowing: changes.complete ? changes.heads : [:])
             conclude(call, changes, isOpen: true)
@@ -254,7 +255,7 @@ final class ListDesk {
         guard let stream = sync.streams[conversation.id], let view = stream.known(to: user),
             lists[user]?.gone.contains(conversation.id) != true
         else { return false }
-        // Those who watch have it closed when there is nothing more that nobody here knows.
+        // Subscribers must be sent the end of `open`.
         if stream.isOpen { stream.outgoing.noteOpen() }
         conclude(call, view, isOpen: true)
         return true
@@ -276,7 +277,7 @@ final class ListDesk {
 }
 
 extension Stream {
-    /// Notes with a call for who takes part what of that is known when the origin is asked.
+    /// Notes in a call for participants what is known of them when the origin is asked.
     fileprivate func expectPeople(for call: inout Call) {
         guard let replica, let state else { return }
         (call.era, call.record) = (replica.era, state.record.rev)
@@ -285,14 +286,14 @@ extension Stream {
 }
 
 extension Replica {
-    /// Whether what the origin answered in this generation of the feed, to a question of that era,
-    /// is followed from then on.
+    /// Whether this gateway follows everything after an answer of this generation to a question of
+    /// that era.
     fileprivate func isFollowed(in generation: Int, since era: Int) -> Bool {
         generation == self.generation && era == self.era
     }
 }
 
 extension RequestError {
-    /// The origin does not answer, and not because a part of the log is damaged.
+    /// Whether the origin does not answer, for another reason than a damaged log.
     var isOfOriginAway: Bool { code == .originUnavailable && damagedPart == nil }
 }

@@ -2,78 +2,78 @@ import Chat
 import Ports
 import Wire
 
-/// A user's list of conversations that somebody watches, where the feed has to be asked for each
-/// conversation: all in it are followed, and the list itself is read again after each loss.
+/// A watched list of conversations, for origins whose feed is subscribed to per conversation: all
+/// of its conversations are followed, and the list itself is read again after each loss.
 struct ListFollower {
     let user: String
     var watchers = 0
-    /// What is in it, as far as it was read.
+    /// Its contents, as far as they were read.
     private(set) var conversations: Set<ID> = []
-    /// What the last answer's token has, until the list was read whole.
+    /// The conversations of the last answer's token, until the list was read completely.
     private var answered: Set<ID>?
-    /// It was read whole since it is followed: what comes later has just come into it.
+    /// It was read completely since it is followed: conversations found later have just joined.
     private var isWhole = false
-    /// It is being read.
+    /// Whether a reading is under way.
     var isBeingRead = false
-    /// Of the reading under way, or the last one: an answer of an earlier one does not count.
+    /// The number of the current or last reading: answers to earlier ones don't count.
     var reading = 0
-    /// The list changed while it was being read.
+    /// The list changed during the reading.
     var isStale = false
-    /// The origin did not answer, and is asked again then.
+    /// When to ask again, after the origin did not answer.
     var retryAt: Timestamp?
-    /// Those in it of which the watchers were told last that they are out: the log told so before
-    /// the list did.
+    /// Conversations in it that watchers were last notified as gone: the log reported so before the
+    /// list did.
     var left: Set<ID> = []
 
-    // What is answered of it while the origin is away.
+    // For answers while the origin is away.
 
-    /// How many readings had begun when the feed began to tell of the list.
+    /// How many readings had begun when the list's feed began.
     private(set) var followedSince = Int.max
-    /// It was read whole, and the feed has told of it since.
+    /// Set once it was read completely and followed by the feed since.
     private(set) var known: Known?
     private var told = Departures()
     var looks = Looks()
 
-    /// Looking whether all that is to be known of it is known.
+    /// Periodic checks whether everything is known.
     struct Looks {
-        /// When it is looked next.
+        /// When to check next.
         var at: Timestamp?
-        /// How often in a row something was asked for because of it.
+        /// How many checks in a row found something unknown and asked for it.
         var futile = 0
     }
 
-    /// What was told to have left it.
+    /// Departures from the list.
     private struct Departures {
-        /// Those in it of which a removal was told; the list did not say so yet.
+        /// Conversations in it with a reported removal that the list has not confirmed.
         var gone: Set<ID> = []
-        /// The same when the reading under way began.
+        /// The same at the beginning of the current reading.
         var before: Set<ID> = []
-        /// Those that left it, with how many readings had begun.
+        /// Conversations that left it, with the number of readings begun then.
         var left: [ID: Int] = [:]
     }
 
-    /// A reading that counts.
+    /// A complete reading that is still valid.
     struct Known {
-        /// Of the feed.
+        /// The feed's generation.
         let generation: Int
-        /// nil where no token can be made of it.
+        /// Nil if no token can be made.
         var place: ListPlace?
     }
 
-    /// More departures than that are not kept.
+    /// Limit of departures that are kept.
     private static let departureLimit = 1000
 
     init(user: String) { self.user = user }
 
     // MARK: - What is told
 
-    /// Whether a conversation that a reading found came into the list after the watchers were
-    /// given it. The reading may know of it before the feed tells.
+    /// Whether a conversation found by a reading joined after watchers were given the list. A
+    /// reading may find it before the feed reports it.
     func isNew(_ conversation: ID) -> Bool {
         isWhole || answered.map { !$0.contains(conversation) } ?? false
     }
 
-    /// Whether the conversation is in it, as far as its watchers were told.
+    /// Whether watchers were last notified that the conversation is in it.
     func shows(_ conversation: ID) -> Bool {
         conversations.contains(conversation) && !left.contains(conversation)
     }
@@ -87,24 +87,24 @@ struct ListFollower {
         if !isWhole { answered = Set(heads.keys) }
     }
 
-    /// The watchers were told that the conversation is out of the list.
+    /// The watchers were notified that the conversation left the list.
     mutating func noteTold(_ conversation: ID) {
         noteGone(conversation)
         if conversations.contains(conversation) { left.insert(conversation) }
     }
 
-    /// Somebody was told that the user does not take part any more.
+    /// A removal of the user was reported.
     mutating func noteGone(_ conversation: ID) {
         guard conversations.contains(conversation) else { return }
         told.gone.insert(conversation)
         noteDeparture()
     }
 
-    /// - Returns: whether it was not in it.
+    /// - Returns: whether it was absent.
     mutating func insert(_ conversation: ID) -> Bool { conversations.insert(conversation).inserted }
 
     /// - Parameter readings: how many have begun.
-    /// - Returns: whether it was in it.
+    /// - Returns: whether it was present.
     mutating func remove(_ conversation: ID, readings: Int) -> Bool {
         guard conversations.remove(conversation) != nil else { return false }
         noteDeparture()
@@ -117,41 +117,41 @@ struct ListFollower {
         return true
     }
 
-    /// The feed says that the conversation is in it.
+    /// The feed reports the conversation in it.
     mutating func isIn(_ conversation: ID) {
         left.remove(conversation)
         told.gone.remove(conversation)
         told.left[conversation] = nil
     }
 
-    /// Those in it of which a removal was told; the list did not say so yet.
+    /// Conversations in it with a reported removal that the list has not confirmed.
     var gone: Set<ID> { told.gone }
 
-    /// Those that left it since it was read, and are not in it.
+    /// Conversations that left it since it was read and are not in it now.
     var departed: [String] {
         Set(told.left.keys).subtracting(conversations).union(gone).map(\.text).sorted()
     }
 
     // MARK: - What counts
 
-    /// The feed begins to tell of it: what was read before may lack what nobody told of.
+    /// The list's feed begins: a read before that may miss changes.
     mutating func follow(readings: Int) {
         followedSince = readings
         known = nil
     }
 
-    /// A feed has ended, which may be the one that tells of it.
+    /// A feed ended, possibly the list's.
     mutating func lapsed(generation: Int) {
         if known?.generation ?? generation == generation { followedSince = .max }
     }
 
-    /// The feed tells of it, as far as is known.
+    /// Whether its feed is believed to be running.
     var isFollowed: Bool { followedSince < .max }
 
     mutating func doubt() { known = nil }
 
-    /// Something left it: the feed tells of that late, and may mean a log which another one has
-    /// followed since, in which the user takes part. It is read again at once.
+    /// Something left it. The feed reports that late, and it may be about a former log whose
+    /// successor has the user as a participant. So the list is read again at once.
     private mutating func noteDeparture() {
         if isBeingRead { isStale = true }
         guard known != nil else { return }
@@ -166,10 +166,10 @@ struct ListFollower {
         told.before = told.gone
     }
 
-    /// All of it was read.
-    /// - Parameter generation: of the feed that told of it all the time, 0 for none.
+    /// The list was read completely.
+    /// - Parameter generation: of the feed that was unbroken during the reading; 0 for none.
     mutating func adopt(_ place: ListPlace?, generation: Int) {
-        // It was in it again.
+        // The reading found these still in it.
         told.gone.subtract(told.before)
         told.before = []
         told.left = told.left.filter { $0.value >= reading }

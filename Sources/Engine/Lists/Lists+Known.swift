@@ -2,9 +2,9 @@ import Chat
 import Ports
 import Wire
 
-/// What is answered of lists while the origin is away.
+/// Answers about lists while the origin is away.
 extension Lists {
-    /// Whether the conversation can be shown, or is known not to be the user's.
+    /// Whether the conversation can be shown, or is known not to be in the user's list.
     func isKnown(_ id: ID, to user: ID, _ follower: ListFollower) -> Bool {
         guard let stream = streams[id], let state = stream.state else {
             return follower.gone.contains(id)
@@ -14,7 +14,7 @@ extension Lists {
             && stream.reading.readership.state(of: user, at: state.position) != nil
     }
 
-    /// Whether there may be changes in the user's conversations that nobody here knows.
+    /// Whether the user's conversations may have changes that this gateway does not know.
     func isOpen(_ user: ID) -> Bool {
         guard sync.isLinked, let follower = followers[user] else { return true }
         return follower.conversations.contains { streams[$0]?.isOpen ?? true }
@@ -22,7 +22,7 @@ extension Lists {
 
     // MARK: - Answers
 
-    /// A part of the list; nil if it is not known.
+    /// A page of the list; nil if it is unknown.
     func page(
         of user: ID, _ limit: Int, behind text: String?, bytes: Int
     ) -> ConversationList? {
@@ -31,14 +31,14 @@ extension Lists {
         return known(to: user)?.page(limit, behind: cursor, bytes: bytes)
     }
 
-    /// The user's list; nil if it is not known, or not all of it.
+    /// The user's list; nil unless all of it is known.
     func known(to user: ID) -> KnownList? {
         guard let follower = followers[user], let reading = follower.known else { return nil }
         var entries: [KnownList.Entry] = []
         entries.reserveCapacity(follower.conversations.count)
         for id in follower.conversations {
             if follower.gone.contains(id) {
-                // Gone, or there again: the log is behind the list, or the other way round.
+                // Removed or added again: either the log or the list is behind.
                 guard isKnown(id, to: user, follower) else { return nil }
                 continue
             }
@@ -54,8 +54,8 @@ extension Lists {
 }
 
 extension Stream {
-    /// The conversation as of where the stream stands; nil if that is not known, or not of that one
-    /// moment, or if the user does not take part then.
+    /// The conversation at the stream's position; nil if unknown or not of that one moment, or if
+    /// the user does not take part then.
     func known(to user: ID) -> ConversationView? {
         guard let state, state.isOfOneMoment, !entry.needsLast, state.members.contains(user),
             let reader = reading.readership.state(of: user, at: state.position)
@@ -66,8 +66,8 @@ extension Stream {
 }
 
 extension Stream {
-    /// Who takes part as of where the stream stands; nil if that is not known, or not of that one
-    /// moment, or if the user does not take part then.
+    /// The participants at the stream's position; nil if unknown or not of that one moment, or if
+    /// the user does not take part then.
     func people(_ range: ParticipantsRequest, shownTo user: ID) -> ParticipantList? {
         guard let state, state.isOfOneMoment, state.members.contains(user) else { return nil }
         return reading.readership.people(range, state)
@@ -75,7 +75,7 @@ extension Stream {
 }
 
 extension Stream.State {
-    /// Nothing is known above the position.
+    /// Whether nothing above the position is known.
     fileprivate var isOfOneMoment: Bool {
         head.epoch == position.epoch && head.rev == position.rev && record.rev <= position.rev
             && last?.rev ?? 0 <= position.rev

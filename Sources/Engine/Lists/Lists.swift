@@ -2,30 +2,29 @@ import Chat
 import Ports
 import Wire
 
-/// The lists of conversations that somebody watches, of logs that live elsewhere: what was read of
-/// them, and what of that may be answered while the origin is away. That is a list which was read
-/// whole and told of since, without a break, and of whose conversations the same is true.
+/// The watched lists of conversations of logs that live elsewhere: what was read of them, and which
+/// may be answered while the origin is away. These are the lists that were read completely and
+/// followed without a break since, as were all their conversations.
 ///
-/// It knows streams and asks the origin, and neither sessions nor who is told what.
+/// It knows streams and asks the origin; it knows neither sessions nor what was sent to whom.
 final class Lists {
     /// By user.
     private(set) var followers: [ID: ListFollower] = [:]
     /// How often a list was read.
     private(set) var readings = 0
-    /// How many conversations the readings that are kept have, all lists together.
+    /// Conversations in all lists together.
     private var places = 0
 
     let streams: StreamRegistry
     private let clock: Clock
     let sync: Sync
 
-    /// Of so many conversations it is kept how their users read them, all lists together: about
-    /// 100 MiB. Lists beyond are not answered while the origin is away.
+    /// Limit of conversations whose reading state is kept, all lists together: about 100 MiB. Lists
+    /// beyond it are not answered while the origin is away.
     static let placeLimit = 500_000
-    /// So few that are not known are asked for one by one.
+    /// Up to this many unknown conversations are asked for one by one.
     private static let fewUnknown = 8
-    /// How long after the last time what is known is looked at, in milliseconds: while something is
-    /// missing, and otherwise.
+    /// Milliseconds between two checks of a list: while something is unknown, and otherwise.
     private static let soon: Int64 = 1000
     private static let late: Int64 = 60_000
 
@@ -39,7 +38,7 @@ final class Lists {
 
     subscript(_ user: ID) -> ListFollower? { followers[user] }
 
-    /// A list is read somehow.
+    /// Counts a reading of a list.
     func countReading() -> Int {
         readings += 1
         return readings
@@ -47,7 +46,7 @@ final class Lists {
 
     // MARK: - The feed
 
-    /// The feed begins to tell of the list.
+    /// The list's feed begins.
     func followed(_ user: ID) { followers[user]?.follow(readings: readings) }
 
     /// Every subscription of that generation has ended.
@@ -55,24 +54,24 @@ final class Lists {
         for user in followers.keys { followers[user]?.lapsed(generation: generation) }
     }
 
-    /// The link is up again: nothing is known until it was read again.
+    /// The link is up again: nothing counts until it is read again.
     func doubtAll() { for user in followers.keys { followers[user]?.doubt() } }
 
-    /// What was read of the list is not the newest that its user was shown.
+    /// The user was shown something newer than what was read of the list.
     func doubt(_ user: ID) {
         followers[user]?.doubt()
         look(at: user, in: Self.soon)
     }
 
-    /// One more needs the user's list: what comes into it, and leaves it, is told from now on.
+    /// Adds a watcher of the user's list: changes of its contents are followed from now on.
     func follow(_ user: String) {
         let isNew = followers[user.id] == nil
         followers[user.id, default: ListFollower(user: user)].watchers += 1
         if isNew { sync.questions.act(.subscribeList(user: user)) }
     }
 
-    /// One less needs it.
-    /// - Parameter watched: conversations that the user watches all the same.
+    /// Removes a watcher.
+    /// - Parameter watched: conversations that the user still watches otherwise.
     func unfollow(_ user: ID, watched: () -> Set<ID>) {
         followers[user]?.watchers -= 1
         guard followers[user]?.watchers == 0, let follower = followers.removeValue(forKey: user)
@@ -84,7 +83,7 @@ final class Lists {
     }
 
     /// There is no such conversation any more.
-    /// - Returns: whose lists showed it.
+    /// - Returns: the users whose lists showed it.
     func forget(_ conversation: ID) -> [String] {
         let shown = followers.values.filter { $0.shows(conversation) }.map(\.user)
         for user in followers.keys {
@@ -94,7 +93,7 @@ final class Lists {
         return shown
     }
 
-    /// Nobody watches it any more.
+    /// The list has no watchers any more.
     private func forget(_ follower: ListFollower, isNeeded: (Stream) -> Bool) {
         let user = follower.user.id
         for id in follower.conversations {
@@ -105,44 +104,44 @@ final class Lists {
 
     // MARK: - What stands in them
 
-    /// A conversation has come into the user's list.
-    /// - Returns: whether it was not in it.
+    /// A conversation joined the user's list.
+    /// - Returns: whether it was absent.
     func insert(_ conversation: ID, of user: ID) -> Bool {
         guard followers[user]?.insert(conversation) == true else { return false }
         look(at: user, in: Self.soon)
         return true
     }
 
-    /// A conversation has left the user's list.
-    /// - Returns: whether those who watch were told so before; nil if it was not in it.
+    /// A conversation left the user's list.
+    /// - Returns: whether watchers were notified before; nil if it was absent.
     func remove(_ conversation: ID, of user: ID) -> Bool? {
         guard followers[user]?.remove(conversation, readings: readings) == true else { return nil }
         return followers[user]?.left.remove(conversation) != nil
     }
 
-    /// The feed tells of a change of the user's list.
-    /// - Returns: whether it is followed.
+    /// The feed reports a change of the user's list.
+    /// - Returns: whether the list is followed.
     func noteChange(_ user: ID) -> Bool {
         guard let follower = followers[user] else { return false }
-        // What is being read may be from before or after.
+        // The current reading may be from before or after the change.
         if follower.isBeingRead { followers[user]?.isStale = true }
         return true
     }
 
-    /// The feed says that the conversation is in the user's list.
+    /// The feed reports the conversation in the user's list.
     func isIn(_ conversation: ID, _ user: ID) { followers[user]?.isIn(conversation) }
 
-    /// An answer's token has these.
+    /// An answer's token has these conversations.
     func noteAnswer(_ heads: [ID: Head], _ user: ID) { followers[user]?.noteAnswer(heads) }
 
-    /// Those who watch the user's list are shown that the conversation is in it.
+    /// The watchers of the user's list are shown that the conversation is in it.
     func noteShown(_ conversation: ID, to user: ID) { followers[user]?.left.remove(conversation) }
 
-    /// Somebody has come to watch who was told of no departure.
+    /// A watcher came who was notified of no departure.
     func forgetTold(_ user: ID) { followers[user]?.left = [] }
 
-    /// The log says that these do not take part any more, and their watchers are told so.
-    /// - Returns: whose list showed it until now.
+    /// The log reports that these users left, and their watchers are notified.
+    /// - Returns: the users whose lists showed it until now.
     func noteTold(_ conversation: ID, of users: [String]) -> [String] {
         let shown = users.filter { followers[$0.id]?.shows(conversation) ?? !sync.mirrors }
         for user in users { followers[user.id]?.noteTold(conversation) }
@@ -151,16 +150,16 @@ final class Lists {
 
     // MARK: - Reading
 
-    /// Has the origin asked for the user's list, unless it is.
-    /// - Returns: the number of the reading that begins; nil if one is under way.
+    /// Asks the origin for the user's list, unless a reading is under way.
+    /// - Returns: the number of the new reading; nil if one is under way.
     func read(_ user: ID) -> Int? {
         guard let reading = beginReading(user), let follower = followers[user] else { return nil }
         sync.fetcher.ask(.list(user: user, reading: reading), .listed(user: follower.user), 1)
         return reading
     }
 
-    /// The reading with this number is over.
-    /// - Returns: the list as it was known; nil if another reading counts.
+    /// The reading with this number ended.
+    /// - Returns: the list as known before; nil if another reading counts.
     func endReading(_ user: ID, _ reading: Int) -> ListFollower? {
         guard let follower = followers[user], follower.reading == reading, follower.isBeingRead
         else {
@@ -170,12 +169,12 @@ final class Lists {
         return follower
     }
 
-    /// The origin did not answer: it is asked again later.
+    /// The origin did not answer; it is asked again later.
     func failed(_ user: ID) {
         followers[user]?.retryAt = now.adding(sync.options?.backoffMax ?? 0)
     }
 
-    /// Whether the list changed while it was being read; that is forgotten.
+    /// Whether the list changed during the reading; clears that.
     func takeIsStale(_ user: ID) -> Bool {
         guard followers[user]?.isStale == true else { return false }
         followers[user]?.isStale = false
@@ -195,15 +194,16 @@ final class Lists {
         return readings
     }
 
-    /// The list has come.
-    /// - Parameter generation: of the feed that was under way all the time, 0 for none.
+    /// The origin answered with the list.
+    /// - Parameter generation: of the feed that was unbroken from the question to the answer; 0 for
+    ///   none.
     func adopt(_ list: ListedHeads, of user: ID, _ generation: Int) {
         followers[user]?.noteWhole()
         guard let reading = followers[user]?.reading else { return }
         for (id, reader) in list.readers {
             guard let head = list.heads[id], let stream = streams[id], let state = stream.state,
                 stream.replica?.generation != nil, stream.reading.followedSince < reading,
-                // Whoever left and joined again since has another marker.
+                // A user who left and rejoined has another marker.
                 head.rev >= state.record.rev
             else { continue }
             stream.reading.readership.adopt(reader, of: user, at: head, position: state.position)
@@ -215,21 +215,20 @@ final class Lists {
         if followers[user]?.looks.futile == 0 { followers[user]?.looks.at = now }
     }
 
-    /// What the origin says of how a user reads a conversation, where the feed tells of all that
-    /// follows.
+    /// Keeps an answer of the origin about a user's reading state; the feed covers what follows.
     func learn(_ view: ConversationView, of user: ID) {
         guard let reader = view.reader, let stream = streams[view.record.id.id],
             let state = stream.state, view.head.rev >= state.record.rev
         else { return }
         stream.reading.readership.adopt(reader, of: user, at: view.head, position: state.position)
-        // Of one that was deleted it is not known when it was sent.
+        // When a deleted message was sent is unknown.
         guard view.lastMessage?.seq ?? 0 == view.head.seq else { return }
         let sent = view.lastMessage?.createdAt.milliseconds ?? 0
         stream.reading.readership.adopt(
             max(sent, view.record.updatedAt.milliseconds), at: view.head)
     }
 
-    /// The origin was asked how a user reads one conversation.
+    /// The origin answered how a user reads one conversation.
     func took(
         _ subject: FetchQueue.Subject, of user: ID, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>
@@ -242,8 +241,8 @@ final class Lists {
 
     // MARK: - What users were shown
 
-    /// An answer of the origin has shown a user these. What is answered later is not older.
-    /// - Parameter total: how many there are in the list, if it said so.
+    /// An answer of the origin showed a user these. Later answers must not be older.
+    /// - Parameter total: the length of the list, if the answer has it.
     func showed(_ views: [ConversationView], of total: Int? = nil, to user: ID) {
         for view in views {
             streams[view.record.id.id]?.reading.readership.saw(view.head.rev, view.reader, by: user)
@@ -258,7 +257,7 @@ final class Lists {
         if isNews || total.map({ $0 != count }) ?? false { doubt(user) }
     }
 
-    /// A write of the user's was done.
+    /// A write of the user was done.
     func wrote(_ outcome: Outcome, _ request: Request, by user: ID) {
         switch outcome {
         case .conversation(let view, _): showed([view], to: user)
@@ -277,7 +276,7 @@ final class Lists {
         }
     }
 
-    /// The user was told not to take part in it any more.
+    /// The user was notified of no longer taking part.
     func left(_ conversation: ID, _ user: ID) {
         streams[conversation]?.reading.readership.remove(user)
         followers[user]?.noteGone(conversation)
@@ -285,7 +284,7 @@ final class Lists {
 
     // MARK: - Looking at what is known
 
-    /// Has what is known of the list looked at.
+    /// Schedules a check of what is known of the list.
     func look(at user: ID, in milliseconds: Int64) {
         let moment = now.adding(milliseconds)
         guard let follower = followers[user], follower.looks.at.map({ $0 > moment }) ?? true else {
@@ -294,19 +293,19 @@ final class Lists {
         followers[user]?.looks.at = moment
     }
 
-    /// The stream has fallen behind its log: what is known of it may have to be read again.
+    /// The stream fell behind its log: parts of the list may have to be read again.
     func fellBehind(_ stream: Stream) {
         guard let members = stream.state?.members, !followers.isEmpty else { return }
         for user in followers.keys(among: members) { look(at: user, in: Self.soon) }
     }
 
-    /// The feed has told that the user has read up to here.
+    /// The feed reports that the user has read up to here.
     func read(_ user: ID, upTo seq: Int, _ stream: Stream) {
         if !stream.reading.readership.mark(user, upTo: seq) { look(at: user, in: Self.soon) }
     }
 
-    /// Looks whether what is to be known is known, where it is time for that; asks for the rest.
-    /// - Returns: whose lists are to be read again, also those that the origin did not answer.
+    /// Checks the lists that are due, and asks for what is unknown.
+    /// - Returns: the users whose lists must be read again, also after a failed read.
     func lookInTime() -> [ID] {
         places = followers.values.reduce(0) { $0 + $1.conversations.count }
         let due = followers.filter { _, follower in
@@ -317,7 +316,7 @@ final class Lists {
         }
     }
 
-    /// - Returns: whether the list is to be read again.
+    /// - Returns: whether the list must be read again.
     private func look(at user: ID) -> Bool {
         guard let follower = followers[user], !follower.isBeingRead, sync.isLinked else {
             return false
@@ -328,15 +327,15 @@ final class Lists {
             followers[user]?.looks.at = now.adding(Self.late)
             return false
         }
-        // A long list is not read more often than it is worth.
+        // A long list is read less often, in proportion to its cost.
         let pause = max(Self.soon, Int64(follower.conversations.count))
         followers[user]?.looks.at = now.adding(pause << Int64(min(follower.looks.futile, 6)))
-        // What is not followed yet can't be known.
+        // A conversation without a live feed can't be known.
         let isReady = unknown.allSatisfy { streams[$0]?.replica?.isLive ?? true }
         guard isReady, follower.isFollowed, places <= Self.placeLimit else { return false }
         followers[user]?.looks.futile += 1
         if follower.known != nil, unknown.count <= Self.fewUnknown,
-            // When it was active last, only the list says of all.
+            // The time of last activity is only in the list.
             follower.looks.futile == 0 || !unknown.contains(where: isMissingActivity)
         {
             for id in unknown.inOrder { ask(id, follower) }
@@ -360,7 +359,7 @@ final class Lists {
 }
 
 extension Dictionary<ID, ListFollower> {
-    /// Those of the users who have a list, found from the shorter side.
+    /// Those of the users who have a list, searched from the smaller side.
     fileprivate func keys(among users: Set<ID>) -> Set<ID> {
         users.count < count
             ? users.filter { self[$0] != nil } : Set(keys.filter { users.contains($0) })
@@ -368,6 +367,6 @@ extension Dictionary<ID, ListFollower> {
 }
 
 extension Sequence<ID> {
-    /// The same in each run, whatever order they come in.
+    /// Sorted, so that every run has the same order.
     var inOrder: [ID] { sorted { $0.text < $1.text } }
 }

@@ -2,19 +2,19 @@ import Chat
 import Ports
 import Wire
 
-/// A change of a log, as far as it counts for those who read it.
+/// A change of a log, as far as reading state depends on it.
 struct LogChange {
     var rev: Int
-    /// 0 of the record.
+    /// 0: the record.
     var seq: Int
     var author: String
     var isDeleted: Bool
-    /// When the message was sent, in milliseconds; 0 of the record.
+    /// When the message was sent, in milliseconds; 0 for the record.
     var createdAt: Int64 = 0
 }
 
-/// How a user reads one conversation, as of a change of its log. A log's revs are dense, so a
-/// change that continues what is known here says what it does to the count.
+/// A user's reading state in one conversation as of a change of its log. A log's revs are dense, so
+/// each change that continues the known ones shows how the count changes.
 struct ReadPlace {
     let epoch: String
     private(set) var rev: Int
@@ -23,7 +23,7 @@ struct ReadPlace {
     private(set) var lastRead: Int
     private(set) var unread: Int
 
-    /// As the origin counts it.
+    /// As counted by the origin.
     init(_ head: Head, _ reader: ReaderState) {
         epoch = head.epoch
         rev = head.rev
@@ -33,15 +33,15 @@ struct ReadPlace {
         unread = reader.unreadCount
     }
 
-    /// All above this place counts, but for what was deleted.
+    /// Messages above this seq count as unread, unless deleted.
     private var start: Int { max(lastRead, floor - 1) }
 
-    /// Whether the count may hold what the log, whose floor is here now, has thrown away.
+    /// Whether the count may include messages below the log's present floor.
     func mayCountTrimmed(below floor: Int) -> Bool { floor > start + 1 }
 
-    /// Follows what continues it.
-    /// - Parameter changes: in the order of their revs, or as they were told.
-    /// - Returns: false if a change does not continue what is known.
+    /// Applies the changes that continue it.
+    /// - Parameter changes: ascending by rev, or in the feed's order.
+    /// - Returns: false if a change does not continue the known ones.
     mutating func take(_ changes: [LogChange], by user: String) -> Bool {
         for change in changes where change.rev > rev {
             guard change.rev == rev + 1 else { return false }
@@ -66,8 +66,8 @@ struct ReadPlace {
         return true
     }
 
-    /// The user has read up to this place.
-    /// - Returns: false if what is left can't be told.
+    /// The user has read up to here.
+    /// - Returns: false if the remaining count is unknown.
     mutating func mark(upTo read: Int) -> Bool {
         guard read > lastRead else { return true }
         var isExact = true

@@ -2,45 +2,44 @@ import Chat
 import Ports
 import Wire
 
-/// What a user has not read, conversation by conversation, for those of its connections that asked
-/// to be told. The origin is asked for all of it, and from then on it follows the changes: a log's
-/// revs are dense, so a change that continues what is known here says what it does to the count.
-/// Where one does not, the origin is asked again, at most once a second, and once a millisecond for
-/// each conversation.
+/// A user's unread messages by conversation, for connections that asked for the totals. The origin
+/// is asked once, and from then on changes are followed: a log's revs are dense, so each change
+/// that continues the known ones shows how the count changes. When a change does not continue them,
+/// the origin is asked again, at most once a second and at most once a millisecond for each
+/// conversation.
 ///
-/// It knows heads and markers, neither streams nor sessions; `UnreadTotals` decides when it is
-/// told.
+/// It knows heads and markers, neither streams nor sessions; `UnreadTotals` decides when to send.
 final class UnreadCount {
     let user: String
-    /// Over all conversations that are known.
+    /// Over all known conversations.
     private(set) var total = UnreadTotal(messages: 0, conversations: 0)
-    /// The origin has answered, so that there is a total.
+    /// Whether the origin has answered, so that there is a total.
     private(set) var isKnown = false
-    /// It may be wrong, until the origin has been asked again.
+    /// Whether it may be wrong until the origin is asked again.
     private(set) var isStale = true
-    /// The list is followed, and read.
+    /// Whether the list is followed.
     var isFollowed = false
-    /// The reading under way.
+    /// The number of the reading under way.
     private(set) var reading: Int?
-    /// Its answer may be older than what happened since.
+    /// Its answer may be older than later events.
     private var isOutdated = false
     /// When the origin may be asked again.
     private(set) var readAfter: Timestamp
-    /// When connections may be told again.
+    /// When the next event may be sent.
     var sayAfter: Timestamp
-    /// Since when it has not been whole.
+    /// Since when the totals have been open.
     var openSince: Timestamp?
-    /// It is among those that are looked at in this turn, or a few times a second.
+    /// Whether it is in `touched`, or in `due`, of `UnreadTotals`.
     var isTouched = false
     var isDue = false
 
     private var entries: [ID: ReadPlace] = [:]
 
-    /// How long connections wait between two events, in milliseconds.
+    /// Milliseconds between two events to the connections of a user.
     static let interval: Int64 = 1000
 
-    /// - Parameter now: when somebody asked first; the first event comes an interval later, when
-    ///   most have asked for their list anyway.
+    /// - Parameter now: when a connection first asked; the first event comes an interval later,
+    ///   when most have asked for their list anyway.
     init(user: String, at now: Timestamp) {
         self.user = user
         readAfter = now
@@ -56,22 +55,22 @@ final class UnreadCount {
         readAfter = now.adding(max(Self.interval, Int64(entries.count)))
     }
 
-    /// It did not answer.
+    /// The origin did not answer.
     func failed(_ reading: Int) {
         guard self.reading == reading else { return }
         self.reading = nil
         isStale = true
     }
 
-    /// The list as it was at some moment since the reading began.
-    /// - Parameter isBehind: whether the feed may have told of more than the head, or not yet tell
-    ///   what comes behind it.
+    /// The list as of some moment since the reading began.
+    /// - Parameter isBehind: whether the feed may have brought more than this head, or may not
+    ///   cover what follows it.
     func adopt(
         _ list: ListedHeads, _ reading: Int, at now: Timestamp, isBehind: (ID, Head) -> Bool
     ) {
         guard self.reading == reading else { return }
         self.reading = nil
-        // What comes first is read before the conversations are followed: no reason to wait.
+        // The first reading comes before the conversations are followed: the next need not wait.
         if !isKnown { readAfter = now }
         isKnown = true
         isStale = isOutdated
@@ -85,10 +84,10 @@ final class UnreadCount {
         }
     }
 
-    /// Something happened that may be in the answer under way, or not.
+    /// An event that may or may not be in the pending answer.
     private func disturb() { if reading != nil { isOutdated = true } }
 
-    /// What is known may be wrong.
+    /// The counts may be wrong.
     func doubt() {
         isStale = true
         disturb()
@@ -96,19 +95,19 @@ final class UnreadCount {
 
     // MARK: - Following
 
-    /// The log has come to stand at `head`; these are changes that were told since the last time.
+    /// The log's position is now `head`; these changes came since the last call.
     func follow(_ id: ID, _ changes: [LogChange], to head: Head) {
         guard isKnown else { return disturb() }
         guard var entry = entries[id] else { return doubt() }
         let isWhole =
             entry.epoch == head.epoch && entry.take(changes, by: user) && entry.rev >= head.rev
-        // What was trimmed is not unread.
+        // Trimmed messages are not unread.
         if !isWhole || entry.mayCountTrimmed(below: head.floor) { isStale = true }
         keep(entry, id)
     }
 
-    /// The user has read up to this place.
-    /// - Parameter changes: those that were told, and may not have been followed yet.
+    /// The user has read up to here.
+    /// - Parameter changes: from the feed, perhaps not applied yet.
     func mark(_ id: ID, upTo seq: Int, after changes: [LogChange]) {
         disturb()
         guard var entry = entries[id], seq > entry.lastRead else { return }
@@ -117,7 +116,7 @@ final class UnreadCount {
         keep(entry, id)
     }
 
-    /// The user does not take part any more.
+    /// The user no longer takes part.
     func drop(_ id: ID) {
         disturb()
         guard let entry = entries.removeValue(forKey: id) else { return }
@@ -136,7 +135,7 @@ final class UnreadCount {
     }
 }
 
-/// What a connection was told last of what is unread.
+/// The unread totals that a connection was sent last.
 struct UnreadTold: Equatable {
     var total: UnreadTotal
     var isOpen: Bool

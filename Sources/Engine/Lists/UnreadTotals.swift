@@ -2,13 +2,12 @@ import Chat
 import Ports
 import Wire
 
-/// Tells connections that asked for it how much their users have not read. Their conversations are
-/// followed as those of a list that is watched. It knows who is connected and which lists are
-/// known, and not who is told what of a list.
+/// Sends the unread totals to connections that asked for them. Their conversations are followed
+/// like those of a watched list. It knows sessions and lists, but not what was sent about lists.
 final class UnreadTotals {
     /// By user.
     private var counts: [ID: UnreadCount] = [:]
-    /// Those to be looked at in this turn, and those a little later.
+    /// Users to look at before this turn ends; below, those to look at in the next tick.
     private var touched: [ID] = []
     private var due: [ID] = []
 
@@ -26,19 +25,19 @@ final class UnreadTotals {
     private var streams: StreamRegistry { sync.streams }
     private var isElsewhere: Bool { sync.mirrors }
 
-    /// Nobody asks.
+    /// Whether no connection asks.
     var isEmpty: Bool { counts.isEmpty }
 
     // MARK: - Who asks
 
-    /// The session was let in.
+    /// The session was admitted.
     func begin(_ session: Session) {
         guard session.list.asksUnread, let user = session.user else { return }
         if counts[user.id] == nil { counts[user.id] = UnreadCount(user: user, at: now) }
         touch(user.id)
     }
 
-    /// The session is about to be forgotten.
+    /// The session ends.
     func end(_ session: Session) {
         guard session.list.asksUnread, let user = session.user?.id, let count = counts[user],
             !connections.registry.of(user).contains(where: { $0 !== session && $0.list.asksUnread })
@@ -49,9 +48,9 @@ final class UnreadTotals {
         }
     }
 
-    /// An answer has told the session the total. Where that is another one than is known here, one
-    /// of both is older, and which of them can't be told.
-    /// - Parameter isOpen: it said itself that it may be older.
+    /// An answer gave the session the total. If it differs from the count here, one of both is
+    /// outdated, and nobody knows which.
+    /// - Parameter isOpen: whether the answer said itself that it may be outdated.
     func told(_ total: UnreadTotal, isOpen: Bool, _ session: Session) {
         session.list.toldUnread = UnreadTold(total: total, isOpen: isOpen)
         guard !isOpen, let user = session.user?.id, let count = counts[user] else { return }
@@ -62,7 +61,7 @@ final class UnreadTotals {
     // MARK: - What happens
 
     /// A change of the stream's log, for those who count.
-    /// - Parameter message: what was written, or a newer value, which counts with its own change.
+    /// - Parameter message: its value, or a newer one that counts with its own change.
     func note(_ message: EncodedMessage?, rev: Int, _ stream: Stream) {
         guard !counts.isEmpty || stream.reading.readership.isFollowed else { return }
         let change = LogChange(
@@ -71,12 +70,12 @@ final class UnreadTotals {
             createdAt: message?.createdAt.milliseconds ?? 0)
         stream.reading.readership.note(change)
         guard !counts.isEmpty else { return }
-        // Whoever misses one asks the origin.
+        // A count that misses a change asks the origin.
         if stream.reading.unreadChanges.count >= 1000 { stream.reading.unreadChanges = [] }
         stream.reading.unreadChanges.append(change)
     }
 
-    /// The stream has moved.
+    /// The stream moved.
     func count(_ stream: Stream, _ state: Stream.State) {
         let changes = stream.reading.unreadChanges
         stream.reading.unreadChanges = []
@@ -86,13 +85,13 @@ final class UnreadTotals {
         }
     }
 
-    /// The stream has fallen behind its log.
+    /// The stream fell behind its log.
     func fellBehind(_ stream: Stream) {
         guard !counts.isEmpty, let state = stream.state else { return }
         for user in usersCounting(among: state.members) { touch(user) }
     }
 
-    /// The feed has broken: markers may have moved, and nobody here was told.
+    /// The feed broke: markers may have moved unnoticed.
     func lapsed() {
         for user in counts.keys.inOrder {
             counts[user]?.doubt()
@@ -100,7 +99,7 @@ final class UnreadTotals {
         }
     }
 
-    /// These do not take part in the conversation any more.
+    /// These users no longer take part in the conversation.
     func drop(_ conversation: ID, of users: [String]) {
         guard !counts.isEmpty else { return }
         for user in users {
@@ -118,7 +117,7 @@ final class UnreadTotals {
         touch(user)
     }
 
-    /// Those of the users who are counted for, found from the shorter side.
+    /// Those of the users with a count, searched from the smaller side.
     private func usersCounting(among users: Set<ID>) -> [ID] {
         let found =
             users.count < counts.count
@@ -129,21 +128,21 @@ final class UnreadTotals {
 
     // MARK: - Reading
 
-    /// Has the user's list read by the origin, which counts at once.
+    /// Has the origin read the user's list, with the counts.
     func readList(_ user: ID) {
         guard let reading = lists.read(user) else { return }
         counts[user]?.began(reading, at: now)
     }
 
-    /// The list has not been read.
+    /// The list could not be read.
     func failed(_ user: ID, _ reading: Int) { counts[user]?.failed(reading) }
 
-    /// The list has been read.
+    /// The list was read.
     func adopt(_ list: ListedHeads, of user: ID, _ reading: Int) {
         counts[user]?.adopt(list, reading, at: now) { id, head in
             guard let stream = streams[id] else { return isElsewhere }
             if let replica = stream.replica {
-                // What was read before the feed told of it may lack what nobody told of.
+                // A read before the conversation's feed began may miss changes.
                 guard replica.generation != nil, stream.reading.followedSince < reading else {
                     return true
                 }
@@ -156,7 +155,7 @@ final class UnreadTotals {
         touch(user)
     }
 
-    /// The store has answered.
+    /// The store answered.
     func answered(_ user: ID, _ reading: Int, _ result: Result<Answer, RequestError>) {
         guard case .success(.listed(let list)) = result else {
             counts[user]?.failed(reading)
@@ -172,7 +171,7 @@ final class UnreadTotals {
         sync.store.read(.listed(user: count.user), for: .unread(user, reading: reading))
     }
 
-    /// Whether what the origin answers now is followed from then on.
+    /// Whether everything after an answer of the origin would be followed.
     private func mayRead(_ user: ID, _ count: UnreadCount) -> Bool {
         guard now >= count.readAfter else { return false }
         guard isElsewhere else { return true }
@@ -185,14 +184,14 @@ final class UnreadTotals {
 
     // MARK: - Telling
 
-    /// Something has happened to the count: it is looked at before the turn ends.
+    /// The count changed: look at it before the turn ends.
     private func touch(_ user: ID) {
         guard let count = counts[user], !count.isTouched else { return }
         count.isTouched = true
         touched.append(user)
     }
 
-    /// Looks at the counts that were touched in this turn.
+    /// Looks at the counts that changed in this turn.
     func tellTouched() {
         guard !touched.isEmpty else { return }
         let users = touched
@@ -206,7 +205,7 @@ final class UnreadTotals {
         }
     }
 
-    /// Looks at the counts that have something to say yet, a few times a second.
+    /// In each tick: looks at the counts with something left to send.
     func tellDue() {
         guard !due.isEmpty else { return }
         let users = due
@@ -217,14 +216,14 @@ final class UnreadTotals {
         }
     }
 
-    /// - Returns: whether all is said, until something happens.
+    /// - Returns: whether nothing is left to send until the count changes.
     private func look(at count: UnreadCount, _ user: ID) -> Bool {
         guard now >= count.sayAfter else { return false }
         if !count.isFollowed {
             count.isFollowed = true
             let isNew = isElsewhere && lists[user] == nil
             if isElsewhere { lists.follow(count.user) }
-            // A list that is new is read when the feed tells of it.
+            // A new list is read when its feed begins.
             if !isNew { read(user, count) }
         } else if count.isStale, count.reading == nil, mayRead(user, count) {
             read(user, count)
@@ -235,7 +234,7 @@ final class UnreadTotals {
             count.openSince = nil
             return tell(UnreadTold(total: count.total, isOpen: false), count, user)
         }
-        // Most of it is over before anybody need be told.
+        // Most of these states end before clients need to be notified.
         let since = count.openSince ?? now
         count.openSince = since
         if now >= since.adding(UnreadCount.interval) {
@@ -244,12 +243,12 @@ final class UnreadTotals {
         return false
     }
 
-    /// - Returns: whether all who asked have been told.
+    /// - Returns: whether every connection that asked was sent it.
     private func tell(_ told: UnreadTold, _ count: UnreadCount, _ user: ID) -> Bool {
         let waiting = connections.registry.of(user).filter {
             $0.list.asksUnread && $0.list.toldUnread != told
         }
-        // What an answer under way says is not to be older than an event before it.
+        // A pending answer must not be older than an event before it.
         let ready = waiting.filter { !$0.list.isBeingRead }
         guard !ready.isEmpty else { return waiting.isEmpty }
         let event = Broadcast(ServerFrame.unread(told.total, open: told.isOpen), .unread)

@@ -2,10 +2,10 @@ import Chat
 import Ports
 import Wire
 
-/// Which places a page spans, worked out from the request alone: in dense numbering every place
+/// Which messages a page spans, computed from the request alone: in dense numbering each seq
 /// between floor and head has a message.
 extension PageRequest {
-    /// The first anchor whose place is not known yet, with the name of its field.
+    /// The first anchor whose seq is unknown, with the name of its field.
     func unplaced(_ call: Call) -> (anchor: Anchor, field: String)? {
         for (anchor, field) in [(before, "before"), (after, "after"), (around, "around")] {
             switch anchor {
@@ -18,8 +18,8 @@ extension PageRequest {
         return nil
     }
 
-    /// The places of the page.
-    /// - Parameter place: the last message before the moment of `around`, where that is a moment.
+    /// The seqs of the page.
+    /// - Parameter place: if `around` is a time: the last message before it.
     func range(floor: Int, newest: Int, _ place: Int?) -> Coverage {
         var low = floor
         var high = newest
@@ -27,14 +27,14 @@ extension PageRequest {
         if case .seq(let seq) = after { low = max(low, seq + 1) }
         switch around {
         case .seq(let seq):
-            // Up to so many on each side, also of an anchor that lies beyond the log.
+            // Up to `limit` on each side, also if the anchor lies beyond the log.
             low = max(low, min(seq, high + 1) - limit)
             high = min(high, max(seq, floor - 1) + limit)
         case .time:
             low = max(low, (place ?? 0) - limit + 1)
             high = min(high, (place ?? 0) + limit)
         case .id, nil:
-            // From which end the page is filled.
+            // The end from which the page is filled.
             if after == nil || before != nil && order == .desc {
                 low = max(low, high - limit + 1)
             } else {
@@ -44,8 +44,8 @@ extension PageRequest {
         return Coverage.closed(low, high)
     }
 
-    /// Whether the page would begin below the floor, were there still something. The latest page
-    /// asks for no place.
+    /// Whether the page would begin below the floor if messages were left there. The latest page
+    /// has no anchor.
     func reaches(below floor: Int, newest: Int, _ place: Int?) -> Bool {
         guard before != nil || after != nil || around != nil else { return false }
         return range(floor: 1, newest: newest, place).first.map { $0 < floor } ?? false
@@ -53,8 +53,8 @@ extension PageRequest {
 }
 
 extension Page {
-    /// The page with what dense numbering says of its surroundings; the rows of a cache say nothing
-    /// of what is not in it.
+    /// The page with `hasMore` from dense numbering: a cache's rows don't show what the cache
+    /// lacks.
     func settled(floor: Int, newest: Int, _ request: PageRequest, _ place: Int?) -> Page {
         var page = self
         let covers = covers
@@ -64,7 +64,7 @@ extension Page {
             page.hasMoreAfter = high < newest
             return page
         }
-        // An empty page is looked at from its anchors.
+        // An empty page is judged from its anchors.
         func seq(_ anchor: Anchor?) -> Int? {
             if case .seq(let seq) = anchor { seq } else { nil }
         }
@@ -78,9 +78,9 @@ extension Page {
 }
 
 extension Request {
-    /// How many messages or conversations are asked for.
+    /// How many messages or conversations the request asks for.
     var limit: Int { row.limit }
 
-    /// The conversation whose messages or record a write changes.
+    /// The conversation that a write changes.
     var written: String? { row.kind == .write ? row.conversation : nil }
 }

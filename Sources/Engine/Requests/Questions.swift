@@ -2,31 +2,31 @@ import Chat
 import Ports
 import Wire
 
-/// What is asked of the cache, the upstream and the shell: each question has a number, under which
-/// it waits with what its answer is for, and goes out with the turn. Shared by the machines of an
+/// Questions and orders to the cache, the upstream and the shell. Each has a number, under which
+/// its purpose is kept until the answer, and goes out with the turn. Shared by the parts of an
 /// engine that ask.
 final class Questions {
     /// What an answer is for.
     enum Purpose {
         case load(String)
-        /// The same for a stream that is in memory and lacks its last message.
+        /// A reload for a stream in memory that lacks its last message.
         case refresh(String)
         /// The answer goes into the reply to the call.
         case answer(Call)
-        /// The same for `findBoundaries`, which asked for places up to this head.
+        /// The same for `findBoundaries`, asked as of this head.
         case boundaries(Call, head: Head)
         case write(Call)
-        /// The cache was told to keep something of these.
+        /// Writes to the cache about these streams.
         case store([Stream])
-        /// The cache has dropped something, and is asked for what it holds.
+        /// The cache was trimmed, and is asked for what it holds.
         case reload(Stream, beginning: Int)
-        /// The first of two answers.
+        /// The cached phase of a two-phase reply.
         case shown(Call)
-        /// Where the message with the id of the call's anchor is.
+        /// The seq of the message whose id anchors the call.
         case place(Call, id: String, field: String)
-        /// Whether the cache saw what a holder says.
+        /// Whether the cache saw the head that a holder claims.
         case proof(FetchQueue.Subject, HeadProof)
-        /// What a user has not read.
+        /// A user's unread counts.
         case unread(ID, reading: Int)
         case fetch(FetchQueue.Question)
     }
@@ -38,15 +38,15 @@ final class Questions {
 
     // MARK: - What is asked
 
-    /// Has the upstream do it.
+    /// Has the upstream do this.
     func act(_ effect: Turn.UpstreamEffect) { decided.append(.upstream(effect)) }
 
-    /// Has the cache keep it.
+    /// Has the cache store this.
     func store(_ writes: [StoreWrite], of streams: [Stream]) {
         decided.append(.store(token: number(for: .store(streams)), writes))
     }
 
-    /// Asks the cache under a number that was given to the question.
+    /// Reads the cache, under the question's number.
     func read(_ query: Query, as number: UInt64) {
         decided.append(Turn.Read(token: number, query: query))
     }
@@ -58,22 +58,22 @@ final class Questions {
         return last
     }
 
-    /// What was decided since the last time.
+    /// Everything decided since the last call.
     func takeDecided() -> Turn { decided.take() }
 
     // MARK: - What waits for an answer
 
-    /// What the question is for; nil if nobody waits for the answer.
+    /// What the question is for; nil if its answer is not awaited.
     subscript(_ number: UInt64) -> Purpose? { open[number] }
 
-    /// The question has its answer, or serves nobody any more.
+    /// The question was answered, or its answer is not awaited any more.
     @discardableResult
     func close(_ number: UInt64) -> Purpose? { open.removeValue(forKey: number) }
 
-    /// The call waits on, for the stream to be where its answer was read.
+    /// The call still waits, for the stream to reach the position of its answer.
     func reopen(_ number: UInt64, for call: Call) { open[number] = .answer(call) }
 
-    /// Whether what the cache says of the messages of this conversation is for a call.
+    /// Whether a call awaits messages of this conversation from the cache.
     func isRead(_ conversation: String) -> Bool {
         open.values.contains {
             switch $0 {
@@ -86,7 +86,7 @@ final class Questions {
         }
     }
 
-    /// The numbers under which the cache was told to keep something of these, in order.
+    /// The numbers of the pending writes about these streams, ascending.
     func stores(of streams: [Stream]) -> [UInt64] {
         open.keys.filter { number in
             guard case .store(let others) = open[number] else { return false }

@@ -11,7 +11,7 @@ extension JSONWriter {
     }
 
     /// The result of `subscribeMessages`.
-    /// - Parameter ids: of the messages at the ends of what is held, as far as no delta has them.
+    /// - Parameter ids: of the messages at the ends of the held runs, unless a delta has them.
     mutating func resume(
         _ resume: Resume, _ position: StreamPosition, _ record: Record, _ ids: [Int: String]
     ) {
@@ -35,7 +35,7 @@ extension JSONWriter {
     }
 
     /// The result of `fetchMessages`.
-    /// - Parameter reachesBelow: whether what was asked for begins below the floor.
+    /// - Parameter reachesBelow: whether the asked range begins below the floor.
     package mutating func page(
         _ page: Page, _ position: StreamPosition, reachesBelow: Bool = false
     ) {
@@ -75,7 +75,7 @@ extension JSONWriter {
     }
 
     /// The result of `fetchConversations`.
-    /// - Parameter unread: what the user has not read, for those who asked for it.
+    /// - Parameter unread: the unread totals, if the connection asked for them.
     package mutating func conversations(
         _ list: ConversationList, _ unread: UnreadTotal? = nil, isOpen: Bool = false
     ) {
@@ -122,7 +122,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// A conversation as a reply shows it.
+    /// A conversation in a reply.
     package mutating func view(_ view: ConversationView) {
         conversation(
             view.record, lastMessage: view.lastMessage, head: view.head, reader: view.reader,

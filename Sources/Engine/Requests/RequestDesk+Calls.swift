@@ -4,9 +4,9 @@ import Ports
 import Rules
 import Wire
 
-/// What a connected client asks for. A request that needs the store or the origin becomes an action
-/// and waits in `Questions`; one about a conversation that is not in memory waits for it to be
-/// loaded.
+/// The requests of connected clients. A request that needs the store or the origin becomes an
+/// effect and waits in `Questions`; one about a conversation that is not in memory waits until it
+/// is loaded.
 extension RequestDesk {
     func perform(_ call: Call) {
         guard let session = connections[call.session], let user = session.user else { return }
@@ -57,14 +57,14 @@ extension RequestDesk {
 
     // MARK: - Who may
 
-    /// The conversation in memory, if the caller takes part in it. Otherwise the call waits for it
-    /// to be loaded, or has been answered.
+    /// The conversation's stream, if the caller takes part. Otherwise the call now waits for it to
+    /// load, or was answered.
     func admit(_ call: Call, _ conversation: String) -> (stream: Stream, state: Stream.State)? {
         guard let user = connections[call.session]?.user else { return nil }
         let stream = sync.stream(conversation)
         guard let state = stream.state else {
             if stream.replica?.isLoaded == true {
-                // Neither the cache nor the origin knows it yet.
+                // Neither the cache nor the origin has it yet.
                 if !sync.wait(call, for: stream) { fail(call, sync.fetcher.unavailable(stream)) }
             } else {
                 stream.waits.calls.append(call)
@@ -72,7 +72,7 @@ extension RequestDesk {
             return nil
         }
         guard state.members.contains(user.id) else {
-            // Somebody may have joined since the feed broke.
+            // The caller may have joined since the feed broke.
             if !stream.isOpen {
                 fail(call, .noConversation)
             } else if !sync.wait(call, for: stream) {
@@ -85,15 +85,15 @@ extension RequestDesk {
 
     // MARK: - Subscribing
 
-    /// A subscription and its end, on one connection and for one conversation or for the list,
-    /// happen in the order in which they were asked for.
+    /// Subscriptions and their ends, on one connection and for one conversation or the list, keep
+    /// the order of their requests.
     private func inOrder(
         _ session: Session, _ call: Call, _ conversation: String, _ body: () -> Void
     ) {
         if !session.requests.hold(call, behind: conversation.id) { body() }
     }
 
-    /// A subscription, or its end, is answered: what it held up goes on.
+    /// A subscription was answered: requests held behind it go on.
     func proceed(_ session: Session, _ conversation: ID) {
         while let call = session.requests.takeHeld(conversation) { perform(call) }
     }
@@ -148,7 +148,7 @@ extension RequestDesk {
             for: .boundaries(call, head: state.head))
     }
 
-    /// The coverage whose boundaries `findBoundaries` answers with.
+    /// The coverage whose boundaries `findBoundaries` reports.
     func boundariesAsked(_ have: Have?, _ stream: Stream, _ state: Stream.State) -> Coverage {
         let all = Coverage.closed(max(1, state.head.floor), state.head.seq)
         guard let have else { return stream.replica.map { $0.copy.held.intersection(all) } ?? all }
@@ -166,7 +166,7 @@ extension RequestDesk {
         questions.act(.perform(token: token, operation, .user(user)))
     }
 
-    /// The operation is on its way to the log, until `noteSent` is called with the same token.
+    /// The operation is on its way to the log until `noteSent` is called with the same token.
     func noteSend(
         _ operation: Operation, token: UInt64, from session: SessionID, trace: String
     ) {
@@ -177,13 +177,13 @@ extension RequestDesk {
         fanout.pacing.noteSend(to: stream, token: token)
     }
 
-    /// The operation was done, or refused.
+    /// The operation was done or refused.
     func noteSent(token: UInt64, _ result: Result<Outcome, RequestError>) {
         journal?.answered(token, result, at: now)
         fanout.pacing.noteSent(token: token)
     }
 
-    /// The upstream did it, or refused it.
+    /// The upstream performed the write or refused it.
     func performed(_ write: Call, _ result: Result<Outcome, RequestError>) {
         var call = write
         call.isJournaled = true
@@ -196,7 +196,7 @@ extension RequestDesk {
         }
     }
 
-    /// Why clients may not ask for this, whoever does; nil if they may.
+    /// Why no client may do this, whoever it is; nil if they may.
     private func refusal(of request: Request) -> RequestError? {
         switch request {
         case .sendMessage(_, let content):
@@ -218,7 +218,7 @@ extension RequestDesk {
         }
     }
 
-    /// The operation that the call asks for, within the limits.
+    /// The operation that the call asks for; nil if it was refused.
     private func operation(_ call: Call) -> Operation? {
         if let refusal = refusal(of: call.request) {
             fail(call, refusal)
@@ -238,7 +238,7 @@ extension RequestDesk {
             guard let refusal = limits.clients.refusal(ofCreating: id, by: user) else {
                 return .create(id: id, fields, distinct: distinct)
             }
-            // Whoever may not create one may still ask for the one that is there.
+            // A client that may not create conversations may still find an existing one.
             if distinct { return .findDistinct(fields, otherwise: refusal) }
             fail(call, refusal)
             return nil

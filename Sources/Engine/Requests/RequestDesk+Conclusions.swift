@@ -3,9 +3,9 @@ import JSON
 import Ports
 import Wire
 
-/// How answers that stand at a stream's position become replies.
+/// Turns answers at a stream's position into replies.
 extension RequestDesk {
-    /// The store has answered for `findBoundaries`, which asked for places up to this head.
+    /// The store answered `findBoundaries`, asked as of this head.
     func answered(_ call: Call, askedAt head: Head, _ result: Result<Answer, RequestError>) {
         switch result {
         case .failure(let error): fail(call, error)
@@ -19,7 +19,7 @@ extension RequestDesk {
             let (stream, state) = admit(call, conversation)
         else { return }
         guard state.head.epoch == head.epoch, state.head.seq == head.seq else {
-            // The ends are others now.
+            // The ends have changed since.
             return findBoundaries(call.overtaken, conversation, have)
         }
         let held = boundariesAsked(have, stream, state)
@@ -45,38 +45,38 @@ extension RequestDesk {
         }
     }
 
-    /// What of `all` lies above the highest place held.
+    /// The part of `all` above the highest seq held.
     private func above(_ held: Coverage, in all: Coverage) -> Coverage {
         guard let last = all.last else { return Coverage() }
         return Coverage.closed(max((held.last ?? 0) + 1, all.first ?? 1), last)
     }
 
-    /// Answers that stand at the stream's position.
+    /// Concludes a call with an answer at the stream's position.
     func conclude(_ call: Call, _ answer: Answer, _ stream: Stream, _ state: Stream.State) {
         switch (call.request, answer) {
         case (.subscribeMessages, .page(var page)):
-            // The log may have thrown some of it away meanwhile.
+            // The log may have trimmed some of it meanwhile.
             page.messages.removeAll { $0.seq < state.head.floor }
             let isReset = call.isConfirmed == false
             var position = stream.position(state, at: now)
-            // What the cache was asked for may have been dropped meanwhile.
+            // The cache may have trimmed some of it meanwhile.
             position.held = position.held?.intersection(
                 Coverage(places: page.messages.map(\.seq)))
             let resume = Resume(
                 latest: page.messages, position: position, bytes: limits.replyBytes,
                 isReset: isReset, limit: call.request.limit)
-            // The oldest of them is where the holder's run will begin when it comes back.
+            // The oldest is where the holder's run will begin when it comes back.
             if let oldest = page.messages.last { stream.recent.learn([oldest.seq: oldest.id]) }
             begin(call, resume, stream, state, ids: [:])
         case (.subscribeMessages(_, let have?, _), .catchUp(let read)):
             var read = read
             var position = stream.position(state, at: now)
             position.head.seq = max(position.head.seq, read.head.seq)
-            // The log may have thrown some of it away meanwhile.
+            // The log may have trimmed some of it meanwhile.
             read.changed.removeAll { $0.seq < state.head.floor }
             read.tail.removeAll { $0.seq < state.head.floor }
             if let replica = stream.replica, have.asOf < replica.copy.changesFrom {
-                // What changed in between is not known here.
+                // The changes in between are not known here.
                 read.outdated = have.runs.subtracting(Coverage(places: read.changed.map(\.seq)))
             }
             stream.recent.learn(read.ids)
@@ -85,8 +85,8 @@ extension RequestDesk {
         case (.fetchMessages(_, let request), .page(var page)):
             let position = stream.position(state, at: now)
             if let replica = stream.replica {
-                // The cache may have dropped some of it since the question was asked, and knows
-                // messages beyond what it holds.
+                // The cache may have trimmed some of it since the question, and has messages beyond
+                // what it holds as of the position.
                 let range = request.range(
                     floor: state.head.floor, newest: state.head.seq, call.place)
                 guard range.subtracting(replica.copy.held).isEmpty else { return perform(call) }
@@ -111,7 +111,7 @@ extension RequestDesk {
     private func begin(
         _ call: Call, _ resume: Resume, _ stream: Stream, _ state: Stream.State, ids: [Int: String]
     ) {
-        // All that may be long, so that it is written without being moved.
+        // Room for everything that may be long, so that the buffer does not grow.
         let room =
             resume.deltas.reduce(0) { $0 + $1.message.json.count + 64 }
             + (resume.boundaries?.count ?? 128 * resume.held.runs.count)
@@ -136,7 +136,7 @@ extension RequestDesk {
     ) {
         guard let session = connections[call.session] else { return }
         if session.subscription(to: stream) == nil {
-            // Others that were asked for with this one may have come first.
+            // Subscriptions asked for together with this one may have come first.
             guard session.subscriptions.count < limits.subscriptions else {
                 return fail(call, tooManySubscriptions)
             }
@@ -161,7 +161,7 @@ extension RequestDesk {
 }
 
 extension RequestError {
-    /// A question was answered with something else: a fault of this program, which costs the one
-    /// request and not the process.
+    /// An answer of the wrong kind: a fault of this program, which costs this request and not the
+    /// process.
     package static let misled = RequestError(.internal, "the answer does not belong to the request")
 }

@@ -2,13 +2,12 @@ import Chat
 import Ports
 import Wire
 
-/// What a request needs of a replicated conversation before the cache can answer it, and what
-/// happens if the origin does not bring it: a subscription is answered with the gaps that are left,
-/// a fetch with an error.
+/// What a request needs of a replica before the cache can answer it, and the outcome if the origin
+/// does not bring that: a subscription is answered with the remaining gaps, a fetch with an error.
 extension RequestDesk {
     // MARK: - Waiting
 
-    /// Something has changed for those who wait.
+    /// The calls that wait for the stream are tried again.
     func wake(_ stream: Stream) {
         guard !stream.waits.calls.isEmpty, stream.replica?.isLoaded == true else { return }
         let waiting = stream.waits.takeCalls()
@@ -17,7 +16,7 @@ extension RequestDesk {
 
     // MARK: - Subscriptions
 
-    /// Answers a subscription of a replicated conversation, or has it wait for what it needs.
+    /// Answers a subscription of a replica, or has it wait for what it needs.
     func subscribeMirrored(
         _ call: Call, _ stream: Stream, _ state: Stream.State, _ have: Have?, _ limit: Int
     ) {
@@ -26,21 +25,21 @@ extension RequestDesk {
         if !replica.isLive, sync.wait(call, for: stream) { return }
         var call = call
         if call.era != replica.era {
-            // What the log had then, this one need not have.
+            // A log confirmed in another era need not be this one.
             (call.isConfirmed, call.hasAskedCache, call.era) = (nil, false, replica.era)
         }
         if let have, call.isConfirmed == nil || have.head.epoch != state.head.epoch {
             if let isConfirmed = sync.proofs.confirms(have, stream, state) {
                 call.isConfirmed = isConfirmed
             } else if !call.hasAskedCache {
-                // The answer is at hand, so this wait has no end of its own.
+                // The answer is near, so this wait has no deadline of its own.
                 call.hasAskedCache = true
                 stream.waits.calls.append(call)
                 return sync.proofs.askCache(have.head, stream)
             } else if replica.isConfirmed, sync.wait(call, for: stream) {
                 return sync.proofs.askOrigin(have.head, stream)
             } else {
-                // What can't be confirmed is answered as what was not.
+                // An unconfirmed `have` is answered like a refuted one.
                 call.isConfirmed = false
             }
         }
@@ -71,7 +70,7 @@ extension RequestDesk {
                 conversation: stream.id, have: known, limit: limit, bytes: limits.replyBytes), call)
     }
 
-    /// Whether the cache holds the places, or the call must do without. If not, they are asked for
+    /// Whether the cache holds these seqs, or the call must do without. If not, they are fetched
     /// and the call waits.
     private func has(_ places: Coverage, _ call: Call, _ stream: Stream) -> Bool {
         let missing = places.subtracting(stream.replica?.copy.held ?? Coverage())
@@ -83,8 +82,8 @@ extension RequestDesk {
 
     // MARK: - Pages
 
-    /// Answers `fetchMessages` of a replicated conversation: at once from the cache if that is
-    /// fresh for all of it, otherwise first with what the cache has, and then with what it lacked.
+    /// Answers `fetchMessages` of a replica: at once if the cache is fresh for all of it, otherwise
+    /// in two phases: what the cache has, then all of it.
     func fetchMirrored(
         _ call: Call, _ stream: Stream, _ state: Stream.State, _ request: PageRequest
     ) {
@@ -120,7 +119,7 @@ extension RequestDesk {
         sync.fetcher.fetch(missing, of: stream)
     }
 
-    /// The first of two answers: what the cache has.
+    /// The cached phase: what the cache has.
     func showed(_ call: Call, _ result: Result<Answer, RequestError>) {
         guard case .fetchMessages(let conversation, let request) = call.request,
             let (stream, state) = admit(call, conversation)
@@ -163,7 +162,7 @@ extension RequestDesk {
         }
     }
 
-    /// Where the cache has the message with the id of the call's anchor.
+    /// The cache answered where the message with the anchor's id is.
     func placed(
         _ call: Call, _ id: String, _ field: String, _ result: Result<Answer, RequestError>
     ) {
@@ -180,7 +179,7 @@ extension RequestDesk {
             .message(call, id: id), .message(conversation: conversation, id: id), 0)
     }
 
-    /// Where the origin has it.
+    /// The origin answered the same.
     func located(
         _ call: Call, id: String, _ result: Result<HistoryAnswer, RequestError>
     ) {
@@ -198,7 +197,7 @@ extension RequestDesk {
         }
     }
 
-    /// Which message is the last before the moment.
+    /// The origin answered which message is the last before the time.
     func located(
         _ call: Call, _ moment: Timestamp, _ result: Result<HistoryAnswer, RequestError>
     ) {
@@ -211,8 +210,8 @@ extension RequestDesk {
 
     // MARK: - Writes of one's own
 
-    /// A write was done whose change the feed has not told yet: the reply waits for it, so that
-    /// whoever reads after it reads it.
+    /// Holds the reply to a write until the feed has brought its change, so that the client's later
+    /// reads include it.
     func holdsReply(_ call: Call, _ outcome: Outcome) -> Bool {
         guard let grace = sync.options?.gapGrace, let rev = outcome.newestChange,
             let conversation = call.request.written,
@@ -233,7 +232,7 @@ extension RequestDesk {
             !isLive || $0.rev <= position || $0.deadline <= now
         }
         guard !due.isEmpty else { return }
-        // The change goes out first, and may be made to wait.
+        // The change is sent first, and pacing may delay it.
         if isLive, fanout.pacing.rests(stream, isDraining: connections.isDraining) {
             return fanout.touch(stream)
         }
@@ -245,7 +244,7 @@ extension RequestDesk {
     }
 }
 
-/// The answer to a write that waits for its change to come by the feed.
+/// The reply to a write, held until the feed has brought its change.
 struct HeldReply {
     let rev: Int
     let deadline: Timestamp
@@ -254,7 +253,7 @@ struct HeldReply {
 }
 
 extension Outcome {
-    /// The newest change that it tells of.
+    /// The newest change in it.
     var newestChange: Int? {
         switch self {
         case .messages(let messages, _): messages.map(\.rev).max()
@@ -265,13 +264,13 @@ extension Outcome {
 }
 
 extension Call {
-    /// The same call, the anchor with this id being at a place.
+    /// The same call with the anchor of this id replaced by a seq.
     func with(id: String, at place: Int) -> Call {
         replacingAnchors { if case .id(let own) = $0, own.isSameID(id) { .seq(place) } else { $0 } }
     }
 
-    /// The same call, its moment being right behind the message at `place`. An anchor around a
-    /// moment stays as it is, since no message is there.
+    /// The same call with its time replaced: it lies just after the message at `place`. An anchor
+    /// around a time stays as it is, since no message is there.
     func with(_ moment: Timestamp, behind place: Int) -> Call {
         guard case .fetchMessages(let conversation, var request) = request else { return self }
         if request.before == .time(moment) { request.before = .seq(place + 1) }

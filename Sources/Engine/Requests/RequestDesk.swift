@@ -3,22 +3,22 @@ import JSON
 import Ports
 import Wire
 
-/// What clients ask about conversations, from the call to its reply: who may, what is read and
-/// written for it, what it waits for, and how the answer reads. Owned by the engine.
+/// Handles calls about conversations, from the call to its reply: permissions, reads and writes,
+/// waiting, and the form of the answer. Owned by the engine.
 ///
-/// A reply about messages stands at the stream's position, so that the next event continues exactly
-/// from there. The store is read at a moment of its own: it may be ahead of the stream, whose
-/// changes of that moment are on their way; then the answer is parked until the stream has reached
-/// it.
+/// A reply about messages is as of the stream's position, so that the next event continues exactly
+/// from there. The store may be read at a point ahead of the stream, whose changes are then on
+/// their way; such an answer is parked until the stream has reached that point.
 ///
-/// It knows no lists: calls about those, and answers that show them, come out as steps, in order,
-/// which the engine takes.
+/// It knows no lists: calls about lists, and answers that show them, are emitted as steps, in
+/// order, which the engine takes.
 final class RequestDesk {
-    /// What the rest of the engine is to do.
+    /// Work for the rest of the engine.
     enum Step {
-        /// A call about the caller's list, or about what only the origin of a log elsewhere knows.
+        /// A call about the caller's list, or one that only the origin of a log elsewhere can
+        /// answer.
         case call(Call, user: String)
-        /// The store has answered one that stands for itself.
+        /// An answer of the store that does not depend on a stream's position.
         case answer(Call, Answer)
     }
 
@@ -48,7 +48,7 @@ final class RequestDesk {
 
     func emit(_ step: Step) { steps.append(step) }
 
-    /// What is to be done because of what happened since the last time, in order.
+    /// The steps since the last call, in order.
     func takeSteps() -> [Step] {
         guard !steps.isEmpty else { return [] }
         defer { steps = [] }
@@ -68,7 +68,7 @@ final class RequestDesk {
 
     // MARK: - What the store answers
 
-    /// The store has answered what was asked for a call.
+    /// The store answered a question for a call.
     func answered(_ token: UInt64, _ call: Call, _ result: Result<Answer, RequestError>) {
         switch result {
         case .failure(let error): fail(call, error)
@@ -76,7 +76,7 @@ final class RequestDesk {
         }
     }
 
-    /// Answers the call, or parks the answer until the stream is where the store was read.
+    /// Answers the call, or parks the answer until the stream has reached it.
     private func settle(_ token: UInt64, _ call: Call, _ answer: Answer) {
         guard let conversation = call.request.conversation, let head = answer.head else {
             return emit(.answer(call, answer))
@@ -92,7 +92,7 @@ final class RequestDesk {
             || (state.head.epoch == head.epoch
                 ? head.rev < state.position.rev : token < state.firstToken)
         {
-            // Read before a change that the stream has taken since, or of the log before this one.
+            // Read before a change that the stream has taken since, or from the previous log.
             perform(call.overtaken)
         } else {
             questions.reopen(token, for: call)
@@ -100,7 +100,7 @@ final class RequestDesk {
         }
     }
 
-    /// The stream has moved: answers that were ahead of it may be due.
+    /// The stream moved: parked answers may be due.
     func settleParked(_ stream: Stream) {
         guard !stream.waits.answers.isEmpty, let head = stream.state?.position else { return }
         let due = stream.waits.answers.filter { $0.answer.head.map { $0.rev <= head.rev } ?? true }
@@ -111,7 +111,7 @@ final class RequestDesk {
         }
     }
 
-    /// The log behind the stream is another one now, or gone: whoever waits asks again.
+    /// The stream's log was replaced or is gone: parked calls ask again.
     private func performParked(_ stream: Stream) {
         let parked = stream.waits.answers
         stream.waits.answers = []
@@ -122,7 +122,7 @@ final class RequestDesk {
 
     // MARK: - The end of a stream
 
-    /// The stream is not in memory any more: nobody watches it, and whoever waits asks again.
+    /// The stream is no longer in memory: its subscriptions end, and waiting calls ask again.
     func ended(_ stream: Stream, with payload: [UInt8], _ waiting: [Call]) {
         stream.entry.isListed = false
         if let journal {
@@ -136,7 +136,7 @@ final class RequestDesk {
         for call in waiting { perform(call) }
     }
 
-    /// They do not take part in the conversation any more.
+    /// These sessions' users no longer take part in the conversation.
     func removed(_ sessions: [Session], from stream: Stream) {
         for session in sessions {
             connections.push(
@@ -146,8 +146,8 @@ final class RequestDesk {
 
     // MARK: - What needs no look at the store
 
-    /// Answers a holder that was away for a moment from what is in memory.
-    /// - Returns: whether it could.
+    /// Answers a resume after a short absence from memory.
+    /// - Returns: whether it did.
     private func recall(_ call: Call) -> Bool {
         guard case .subscribeMessages(let conversation, let have?, let limit) = call.request,
             let stream = streams[conversation.id], let state = stream.state,
@@ -162,17 +162,16 @@ final class RequestDesk {
         return true
     }
 
-    /// What the feed has told above the change is all that the log has above it.
+    /// Whether the feed brought every change that the log has above this one.
     private func isWhole(_ stream: Stream, _ state: Stream.State, since rev: Int) -> Bool {
         guard let replica = stream.replica else { return true }
         return replica.isLive && state.head.rev == state.position.rev
             && replica.copy.changesFrom <= rev
     }
 
-    /// Concludes a read, if that needs no look at the cache: it serves nobody any more, and is
-    /// given up; its session has not taken what it was sent, and the request is put off; or the
-    /// answer is in memory, and is given.
-    /// - Returns: whether it has.
+    /// Concludes a read that need not look at the cache: nobody awaits it any more; or backpressure
+    /// postpones its request; or the answer is in memory.
+    /// - Returns: whether it did.
     func concludeWithoutReading(_ token: UInt64) -> Bool {
         guard let call = questions[token]?.answered else { return questions[token] == nil }
         if let session = connections[call.session], !session.isClosing {
@@ -186,8 +185,8 @@ final class RequestDesk {
         return true
     }
 
-    /// Whether the question may be answered at another moment than the others, while the feed goes
-    /// on. One whose answer was overtaken may not: in a busy conversation the next would be too.
+    /// Whether the question may be answered beside the turns, while the feed goes on. Not if its
+    /// last answer was overtaken: in a busy conversation the next one would be too.
     func mayReadSlow(_ token: UInt64) -> Bool {
         if case .unread = questions[token] { return true }
         return questions[token]?.answered.map { !$0.isOvertaken } ?? false
@@ -195,8 +194,8 @@ final class RequestDesk {
 }
 
 extension Questions.Purpose {
-    /// The call that is replied to as soon as the store has answered. Asked again, it shows again
-    /// what it was to show first.
+    /// The call that is replied to as soon as the store answers. If it is asked again, it repeats
+    /// the cached phase that was due.
     fileprivate var answered: Call? {
         switch self {
         case .answer(let call), .boundaries(let call, _): return call
@@ -210,7 +209,7 @@ extension Questions.Purpose {
 }
 
 extension Answer {
-    /// Where the log stood when it was read, for answers that are bound to the stream's position.
+    /// The log's head when it was read, for answers that depend on the stream's position.
     var head: Head? {
         switch self {
         case .page(let page): page.head
@@ -223,7 +222,7 @@ extension Answer {
 }
 
 extension Request {
-    /// The conversation whose stream the answer is bound to.
+    /// The conversation on whose stream the answer depends.
     var conversation: String? {
         switch self {
         case .subscribeMessages(let conversation, _, _), .fetchMessages(let conversation, _):
@@ -237,7 +236,7 @@ extension Request {
         }
     }
 
-    /// Whether the answer shows conversations as they are in the list of those who take part.
+    /// Whether the answer shows conversations as they are in participants' lists.
     var showsConversations: Bool {
         switch row.method {
         case .subscribeConversations, .fetchConversations, .fetchConversation: true
@@ -255,7 +254,7 @@ extension Request {
 }
 
 extension Outcome {
-    /// Who were looked at for it: a change of slot 0 is about all who take part.
+    /// Participants looked at for it: a change of slot 0 is about all of them.
     var people: Int {
         if case .conversation(let view, _) = self { view.record.participantCount } else { 0 }
     }
