@@ -1,8 +1,9 @@
-/// How long to wait before the next try: twice as long after each failure, up to a limit, and
-/// anywhere in the upper half of that, so that gateways that lost the same server don't come back
-/// in step. A value; its owner keeps it on one thread.
+/// Exponential backoff with jitter: the wait doubles with each failure up to a limit, then a random
+/// point in its upper half is taken, so that gateways that lost the same server don't reconnect in
+/// step. A value; its owner keeps it on one thread.
 struct Backoff {
-    /// Somebody waits for the link: a server that is there again is found within two seconds.
+    /// The longest wait of a link: clients wait for it, so a server that is back is found within
+    /// two seconds.
     static let longest = Duration.seconds(2)
 
     private let base: Duration

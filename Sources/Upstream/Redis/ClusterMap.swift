@@ -1,9 +1,9 @@
-/// Which master of a cluster owns which slot, as far as more than half of the masters say the same.
-/// A value; made of the newest views by `ClusterTopology`.
+/// Which master of a cluster owns which slot, as far as a majority of the masters agrees. A value;
+/// made from the newest views by `ClusterTopology`.
 package struct ClusterMap: Sendable, Hashable {
     package typealias Address = RedisOptions.Address
 
-    /// What a master said, and when it was asked.
+    /// The view of one master, and when it was asked.
     package struct Vote: Sendable {
         package var view: ClusterView
         package var askedAt: ContinuousClock.Instant
@@ -14,9 +14,9 @@ package struct ClusterMap: Sendable, Hashable {
         }
     }
 
-    /// All masters, those without slots too.
+    /// All masters, including those without slots.
     private(set) var masters: [Address] = []
-    /// For each slot the place of its owner among `masters`, −1: nobody's.
+    /// For each slot the index of its owner in `masters`; −1: no owner.
     private var owners = [Int16](repeating: -1, count: HashSlot.count)
 
     init() {}
@@ -34,10 +34,10 @@ package struct ClusterMap: Sendable, Hashable {
         return owners.lastIndex(of: Int16(place))
     }
 
-    /// Counts the votes. Whose votes count is what the view of the highest epoch says; a slot is
-    /// its owner's, and a master one, while more than half of those say so.
-    /// - Returns: the map, and until when each master counts: the votes are leases that begin when
-    ///   the question was sent.
+    /// Counts the votes. The view with the highest epoch says which masters vote; a slot has an
+    /// owner, and a master counts, while more than half of the voters say so.
+    /// - Returns: the map, and until when each master counts: votes are leases that begin when the
+    ///   question was sent.
     package static func counted(
         _ votes: [Address: Vote], lease: Duration
     ) -> (map: ClusterMap, leases: [Address: ContinuousClock.Instant]) {
@@ -79,7 +79,7 @@ package struct ClusterMap: Sendable, Hashable {
     }
 
     private static func agreed(_ views: [[Int16]], _ needed: Int) -> [Int16] {
-        // Almost always all say the same.
+        // The usual case: all agree.
         if let first = views.first, views.allSatisfy({ $0 == first }) { return first }
         return (0..<HashSlot.count).map { slot in
             let said = views.map { $0[slot] }
@@ -91,7 +91,7 @@ package struct ClusterMap: Sendable, Hashable {
         owners == view || owners.indices.allSatisfy { owners[$0] != place || view[$0] == place }
     }
 
-    /// Takes away masters that don't count, whose slots are nobody's then.
+    /// Removes masters that don't count; their slots then have no owner.
     private mutating func forgetMasters(_ isForgotten: (Address) -> Bool) {
         guard masters.contains(where: isForgotten) else { return }
         let kept = masters.filter { !isForgotten($0) }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Asks the nodes of a cluster, each on a thread of its own, who its masters are: first the node
-/// that the configuration names, then every master that is learned of. What they say is counted in
-/// `ClusterMap`; a master counts while more than half of them have said so lately.
+/// Asks the nodes of a cluster, each on a thread of its own, who the masters are: first the
+/// configured node, then every master that was learned. `ClusterMap` counts the answers; a master
+/// counts while a majority has named it lately.
 final class ClusterTopology: Sendable {
     typealias Address = RedisOptions.Address
 
@@ -11,7 +11,7 @@ final class ClusterTopology: Sendable {
         var pollers: [Address: Poller] = [:]
         var map = ClusterMap()
         var leases: [Address: ContinuousClock.Instant] = [:]
-        /// Called when the map is another one.
+        /// Called when the map has changed.
         var changed: (@Sendable () -> Void)?
         var isStopped = false
     }
@@ -25,7 +25,7 @@ final class ClusterTopology: Sendable {
         self.notice = notice
     }
 
-    /// - Parameter changed: called, on any thread, when the map is another one.
+    /// - Parameter changed: called, on any thread, when the map has changed.
     func start(changed: @escaping @Sendable () -> Void) {
         let pollers = state.withLock { state in
             state.changed = changed
@@ -49,13 +49,13 @@ final class ClusterTopology: Sendable {
         state.withLock { $0.leases[address].map { now < $0 } ?? false }
     }
 
-    /// Somebody was told that a slot is not where the map says: asks all nodes now.
+    /// A node redirected a command, so the map may be outdated: asks all nodes now.
     func refresh() {
         for poller in state.withLock({ Array($0.pollers.values) }) { poller.hurry() }
     }
 
-    /// Why there is no whole map: what is wrong with the configured node, or with one that it
-    /// named; nil while somebody was not asked yet, and may agree.
+    /// Why the map is not whole: the trouble of the configured node, or of one that it named; nil
+    /// while a node that may complete the map has not been asked yet.
     var trouble: String? {
         let pollers = state.withLock { $0.pollers }
         let others = pollers.values.sorted {
@@ -85,20 +85,20 @@ final class ClusterTopology: Sendable {
         changed?()
     }
 
-    /// Pollers that begin and pollers that end.
+    /// Pollers to start and to end.
     private struct Change {
         var beginning: [Poller] = []
         var ending: [Poller] = []
     }
 
-    /// Every master that was named is asked, and nobody else but the configured node.
+    /// Polls all masters that were named, and the configured node.
     private func asked(_ state: inout State) -> Change {
         let named = state.votes.values.reduce(into: [options.address] as Set) {
             $0.formUnion($1.view.masters.keys)
         }
         let change = Change(
             beginning: named.filter { state.pollers[$0] == nil }.map(poller(of:)),
-            // An answer that is under way is the last; nobody needs to wait for it.
+            // An answer in flight is its last; nobody waits for it.
             ending: state.pollers.filter { !named.contains($0.key) }.map(\.value))
         for poller in change.beginning { state.pollers[poller.address] = poller }
         for poller in change.ending { state.pollers[poller.address] = nil }
@@ -140,11 +140,11 @@ final class ClusterTopology: Sendable {
     }
 }
 
-/// One node of a cluster, for its links: the master at its address, while it counts.
+/// The master source of a shard: one node's address, while that node counts as master.
 final class ClusterNode: MasterSource {
     private let address: RedisOptions.Address
     private let topology: ClusterTopology
-    /// The last slot of the node and the name of a key in it.
+    /// The node's last slot, and the name of a key in it.
     private let named = Mutex<(slot: Int, name: String)?>(nil)
 
     init(_ address: RedisOptions.Address, _ topology: ClusterTopology) {
@@ -156,7 +156,7 @@ final class ClusterNode: MasterSource {
         topology.counts(address, at: now) ? address : nil
     }
 
-    /// A key in a slot that the node owns.
+    /// The name of a key in a slot that the node owns.
     func origin() -> String {
         guard let slot = topology.map.lastSlot(of: address) else { return "origin" }
         return named.withLock { named in

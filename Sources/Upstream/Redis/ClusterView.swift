@@ -1,13 +1,12 @@
-/// Who the masters of a cluster are and which slots each of them has: what one node said, read from
-/// the lines of `CLUSTER NODES`.
+/// One node's view of a cluster: the masters and their slots, read from `CLUSTER NODES`.
 package struct ClusterView: Sendable, Hashable {
-    /// The highest epoch of a configuration that the node has heard of: each failover and each slot
-    /// that changes its owner makes a new one.
+    /// The highest configuration epoch that the node knows: each failover and each slot that
+    /// changes its owner makes a new one.
     var epoch = 0
-    /// The masters, those without slots too.
+    /// The masters, including those without slots.
     package var masters: [RedisOptions.Address: [ClosedRange<Int>]] = [:]
 
-    /// - Parameter address: of the node that was asked, which may not know its own.
+    /// - Parameter address: of the node that was asked; it may not know its own.
     package init?(_ text: String, from address: RedisOptions.Address) {
         for line in text.split(whereSeparator: \.isNewline) {
             // id host:port@bus,name flags master pinged ponged epoch link slot…
@@ -20,9 +19,9 @@ package struct ClusterView: Sendable, Hashable {
             guard let place = Self.address(fields[1], isAsked: flags.contains("myself"), address)
             else { return nil }
             self.epoch = max(self.epoch, epoch)
-            // What stands in brackets is on its way, and still whose it was.
+            // Slots in brackets are migrating, and still belong to their old owner.
             let slots = fields.dropFirst(8).filter { $0.first != "[" }.compactMap(Self.range)
-            // One who died and was replaced is remembered, but is nobody to speak to.
+            // A failed master that was replaced is still listed; it is left out.
             if !(flags.contains("fail") && slots.isEmpty) { masters[place] = slots }
         }
     }

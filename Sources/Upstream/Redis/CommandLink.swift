@@ -3,29 +3,27 @@ import Ports
 import Synchronization
 import Wire
 
-/// The connection through which commands go: pipelined, all that wait at once, replies in order. It
-/// owns a thread that connects, and connects again; jobs come from any thread into a bounded queue,
-/// in which users take turns.
-/// Each piece of a job is sent within the deadline or refused, and then answered within the
-/// deadline: one that is late fails alone as long as others are answered. A job ends with its
-/// replies or with an error that says whether it may have been done; what it does next is called on
-/// the link's thread.
+/// The connection for commands: pipelined, replies in order. It owns a thread that connects and
+/// reconnects; jobs come from any thread into a bounded queue with fair queueing among users. Each
+/// piece of a job is sent within the deadline or refused, then answered within the deadline; a late
+/// one fails alone while others are answered. A job ends with its replies, or with an error that
+/// says whether it may have been executed; completions run on the link's thread.
 // Safety: `waiting` is a mutex, and what else `let` holds is Sendable; the rest is touched on
 // `queue` alone, which is serial and so the link's own thread.
 final class CommandLink: @unchecked Sendable {
     typealias Completion = @Sendable (Result<[RedisReply], RequestError>) -> Void
 
-    /// How many bytes are on their way when no more is sent, so that what waits is still ours to
-    /// refuse, and an answer is not behind much else on a slow way.
+    /// The most bytes in flight: the rest stays in the queue, where it can still be refused, and
+    /// replies are not stuck behind much else on a slow network.
     private static let window = 512 << 10
 
-    /// How many times within the deadline the server is asked who it is.
+    /// How many times per deadline the server's identity is checked.
     static let pulses = 4
 
     private struct Waiting {
         var jobs = CommandQueue()
         var isStopped = false
-        /// The thread has left, and will do nothing more.
+        /// The thread has ended.
         var isFinished = false
     }
 
@@ -40,19 +38,19 @@ final class CommandLink: @unchecked Sendable {
     private let waiting = Mutex(Waiting())
 
     private var onTheirWay = Fifo<CommandJob>()
-    /// Of those, the ones that take more than one piece, the others, and the bytes of all pieces.
+    /// In-flight counts: long jobs, short jobs, and the bytes of all pieces.
     private var longOnTheirWay = 0
     private var shortOnTheirWay = 0
     private var bytesOnTheirWay = 0
-    /// When replies came last.
+    /// The time of the last replies.
     private var repliedAt = ContinuousClock.now
     private var backoff: Backoff
-    /// What the connection speaks to, and the last id that lay beside the data.
+    /// The server's identity, and the last origin id that lay beside the data.
     private var identity: RedisIdentity?
     private var origin: (key: String, id: String)?
-    /// Why the connection is of no use, if a reply said so.
+    /// Why the connection must be closed, if a reply showed that.
     private var rejection: RedisError?
-    /// Nobody was named master when it was tried last.
+    /// The last try found no master.
     private var lacksMaster = false
     private var memory: MemoryPolicy
 
@@ -72,20 +70,20 @@ final class CommandLink: @unchecked Sendable {
 
     func start() { queue.async { self.run() } }
 
-    /// Does what waits, as far as the deadline allows, and returns.
+    /// Finishes the queued jobs within their deadlines, and returns.
     func stop() {
         end()
         queue.sync {}
     }
 
-    /// Ends when what waits is done, and does not wait for that.
+    /// Ends once the queued jobs are done; does not wait for that.
     func end() {
         waiting.withLock { $0.isStopped = true }
         wakeup.wake()
     }
 
-    /// Sends commands in their order; from any thread, without waiting. `then` gets one reply for
-    /// each. Where there are more than fit into a piece, others may come between.
+    /// Sends commands in order; from any thread, without waiting. `then` gets one reply for each.
+    /// If they take more than one piece, other commands may come between.
     func send(_ commands: [RedisCommand], then: @escaping Completion) {
         guard !commands.isEmpty else { return then(.success([])) }
         let job = CommandJob(commands, until: .now + options.deadline, then: then)
@@ -118,7 +116,7 @@ final class CommandLink: @unchecked Sendable {
                 _ = Wakeup.poll(
                     nil, writing: false, wakeup,
                     until: min(nextTry, nextDeadline, now + Self.glance))
-                // What waits when we stop has its deadline, but nobody waits for a server to come.
+                // When stopping, queued jobs don't wait for a server to come back.
                 if isStopped { expire(.now + options.deadline) }
             }
         }
@@ -128,10 +126,10 @@ final class CommandLink: @unchecked Sendable {
         expire(.now + options.deadline)
     }
 
-    /// How often a link that waits looks whether anything shows that the server is there.
+    /// How often a waiting link checks for signs that the server is back.
     private static let glance = Duration.milliseconds(100)
 
-    /// Whether to try again: the wait is over, or the server is there for others.
+    /// Whether to try again: the backoff is over, or another link has reached the server.
     private func isDue(_ nextTry: ContinuousClock.Instant, since tried: ContinuousClock.Instant)
         -> Bool
     {
@@ -146,10 +144,10 @@ final class CommandLink: @unchecked Sendable {
         waiting.withLock { $0.jobs.deadline } ?? .now + options.deadline
     }
 
-    /// Refuses what has waited for too long and was never sent.
+    /// Fails jobs whose deadline passed in the queue.
     private func expire(_ now: ContinuousClock.Instant) {
         for job in waiting.withLock({ $0.jobs.expired(now) }) {
-            // Of a long one some may have been done.
+            // Pieces of a long job may have been executed.
             finish(job, .failure(job.sent == 0 ? .originUnavailable : .fateUnknown))
         }
     }
@@ -157,11 +155,11 @@ final class CommandLink: @unchecked Sendable {
     private func finish(_ job: CommandJob, _ result: Result<[RedisReply], RequestError>) {
         waiting.withLock { $0.jobs.end(job) }
         guard !job.isGivenUp else { return }
-        // What it leads to is of the same operation.
+        // Follow-up commands count for the same user.
         Payer.$current.withValue(job.payer) { job.then(result) }
     }
 
-    /// The connection is gone, and with it the fate of what was on its way.
+    /// The connection broke: the results of jobs in flight are unknown.
     private func lost(_ error: RedisError) {
         lacksMaster = error == .noMaster
         links.commandsClosed(isDemoted: error.code == .notMaster)
@@ -213,8 +211,8 @@ final class CommandLink: @unchecked Sendable {
         }
     }
 
-    /// The oldest on its way is late while others are answered: that is its failure alone. Its
-    /// replies are still to come.
+    /// The oldest job in flight is late while others are answered: it alone fails. Its replies are
+    /// still to come.
     private func giveUp() {
         let then = onTheirWay.withFirst { job in
             defer {
@@ -254,7 +252,7 @@ final class CommandLink: @unchecked Sendable {
         changed()
     }
 
-    /// Moves what waits to the connection, as far as it takes it.
+    /// Sends queued jobs, as far as the window allows.
     private func take(for session: RedisSession) {
         while bytesOnTheirWay < Self.window {
             let next = waiting.withLock {
@@ -306,7 +304,7 @@ final class CommandLink: @unchecked Sendable {
         answered(job)
     }
 
-    /// The piece of the job that was on its way is answered.
+    /// A piece of the job is answered.
     private func answered(_ job: CommandJob) {
         guard !job.isDone, !job.isGivenUp else { return finish(job, .success(job.replies)) }
         var job = job
@@ -314,10 +312,11 @@ final class CommandLink: @unchecked Sendable {
         waiting.withLock { $0.jobs.putBack(job) }
     }
 
-    /// Somebody flushed the scripts. What was refused was not done, and goes again, as a whole.
+    /// The server's scripts were flushed. Refused commands were not executed, and are sent again
+    /// with the script's text.
     private func repeatWithScripts(_ job: CommandJob, _ session: RedisSession) {
         let refused = job.piece.filter { at in
-            // What opens the way to a command goes before it again.
+            // `ASKING` goes before its command again.
             let next = job.commands[at].isAsking ? at + 1 : at
             return job.replies[next].errorCode == "NOSCRIPT"
         }
@@ -337,7 +336,7 @@ final class CommandLink: @unchecked Sendable {
         departed(again)
     }
 
-    /// Whether the server throws away what it should keep.
+    /// Logs a memory policy by which the server may evict our keys.
     private func judge(_ info: RedisInfo) {
         guard let trouble = memory.judge(info) else {
             _ = links.isOver("eviction")
@@ -346,8 +345,8 @@ final class CommandLink: @unchecked Sendable {
         if let line = links.line("eviction", trouble) { notice(RedisNotice(.error, line)) }
     }
 
-    /// Asks the server who it is: that the connection is alive, that it is the master still, and
-    /// that the data is the same.
+    /// Checks the connection: that it is alive, that the server is still the master, and that the
+    /// data is the same.
     private func pulse(_ session: RedisSession) {
         let key = master.origin()
         let origin = Array("\(options.prefix)\(key)".utf8)
@@ -357,7 +356,7 @@ final class CommandLink: @unchecked Sendable {
         ]
         let scan = memory.question
         if let scan { commands.append(scan) }
-        // Writes nothing, and is refused as a write.
+        // Changes nothing, but is refused like a write.
         let tries = links.refusesWrites && !options.isCluster
         if tries {
             commands.append(
@@ -367,14 +366,14 @@ final class CommandLink: @unchecked Sendable {
         let askedAt = ContinuousClock.now
         let job = CommandJob(commands, until: .now + options.deadline) { result in
             guard case .success(let replies) = result else { return }
-            // It is there, and can't say who it is now.
+            // The server is alive, but can't tell its identity now.
             if replies[0].errorCode.map(RedisReply.signsOfLife.contains) == true { return }
             let info = RedisInfo(replies[0])
             if scan != nil { self.memory.take(replies[2]) }
             self.judge(info)
             if tries, replies.last?.errorCode == nil { self.links.takesWrites() }
             guard info["role"] == "master" else { return self.rejection = .noMaster }
-            // A key that is on its way to another node says nothing about this one.
+            // The key is migrating to another node; that says nothing about this one.
             let isUnknown = replies[1].errorCode != nil
             let id = isUnknown ? self.identity?.origin : replies[1].string
             self.found(
@@ -390,7 +389,7 @@ final class CommandLink: @unchecked Sendable {
 extension RequestError {
     static let tooManyWaiting = RequestError(
         .originUnavailable, "the origin has too many requests waiting", retry: .later)
-    /// It may have been done: whoever sends it again, with the same id, learns.
+    /// It may have been executed; sending it again with the same idempotency key shows that.
     static let fateUnknown = RequestError(
         .originUnavailable, "the connection to the origin broke before it answered", retry: .now)
 }

@@ -1,27 +1,26 @@
 import Ports
 import Wire
 
-/// A call on its way: commands in their order, sent a piece at a time, so that whoever asks for
-/// much holds up nobody.
+/// The commands of one call, in order, sent a piece at a time, so that a large call blocks nobody.
 struct CommandJob {
-    /// How many commands, and about how many bytes, go together: some 6 ms of a server's work. A
-    /// command that is larger goes alone.
+    /// The size of a piece, in commands and in bytes: about 6 ms of a server's work. A larger
+    /// command goes alone.
     static let pieceCount = 200
     static let pieceSize = 256 << 10
 
     let commands: [RedisCommand]
-    /// About how many bytes all of them take.
+    /// The approximate bytes of all commands.
     let size: Int
-    /// Whose operation has led to it.
+    /// The user whose operation it belongs to.
     let payer = Payer.current
-    /// How many have been sent.
+    /// The number of commands sent.
     private(set) var sent = 0
-    /// Of the piece that is on its way, or was answered last.
+    /// The piece in flight, or the last one that was answered.
     private(set) var piece: Range<Int> = 0..<0
-    /// Until when the next piece is to be sent, or the one on its way to be answered.
+    /// The deadline to send the next piece, or for the replies of the one in flight.
     var deadline: ContinuousClock.Instant
     var replies: [RedisReply] = []
-    /// It was told that it failed: its replies are taken from the connection, and count no more.
+    /// It was reported as failed: its replies are read from the connection and dropped.
     var isGivenUp = false
     let then: CommandLink.Completion
 
@@ -35,33 +34,33 @@ struct CommandJob {
         size = commands.reduce(0) { $0 + $1.size }
     }
 
-    /// It takes more than one piece.
+    /// Whether it takes more than one piece.
     var isLong: Bool {
         commands.count > Self.pieceCount || size > Self.pieceSize && commands.count > 1
     }
 
-    /// What its next piece counts where users take turns. Questions are asked for many of them.
+    /// The next piece's cost in fair queueing. Questions cost 1: they are asked for many users.
     var cost: Int {
         if payer == .gateway { return 1 }
         return max(min(commands.count - sent, Self.pieceCount), min(size, Self.pieceSize) >> 10)
     }
 
-    /// The piece on its way has all its replies.
+    /// Whether the piece in flight has all its replies.
     var isAnswered: Bool { replies.count == sent }
 
-    /// All that was asked is answered.
+    /// Whether all commands are answered.
     var isDone: Bool { replies.count == commands.count }
 
-    /// About how many bytes the piece takes.
+    /// The approximate bytes of the piece.
     private(set) var pieceBytes = 0
 
-    /// The next piece goes out.
-    /// - Returns: what is to be sent.
+    /// Starts the next piece.
+    /// - Returns: the commands to send.
     mutating func advance() -> ArraySlice<RedisCommand> {
         var bytes = 0
         var end = sent
         while end < commands.count {
-            // What opens the way to a command goes with it.
+            // `ASKING` goes with its command.
             let isBound = end > sent && commands[end - 1].isAsking
             let isFull = end - sent >= Self.pieceCount || bytes >= Self.pieceSize
             if isFull, !isBound { break }
@@ -76,37 +75,35 @@ struct CommandJob {
     }
 }
 
-/// The jobs that wait for the link, in two rows: those of one piece, and the long ones, which go a
-/// piece at a time. In each row users take turns, and what is asked for one user goes in the order
-/// in which it came. A value of its owner; it has a limit in jobs and in bytes.
+/// The jobs that wait for the link, in two queues: short jobs of one piece, and long ones, sent a
+/// piece at a time. In each, users take turns, and a user's jobs keep their order. A value of its
+/// owner, limited in jobs and in bytes.
 struct CommandQueue {
-    /// How many jobs may wait or be on their way, and of one user as many as there is room for
-    /// besides. At some 30 µs each it is a third of a second of a server's work; one who asks for
-    /// more gets a refusal instead of a wait.
+    /// The most jobs queued or in flight; a user's short jobs may take no more than what is free
+    /// beside them. At some 30 µs each it is a third of a second of a server's work; beyond it a
+    /// refusal instead of a wait.
     static let jobLimit = 10_000
 
-    /// How many bytes of commands wait or are on their way, as `CommandJob.size` counts them, when
-    /// no more is taken.
+    /// The most bytes queued or in flight, as `CommandJob.size` counts them.
     static let byteLimit = 64 << 20
 
-    /// How many pieces of long jobs are on their way at a time: what comes behind them waits for
-    /// these alone.
+    /// The most pieces of long jobs in flight: later jobs wait for these alone.
     static let longPieces = 2
 
-    /// How many of the others are on their way at a time, which is some 8 ms of a server's work:
-    /// whoever comes waits for these, and then for a turn of each other user.
+    /// The most short jobs in flight, some 8 ms of a server's work: a new job waits for these, and
+    /// then for a turn of each other user.
     static let shortJobs = 256
 
     private var short = FairQueue<CommandJob>()
     private var long = FairQueue<CommandJob>()
-    /// Jobs that wait and jobs that are on their way.
+    /// Jobs queued or in flight.
     private(set) var count = 0
-    /// What those take.
+    /// Their bytes.
     private(set) var bytes = 0
-    /// No job that waits has an earlier deadline; nil where none waits.
+    /// A lower bound of the queued jobs' deadlines; nil if none is queued.
     private(set) var deadline: ContinuousClock.Instant?
 
-    /// Takes a new job.
+    /// Adds a new job.
     /// - Returns: whether there was room for it.
     mutating func add(_ job: CommandJob) -> Bool {
         guard count < Self.jobLimit, bytes < Self.byteLimit,
@@ -122,13 +119,13 @@ struct CommandQueue {
         return true
     }
 
-    /// Counts a job that does not wait.
+    /// Counts a job that bypasses the queue.
     mutating func begin(_ job: CommandJob) {
         count += 1
         bytes += job.size
     }
 
-    /// A job that has more to send waits for its next turn.
+    /// Queues a long job for its next piece.
     mutating func putBack(_ job: CommandJob) {
         long.append(job, for: job.payer, cost: job.cost)
         noteDeadline(job)
@@ -138,22 +135,22 @@ struct CommandQueue {
         deadline = min(deadline ?? job.deadline, job.deadline)
     }
 
-    /// Counts the job no more.
+    /// Stops counting the job.
     mutating func end(_ job: CommandJob) {
         count -= 1
         bytes -= job.size
     }
 
     /// - Parameters:
-    ///   - withLong: whether a long one may be next.
-    ///   - withShort: whether one of the others may be.
+    ///   - withLong: whether a long job may be next.
+    ///   - withShort: whether a short job may be next.
     mutating func next(withLong: Bool, withShort: Bool) -> CommandJob? {
         let piece = (withLong ? long.popFirst() : nil) ?? (withShort ? short.popFirst() : nil)
         if short.isEmpty, long.isEmpty { deadline = nil }
         return piece?.element
     }
 
-    /// Takes out what has waited until `now`.
+    /// Removes the queued jobs whose deadline has passed.
     mutating func expired(_ now: ContinuousClock.Instant) -> [CommandJob] {
         guard let deadline, deadline <= now else { return [] }
         let expired =

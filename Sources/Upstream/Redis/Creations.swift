@@ -1,18 +1,18 @@
 import Synchronization
 import Wire
 
-/// The conversations that users are about to have, and that their lists don't tell of yet, so that
-/// calls at the same time don't pass `limits.conversations_per_user` together. It knows those of
-/// this process. Any thread.
+/// Creations in progress per user that are not in the users' lists yet, so that concurrent calls
+/// can't pass `limits.conversations_per_user` together. It knows only those of this process. Any
+/// thread.
 final class Creations: Sendable {
-    /// What becomes of a call when the user's list was counted.
+    /// The decision for a call after the user's list was counted.
     enum Disposition {
-        /// It may create; `end` is to be called when it has, or has failed.
+        /// It may create; `end` must be called once it has succeeded or failed.
         case begins
-        /// There may be no room for it, depending on those under way: it is run again when one of
-        /// them has ended.
+        /// Whether there is room depends on creations in progress: it runs again when one of them
+        /// has ended.
         case waits
-        /// There is no room for it.
+        /// The limit is reached.
         case isRefused
     }
 
@@ -25,7 +25,7 @@ final class Creations: Sendable {
     private let lines = Mutex<[ID: Line]>([:])
 
     /// - Parameters:
-    ///   - count: how many the user has. Those under way may be among them.
+    ///   - count: how many the user has. Creations in progress may be among them.
     ///   - limit: how many a user may have; 0: any number.
     ///   - again: counts once more, for a call that has to wait.
     func begin(
@@ -50,13 +50,13 @@ final class Creations: Sendable {
         return fate
     }
 
-    /// One that began has ended.
+    /// A creation that began has ended.
     func end(_ user: String) {
         lines.withLock { $0[user.id]?.underWay -= 1 }
         wake(user)
     }
 
-    /// The next one counts again. Whatever becomes of it wakes the one behind it.
+    /// The next waiting call counts again. Its own end or refusal wakes the one after it.
     private func wake(_ user: String) {
         let next = lines.withLock { lines -> (@Sendable () -> Void)? in
             guard var line = lines[user.id] else { return nil }

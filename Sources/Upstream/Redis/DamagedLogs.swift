@@ -1,19 +1,18 @@
 import Synchronization
 import Wire
 
-/// The logs of which a part is gone, as far as somebody asked for them, for log and health. Any
-/// thread.
+/// Damaged logs (a part is missing) that somebody asked for, for log and health. Any thread.
 final class DamagedLogs: Sendable {
-    /// How many are kept by name; what is beyond is said again each time.
+    /// The most that are remembered; others are logged each time.
     private static let limit = 1000
 
-    /// Where the logs lie, and what to do about one, for a conversation and a part of it.
+    /// The origin's name; below, the remedy for a conversation and the part that is damaged.
     private let origin: String
-    /// What is withheld until one is mended.
+    /// What is withheld until a log is mended.
     private let withheld: String
     private let remedy: @Sendable (String, String) -> String
     private let parts = Mutex<[ID: String]>([:])
-    /// Whether there are any, for those who come by in haste.
+    /// Whether there are any: a fast check without the lock.
     private let areThere = Atomic(false)
 
     init(
@@ -24,7 +23,7 @@ final class DamagedLogs: Sendable {
         self.remedy = remedy
     }
 
-    /// Of logs in Redis.
+    /// For logs in Redis.
     convenience init() {
         self.init("Redis", withheld: "nothing of it is served or written") { conversation, part in
             let remedy = "gapless repair --conversation \(conversation)"
@@ -32,8 +31,8 @@ final class DamagedLogs: Sendable {
         }
     }
 
-    /// A log's parts don't agree.
-    /// - Returns: what is to be said of it; nil if that was said.
+    /// Records a damaged log.
+    /// - Returns: the line to log; nil if it was logged.
     func add(_ conversation: String, _ part: String) -> String? {
         let isNews = parts.withLock { parts in
             guard parts[conversation.id] != part else { return false }
@@ -44,8 +43,8 @@ final class DamagedLogs: Sendable {
         return isNews ? text(conversation, part) : nil
     }
 
-    /// All parts of the log agree.
-    /// - Returns: whether that is news.
+    /// Records that a log is whole.
+    /// - Returns: whether it was damaged before.
     func remove(_ conversation: String) -> Bool {
         guard areThere.load(ordering: .relaxed) else { return false }
         return parts.withLock { parts in
@@ -55,7 +54,7 @@ final class DamagedLogs: Sendable {
         }
     }
 
-    /// Some of the conversations, others each time there are many.
+    /// A random selection of the conversations.
     func some(_ count: Int) -> [String] {
         parts.withLock { parts in parts.keys.shuffled().prefix(count).map(\.text) }
     }
@@ -77,7 +76,7 @@ final class DamagedLogs: Sendable {
 }
 
 extension RequestError {
-    /// The same where a list is read: whoever mends the log is told which one it is.
+    /// The same error while a list is read: it names the conversation, for whoever mends the log.
     func inList(at conversation: String) -> RequestError {
         guard let part = damagedPart else { return self }
         var error = RequestError(

@@ -2,35 +2,35 @@ import Crypto
 import Synchronization
 import Wire
 
-/// Whom the gateways of one origin are to disconnect: told to all of them, and kept for an hour for
-/// those that were cut off. A gateway whose links come back reads what it missed before the
-/// upstream is online. What is read is a stream of Redis, whose ids rise with the server's clock;
-/// no clock of a gateway decides anything. Any thread.
+/// Requests to disconnect a user, for all gateways of an origin: published to all, and kept for an
+/// hour for those that were cut off. A gateway whose links are back reads what it missed before the
+/// upstream is online. The requests are a Redis stream, whose ids rise with the server's clock; no
+/// gateway's clock decides anything. Any thread.
 final class DisconnectWatch: Sendable {
-    /// How many entries are read at once.
+    /// The entries of one read.
     private static let page = 1000
 
-    /// How far before the newest one known is read again: a master that took over may lack some,
-    /// and its clock may be behind.
+    /// How far before the newest known entry a read starts (ms): a master that took over may lack
+    /// some, and its clock may be behind.
     private static let overlap = 60_000
 
-    /// As long as the origin keeps them, in milliseconds.
+    /// How long the origin keeps entries, in milliseconds.
     fileprivate static let kept = 3_600_000
 
-    /// Entries that are remembered at least.
+    /// The least number of entries that are remembered.
     fileprivate static let remembered = 10_000
 
     fileprivate struct State {
-        /// The feed of this generation tells of disconnects.
+        /// The generation whose feed has disconnects.
         var listening = 0
-        /// Of this one all is known.
+        /// The generation for which all entries are known.
         var current = 0
         var isReading = false
-        /// The newest entry known, as milliseconds of the server's clock; nil until the first.
+        /// The newest known entry, in milliseconds of the server's clock; nil before the first.
         var newest: Int?
-        /// Entries that were acted upon or need not be, with their moments.
+        /// Entries that were acted on, or need not be, with their times.
         var done: [String: Int] = [:]
-        /// What this gateway tells itself.
+        /// Nonces of this gateway's own requests.
         var own: Set<String> = []
         weak var servers: (any RedisServers)?
     }
@@ -60,7 +60,7 @@ final class DisconnectWatch: Sendable {
 
     // MARK: telling
 
-    /// Tells every other gateway.
+    /// Sends the request to all other gateways.
     func tell(
         _ user: String, mayComeBack: Bool,
         then: @escaping @Sendable (Result<[RedisReply], RequestError>) -> Void
@@ -89,10 +89,10 @@ final class DisconnectWatch: Sendable {
 
     // MARK: hearing
 
-    /// The feed tells of disconnects from here on.
+    /// The feed has disconnects from here on.
     func listens(in generation: Int) { state.withLock { $0.listening = generation } }
 
-    /// What the feed tells.
+    /// Takes an event of the feed.
     func heard(_ event: [UInt8]) {
         guard let entry = RedisEvent.disconnect(event) else {
             return notice(RedisNotice(.warning, "an event of the feed can't be read"))
@@ -100,7 +100,7 @@ final class DisconnectWatch: Sendable {
         act(on: [entry], since: nil)
     }
 
-    /// Whether everything that was told is known; if not, it is read.
+    /// Whether all requests are known; if not, starts to read them.
     func isCurrent() -> Bool {
         let servers = state.withLock { $0.servers }
         guard let servers else { return false }
@@ -130,7 +130,8 @@ final class DisconnectWatch: Sendable {
         else { return end(in: nil) }
         if let code = replies[0].errorCode {
             notice(RedisNotice(.error, "read whom to disconnect from Redis: refused (\(code))"))
-            // Whoever may not read it is ready without it; everything else is asked again.
+            // A gateway without the right to read the stream is ready without it; after other
+            // errors it is read again.
             return end(in: code == "NOPERM" ? generation : nil)
         }
         let parts = replies[0].elements
@@ -154,8 +155,8 @@ final class DisconnectWatch: Sendable {
         servers?.look()
     }
 
-    /// - Parameter began: entries of before this are of no concern: at that moment of the server's
-    ///   clock this process was not there. Nil: all are.
+    /// - Parameter began: the start of this process by the server's clock: older entries don't
+    ///   concern it. Nil: all do.
     private func act(on entries: [DisconnectEntry], since began: Int?) {
         let new = state.withLock { state in
             entries.filter { entry in
@@ -170,7 +171,8 @@ final class DisconnectWatch: Sendable {
 }
 
 extension DisconnectWatch.State {
-    /// Remembers the entry. Whether it is the first time.
+    /// Remembers the entry.
+    /// - Returns: whether it is new.
     fileprivate mutating func note(_ id: String) -> Bool {
         guard let moment = DisconnectEntry.moment(of: id),
             done.updateValue(moment, forKey: id) == nil
@@ -183,15 +185,15 @@ extension DisconnectWatch.State {
     }
 }
 
-/// Somebody whom all gateways are to disconnect.
+/// A user to be disconnected by all gateways.
 struct DisconnectEntry {
-    /// Of the stream.
+    /// The id in the stream.
     var id: String
-    /// In milliseconds, of the server's clock.
+    /// Milliseconds of the server's clock.
     var moment: Int
     var user: String
     var mayComeBack: Bool
-    /// Says which gateway told it.
+    /// Identifies the request to the gateway that made it.
     var nonce: String
 
     init?(id: String, user: String, mayComeBack: Bool, nonce: String) {
@@ -203,7 +205,7 @@ struct DisconnectEntry {
         self.nonce = nonce
     }
 
-    /// An entry of the stream, as it is read: its id, and names and values.
+    /// An entry of the stream: its id, then names and values.
     init?(_ reply: RedisReply) {
         let parts = reply.elements
         guard parts.count == 2, let id = parts[0].string else { return nil }

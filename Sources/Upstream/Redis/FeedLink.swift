@@ -3,31 +3,30 @@ import Ports
 import Synchronization
 import Wire
 
-/// The connection on which the feed of one server comes: subscribed to what is wanted, probed by
-/// pings that go through the same pipe as the events. It owns a thread that connects, and connects
-/// again; each connection is a generation of the feed. A slot that moves away takes its topics out
-/// of an unbroken connection: then the generation ends, and the next one begins at once with what
-/// is left.
+/// The connection of one server's feed: subscribed to what is wanted, probed by pings through the
+/// same pipe as the events. It owns a thread that connects and reconnects; each connection is a
+/// generation of the feed. A slot that moves away ends its subscriptions on an unbroken connection:
+/// that generation ends, and the next begins at once with the remaining ones.
 // Safety: `wanted` is a mutex, and what else `let` holds is Sendable; the rest is touched on
 // `queue` alone, which is serial and so the link's own thread.
 final class FeedLink: @unchecked Sendable {
-    /// How many pings there are within the deadline: with four, the connection is known to have
-    /// been alive at most half a second before it broke.
+    /// Pings per deadline: with four, a connection that breaks was known to be alive at most half a
+    /// second before.
     private static let pings = 4
 
-    /// How many channels are named in one command. In a cluster each may be in another slot, and
-    /// then the command is refused as a whole.
+    /// The most channels in one command. In a cluster each channel may be in another slot, and then
+    /// the whole command would be refused.
     private static let batch = 500
 
     private enum Wish { case wanted, unwanted, elsewhere }
 
     private struct Wanted {
         var topics: Set<RedisTopic> = []
-        /// What was asked for since the thread looked, in order; while nobody listens, nothing.
+        /// Changes since the thread last looked, in order; empty while it is not connected.
         var changes: [(topic: RedisTopic, wish: Wish)] = []
         var isListening = false
         var isEnded = false
-        /// Whether others go on, who are to be told that this feed has ended.
+        /// Whether other shards remain, so that the end of this feed must be delivered.
         var isRetired = false
     }
 
@@ -38,8 +37,8 @@ final class FeedLink: @unchecked Sendable {
     private let keys: RedisKeys
     private let notice: @Sendable (RedisNotice) -> Void
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
-    /// Called on the link's thread: when the links may be another, and when the server says that
-    /// a slot is not its.
+    /// Called on the link's thread: `report` when the links' state may have changed, `strayed` when
+    /// the server says that a slot is not its own.
     private let report: @Sendable () -> Void
     private let strayed: @Sendable () -> Void
     private let queue = DispatchQueue(label: "gapless.redis.feed", qos: .userInitiated)
@@ -49,13 +48,13 @@ final class FeedLink: @unchecked Sendable {
     private var backoff: Backoff
     private var subscriptions = Subscriptions()
     private var generation = 0
-    /// Whether the server does not tell any more of what this generation promised.
+    /// Whether the server has stopped a subscription that this generation promised.
     private var isRenewalDue = false
-    /// When what was refused is asked for again.
+    /// When refused subscriptions are requested again.
     private var askAgainAt: ContinuousClock.Instant?
-    /// When the newest ping was sent that was answered: all that was published before has come.
+    /// When the newest answered ping was sent: everything published before has arrived.
     private var provenAt = ContinuousClock.now
-    /// Nobody was named master when it was tried last.
+    /// The last try found no master.
     private var lacksMaster = false
     private var pingSentAt: ContinuousClock.Instant?
 
@@ -88,7 +87,7 @@ final class FeedLink: @unchecked Sendable {
         queue.sync {}
     }
 
-    /// Ends, without waiting, and says that it did.
+    /// Ends, without waiting, and delivers `lapsed`.
     func retire() {
         wanted.withLock {
             $0.isEnded = true
@@ -97,7 +96,7 @@ final class FeedLink: @unchecked Sendable {
         wakeup.wake()
     }
 
-    /// Something about the links has changed, which this thread is to look at.
+    /// Wakes the thread to look at the links' state.
     func look() { wakeup.wake() }
 
     /// From any thread, without waiting.
@@ -105,7 +104,7 @@ final class FeedLink: @unchecked Sendable {
         wish(topic, isWanted ? .wanted : .unwanted)
     }
 
-    /// The topic is told of at another server now.
+    /// The topic has moved to another server.
     func release(_ topic: RedisTopic) { wish(topic, .elsewhere) }
 
     private func wish(_ topic: RedisTopic, _ wish: Wish) {
@@ -149,10 +148,10 @@ final class FeedLink: @unchecked Sendable {
         }
     }
 
-    /// How often a link that waits looks whether anything shows that the server is there.
+    /// How often a waiting link checks for signs that the server is back.
     private static let glance = Duration.milliseconds(100)
 
-    /// Whether to try again: the wait is over, or the server is there for others.
+    /// Whether to try again: the backoff is over, or another link has reached the server.
     private func isDue(_ nextTry: ContinuousClock.Instant, since tried: ContinuousClock.Instant)
         -> Bool
     {
@@ -179,8 +178,7 @@ final class FeedLink: @unchecked Sendable {
         report()
     }
 
-    /// Connects and listens until the connection breaks, or is not the right one any more.
-    /// - Throws: `RedisError`, with what broke it.
+    /// Connects and listens until the connection breaks, or the server is no longer the right one.
     private func serve() throws(RedisError) {
         guard let address = master.master(at: .now) else { throw .noMaster }
         let session = try RedisSession(
@@ -245,7 +243,7 @@ final class FeedLink: @unchecked Sendable {
         ask(session.connection, all.map { ($0, .wanted) })
     }
 
-    /// What the connection still holds goes on in a generation of its own.
+    /// Starts a new generation with the subscriptions that the connection still has.
     private func renewal(_ session: RedisSession) -> [UpstreamOutput] {
         isRenewalDue = false
         let ended = generation
@@ -253,7 +251,7 @@ final class FeedLink: @unchecked Sendable {
         return [.lapsed(generation: ended)] + subscriptions.held.compactMap(subscribed)
     }
 
-    /// What there is to say of a topic that the server tells of from here on.
+    /// The output for a topic whose subscription is acknowledged.
     private func subscribed(_ topic: RedisTopic) -> UpstreamOutput? {
         switch topic {
         case .conversation(let id):
@@ -289,7 +287,7 @@ final class FeedLink: @unchecked Sendable {
         ask(connection, asked)
     }
 
-    /// Sends the commands, those of a kind together as long as the order allows it.
+    /// Sends the commands, batching those of one kind as far as the order allows.
     private func ask(
         _ connection: RedisConnection, _ changes: [(topic: RedisTopic, wish: Wish)]
     ) {
@@ -307,14 +305,15 @@ final class FeedLink: @unchecked Sendable {
 
     // MARK: hearing
 
-    /// - Throws: `RedisError`, if the server refuses to be listened to.
+    /// - Throws: `RedisError`, if the server refuses to let us listen.
     private func take(
         _ replies: [RedisReply], _ address: RedisOptions.Address
     ) throws(RedisError) -> [UpstreamOutput] {
         var outputs: [UpstreamOutput] = []
         for reply in replies {
             if let code = reply.errorCode {
-                // A server that can't write, or is busy, says so to a ping too: it is there.
+                // A server that can't write, or is busy, answers a ping with that error: it is
+                // alive.
                 if let sentAt = pingSentAt, RedisReply.signsOfLife.contains(code) {
                     provenAt = sentAt
                     pingSentAt = nil
@@ -360,7 +359,7 @@ final class FeedLink: @unchecked Sendable {
         stray()
     }
 
-    /// The topics of a slot are elsewhere, or nowhere for now: whoever knows more is to look.
+    /// A slot's topics have moved, or have no owner now: the cluster map must be refreshed.
     private func stray() {
         guard askAgainAt == nil else { return }
         askAgainAt = .now + options.deadline / Self.pings
@@ -370,8 +369,8 @@ final class FeedLink: @unchecked Sendable {
     private func events(_ event: [UInt8], of topic: RedisTopic) -> [UpstreamOutput] {
         guard topic != .disconnects else { return [] }
         guard let events = RedisEvent.decode(event, of: topic) else {
-            // A newer gateway may say what this one does not know. What it changed is missing in
-            // the numbers, and will be asked for.
+            // A newer gateway may send unknown events. Their changes leave a gap in the numbers,
+            // which is then fetched.
             notice(RedisNotice(.warning, "an event of the feed can't be read"))
             return []
         }

@@ -1,7 +1,6 @@
-/// A queue: in at the back, out at the front, both in constant time on average. A value without a
-/// limit of its own; its owner has one.
+/// A queue with amortized constant time at both ends. A value without a limit; its owner sets one.
 struct Fifo<Element> {
-    /// The next one out is the last.
+    /// Reversed: the next element is the last.
     private var front: [Element] = []
     private var back: [Element] = []
 
@@ -16,7 +15,7 @@ struct Fifo<Element> {
         return front.popLast()
     }
 
-    /// Changes the first one, if there is one.
+    /// Changes the first element, if there is one.
     mutating func withFirst<Value>(_ body: (inout Element) -> Value) -> Value? {
         turn()
         return front.isEmpty ? nil : body(&front[front.count - 1])

@@ -1,5 +1,5 @@
-/// The hash slot of a key, by which a cluster divides keys and channels among its nodes: CRC-16 (of
-/// XMODEM) of what stands in the first braces, or of the whole name where there are none.
+/// The hash slot of a key or channel, by which a cluster is sharded: CRC-16 (XMODEM) of the part in
+/// the first braces, or of the whole name if there are none.
 enum HashSlot {
     static let count = 16_384
 
@@ -14,8 +14,8 @@ enum HashSlot {
         return rest[..<close]
     }
 
-    /// The smallest number that, in braces, names a key of this slot. Every 16,384th number does;
-    /// some milliseconds are spent on finding it.
+    /// The smallest number that, in braces, names a key of this slot: one of about every 16,384
+    /// numbers does. The search takes some milliseconds.
     static func tag(for slot: Int) -> Int {
         var number = 0
         while of(Array(String(number).utf8)) != slot { number += 1 }

@@ -1,22 +1,22 @@
 import Synchronization
 
-/// Numbers for generations, which only rise; all shards of an upstream draw from one.
+/// Numbers of generations, which only rise; all shards of an upstream share one counter.
 final class Generations: Sendable {
     private let last = Atomic<Int>(0)
 
     func next() -> Int { last.add(1, ordering: .relaxed).newValue }
 }
 
-/// What is wrong now, by what it is wrong with, for health and for a log that says it once.
+/// Present problems by subject, for health, and for the log, which names each once.
 final class Troubles: Sendable {
     private struct Trouble {
         let text: String
         var toldAt: ContinuousClock.Instant
-        /// How often since it was told.
+        /// Repeats since it was logged.
         var count = 0
     }
 
-    /// How often a trouble that lasts is told again.
+    /// How often a lasting problem is logged again.
     static let minute = Duration.seconds(60)
 
     private let all = Mutex<[String: Trouble]>([:])
@@ -24,37 +24,38 @@ final class Troubles: Sendable {
     private let refusing = Atomic(false)
     let damagedLogs = DamagedLogs()
 
-    /// What is counted.
+    /// The counters.
     var faults: UpstreamFaults { seen.withLock { $0 } }
 
     func gave(_ reason: NewEpochReason) {
         seen.withLock { $0.newEpochs[reason, default: 0] += 1 }
     }
 
-    /// The server did not take a write.
+    /// The server refused a write.
     func refused(_ kind: RefusedWrite) {
         seen.withLock { $0.refusedWrites[kind, default: 0] += 1 }
-        // What is so of the server, and not of the one who asks or of what is asked for.
+        // These are the server's state, and don't depend on the caller or the command.
         if [.oom, .misconf, .noreplicas].contains(kind) {
             refusing.store(true, ordering: .relaxed)
         }
     }
 
-    /// Whether the server takes no writes, as far as is known.
+    /// Whether the server refuses writes, as far as is known.
     var isRefusing: Bool { refusing.load(ordering: .relaxed) }
 
-    /// The server takes writes.
+    /// The server accepts writes.
     func takesWrites() {
         refusing.store(false, ordering: .relaxed)
         _ = isOver("writes")
     }
 
-    /// Something is in order. Whether that is news.
+    /// Removes a problem.
+    /// - Returns: whether it was there.
     func isOver(_ what: String) -> Bool { all.withLock { $0.removeValue(forKey: what) != nil } }
 
-    /// Keeps what is wrong.
+    /// Records a problem.
     ///
-    /// - Returns: the line that the log is to have, if it is news, or was told a minute ago.
+    /// - Returns: the line to log, if the problem is new, or was logged a minute ago or earlier.
     func line(
         _ what: String, _ text: String, at now: ContinuousClock.Instant = .now
     ) -> String? {
@@ -78,18 +79,18 @@ final class Troubles: Sendable {
     }
 }
 
-/// How the two links stand to each other, for both of their threads: which server each speaks to,
+/// The state of a shard's two links, shared by their threads: which server each is connected to,
 /// and which generation of the feed that makes. Nothing is called while its lock is held.
 final class LinkPair: Sendable {
     private struct State {
         var feed: RedisIdentity?
         var commands: RedisIdentity?
-        /// Of the feed, whether it is up or not; rises with each.
+        /// The generation of the feed, whether it is up or not; rises with each.
         var generation = 0
-        /// When a question was sent that the server has answered as the one it was: a connection
-        /// that listens can't be asked.
+        /// When the last question was sent that the server answered with the same identity. The
+        /// feed's connection can't be asked, so this comes from the commands.
         var confirmedAt: ContinuousClock.Instant?
-        /// Whether both links were at the same data in this generation.
+        /// Whether both links were connected to the same data in this generation.
         var wasWhole = false
         var heardAt: ContinuousClock.Instant?
         /// When each link came up last.
@@ -102,7 +103,7 @@ final class LinkPair: Sendable {
 
     private let generations: Generations
     private let troubles: Troubles
-    /// What the troubles of these links are called: the address of a node, or nothing.
+    /// The prefix of these links' problems: a node's address, or nothing.
     private let label: String
 
     private let state = Mutex(State())
@@ -113,20 +114,20 @@ final class LinkPair: Sendable {
         self.label = label
     }
 
-    /// The feed's generation, if questions go to the same data that it tells of; otherwise 0.
+    /// The feed's generation, if commands go to the same data; otherwise 0.
     var generation: Int {
         state.withLock { $0.feed != nil && $0.feed == $0.commands ? $0.generation : 0 }
     }
 
-    /// Whether both links are up, and at the same data.
+    /// Whether both links are up, with the same data.
     var isOnline: Bool { generation != 0 }
 
-    /// Whether the links are up at different data: one of them must look again.
+    /// Whether the links are connected to different data: one of them must reconnect.
     var isTorn: Bool {
         state.withLock { $0.feed != nil && $0.commands != nil && $0.feed != $0.commands }
     }
 
-    /// Whether nobody vouches any more for the server that the feed comes from.
+    /// Whether the identity of the feed's server has not been confirmed within the lease.
     func isDoubtful(at now: ContinuousClock.Instant, lease: Duration) -> Bool {
         state.withLock { state in
             state.feed != nil && state.wasWhole
@@ -154,7 +155,7 @@ final class LinkPair: Sendable {
     /// When bytes last came from the feed.
     var heardAt: ContinuousClock.Instant? { state.withLock { $0.heardAt } }
 
-    /// The server has said who it is.
+    /// The server has confirmed its identity.
     /// - Parameter askedAt: before it was asked.
     func confirmed(_ identity: RedisIdentity, askedAt: ContinuousClock.Instant) {
         state.withLock {
@@ -165,7 +166,7 @@ final class LinkPair: Sendable {
         }
     }
 
-    /// - Parameter isDemoted: whether the server is none any more that counts.
+    /// - Parameter isDemoted: whether the server is no longer the master.
     func commandsClosed(isDemoted: Bool) {
         state.withLock {
             $0.commands = nil
@@ -173,36 +174,37 @@ final class LinkPair: Sendable {
         }
     }
 
-    /// Whether the other link has come up since this one tried: the server is there.
+    /// Whether the other link has come up since this one tried, so that the server is there.
     func hasUp(besides link: Link, since tried: ContinuousClock.Instant) -> Bool {
         let upAt = state.withLock { link == .feed ? $0.commandsUpAt : $0.feedUpAt }
         return upAt.map { $0 > tried } ?? false
     }
 
-    /// Whether the server takes no writes, as far as is known.
+    /// Whether the server refuses writes, as far as is known.
     var refusesWrites: Bool { troubles.isRefusing }
 
-    /// The server takes writes again.
+    /// The server accepts writes again.
     func takesWrites() { troubles.takesWrites() }
 
-    /// Keeps, for health, what keeps a link from being up.
+    /// Records, for health, why a link is down.
     ///
-    /// - Returns: the line that the log is to have of it, if any.
+    /// - Returns: the line to log, if any.
     func line(_ link: String, _ trouble: String) -> String? {
         troubles.line("\(label) \(link)", trouble)
     }
 
-    /// The link is in order. Whether that is news.
+    /// The link is up.
+    /// - Returns: whether it was down.
     func isOver(_ link: String) -> Bool { troubles.isOver("\(label) \(link)") }
 }
 
-/// Who names the server that counts.
+/// Names the master.
 protocol MasterSource: Sendable {
-    /// The master's address, or nil while nobody may be taken for it.
+    /// The master's address; nil while no server may be taken for it.
     func master(at now: ContinuousClock.Instant) -> RedisOptions.Address?
-    /// The name of the key of the random id that lies beside the data, without the prefix.
+    /// The key, without the prefix, of the random id that lies beside the data.
     func origin() -> String
-    /// Why nobody is; nil where somebody may be.
+    /// Why there is no master; nil if there may be one.
     var trouble: String? { get }
     func start()
     func stop()
@@ -214,7 +216,7 @@ extension MasterSource {
     var trouble: String? { nil }
 }
 
-/// The one server that the configuration names.
+/// The configured server.
 struct FixedMaster: MasterSource {
     let address: RedisOptions.Address
 
