@@ -1,24 +1,25 @@
-/// The keys of the server API, several at once so that they can be rotated. A candidate is compared
-/// with all of them, and how long that takes tells neither which one matched, nor how many bytes
-/// did, nor how long the keys are. A value, made at start and at each reload.
+/// The keys of the server API; several may be valid at once, so that they can be rotated. A
+/// candidate is compared with all of them, and the time this takes reveals neither which one
+/// matched, nor how many bytes did, nor the lengths of the keys. A value, made at start and at each
+/// reload.
 package struct APIKeys: Sendable {
     /// The length in bytes below which a key can be guessed: 64 bits in hexadecimal, 96 in base64.
     package static let soundKey = 16
-    /// More than any rotation needs; keeps the cost of a refusal bounded.
+    /// More than any rotation needs; bounds the cost of a refusal.
     package static let mostKeys = 64
 
-    /// Codes of the keys under a secret that this process made up: they have equal lengths, and a
-    /// comparison of codes that stops early would say nothing about the keys.
+    /// HMACs of the keys under a random secret of this process: they have equal lengths, so even a
+    /// comparison that stopped early would reveal nothing about the keys.
     private let codes: [[UInt8]]
     private let secret: [UInt8]
 
-    /// How many keys there are.
+    /// The number of keys.
     package var count: Int { codes.count }
 
-    /// The keys of a file: one a line, empty lines and white space around a key ignored.
+    /// The keys in a file: one per line, without empty lines and the white space around keys.
     ///
-    /// - Throws: `CryptoError` with the line number, if a key can be guessed or has characters that
-    ///   a header can't carry, and if there is no key or too many of them.
+    /// - Throws: `CryptoError` with the line number, if a key is too short or has characters that a
+    ///   header can't carry; also if there is no key, or too many.
     package init(file: [UInt8]) throws(CryptoError) {
         let secret = MessageCode.randomBytes(MessageCode.length)
         var codes: [[UInt8]] = []
@@ -48,7 +49,7 @@ package struct APIKeys: Sendable {
     package func contains(_ candidate: some Sequence<UInt8>) -> Bool {
         let code = MessageCode.of(candidate, key: secret)
         var found = false
-        // Each key is compared, also after one that matched.
+        // Compares every key, even after a match.
         for other in codes where MessageCode.equal(code, other) { found = true }
         return found
     }

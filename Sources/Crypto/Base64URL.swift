@@ -1,8 +1,8 @@
 /// The base64url of RFC 7515: the alphabet with `-` and `_`, no padding, and exactly one text for
-/// each byte string. Reading is strict, so that a signed text can't be written in a second way:
-/// padding, white space, the other alphabet and set bits behind the last byte are all refused.
+/// each byte string. Decoding is strict, so that a signed text has no second form: it refuses
+/// padding, white space, the other alphabet, and set bits after the last byte.
 package enum Base64URL {
-    /// The bytes that `text` stands for, or nil if it is not strict base64url.
+    /// The decoded bytes; nil if `text` is not strict base64url.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
@@ -22,8 +22,8 @@ package enum Base64URL {
         return bits == 0 ? bytes : nil
     }
 
-    /// The bytes of the other alphabet (`+` and `/`), padded or not, as HTTP basic has them; nil if
-    /// it is none of it.
+    /// The decoded bytes of the other alphabet (`+` and `/`), padded or not, as in HTTP basic
+    /// authentication; nil if `text` is invalid.
     package static func decode(basic text: some Collection<UInt8>) -> [UInt8]? {
         let digits = text.filter { $0 != UInt8(ascii: "=") }
         return decode(
@@ -36,7 +36,7 @@ package enum Base64URL {
             })
     }
 
-    /// The text of `bytes`.
+    /// The encoding of `bytes`.
     package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count * 4 + 2) / 3)

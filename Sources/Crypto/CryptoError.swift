@@ -1,5 +1,5 @@
-/// Why key material could not be used: what was being done, and what was seen. It never carries
-/// the material, or any part of it.
+/// Why key material could not be used: the action, and what was seen. It never carries any part of
+/// the material.
 package struct CryptoError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The whole sentence: `read public key: not a PEM block (PUBLIC KEY)`.
     package var description: String

@@ -1,10 +1,10 @@
 import CCrypto
 
-/// SHA-256, as libcrypto computes it.
+/// SHA-256 of libcrypto.
 package enum SHA256 {
-    /// The address of libcrypto's method, which is never freed and may be used on every thread. Its
-    /// functions that take none look it up by name each time, which takes longer than to hash a
-    /// message.
+    /// The address of libcrypto's method, which is never freed and may be used on every thread.
+    /// Without it libcrypto would look the method up by name for each hash, which takes longer than
+    /// hashing a message.
     private static let method = UInt(bitPattern: EVP_MD_fetch(nil, "SHA256", nil))
 
     /// The 32 bytes of the hash of `bytes`.
@@ -18,7 +18,7 @@ package enum SHA256 {
     }
 }
 
-/// Bits that nobody can guess, from the kernel.
+/// Unpredictable bytes from the kernel.
 package enum Random {
     /// `count` random bytes.
     package static func bytes(_ count: Int) -> [UInt8] {

@@ -1,12 +1,12 @@
 import CCrypto
 
-/// The two writings of a P-256 signature: a token has the numbers r and s side by side, 32 bytes
-/// each (RFC 7518, 3.4); libcrypto takes and gives a DER sequence of two integers, which it writes
-/// and reads itself.
+/// Converts between the two encodings of a P-256 signature: a token has the numbers r and s side by
+/// side, 32 bytes each (RFC 7518, 3.4); libcrypto uses a DER sequence of two integers, which it
+/// encodes and decodes itself.
 enum ECDSASignature {
     private static let width = 32
 
-    /// The DER of `raw`, or nil if it does not have 64 bytes.
+    /// The DER of `raw`; nil if that does not have 64 bytes.
     static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
         guard raw.count == 2 * width, let signature = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(signature) }
@@ -14,7 +14,7 @@ enum ECDSASignature {
         let s = raw.withUnsafeBufferPointer {
             BN_bin2bn($0.baseAddress.map { $0 + width }, Int32(width), nil)
         }
-        // The signature owns both from here, if it takes them.
+        // On success the signature owns both numbers.
         guard r != nil, s != nil, ECDSA_SIG_set0(signature, r, s) == 1 else {
             BN_free(r)
             BN_free(s)
@@ -27,7 +27,7 @@ enum ECDSASignature {
         return Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
     }
 
-    /// The 64 bytes of a DER sequence as libcrypto writes it, or nil if it is none.
+    /// The 64 bytes of a DER sequence of libcrypto; nil if it is invalid.
     static func raw(fromDER der: [UInt8]) -> [UInt8]? {
         der.withUnsafeBufferPointer { bytes in
             var next = bytes.baseAddress

@@ -1,19 +1,19 @@
 import CCrypto
 
-/// The one owner of an `EVP_PKEY`: it is freed with the handle, and the algorithm that the key is
-/// bound to is found out, once, from the key itself. Not copyable; whoever shares one puts a lock
-/// around it (`PublicKey`). This file and the two beside it are the only ones that see the pointer.
+/// The only owner of an `EVP_PKEY`, which it frees; the algorithm is derived once, from the key
+/// itself. Not copyable; code that shares one puts a lock around it (`PublicKey`). Only this file,
+/// `PublicKey` and `PrivateKey` see the pointer.
 struct KeyHandle: ~Copyable {
     let pointer: OpaquePointer
     let algorithm: SignatureAlgorithm
 
     /// RSA below this is refused (RFC 7518, 3.3).
     static let leastRSABits: Int32 = 2048
-    /// RSA above this makes each token that a stranger sends expensive to refuse.
+    /// A larger RSA key would make each stranger's token expensive to refuse.
     static let mostRSABits: Int32 = 8192
 
-    /// Takes the key over.
-    /// - Throws: `CryptoError` if no algorithm here works with the key; it is freed then.
+    /// Takes ownership of the key.
+    /// - Throws: `CryptoError` if the key fits no supported algorithm; then the key is freed.
     init(owning pointer: OpaquePointer) throws(CryptoError) {
         do throws(CryptoError) {
             algorithm = try Self.algorithm(of: pointer)
@@ -26,9 +26,8 @@ struct KeyHandle: ~Copyable {
 
     deinit { EVP_PKEY_free(pointer) }
 
-    /// A public key that libcrypto has made, whose numbers are checked: a point must lie on its
-    /// curve.
-    /// - Throws: `CryptoError` if libcrypto takes it for no public key.
+    /// A public key made by libcrypto, with its numbers checked: a point must lie on its curve.
+    /// - Throws: `CryptoError` if libcrypto does not accept it as a public key.
     init(making make: () -> OpaquePointer?) throws(CryptoError) {
         defer { ERR_clear_error() }
         guard let key = make() else { throw CryptoError("its numbers are no public key") }
@@ -70,12 +69,12 @@ struct KeyHandle: ~Copyable {
     }
 
     /// Reads one PEM block.
-    /// - Throws: `CryptoError` if `read` can't read it, or it asks for a passphrase.
+    /// - Throws: `CryptoError` if `read` fails, or if the key needs a passphrase.
     init(
         pem: [UInt8], expected: String, read: (OpaquePointer) -> OpaquePointer?
     ) throws(CryptoError) {
         defer { ERR_clear_error() }
-        // The memory is read while the array is pinned: the reader does not outlive the closure.
+        // The array stays pinned while it is read: the reader does not outlive the closure.
         let key = pem.withUnsafeBytes { bytes -> OpaquePointer? in
             guard let base = bytes.baseAddress,
                 let reader = BIO_new_mem_buf(base, Int32(clamping: bytes.count))
@@ -88,7 +87,7 @@ struct KeyHandle: ~Copyable {
     }
 }
 
-/// Declines to name a passphrase: without it libcrypto would ask for one on the terminal.
+/// Refuses a passphrase; otherwise libcrypto would ask for one on the terminal.
 func declinePassphrase(
     _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }

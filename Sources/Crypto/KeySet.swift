@@ -1,17 +1,17 @@
 import JSON
 
-/// The keys of a JWKS file (RFC 7517). Keys of types and uses that are not ours are passed over, as
-/// the standard asks; a key of ours that is broken, weak or private makes the file unusable:
-/// silently running without it would refuse somebody's tokens in the night.
+/// The keys of a JWKS file (RFC 7517). Keys of unsupported types and uses are skipped, as the
+/// standard requires; a supported key that is broken, weak or private makes the file invalid:
+/// without it the gateway would silently refuse somebody's tokens.
 package struct KeySet: Sendable {
     /// The keys, in the order of the file.
     package let keys: [VerificationKey]
 
-    /// More than any issuer publishes; keeps the cost of a token without `kid` bounded.
+    /// More than any issuer publishes; bounds the cost of a token without `kid`.
     package static let mostKeys = 64
 
-    /// Reads the file.
-    /// - Throws: `CryptoError` that names the key by its place, from 1, and what is wrong.
+    /// Parses the file.
+    /// - Throws: `CryptoError` with the number of the key, from 1, and the fault.
     package init(jwks file: [UInt8]) throws(CryptoError) {
         let object: JSONObject
         do throws(JSONError) {
@@ -40,7 +40,7 @@ package struct KeySet: Sendable {
         self.keys = keys
     }
 
-    /// The key of one entry, or nil if its type or use is not ours.
+    /// The key of one entry; nil if its type or use is not supported.
     private static func key(_ entry: JSONObject) throws(CryptoError) -> VerificationKey? {
         if let use = entry["use"], use.string != "sig" { return nil }
         if let operations = entry["key_ops"] {
@@ -63,10 +63,10 @@ package struct KeySet: Sendable {
             id = text
         }
         let key = VerificationKey(id: id, material)
-        // An entry may say less than its numbers do, but nothing else. Another algorithm for the
-        // same numbers (RS512) is one that we don't have.
+        // An entry's `alg` must agree with its numbers. Another algorithm for the same numbers
+        // (RS512) is not supported.
         if let stated = entry["alg"], stated.string != key.algorithm.rawValue {
-            // RFC 9864 gives EdDSA over Ed25519 a name of its own.
+            // RFC 9864 has a separate name for EdDSA over Ed25519.
             guard key.algorithm == .edDSA, stated.string == "Ed25519" else { return nil }
         }
         return key

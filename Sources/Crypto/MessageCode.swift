@@ -1,9 +1,9 @@
 import CCrypto
 
-/// HMAC with SHA-256, and the comparison that takes as long for unequal bytes as for equal ones.
-/// Stateless, usable from any thread; a door to libcrypto.
+/// HMAC-SHA256, and a constant-time comparison. Stateless, usable from any thread; a door to
+/// libcrypto.
 package enum MessageCode {
-    /// The bytes of a code, and the least length of a secret (RFC 7518, 3.2).
+    /// The length of a code in bytes, and the minimum for a secret (RFC 7518, 3.2).
     package static let length = 32
 
     /// The HMAC-SHA256 of `text` under `key`.
@@ -11,8 +11,8 @@ package enum MessageCode {
         let text = Array(text)
         var code = [UInt8](repeating: 0, count: length)
         var written = 0
-        // A null pointer as the key asks libcrypto to keep an earlier one, so an empty array, whose
-        // base address may be null, must not reach it.
+        // libcrypto takes a null key as "keep the earlier one", and an empty array may have a null
+        // base address.
         let key = key.isEmpty ? [0] : key
         let done = EVP_Q_mac(
             nil, "HMAC", nil, "SHA256", nil, key, key.count, text, text.count, &code, code.count,
@@ -22,12 +22,12 @@ package enum MessageCode {
         return code
     }
 
-    /// Whether both hold the same bytes. How long it takes depends on the lengths only.
+    /// Whether both hold the same bytes. The time depends only on the lengths.
     package static func equal(_ a: [UInt8], _ b: [UInt8]) -> Bool {
         a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
     }
 
-    /// Bytes that nobody can guess.
+    /// Unpredictable bytes.
     package static func randomBytes(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         precondition(

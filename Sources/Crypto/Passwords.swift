@@ -1,14 +1,14 @@
-/// The passwords of a file, one a line. A candidate is compared with all of them, and how long that
-/// takes says nothing about them. A value, made at start and at each reload.
+/// The passwords of a file, one per line. A candidate is compared with all of them, and the time
+/// this takes reveals nothing about them. A value, made at start and at each reload.
 package struct Passwords: Sendable {
-    /// More than any rotation needs; keeps the cost of a refusal bounded.
+    /// More than any rotation needs; bounds the cost of a refusal.
     package static let most = 64
 
-    /// Codes under a secret that this process made up, all of one length.
+    /// HMACs under a random secret of this process, all of one length.
     private let codes: [[UInt8]]
     private let secret = MessageCode.randomBytes(MessageCode.length)
 
-    /// - Throws: `CryptoError`, if there is none in the file, or too many.
+    /// - Throws: `CryptoError`, if the file has no password, or too many.
     package init(file: [UInt8]) throws(CryptoError) {
         let secret = secret
         codes = file.split(separator: UInt8(ascii: "\n"))
@@ -19,11 +19,11 @@ package struct Passwords: Sendable {
         }
     }
 
-    /// Whether `candidate` is one of them.
+    /// Whether `candidate` is one of the passwords.
     package func contains(_ candidate: some Sequence<UInt8>) -> Bool {
         let code = MessageCode.of(candidate, key: secret)
         var found = false
-        // Each is compared, also after one that matched.
+        // Compares every one, even after a match.
         for other in codes where MessageCode.equal(code, other) { found = true }
         return found
     }

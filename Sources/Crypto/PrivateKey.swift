@@ -1,22 +1,22 @@
 import CCrypto
 
-/// A private key that signs tokens with the one algorithm it is bound to. The gateway itself never
-/// holds one: it belongs to `gapless gentoken`, which reads it, signs once and exits.
+/// A private key that signs tokens with the one algorithm that fits it. The gateway itself never
+/// holds one; only `gapless gentoken` reads one, signs once and exits.
 package struct PrivateKey: ~Copyable {
     private let handle: KeyHandle
 
-    /// The algorithm that it signs with.
+    /// The algorithm with which it signs.
     package var algorithm: SignatureAlgorithm { handle.algorithm }
 
-    /// The key of a PEM file (`BEGIN PRIVATE KEY`) without a passphrase.
-    /// - Throws: `CryptoError` if it is not one of RSA, EC P-256 or Ed25519, or encrypted.
+    /// The key in a PEM file (`BEGIN PRIVATE KEY`) without a passphrase.
+    /// - Throws: `CryptoError` if it is not RSA, EC P-256 or Ed25519, or if it is encrypted.
     package init(pem: [UInt8]) throws(CryptoError) {
         handle = try KeyHandle(pem: pem, expected: "BEGIN PRIVATE KEY, without a passphrase") {
             PEM_read_bio_PrivateKey($0, nil, declinePassphrase, nil)
         }
     }
 
-    /// The signature of `text`, in the form of a token.
+    /// The signature of `text`, encoded as in a token.
     /// - Throws: `CryptoError` if libcrypto refuses the key.
     package func signature(of text: [UInt8]) throws(CryptoError) -> [UInt8] {
         defer { ERR_clear_error() }

@@ -1,11 +1,11 @@
 import CCrypto
 import Synchronization
 
-/// A public key that verifies signatures of the one algorithm it is bound to. It is immutable and
-/// shared by every thread that has a token to check; a lock around its handle keeps to the letter
-/// of libcrypto's rule that one object is used by one thread at a time.
+/// A public key that verifies signatures of the one algorithm that fits it. It is immutable and
+/// shared by all threads that check tokens; a lock around its handle satisfies libcrypto's rule
+/// that one thread at a time uses an object.
 package final class PublicKey: Sendable {
-    /// The algorithm whose signatures it verifies, and no other.
+    /// The only algorithm whose signatures it verifies.
     package let algorithm: SignatureAlgorithm
     private let handle: Mutex<KeyHandle>
 
@@ -14,8 +14,8 @@ package final class PublicKey: Sendable {
         self.handle = Mutex(handle)
     }
 
-    /// The key of a PEM file (`BEGIN PUBLIC KEY`).
-    /// - Throws: `CryptoError` if it is not one of RSA, EC P-256 or Ed25519, or too weak.
+    /// The key in a PEM file (`BEGIN PUBLIC KEY`).
+    /// - Throws: `CryptoError` if it is not RSA, EC P-256 or Ed25519, or too weak.
     package convenience init(pem: [UInt8]) throws(CryptoError) {
         self.init(
             try KeyHandle(pem: pem, expected: "BEGIN PUBLIC KEY") {
@@ -23,12 +23,12 @@ package final class PublicKey: Sendable {
             })
     }
 
-    /// An RSA key by its two numbers, most significant byte first.
-    /// - Throws: `CryptoError` if they are no RSA key of 2048 bits or more.
+    /// An RSA key from its two numbers, most significant byte first.
+    /// - Throws: `CryptoError` if they are not an RSA key of at least 2048 bits.
     package convenience init(
         rsaModulus modulus: [UInt8], exponent: [UInt8]
     ) throws(CryptoError) {
-        // An exponent of more than 8 bytes is nobody's, and makes each verification slow.
+        // No issuer has an exponent of more than 8 bytes, and it makes each verification slow.
         guard (256...1024).contains(modulus.count), (1...8).contains(exponent.count) else {
             throw CryptoError(
                 "an RSA modulus of \(modulus.count) bytes with an exponent of \(exponent.count)"
@@ -43,7 +43,7 @@ package final class PublicKey: Sendable {
             }))
     }
 
-    /// An EC key on P-256 by the coordinates of its point.
+    /// An EC key on P-256 from the coordinates of its point.
     /// - Throws: `CryptoError` if they are not 32 bytes each, or not on the curve.
     package convenience init(p256X x: [UInt8], y: [UInt8]) throws(CryptoError) {
         guard x.count == 32, y.count == 32 else {
@@ -53,14 +53,14 @@ package final class PublicKey: Sendable {
             try KeyHandle(making: {
                 var numbers = PublicNumbers()
                 numbers.add("group", text: "prime256v1")
-                // 4: both coordinates follow.
+                // 4 means that both coordinates follow.
                 numbers.add("pub", bytes: [0x04] + x + y)
                 return numbers.key("EC")
             }))
     }
 
     /// An Ed25519 key.
-    /// - Throws: `CryptoError` if it does not have 32 bytes.
+    /// - Throws: `CryptoError` if it is not 32 bytes long.
     package convenience init(ed25519 bytes: [UInt8]) throws(CryptoError) {
         guard bytes.count == 32 else {
             throw CryptoError("an Ed25519 key of \(bytes.count) bytes (32)")
@@ -71,7 +71,7 @@ package final class PublicKey: Sendable {
             }))
     }
 
-    /// Whether `signature`, in the form of a token, is this key's over `text`.
+    /// Whether `signature`, encoded as in a token, is this key's signature of `text`.
     package func verifies(_ signature: [UInt8], of text: [UInt8]) -> Bool {
         var signature = signature
         if algorithm == .es256 {
@@ -80,7 +80,7 @@ package final class PublicKey: Sendable {
         }
         return handle.withLock { handle in
             // A refused signature leaves entries in the thread's error queue, where the next user
-            // of libcrypto, which may be TLS, would take them for its own.
+            // of libcrypto, perhaps TLS, would take them for its own.
             defer { ERR_clear_error() }
             guard let context = EVP_MD_CTX_new() else { return false }
             defer { EVP_MD_CTX_free(context) }

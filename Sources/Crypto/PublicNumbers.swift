@@ -1,7 +1,7 @@
 import CCrypto
 
-/// The numbers of a public key on their way to libcrypto, which makes the key of them. Owns the
-/// builder, and what is in it: libcrypto keeps pointers to names and bytes, and copies neither.
+/// Passes the numbers of a public key to libcrypto, which makes the key. Owns the builder and its
+/// contents: libcrypto keeps pointers to names and bytes without copying them.
 struct PublicNumbers: ~Copyable {
     private let builder: OpaquePointer?
     private var numbers: [OpaquePointer?] = []
@@ -38,14 +38,14 @@ struct PublicNumbers: ~Copyable {
         note(OSSL_PARAM_BLD_push_utf8_string(builder, Self.text(name), Self.text(text), 0) == 1)
     }
 
-    /// As long as the program runs.
+    /// The pointer is valid as long as the program runs.
     private static func text(_ text: StaticString) -> UnsafePointer<CChar> {
         UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
     }
 
     private mutating func note(_ isAdded: Bool) { isWhole = isWhole && isAdded }
 
-    /// The key of them, nil if libcrypto takes them for none; whoever asks owns it.
+    /// The key from these numbers; nil if libcrypto does not accept them. The caller owns it.
     func key(_ type: String) -> OpaquePointer? {
         guard isWhole, let params = OSSL_PARAM_BLD_to_param(builder) else { return nil }
         defer { OSSL_PARAM_free(params) }

@@ -1,6 +1,6 @@
-/// The signature algorithms of tokens that the gateway knows, by their names in RFC 7518 and
-/// RFC 8037. There is no `none`: an algorithm that is not here can't be asked for by a token, and
-/// each key is bound to exactly one of them when it is loaded.
+/// The supported signature algorithms of tokens, by their names in RFC 7518 and RFC 8037. There is
+/// no `none`: a token can only request an algorithm of this list, and each key is bound to exactly
+/// one of them when it is loaded.
 package enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
     case hs256 = "HS256"
     case rs256 = "RS256"

@@ -1,25 +1,25 @@
 import JSON
 
-/// A token taken apart (the compact form of RFC 7515), with its header read and its claims still
-/// closed: nobody has vouched for them yet.
+/// A parsed token (the compact form of RFC 7515), with its header decoded. Its claims are not
+/// decoded yet: their signature has not been verified.
 struct SignedToken {
-    /// The longest token that is looked at.
+    /// The longest accepted token in bytes.
     static let longest = 8192
 
-    /// What the header asks for. It only chooses among the keys that are bound to it.
+    /// The algorithm in the header. It only selects among the keys that are bound to it.
     let algorithm: SignatureAlgorithm
-    /// The name of the key, if the header gives one. It is compared, never used as a place.
+    /// The key's id, if the header has one. It is only compared, never used as a path or URL.
     let keyID: String?
-    /// What was signed: header, point, claims, as they came.
+    /// The signed bytes: header, dot, claims, as received.
     let signed: [UInt8]
     let signature: [UInt8]
-    /// The text of the claims.
+    /// The claims as JSON text.
     let claims: [UInt8]
 
-    /// Takes a token apart.
+    /// Parses a token.
     /// - Throws: `TokenError.refused`.
     init(_ token: some Sequence<UInt8>) throws(TokenError) {
-        // One byte more than allowed is enough to know, whatever a stranger sends.
+        // Reads one byte more than allowed, however long a stranger's token is.
         let text = Array(token.prefix(Self.longest + 1))
         guard text.count <= Self.longest else { throw .refused(.tooLong) }
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -30,7 +30,7 @@ struct SignedToken {
         guard let members = Self.object(header) else { throw .refused(.malformedHeader) }
         guard let algorithm = members["alg"]?.string.flatMap(SignatureAlgorithm.init(rawValue:))
         else { throw .refused(.unknownAlgorithm) }
-        // Whoever demands that an extension be understood must not be half understood: none is.
+        // A token may demand that an extension be understood (`crit`); no extension is supported.
         guard members["crit"] == nil else { throw .refused(.criticalHeader) }
         var keyID: String?
         if let name = members["kid"] {
@@ -46,8 +46,8 @@ struct SignedToken {
         self.claims = claims
     }
 
-    /// A JSON object whose names are unique: with two values under one name the issuer and the
-    /// gateway might each believe another one (RFC 7515, 4).
+    /// A JSON object with unique names: of two values under one name, the issuer and the gateway
+    /// might use different ones (RFC 7515, 4).
     static func object(_ text: [UInt8]) -> JSONObject? {
         guard let object = try? JSONObject(text),
             Set(object.members.map(\.key)).count == object.members.count

@@ -1,43 +1,43 @@
 import CCrypto
 import Glibc
 
-/// Whom a TLS client trusts and what it shows of itself: paths of PEM files. Each session reads
-/// them anew, so that a certificate that was renewed counts with the next connection.
+/// The certificates that a TLS client trusts and presents, as paths of PEM files. Each session
+/// reads them anew, so that a renewed certificate applies from the next connection on.
 package struct TLSOptions: Sendable, Hashable {
-    /// The authorities that are trusted; nil: those of the system.
+    /// The trusted authorities; nil for the system's.
     package var authorities: String?
-    /// The client's own certificate with its chain, and its key; nil: none.
+    /// The client's own certificate with its chain, and its key; nil for none.
     package var certificate: String?
     package var key: String?
-    /// The name that the server's certificate must have; nil: the host that is connected to.
+    /// The name that the server's certificate must have; nil for the host of the connection.
     package var name: String?
 
     package init() {}
 }
 
-/// Why there is no TLS connection.
+/// Why a TLS connection failed.
 package struct TLSError: Error, Sendable, Hashable {
     package enum Code: Sendable, Hashable {
         /// A file can't be used.
         case file
-        /// The server's certificate is not one that counts here.
+        /// The server's certificate is not trusted.
         case untrusted
         /// The certificate has another name.
         case anotherName
-        /// The server wants a certificate of the client's, or another one.
+        /// The server requires a client certificate, or a different one.
         case refused
-        /// It is no TLS, or broken.
+        /// The peer does not speak TLS, or its stream is broken.
         case broken
     }
 
     package let code: Code
-    /// What was seen, in libssl's words; nothing of what was sent.
+    /// What was seen, in libssl's words; never any of the data.
     package let seen: String
 }
 
-/// One TLS connection of a client, without a socket: bytes of the other side go in, bytes for the
-/// other side come out. The server's certificate is always verified. TLS 1.2 or later. Used on one
-/// thread; the handles end with the object.
+/// One client-side TLS connection without a socket: the peer's bytes go in, bytes for the peer come
+/// out. The server's certificate is always verified. TLS 1.2 or later. Used on one thread; the
+/// handles are freed with the object.
 package final class TLSSession {
     private static let chunk = 16 << 10
 
@@ -49,7 +49,7 @@ package final class TLSSession {
     private var buffer = [UInt8](repeating: 0, count: TLSSession.chunk)
 
     /// - Parameter host: a name or an address.
-    /// - Throws: `TLSError.file`, naming what is wrong with which.
+    /// - Throws: `TLSError.file`, with the file and its fault.
     package init(_ options: TLSOptions, host: String) throws(TLSError) {
         guard let context = try Self.context(options), let session = SSL_new(context),
             let input = BIO_new(BIO_s_mem()), let output = BIO_new(BIO_s_mem())
@@ -62,7 +62,7 @@ package final class TLSSession {
         SSL_set_bio(session, input, output)
         SSL_set_connect_state(session)
         let name = options.name ?? host
-        // An address is no name, and stands in another part of a certificate.
+        // A certificate lists addresses separately from names.
         if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name) != 1 {
             SSL_set1_host(session, name)
             name.withCString { text in
@@ -74,7 +74,7 @@ package final class TLSSession {
     }
 
     deinit {
-        // The two buffers go with the session.
+        // The session owns the two BIOs.
         SSL_free(session)
         SSL_CTX_free(context)
     }
@@ -96,7 +96,7 @@ package final class TLSSession {
         ERR_clear_error()
         _ = SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
-        // Nobody sits at the terminal to type what a key is locked with.
+        // No passphrase: nobody is at a terminal to type one.
         SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in 0 }
         if let file = options.authorities {
             guard SSL_CTX_load_verify_locations(context, file, nil) == 1 else {
@@ -115,13 +115,13 @@ package final class TLSSession {
     }
 
     private static func unusable(_ file: String) -> TLSError {
-        // Of a file that is not there libssl says no more than "system lib".
+        // For a missing file libssl reports only "system lib".
         let isThere = access(file, R_OK) == 0
         let cause = isThere ? reason() : String(cString: strerror(errno))
         return TLSError(code: .file, seen: "\(file): \(cause)")
     }
 
-    /// What libssl said last.
+    /// libssl's last error.
     private static func reason() -> String {
         let text = ERR_reason_error_string(ERR_peek_last_error())
         return text.map { String(cString: $0) } ?? "it can't be read"
@@ -129,12 +129,12 @@ package final class TLSSession {
 
     // MARK: what comes and goes
 
-    /// Bytes of the other side.
+    /// Bytes from the peer.
     package func take(_ bytes: ArraySlice<UInt8>) {
         _ = bytes.withUnsafeBytes { BIO_write(input, $0.baseAddress, Int32($0.count)) }
     }
 
-    /// Bytes for the other side.
+    /// Bytes for the peer.
     package func pending() -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
@@ -144,9 +144,9 @@ package final class TLSSession {
         }
     }
 
-    /// Goes on with the handshake.
-    /// - Returns: whether it is done.
-    /// - Throws: `TLSError`; what is pending then tells the other side why.
+    /// Continues the handshake.
+    /// - Returns: whether it is complete.
+    /// - Throws: `TLSError`; the pending bytes then tell the peer the reason.
     package func shakeHands() throws(TLSError) -> Bool {
         ERR_clear_error()
         let result = SSL_do_handshake(session)
@@ -155,7 +155,7 @@ package final class TLSSession {
         return false
     }
 
-    /// Puts bytes into what is pending, sealed. Only after the handshake.
+    /// Encrypts bytes into the pending ones. Only after the handshake.
     /// - Throws: `TLSError`.
     package func seal(_ bytes: [UInt8]) throws(TLSError) {
         var rest = bytes[...]
@@ -169,8 +169,8 @@ package final class TLSSession {
         }
     }
 
-    /// The bytes that have arrived whole.
-    /// - Throws: `TLSError`, also where the other side says what it does not like.
+    /// The decrypted bytes of all complete records.
+    /// - Throws: `TLSError`, also if the peer sent an alert.
     package func opened() throws(TLSError) -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
@@ -184,7 +184,7 @@ package final class TLSSession {
         }
     }
 
-    /// Nothing is wrong where more bytes are needed.
+    /// Needing more bytes is not an error.
     private func check(_ result: Int32) throws(TLSError) {
         switch SSL_get_error(session, result) {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return
@@ -203,7 +203,7 @@ package final class TLSSession {
                 code: isName ? .anotherName : .untrusted, seen: "its certificate: \(text)")
         }
         let code = ERR_GET_REASON(ERR_peek_last_error())
-        // TLS 1.3 says so; before, the server only ends the handshake.
+        // TLS 1.3 has an alert for this; before, the server only aborts the handshake.
         let isWanted =
             code == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED
             || code == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE && !hasCertificate

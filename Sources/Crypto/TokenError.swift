@@ -1,12 +1,12 @@
-/// Why a token lets nobody in. The reasons are fixed phrases: what a stranger sent appears in none
-/// of them, and they are few enough to be counted by name.
+/// Why a token is not accepted. The reasons are fixed phrases: none contains a stranger's text, and
+/// they are few enough to be counted by name.
 package enum TokenError: Error, Sendable, Hashable {
-    /// It was good once: its `exp` lies further back than the leeway. Worth a new token.
+    /// It was valid once: its `exp` is further back than the leeway. A new token helps.
     case expired
-    /// It is no good, and never will be.
+    /// It is invalid, and always will be.
     case refused(Refusal)
 
-    /// What was wrong with a refused token.
+    /// The fault of a refused token.
     package enum Refusal: String, Sendable, Hashable, CaseIterable {
         case tooLong = "longer than 8192 bytes"
         case malformed = "not three parts of base64url without padding"

@@ -1,16 +1,16 @@
 import Chat
 import JSON
 
-/// Makes tokens that `TokenVerifier` takes, for operators and tests (`gapless gentoken`). Not for
-/// the gateway, which issues none.
+/// Makes tokens that `TokenVerifier` accepts, for operators and tests (`gapless gentoken`). The
+/// gateway itself issues none.
 package struct TokenSigner: ~Copyable {
-    /// What a token is signed with.
+    /// The key that signs tokens.
     package enum Key: ~Copyable {
         case secret([UInt8])
         case privateKey(PrivateKey)
     }
 
-    /// What a token says.
+    /// The claims of a token.
     package struct Claims: Sendable {
         package var user: String
         package var issuedAt: Timestamp
@@ -47,7 +47,7 @@ package struct TokenSigner: ~Copyable {
         }
     }
 
-    /// A token that says `claims`.
+    /// A token with these claims.
     /// - Throws: `CryptoError` if libcrypto refuses the private key.
     package func token(_ claims: Claims) throws(CryptoError) -> String {
         var header = JSONWriter()

@@ -1,25 +1,25 @@
 import Chat
 import JSON
 
-/// Who a token speaks for, and for how long.
+/// The user whom a token authenticates, and for how long.
 package struct VerifiedToken: Sendable, Hashable {
     /// The claim `sub`.
     package let user: String
     /// The claim `exp`.
     package let expires: Timestamp
-    /// The moment from which the token counts no more: `exp` and the leeway.
+    /// The time from which the token is no longer valid: `exp` plus the leeway.
     package let deadline: Timestamp
 }
 
-/// What a token must say beside its signature.
+/// The rules for a token, beside its signature.
 package struct TokenRules: Sendable, Hashable {
-    /// The algorithms allowed; empty: each one that a key is bound to.
+    /// The allowed algorithms; if empty, those of the keys.
     package var algorithms: Set<SignatureAlgorithm>
-    /// What `iss` must be, if anything.
+    /// The required `iss`; nil for any.
     package var issuer: String?
-    /// What `aud` must be or contain, if anything.
+    /// The required `aud`, or one of its elements; nil for any.
     package var audience: String?
-    /// By how many milliseconds the issuer's clock may differ from ours.
+    /// The most milliseconds by which the issuer's clock may differ from ours.
     package var leeway: Int64
 
     package init(
@@ -33,19 +33,20 @@ package struct TokenRules: Sendable, Hashable {
     }
 }
 
-/// Checks JSON web tokens (RFC 7519), strictly: signature first, then times, then for whom it is.
-/// A value, made at start and at each reload; has no clock, and may be used from any thread.
+/// Verifies JSON web tokens (RFC 7519), strictly: signature first, then times, then issuer and
+/// audience. A value, made at start and at each reload; has no clock, and may be used from any
+/// thread.
 package struct TokenVerifier: Sendable {
     private let keys: [VerificationKey]
     private let rules: TokenRules
 
-    /// A verifier that believes `keys`, each under the algorithm that it is bound to.
+    /// A verifier that trusts `keys`, each for its own algorithm.
     package init(keys: [VerificationKey], rules: TokenRules) {
         self.keys = keys
         self.rules = rules
     }
 
-    /// Who `token` speaks for at the moment `now`.
+    /// Verifies `token` at the time `now`.
     /// - Throws: `TokenError`: `expired` if only its time is over, `refused` otherwise.
     package func verify(
         _ token: some Sequence<UInt8>, at now: Timestamp
@@ -57,18 +58,18 @@ package struct TokenVerifier: Sendable {
         }
         let verified = try verified(claims, at: now)
         try checkPurpose(claims)
-        // Last, so that "expired" always means: with another `exp` this would have been good.
+        // Last, so that "expired" always means: valid except for its `exp`.
         guard now < verified.deadline else { throw .expired }
         return verified
     }
 
-    /// - Throws: `TokenError.refused` unless one of the keys that the token may use has signed it.
+    /// - Throws: `TokenError.refused` unless a key that the token may use has signed it.
     private func checkSignature(of token: SignedToken) throws(TokenError) {
         guard rules.algorithms.isEmpty || rules.algorithms.contains(token.algorithm) else {
             throw .refused(.algorithmNotAllowed)
         }
-        // A key without a name (a PEM or secret file) serves every token of its algorithm; a token
-        // without a name may be any key's.
+        // A key without an id (from a PEM or secret file) may verify every token of its algorithm;
+        // a token without an id may be of any key.
         let candidates = keys.filter { key in
             key.algorithm == token.algorithm
                 && (token.keyID == nil || key.id == nil || key.id == token.keyID)
@@ -109,9 +110,9 @@ package struct TokenVerifier: Sendable {
         }
     }
 
-    /// Seconds since 1970, with a fraction if need be. Up to the year 9999: more is most likely
-    /// milliseconds, and a token that never expires.
-    /// - Throws: `TokenError.refused` if the claim is there and is no such number.
+    /// Seconds since 1970, with an optional fraction. At most the year 9999: a larger number is
+    /// probably milliseconds, and the token would never expire.
+    /// - Throws: `TokenError.refused` if the claim exists and is not such a number.
     private func time(_ claim: RawJSON?) throws(TokenError) -> Timestamp? {
         guard let claim else { return nil }
         guard let seconds = claim.double, (0...253_402_300_799).contains(seconds) else {

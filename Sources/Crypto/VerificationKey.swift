@@ -1,8 +1,8 @@
-/// One key that tokens are checked with: its name (`kid`), if it has one, and its material. The
-/// algorithm follows from the material alone, never from a token, so a public key can't be used as
-/// the secret of an HMAC (algorithm confusion).
+/// One key that verifies tokens: its id (`kid`), if it has one, and its material. The algorithm
+/// follows from the material alone, never from a token, so a public key can't be used as the secret
+/// of an HMAC (algorithm confusion).
 package struct VerificationKey: Sendable {
-    /// What a token is checked with.
+    /// The material of a key.
     package enum Material: Sendable {
         case secret([UInt8])
         case publicKey(PublicKey)
@@ -11,13 +11,13 @@ package struct VerificationKey: Sendable {
     package let id: String?
     private let material: Material
 
-    /// A key with its name.
+    /// A key with an optional id.
     package init(id: String? = nil, _ material: Material) {
         self.id = id
         self.material = material
     }
 
-    /// The one algorithm that the key verifies.
+    /// The only algorithm that the key verifies.
     package var algorithm: SignatureAlgorithm {
         switch material {
         case .secret: .hs256
@@ -25,13 +25,13 @@ package struct VerificationKey: Sendable {
         }
     }
 
-    /// Whether it is a secret shorter than RFC 7518 3.2 asks for: the operator's choice, worth a
+    /// Whether it is a secret shorter than RFC 7518 3.2 requires: the operator's choice, worth a
     /// warning.
     package var isWeak: Bool {
         if case .secret(let secret) = material { secret.count < MessageCode.length } else { false }
     }
 
-    /// Whether `signature` is this key's over `text`.
+    /// Whether `signature` is this key's signature of `text`.
     package func verifies(_ signature: [UInt8], of text: [UInt8]) -> Bool {
         switch material {
         case .secret(let secret):
@@ -41,11 +41,10 @@ package struct VerificationKey: Sendable {
         }
     }
 
-    /// The secret of a file: its bytes, without line ends behind them.
+    /// The secret in a file: its bytes, without trailing line ends.
     ///
-    /// - Throws: `CryptoError` if it has none, or is a PEM file: a public key taken for a secret
-    /// would
-    ///   let everybody sign.
+    /// - Throws: `CryptoError` if the file is empty, or a PEM file: with a public key as the
+    ///   secret, anybody could sign.
     package static func secret(ofFile file: [UInt8]) throws(CryptoError) -> [UInt8] {
         let ends: Set<UInt8> = [UInt8(ascii: "\n"), UInt8(ascii: "\r")]
         let secret = Array(file.reversed().drop { ends.contains($0) }.reversed())
@@ -56,14 +55,14 @@ package struct VerificationKey: Sendable {
         return secret
     }
 
-    /// The secret of a file.
+    /// The secret in a file.
     /// - Throws: `CryptoError` as `secret(ofFile:)`.
     package init(secretFile file: [UInt8]) throws(CryptoError) {
         self.init(.secret(try Self.secret(ofFile: file)))
     }
 
-    /// The public key of a PEM file.
-    /// - Throws: `CryptoError` if it is not one of RSA, EC P-256 or Ed25519.
+    /// The public key in a PEM file.
+    /// - Throws: `CryptoError` if it is not RSA, EC P-256 or Ed25519.
     package init(publicKeyFile file: [UInt8]) throws(CryptoError) {
         self.init(.publicKey(try PublicKey(pem: file)))
     }
