@@ -9,9 +9,9 @@ import Glibc
 import Musl
 #endif
 
-/// The clocks of the system, for a core that has none.
+/// The system's clocks, for a core that has none.
 package enum SystemClock {
-    /// The present.
+    /// The current time.
     package static func now() -> Instant {
         let time = read(CLOCK_REALTIME)
         return Instant(monotonic: read(CLOCK_MONOTONIC), clock: Timestamp(milliseconds: time))
@@ -24,11 +24,11 @@ package enum SystemClock {
     }
 }
 
-/// A file that one process at a time has: whoever made it, for as long as this lives.
+/// An exclusive lock on a file, held for the lifetime of this object.
 package final class FileLock: Sendable {
-    /// Why a lock could not be had.
+    /// Why the lock was not taken.
     package struct Failure: Error {
-        /// What the system said.
+        /// The system's reason.
         package enum Reason { case missingDirectory, notWritable, inUse }
         package let reason: Reason
         package let seen: String
@@ -37,7 +37,7 @@ package final class FileLock: Sendable {
 
     private let descriptor: Int32
 
-    /// Takes the lock, or waits so long for whoever is just going.
+    /// Takes the lock; waits at most `patience` for an owner that is about to exit.
     package init(_ path: String, patience: Duration) throws(Failure) {
         let lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard lock >= 0 else {
@@ -61,11 +61,11 @@ package final class FileLock: Sendable {
     deinit { close(descriptor) }
 }
 
-/// What is done to files by their names.
+/// Operations on files by path.
 package enum SystemFiles {
     /// Whether this process may read a file.
     package static func canRead(_ path: String) -> Bool { access(path, R_OK) == 0 }
 
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     package static func remove(_ path: String) { _ = unlink(path) }
 }

@@ -1,8 +1,8 @@
 import CWebSockets
 
-/// The door by which libwebsockets calls in about a client's socket. It finds the client in the
-/// virtual host and makes one call; the socket is named by the number it was connected under, so
-/// that what comes too late finds nothing.
+/// The callback of libwebsockets for a client's socket. It finds the client in the virtual host and
+/// makes one call, with the number under which the socket was connected, so that a late callback
+/// finds nothing.
 func clientSocketEvent(
     _ socket: OpaquePointer?, _ reason: lws_callback_reasons, _ user: UnsafeMutableRawPointer?,
     _ input: UnsafeMutableRawPointer?, _ count: Int

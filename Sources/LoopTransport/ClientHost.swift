@@ -2,12 +2,12 @@ import CWebSockets
 import ClientCore
 import SocketLoop
 
-/// The libwebsockets virtual host of one client: its TLS settings and the way back from the
-/// library. Owns the C structures that the library keeps pointers to, and must live as long as the
-/// context: the loop holds it.
+/// The libwebsockets virtual host of one client: its TLS settings and its callback. Owns the C
+/// structures to which the library keeps pointers, and must live as long as the context: the loop
+/// retains it.
 ///
-/// Unlike the server, a client uses the library's own WebSocket role: what it may say is one
-/// handshake and masked frames, and what the library is lenient about only concerns servers.
+/// Unlike the server, a client uses the library's own WebSocket role: it sends only one handshake
+/// and masked frames, and the library's leniency concerns only servers.
 final class ClientHost {
     private let handle: OpaquePointer
     private let context: OpaquePointer
@@ -15,7 +15,7 @@ final class ClientHost {
 
     /// - Throws: `WebSocketError`: `certificate` if the trusted roots can't be read.
     init(loop: ServiceLoop, client: SocketClient, trustedRoots: String?) throws(WebSocketError) {
-        // The list ends with an empty entry.
+        // An empty entry terminates the list.
         protocols = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
         protocols.initialize(repeating: lws_protocols(), count: 2)
         protocols[0].name = Self.cString("gapless.v1")
@@ -50,11 +50,11 @@ final class ClientHost {
 
     deinit { protocols.deallocate() }
 
-    /// Begins to connect. The name is looked up here and now, which may take as long as the
+    /// Begins to connect. Resolves the host name synchronously, which may take as long as the
     /// system's resolver does: a client has a loop of its own for it.
     ///
-    /// - Parameter number: what the library says of the socket, it says under this number.
-    /// - Returns: nil where it failed at once; the library has then said so already.
+    /// - Parameter number: the number of the socket in the library's callbacks.
+    /// - Returns: nil if it failed at once; then the library has already called back.
     func connect(to endpoint: ClientEndpoint, as number: UInt) -> ClientSocket? {
         var info = lws_client_connect_info()
         info.context = context
@@ -72,7 +72,7 @@ final class ClientHost {
                 (isDefault ? authority : "\(authority):\(endpoint.port)").withCString { name in
                     info.address = host
                     info.path = path
-                    // The library checks the certificate against this, without its port.
+                    // The library checks the certificate against this name, without its port.
                     info.host = name
                     return lws_client_connect_via_info(&info).map { ClientSocket($0) }
                 }
@@ -85,45 +85,46 @@ final class ClientHost {
     }
 }
 
-/// A client's socket in the hands of libwebsockets. Valid from `connect` until
+/// A client's socket, owned by libwebsockets. Valid from `connect` until
 /// `SocketClient.socketDestroyed` is called for it.
 struct ClientSocket {
     private let handle: OpaquePointer
 
     init(_ handle: OpaquePointer) { self.handle = handle }
 
-    /// Asks for `SocketClient.socketWritable`, soon.
+    /// Requests a call of `SocketClient.socketWritable`, soon.
     func askToWrite() { lws_callback_on_writable(handle) }
 
-    /// Sends one text frame; the library masks it where it stands.
+    /// Sends one text frame; the library masks it in place.
     ///
-    /// - Returns: false if the connection is beyond use.
+    /// - Returns: false if the connection is unusable.
     func write(_ text: inout FrameBuffer) -> Bool {
         let count = text.count
         return text.withBytes { bytes in lws_write(handle, bytes, count, LWS_WRITE_TEXT) >= 0 }
     }
 
-    /// Sets what the close frame says that is sent when the present callback returns -1.
+    /// Sets the code of the close frame that is sent when the current callback returns -1.
     func setCloseReason(code: UInt16) {
         lws_close_reason(handle, lws_close_status(UInt32(code)), nil, 0)
     }
 
-    /// Stops or goes on reading; what is not read stays with the peer.
+    /// Stops or resumes reading; unread bytes stay with the peer.
     func pauseReading(_ pause: Bool) { lws_rx_flow_control(handle, pause ? 0 : 1) }
 
-    /// Closes and frees the socket, with its callback. Not to be called from a callback of its own.
+    /// Closes and frees the socket, with its callback. Must not be called from one of its
+    /// callbacks.
     func close() { lws_set_timeout(handle, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_SYNC) }
 }
 
-/// One frame's text, with the room in front that libwebsockets asks for (`LWS_PRE`).
+/// The text of one frame, with the headroom that libwebsockets requires (`LWS_PRE`).
 struct FrameBuffer {
     private static let headroom = Int(gapless_lws_pre)
     private var storage = [UInt8](repeating: 0, count: headroom)
 
-    /// Bytes to be sent.
+    /// The number of bytes to be sent.
     var count: Int { storage.count - Self.headroom }
 
-    /// Takes a text in the place of what it had.
+    /// Replaces the text.
     mutating func fill(_ text: [UInt8]) {
         storage.removeSubrange(Self.headroom...)
         storage.append(contentsOf: text)

@@ -4,10 +4,10 @@ import Dispatch
 import SocketLoop
 import Synchronization
 
-// Safety: `start` sets everything before it begins the thread and before anybody else has this;
-// from then on `parts` is read only, and what it holds is touched on the loop.
-/// The transport for Linux: libwebsockets, on an event loop with a thread of its own. It leaves the
-/// process alone: signals, limits and the working of other threads are the program's.
+// Safety: `start` sets everything before it starts the thread and before anything else has a
+// reference; from then on `parts` is only read, and its contents are used on the loop.
+/// The transport for Linux: libwebsockets, on an event loop with a thread of its own. It changes no
+/// process-wide state: signals, limits and other threads belong to the program.
 public final class LoopTransport: ClientTransport, @unchecked Sendable {
     private struct Parts {
         let loop: ServiceLoop
@@ -20,15 +20,15 @@ public final class LoopTransport: ClientTransport, @unchecked Sendable {
     /// A transport that is not started yet.
     public init() {}
 
-    /// The clocks of the system.
+    /// The system's clocks.
     public var now: Instant { SystemClock.now() }
 
-    /// Begins the loop, and its thread.
+    /// Starts the loop, and its thread.
     public func start(
         _ client: any ClientTransportDelegate, to endpoint: ClientEndpoint
     ) throws {
         precondition(parts == nil, "a transport is started once")
-        // The library would only log it, and then trust nobody.
+        // The library would only log the failure, and then trust no certificate.
         if let roots = endpoint.trustedRoots, !SystemFiles.canRead(roots) {
             throw WebSocketError(.certificate, "reading the trusted roots \(roots): can't be read")
         }
@@ -36,38 +36,38 @@ public final class LoopTransport: ClientTransport, @unchecked Sendable {
         let socket = try SocketClient(loop: loop, endpoint: endpoint)
         let bridge = Bridge(client)
         socket.delegate = bridge
-        // The turn that ends it as well: what was posted before the end may have left work to it.
+        // Also called in the last turn: jobs posted before the end may have left work for it.
         loop.onTurnEnd = { client.turnEnded() }
         parts = Parts(
             loop: loop, socket: socket, alarm: loop.alarm { bridge.alarmRang() }, bridge: bridge)
         DispatchQueue(label: "gapless.client").async {
             loop.run()
-            // Until here the loop has held all of it: what the library still said was answered.
+            // The loop needs the bridge until here, since the library may still call back.
             withExtendedLifetime(bridge) {}
         }
     }
 
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func post(_ job: @escaping @Sendable () -> Void) {
         if !started.bridge.isStopped { started.loop.post(job) }
     }
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func stop() {
         started.bridge.stop()
         started.loop.stop()
     }
 
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func preconditionOnLoop() { started.loop.preconditionOnLoop() }
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func setAlarm(milliseconds: Int?) { started.alarm.set(milliseconds: milliseconds) }
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func connect() -> UInt { started.socket.connect() }
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func send(_ text: [UInt8]) { started.socket.send(text) }
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func abandon() { started.socket.abandon() }
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func pauseReading(_ isPaused: Bool) { started.socket.pauseReading(isPaused) }
 
     private var started: Parts {
@@ -76,8 +76,8 @@ public final class LoopTransport: ClientTransport, @unchecked Sendable {
     }
 }
 
-/// The way from the loop to the client, until it is told to stop: the loop still does what was
-/// posted before, and hears its sockets meanwhile.
+/// Forwards calls from the loop to the client until `stop`: afterwards the loop still runs the jobs
+/// that were posted before, and its sockets still call back.
 private final class Bridge: SocketClientDelegate, Sendable {
     private let client: any ClientTransportDelegate
     private let stopped = Atomic<Bool>(false)

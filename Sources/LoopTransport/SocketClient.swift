@@ -1,28 +1,28 @@
 import ClientCore
 import SocketLoop
 
-/// What a client tells the one who runs it, on the loop thread and between the library's calls, so
-/// that it may be called back at once. Each socket is named by the number that `connect` gave it.
+/// Receives a client's events, on the loop thread and between the library's calls, so that it may
+/// call back at once. Each socket has the number that `connect` returned for it.
 protocol SocketClientDelegate: AnyObject {
-    /// The handshake is done, and frames may be sent.
+    /// The handshake is complete, and frames may be sent.
     func opened(_ socket: UInt)
 
-    /// A whole text came.
+    /// A complete text message.
     func received(_ socket: UInt, _ text: [UInt8])
 
-    /// The connection is gone, or never came to be. Called once for each `connect`, unless
+    /// The connection is closed, or could not be opened. Called once for each `connect`, unless
     /// `abandon` was called before.
     ///
-    /// - Parameter code: of the peer's close frame; nil where there was none.
+    /// - Parameter code: the code of the peer's close frame; nil if there was none.
     func closed(_ socket: UInt, code: UInt16?)
 }
 
-/// The WebSocket client: one endpoint, and one connection at a time. Lives on a `ServiceLoop`,
-/// whose end ends it.
-// Safety: touched on the loop thread only, which each entry checks with `preconditionOnLoop`.
+/// The WebSocket client: one endpoint, and one connection at a time. Lives on a `ServiceLoop` and
+/// ends with it.
+// Safety: used on the loop thread only, which each entry checks with `preconditionOnLoop`.
 final class SocketClient: @unchecked Sendable {
-    /// Above any frame of a gateway (`limits.reply` and what stands around it); a peer that sends
-    /// more is none.
+    /// More than any frame of a gateway (`limits.reply` and what surrounds it); no gateway sends
+    /// more.
     static let inboundLimit = 64 << 20
 
     private enum News {
@@ -36,11 +36,11 @@ final class SocketClient: @unchecked Sendable {
     weak var delegate: (any SocketClientDelegate)?
 
     private var lastNumber: UInt = 0
-    /// Of the present connection; 0 for none.
+    /// The number of the current connection; 0 for none.
     private var current: UInt = 0
     private var sockets: [UInt: ClientSocket] = [:]
     private var isOpen = false
-    /// What came in during the library's calls, to be told between them.
+    /// Events during the library's calls, to be delivered between them.
     private var news: [News] = []
     private var hasEnded = false
     private var peerCode: UInt16?
@@ -61,7 +61,7 @@ final class SocketClient: @unchecked Sendable {
         loop.add(self)
     }
 
-    /// Begins to connect; what there was is abandoned.
+    /// Begins to connect; abandons an earlier connection.
     ///
     /// - Returns: the number of the new socket.
     func connect() -> UInt {
@@ -78,7 +78,7 @@ final class SocketClient: @unchecked Sendable {
         return current
     }
 
-    /// Sends a text, behind those that wait. Nothing happens without an open connection.
+    /// Sends a text, after the queued ones. Does nothing without an open connection.
     func send(_ text: [UInt8]) {
         loop.preconditionOnLoop()
         guard isOpen, closeCode == nil, let socket = sockets[current] else { return }
@@ -86,7 +86,7 @@ final class SocketClient: @unchecked Sendable {
         socket.askToWrite()
     }
 
-    /// Sends what waits, then a close frame; `closed` follows.
+    /// Sends the queued texts, then a close frame; `closed` follows.
     func close(code: UInt16) {
         loop.preconditionOnLoop()
         guard let socket = sockets[current], isOpen else { return abandon() }
@@ -95,7 +95,7 @@ final class SocketClient: @unchecked Sendable {
         socket.askToWrite()
     }
 
-    /// Ends the connection without a word, here and there.
+    /// Ends the connection at once, without a close frame and without `closed`.
     func abandon() {
         loop.preconditionOnLoop()
         if sockets[current] != nil { doomed.append(current) }
@@ -110,7 +110,7 @@ final class SocketClient: @unchecked Sendable {
         output = []
     }
 
-    /// Stops or goes on reading; what is not read stays with the peer.
+    /// Stops or resumes reading; unread bytes stay with the peer.
     func pauseReading(_ pause: Bool) {
         loop.preconditionOnLoop()
         guard pause != isReadingPaused, isOpen, let socket = sockets[current] else { return }
@@ -127,7 +127,7 @@ final class SocketClient: @unchecked Sendable {
         news.append(.opened)
     }
 
-    /// - Returns: -1 to have the connection closed.
+    /// - Returns: -1 to close the connection.
     func socketReceived(
         _ number: UInt, _ bytes: borrowing Span<UInt8>, isWhole: Bool, isText: Bool
     ) -> Int32 {
@@ -144,7 +144,7 @@ final class SocketClient: @unchecked Sendable {
         return 0
     }
 
-    /// - Returns: -1 to have the connection closed.
+    /// - Returns: -1 to close the connection.
     func socketWritable(_ number: UInt) -> Int32 {
         guard number == current, let socket = sockets[number] else { return 0 }
         if !output.isEmpty {
@@ -171,7 +171,7 @@ final class SocketClient: @unchecked Sendable {
         hasEnded = true
     }
 
-    /// Tells what has happened; the delegate may begin another connection with each word.
+    /// Delivers the events; the delegate may begin another connection in each call.
     private func tell() -> Bool {
         guard !news.isEmpty || hasEnded else { return false }
         let number = current
@@ -202,7 +202,7 @@ extension SocketClient: ServiceLoop.Participant {
     }
 
     func loopDidEnd() {
-        // The context takes the socket with it; nobody is told any more.
+        // The context destroys the socket; no more events are delivered.
         current = 0
         delegate = nil
         sockets = [:]

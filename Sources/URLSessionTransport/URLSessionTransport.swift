@@ -7,15 +7,15 @@ import Foundation
 import FoundationNetworking
 #endif
 
-// Safety: every property is touched on the queue only, but `session` and `client`, which `start`
-// sets before anybody else has this.
-/// The transport for Apple's platforms: a WebSocket task of `URLSession`, on a queue. Elsewhere it
-/// compiles, and refuses to start: the `URLSession` of Linux needs a libcurl that speaks WebSocket,
-/// and Debian's does not. Use `LoopTransport` there.
+// Safety: every property is used on the queue only, except `session` and `client`, which `start`
+// sets before anything else has a reference.
+/// The transport for Apple's platforms: a WebSocket task of `URLSession`, on a queue. On other
+/// systems it compiles, but refuses to start: the `URLSession` of Linux needs a libcurl with
+/// WebSocket support, which Debian's lacks. Use `LoopTransport` there.
 public final class URLSessionTransport: NSObject, ClientTransport, @unchecked Sendable {
     /// Why it does not start.
     public struct Refusal: Error, CustomStringConvertible {
-        /// What was asked for, and what to do instead.
+        /// What was requested, and what to do instead.
         public let description: String
     }
 
@@ -29,10 +29,10 @@ public final class URLSessionTransport: NSObject, ClientTransport, @unchecked Se
     private var alarm = 0
     private var (isOpen, isPaused, isReading) = (false, false, false)
 
-    /// The clocks of the system.
+    /// The system's clocks.
     public var now: Instant { SystemClock.now() }
 
-    /// Begins the queue.
+    /// Starts the queue.
     /// - Throws: `Refusal`.
     public func start(
         _ client: any ClientTransportDelegate, to endpoint: ClientEndpoint
@@ -57,10 +57,10 @@ public final class URLSessionTransport: NSObject, ClientTransport, @unchecked Se
         #endif
     }
 
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func post(_ job: @escaping @Sendable () -> Void) { turn { _ in job() } }
 
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func stop() {
         queue.async { [self] in
             abandon()
@@ -70,12 +70,12 @@ public final class URLSessionTransport: NSObject, ClientTransport, @unchecked Se
         }
     }
 
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func preconditionOnLoop() {
         precondition(DispatchQueue.getSpecific(key: key) == true, "not on the transport's queue")
     }
 
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func setAlarm(milliseconds: Int?) {
         alarm += 1
         guard let milliseconds else { return }
@@ -87,40 +87,40 @@ public final class URLSessionTransport: NSObject, ClientTransport, @unchecked Se
         }
     }
 
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func connect() -> UInt {
         abandon()
         number += 1
         guard let session, let url else { return number }
         let task = session.webSocketTask(with: url)
-        // Above any frame of a gateway; by itself it would end with one of more than 1 MiB.
+        // More than any frame of a gateway; the default limit is 1 MiB.
         task.maximumMessageSize = 64 << 20
         self.task = task
         task.resume()
         return number
     }
 
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func send(_ text: [UInt8]) {
         guard isOpen, let task else { return }
-        // What fails here fails the task too, which is told then.
+        // A failure here also fails the task, which reports it.
         task.send(.string(String(decoding: text, as: UTF8.self))) { _ in }
     }
 
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func abandon() {
         task?.cancel(with: .goingAway, reason: nil)
         task = nil
         (isOpen, isPaused, isReading) = (false, false, false)
     }
 
-    /// As `ClientTransport` has it.
+    /// See `ClientTransport`.
     public func pauseReading(_ isPaused: Bool) {
         self.isPaused = isPaused
         readOn()
     }
 
-    /// Something that happened, as one turn of the loop; nothing after `stop`.
+    /// Runs one event as a turn of the loop; nothing after `stop`.
     private func turn(_ body: @escaping @Sendable (any ClientTransportDelegate) -> Void) {
         queue.async { [self] in
             guard let client else { return }
@@ -129,7 +129,7 @@ public final class URLSessionTransport: NSObject, ClientTransport, @unchecked Se
         }
     }
 
-    /// Takes one message, and then the next: what is not taken stays with the peer.
+    /// Receives one message at a time: unread ones stay with the peer.
     private func readOn() {
         guard isOpen, !isPaused, !isReading, let task else { return }
         isReading = true
@@ -155,7 +155,7 @@ public final class URLSessionTransport: NSObject, ClientTransport, @unchecked Se
 }
 
 extension URLSessionTransport: URLSessionWebSocketDelegate {
-    /// From the session.
+    /// See `URLSessionWebSocketDelegate`.
     public func urlSession(
         _ session: URLSession, webSocketTask: URLSessionWebSocketTask,
         didOpenWithProtocol protocol: String?
@@ -167,7 +167,7 @@ extension URLSessionTransport: URLSessionWebSocketDelegate {
         readOn()
     }
 
-    /// From the session.
+    /// See `URLSessionWebSocketDelegate`.
     public func urlSession(
         _ session: URLSession, webSocketTask: URLSessionWebSocketTask,
         didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?
@@ -175,7 +175,7 @@ extension URLSessionTransport: URLSessionWebSocketDelegate {
         end(webSocketTask, code: UInt16(exactly: closeCode.rawValue))
     }
 
-    /// From the session.
+    /// See `URLSessionWebSocketDelegate`.
     public func urlSession(
         _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
     ) {
