@@ -44,7 +44,12 @@ export class History extends Face {
   #requestCount = 0;
   #hasOpened = false;
   #isJumping = false;
-  /** The newest place when the connection went, if it was in the list. @type {number | null} */
+  /**
+   * The newest place that was held, and that of the log, when the connection went or the view, if
+   * the list followed the end.
+   *
+   * @type {{held: number, head: number} | null}
+   */
   #before = null;
 
   /**
@@ -85,25 +90,29 @@ export class History extends Face {
   get hasMore() { return this.conversation.hasMore; }
 
   /**
-   * Opens the history, by the scenario that fits; one that was closed or ended, too.
+   * Opens the history, by the scenario that fits. One that was closed goes on where it was, as after
+   * an outage: what is new has a banner above it.
    *
-   * @param {ConversationRecord} [record]  as a reply gave it meanwhile
+   * @param {ConversationRecord} [record]  of a later reply: it opens anew by the scenario that fits
+   *   that
    */
-  open(record = this.#record) {
+  open(record) {
+    // What it ended with is gone, and with it the place.
+    if (record !== undefined || this.ending !== null) this.#forgetPlace();
     if (this.#stop) return;
-    const { lastReadSeq } = this.conversation;
-    const read = Math.max(record.lastReadSeq ?? 0, lastReadSeq ?? 0);
-    this.#record = { ...record, ...(read > 0 && { lastReadSeq: read }) };
-    this.#scenario = scenarioOf(this.#record);
-    this.#hasOpened = false;
-    this.#before = null;
-    this.#loading.center = true;
+    this.#record = record ?? this.#record;
+    if (!this.#hasOpened) {
+      const read = Math.max(this.#record.lastReadSeq ?? 0, this.conversation.lastReadSeq ?? 0);
+      this.#scenario = scenarioOf({ ...this.#record, ...(read > 0 && { lastReadSeq: read }) });
+      this.#loading.center = true;
+    }
     this.#stop = this.conversation.changed.listen((reason) => this.#changed(reason));
     this.conversation.open();
   }
 
-  /** Follows the conversation no more. */
+  /** Follows the conversation no more; `open` does again. */
   close() {
+    if (this.#stop && this.#hasOpened) this.#leave();
     this.#stop?.();
     this.#stop = null;
     this.#loading.center = false;
@@ -178,18 +187,30 @@ export class History extends Face {
 
   /** @param {Reason} reason */
   #changed(reason) {
-    const { phase, endingReason, followsEnd } = this.conversation;
+    const { phase, endingReason } = this.conversation;
     if (endingReason !== null) {
       this.#ended(endingReason);
       return;
     }
-    if (phase === 'waiting' && followsEnd) {
-      this.#before ??= this.conversation.have?.head.seq ?? null;
-    }
+    if (phase === 'waiting') this.#leave();
     if (phase === 'live' && (reason === 'began' || reason === 'resumed')) {
       if (this.#hasOpened) this.#cameBack(reason === 'began'); else this.#opened();
     }
     this.#tell();
+  }
+
+  /** What comes from here on was missed. */
+  #leave() {
+    const { followsEnd, have, items } = this.conversation;
+    if (!followsEnd || !have || this.#before !== null) return;
+    const last = items.findLast((item) => item.kind === 'message' && item.isHeld);
+    if (last?.kind === 'message') this.#before = { held: last.message.seq, head: have.head.seq };
+  }
+
+  #forgetPlace() {
+    this.close();
+    this.#hasOpened = false;
+    [this.#before, this.#seen] = [null, null];
   }
 
   /** @param {string} reason */
@@ -256,12 +277,12 @@ export class History extends Face {
     this.#before = null;
     if (isOther) this.#seen = null;
     const head = this.conversation.have?.head;
-    if (isOther || before === null || head === undefined || head.seq <= before) return;
-    this.#seen = Math.max(before, head.floor - 1);
-    const { gaps } = this.conversation;
-    if (gaps.length === 0) return;
-    const seen = this.#seen;
-    this.#load('bottom', () => this.conversation.loadAbove(seen));
+    if (isOther || before === null || head === undefined || head.seq <= before.head) return;
+    const seen = Math.max(before.held, head.floor - 1);
+    this.#seen = seen;
+    if (this.conversation.gaps.length > 0) {
+      this.#load('bottom', () => this.conversation.loadAbove(seen));
+    }
   }
 
   /**

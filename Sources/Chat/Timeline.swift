@@ -168,7 +168,11 @@ extension Timeline {
     /// The holes, oldest first: between the runs; between the newest run and the end, if the list
     /// follows it; and up to messages that are only shown beyond the runs. So between two rows of a
     /// numbered log that are not neighbours there is always a gap.
-    public var gaps: [Gap] {
+    public var gaps: [Gap] { gaps(toEnd: followsEnd) }
+
+    /// The same.
+    /// - Parameter toEnd: With the one up to the end, whether or not the list follows it.
+    public func gaps(toEnd: Bool) -> [Gap] {
         var bounds = zip(covered.list, covered.list.dropFirst()).map { ($0.high, $1.low) }
         let shown = shownEnds
         if let low = covered.low, let shown, shown.low < low {
@@ -176,7 +180,7 @@ extension Timeline {
         }
         let floor: Spans.Cut? = isLoaded ? floor : nil
         if let high = covered.high ?? (followsEnd ? floor : shown?.low) {
-            let known = followsEnd ? max(high, end) : high
+            let known = toEnd ? max(high, end) : high
             let top = max(known, shown?.high ?? known)
             if high < top { bounds.append((high, top)) }
         }

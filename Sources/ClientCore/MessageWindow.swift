@@ -65,8 +65,9 @@ public struct MessageWindow: Sendable {
     /// Whether a page of this number is still to come.
     public func awaits(_ token: Int) -> Bool { asked[token] != nil }
 
-    /// The holes of the list: see `Timeline.gaps`.
-    public var gaps: [Timeline.Gap] { timeline.gaps }
+    /// The holes of the list, from the oldest row to the end of the log: see `Timeline.gaps`. Where
+    /// the list was left behind by the end, or has moved elsewhere, the last one reaches up to it.
+    public var gaps: [Timeline.Gap] { timeline.gaps(toEnd: timeline.isLoaded) }
 
     /// Whether there are older messages that the list has not got, and newer ones, be it beyond its
     /// ends or in a hole. A hole below everything that is held is filled by scrolling up.

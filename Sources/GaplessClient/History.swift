@@ -52,7 +52,7 @@ public final class History {
     public var requestCount: Int { feed.requestCount }
 
     let feed: ConversationFeed
-    private let opening: HistoryScenario
+    private var opening: HistoryScenario
     /// What to move to when its page has come.
     private var target: (message: String?, moment: Timestamp?, highlight: Bool)?
     /// The newest place that was held, and that of the log, when the connection was lost.
@@ -107,12 +107,27 @@ public final class History {
             center: isCentered)
     }
 
-    /// Opens the history, by the scenario that fits; once it was closed, it goes on where it was.
+    /// Opens the history, by the scenario that fits. One that was closed goes on where it was, as
+    /// after an outage: what is new has a banner above it.
     public func open() {
+        if ending != nil {
+            // What it ended with is gone, and with it the place.
+            close()
+            (hasOpened, before, seen) = (false, nil, nil)
+        }
         guard !feed.isRunning else { return }
         scenario = opening
         isCentered = !hasOpened
         feed.start(limit: count)
+    }
+
+    /// Opens it anew by the scenario that fits what a later reply gave.
+    /// - Parameter conversation: With the reader's own part.
+    public func open(_ conversation: Conversation) {
+        close()
+        opening = HistoryScenario(conversation)
+        (hasOpened, before, seen) = (false, nil, nil)
+        open()
     }
 
     /// Follows the conversation no more; `open` does again.

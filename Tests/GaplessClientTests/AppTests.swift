@@ -184,6 +184,26 @@ import Testing
         #expect(gateway.requests("editMessage").map(\.user) == ["alice", "alice"])
     }
 
+    @Test func twoListsAreOneSubscriptionWhichTheLastOneEnds() async throws {
+        let client = try gateway.client("alice")
+        await gateway.connected(client)
+        let (first, second) = (ConversationListModel(client), ConversationListModel(client))
+        for list in [first, second] { list.online() }
+        try await until { first.isLoaded && second.isLoaded }
+        #expect(gateway.requests("subscribeConversations").count == 1)
+        first.offline()
+        for number in 2...4 {
+            gateway.open("more \(number)", participants: ["alice"])
+            try await until { second.conversations.count == number }
+        }
+        #expect(first.conversations.count == 1)
+        #expect(gateway.requests("unsubscribeConversations").isEmpty)
+        second.offline()
+        try await until { gateway.requests("unsubscribeConversations").count == 1 }
+        first.online()
+        try await until { first.conversations.count == 4 }
+    }
+
     /// The client stops reading its socket when a listener is 256 messages behind, and goes on
     /// when it has taken them.
     @Test func whoIsBehindStopsTheReading() async throws {
