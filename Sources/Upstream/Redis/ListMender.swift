@@ -4,53 +4,53 @@ import Ports
 import Synchronization
 import Wire
 
-/// Puts lists of which a part is gone together again, by asking all conversations who takes part:
-/// the keys of all servers are walked through, some at a time and with pauses, for many lists at
-/// once. Nobody decides anything by it: a list holds who joined meanwhile, an entry too many is
-/// found out, and several gateways may do it beside each other. Any thread.
+/// Rebuilds damaged lists by asking all conversations who takes part: a walk over the keys of all
+/// servers, in steps with pauses, for many lists at once. It decides nothing: who joins meanwhile
+/// is in the list, a superfluous entry is found by readers, and several gateways may do it at once.
+/// Any thread.
 ///
-/// In a cluster a conversation may be missed that moves from a node that is still to be asked to
-/// one that was: so a walk counts only if all stand where they stood at its beginning. Of a slot
-/// that is on its way from the beginning to the end the map tells nothing.
+/// In a cluster a walk can miss a conversation that moves from a node not yet walked to one already
+/// walked, so it counts only if the layout is the same at its end. The map does not show a slot
+/// that is migrating all the time.
 final class ListMender: Sendable {
-    /// How many lists go together.
+    /// The most lists of one walk.
     private static let together = 50
 
-    /// Between two steps of a walk, each some half a millisecond of a server's work.
+    /// The pause between two steps of a walk, each about half a millisecond of a server's work.
     private static let pause = DispatchTimeInterval.milliseconds(2)
 
-    /// Before it is tried again.
+    /// The wait after a failed walk.
     private static let patience = DispatchTimeInterval.seconds(1)
 
     typealias Completion = @Sendable (Result<Int, RequestError>) -> Void
 
-    /// A list that is to be put together.
+    /// A list to rebuild.
     struct Need: Sendable {
         let user: String
-        /// Whether something that is no list goes.
+        /// Whether a key of another type is removed.
         var clears = false
-        /// Who waits for it, and is told how many conversations there are.
+        /// Called at the end with the number of conversations; nil if nobody waits.
         var waiting: Completion?
     }
 
     private struct State {
         var needs: [Need] = []
-        /// All that are known, those under way too.
+        /// All damaged lists, including those being rebuilt.
         var cut: Set<ID> = []
         var isAtWork = false
-        /// How many go one by one, since one of several can't be put together.
+        /// How many lists go one by one, after one of a walk could not be rebuilt.
         var alone = 0
         var isStopped = false
         weak var servers: (any RedisServers)?
     }
 
     let keys: RedisKeys
-    /// The keys of the members of all conversations.
+    /// A pattern for the `members` keys of all conversations.
     let pattern: [UInt8]
     let queue = DispatchQueue(label: "gapless.redis.lists")
     private let notice: @Sendable (RedisNotice) -> Void
     private let state = Mutex(State())
-    /// For those who come by in haste.
+    /// Whether there are damaged lists: a fast check without the lock.
     private let areThere = Atomic(false)
 
     init(_ options: RedisOptions, notice: @escaping @Sendable (RedisNotice) -> Void) {
@@ -69,7 +69,7 @@ final class ListMender: Sendable {
         }
     }
 
-    /// A part of the user's list is gone.
+    /// Rebuilds the user's damaged list.
     func mend(_ user: String) { mend(Need(user: user)) }
 
     func mend(_ need: Need) {
@@ -83,7 +83,7 @@ final class ListMender: Sendable {
         begin()
     }
 
-    /// The list was read, and nothing of it is gone.
+    /// The list was read and is whole.
     func isWhole(_ user: String) {
         guard areThere.load(ordering: .relaxed) else { return }
         end(user)
@@ -140,7 +140,7 @@ final class ListMender: Sendable {
         case .failure(let error):
             for need in needs { need.waiting?(.failure(error)) }
             var rest = needs.filter { $0.waiting == nil }
-            // What is no list stays so until somebody clears it; whoever reads it is told.
+            // A key of another type stays until an operator clears it; readers get an error.
             let isType = error == .damagedKey
             if isType, needs.count == 1, let need = rest.popLast() {
                 state.withLock { _ = $0.cut.remove(need.user.id) }
@@ -154,11 +154,11 @@ final class ListMender: Sendable {
     }
 }
 
-/// One walk through all conversations, for some lists. It lives as long as something of it is on
-/// its way.
+/// One walk through all conversations, for some lists. It lives as long as a command of it is in
+/// flight.
 final class ListWalk: Sendable {
     private struct State {
-        /// The tags that are noted, in the order of the needs.
+        /// The tags noted in the logs of departures, in the order of the needs.
         var tags: [[UInt8]] = []
         var found: [Set<[UInt8]>]
         var layout: RedisLayout?
@@ -166,7 +166,7 @@ final class ListWalk: Sendable {
 
     private typealias Step = @Sendable () -> Void
 
-    /// How many conversations are entered at once.
+    /// The most conversations entered by one command.
     private static let piece = 500
 
     private let needs: [ListMender.Need]
@@ -187,8 +187,8 @@ final class ListWalk: Sendable {
     }
 
     /// - Parameters:
-    ///   - pausing: does something a little later.
-    ///   - ended: how many conversations each list has, or what kept it from being put together.
+    ///   - pausing: runs a closure after a pause.
+    ///   - ended: gets the number of conversations of each list, or the error.
     func begin(
         pausing: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         ended: @escaping @Sendable ([ListMender.Need], Result<[Int], RequestError>) -> Void
@@ -206,7 +206,7 @@ final class ListWalk: Sendable {
         }
     }
 
-    /// Each list has a tag that is noted.
+    /// Notes a tag for each list that has none.
     private func note(or fail: @escaping @Sendable (RequestError) -> Void, then: @escaping Step) {
         let commands = needs.map { keys.vouching(for: Array(Random.hex(8).utf8), of: $0.user) }
         send(commands, or: fail) { replies in
@@ -231,7 +231,7 @@ final class ListWalk: Sendable {
         send(commands, or: fail, then: then)
     }
 
-    /// - Parameter cursor: of the first of the servers.
+    /// - Parameter cursor: the position of the walk at the first of the servers.
     private func walk(
         _ anchors: ArraySlice<String>, from cursor: [UInt8],
         _ pausing: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
@@ -266,7 +266,7 @@ final class ListWalk: Sendable {
         }
     }
 
-    /// What was found comes into the lists, if all of it was asked where it was.
+    /// Enters the conversations found, if the layout did not change during the walk.
     private func enter(
         or fail: @escaping @Sendable (RequestError) -> Void,
         then: @escaping @Sendable ([Int]) -> Void
@@ -291,8 +291,8 @@ final class ListWalk: Sendable {
         relist(needs.map { _ in ["end"] }, or: fail) { replies in
             let counts = replies.compactMap { $0.elements.count > 1 ? $0.elements[1].int : nil }
             guard counts.count == self.needs.count else { return fail(.originUnavailable) }
-            // One without a log of departures has one from now on, so that a token from before is
-            // not taken for a sign that something is lost.
+            // A list without a log of departures gets one now, so that an older token is not taken
+            // for a sign of loss.
             let logs = self.needs.map {
                 RedisCommand.script(
                     .depart, keys: self.keys.departures(of: $0.user), arguments: [Random.bytes(8)])
@@ -309,7 +309,7 @@ final class ListWalk: Sendable {
         relist(step, or: fail) { _ in self.enter(steps.dropFirst(), or: fail, then: then) }
     }
 
-    /// Sends it for nobody's account; an answer that is an error is a failure.
+    /// Sends commands that count for no user; an error reply is a failure.
     private func send(
         _ commands: [RedisCommand], or fail: @escaping @Sendable (RequestError) -> Void,
         then: @escaping @Sendable ([RedisReply]) -> Void

@@ -1,8 +1,8 @@
 import Ports
 import Wire
 
-/// A conversation in a list, as its log stands: by activity, then by id, so that a cursor is a
-/// place.
+/// A conversation in a list, with its log's head. Sorted by activity, then by id, so that a cursor
+/// is a unique place.
 struct ListEntry: Sendable {
     var activity: Int64
     var id: String
@@ -31,22 +31,22 @@ struct ListEntry: Sendable {
     }
 }
 
-/// A user's list as it was read.
+/// A user's list, as read.
 struct ListReading: Sendable {
-    /// Those in which the user takes part, latest activity first.
+    /// The conversations in which the user takes part, latest activity first.
     var entries: [ListEntry]
-    /// The newest departure known with it; nil if there is no log of them.
+    /// The newest departure known with it; nil if there is no log of departures.
     var place: (seq: Int, mark: [UInt8])?
-    /// Whether what the reader knew is of the log, and near enough.
+    /// Whether the reader's place is in this log, and near enough.
     var isKnown: Bool
-    /// Who left since the reader knew the list.
+    /// The conversations that left the list since the reader's place.
     var gone: [String]
-    /// Whether all that is not in the list and left it stands at or below the place in the log.
+    /// Whether every departure that the list reflects is at or below `place`.
     var isPlaceExact = true
 
     var unread: UnreadTotal { UnreadTotal(entries.map(\.reader)) }
 
-    /// Where all stand, in the buckets of `other` or in as many as they need.
+    /// A digest of all heads, in the buckets of `other` or in as many as needed.
     func digest(like other: ListDigest? = nil) -> ListDigest {
         var digest = other.map(ListDigest.init(like:)) ?? ListDigest(for: entries.count)
         for entry in entries {
@@ -55,21 +55,21 @@ struct ListReading: Sendable {
         return digest
     }
 
-    /// What the user knows who was given the list as it was read.
+    /// The token of this reading.
     var token: String {
         ListPlaceToken(
             place: place?.seq, mark: Hexadecimal.text(place?.mark ?? []), digest: digest()
         ).text
     }
 
-    /// Those that are news to somebody who knew the list as of the token, and who left it since;
-    /// nil if that can't be told.
+    /// The changes since the token: entries that differ, and ids that left; nil if that can't be
+    /// told.
     func news(since token: ListPlaceToken) -> (entries: [ListEntry], removed: [String])? {
         guard isKnown, place != nil else { return nil }
         let present = Set(entries.map { Array($0.id.utf8) })
         var removed: Set<[UInt8]> = []
         for id in gone where !present.contains(Array(id.utf8)) { removed.insert(Array(id.utf8)) }
-        // Fewer than that can't be: one that left is not in the log, or a part of the list is lost.
+        // With fewer, a departure is missing from the log, or a part of the list is lost.
         guard entries.count + removed.count >= token.digest.count else { return nil }
         let now = digest(like: token.digest)
         return (

@@ -1,12 +1,11 @@
-/// What a server does when its memory is full: nothing but refusing is right for a log. Where the
-/// policy spares keys without a time to live, ours are looked at, some at a time. A value, kept by
-/// its link.
+/// A server's eviction policy: for a log only `noeviction` is right. With a `volatile-*` policy our
+/// keys are scanned, some at a time, for a time to live. A value, kept by its link.
 struct MemoryPolicy {
     private let database: Int
     private let pattern: [UInt8]
-    /// Where the walk over our keys goes on; nil where there is none.
+    /// The cursor of the scan of our keys; nil if none is needed.
     private var cursor: [UInt8]?
-    /// One of our keys that has a time to live.
+    /// A key of ours that has a time to live.
     private var found: String?
     private var hasFoundThisTime = false
 
@@ -15,7 +14,7 @@ struct MemoryPolicy {
         pattern = options.pattern(of: "*")
     }
 
-    /// What is wrong by what the server says of itself, nil if nothing is.
+    /// The problem with the server's policy; nil if there is none.
     mutating func judge(_ info: RedisInfo) -> String? {
         let policy = info["maxmemory_policy"] ?? "noeviction"
         let remedy = "(type: CONFIG SET maxmemory-policy noeviction)"
@@ -41,12 +40,12 @@ struct MemoryPolicy {
         return field.flatMap { Int($0.dropFirst("expires=".count)) } ?? 0
     }
 
-    /// What to ask the server with its next pulse.
+    /// The next step of the scan, sent with a pulse.
     var question: RedisCommand? {
         cursor.map { .script(.expiring, keys: [], arguments: [$0, pattern]) }
     }
 
-    /// Its answer: where to go on, and a key with a time to live, if there was one.
+    /// The reply: the next cursor, and a key with a time to live, if there was one.
     mutating func take(_ reply: RedisReply) {
         let parts = reply.elements
         guard parts.count >= 2, let next = parts[1].bytes else { return }
@@ -62,9 +61,9 @@ struct MemoryPolicy {
 }
 
 extension RedisOptions {
-    /// Keys whose names are like this behind the prefix, as `SCAN` takes it.
+    /// A pattern for `SCAN`: the prefix, followed by `names`.
     func pattern(of names: String) -> [UInt8] {
-        // What a prefix means to a pattern.
+        // The prefix is taken literally.
         prefix.utf8.flatMap { byte -> [UInt8] in
             "*?[]\\^".utf8.contains(byte) ? [UInt8(ascii: "\\"), byte] : [byte]
         } + Array(names.utf8)

@@ -1,18 +1,18 @@
 import Dispatch
 import Synchronization
 
-/// Asks one server the same question again and again, on a thread of its own: a sentinel who the
-/// master is, a node of a cluster who its masters are. A connection that breaks is made again, with
-/// growing waits up to the lease; what is wrong is said once.
+/// Polls one server on a thread of its own: a sentinel for the master, a node of a cluster for its
+/// masters. A broken connection is made again with backoff, up to the lease; a problem is logged
+/// once.
 final class Poller: Sendable {
-    /// How many times within a lease the question is asked.
+    /// Questions per lease.
     private static let questions = 4
 
-    /// How soon it may be asked again, however many are in a hurry.
+    /// The shortest time between two questions.
     private static let haste = Duration.milliseconds(20)
 
-    /// Asks on a connection that is there. The moment lies before the question: what is answered is
-    /// known to be so from then on, not from the answer on.
+    /// Asks on an open connection. The moment lies before the question: the answer is valid from
+    /// then on.
     typealias Question =
         @Sendable (RedisConnection, ContinuousClock.Instant) throws(RedisError) -> Void
 
@@ -47,16 +47,16 @@ final class Poller: Sendable {
     /// Asks now.
     func hurry() { wakeup.wake() }
 
-    /// Asks no more; does not wait.
+    /// Ends the thread, without waiting.
     func end() {
         state.withLock { $0.isEnded = true }
         wakeup.wake()
     }
 
-    /// Returns when the thread, which was told to end, has left.
+    /// Returns when the thread has ended; after `end`.
     func wait() { queue.sync {} }
 
-    /// What is wrong with the server, nil while it answers.
+    /// The problem with the server; nil while it answers.
     var trouble: String? { state.withLock { $0.trouble } }
 
     /// Whether there was an answer, or a reason for none.
@@ -94,7 +94,7 @@ final class Poller: Sendable {
         }
     }
 
-    /// Waits, whoever is in a hurry.
+    /// Waits the full duration, even if hurried; a hurry counts afterwards.
     private func wait(for duration: Duration) {
         let end = ContinuousClock.now + duration
         var isHurried = false

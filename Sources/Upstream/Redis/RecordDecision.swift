@@ -5,39 +5,39 @@ import Ports
 import Rules
 import Wire
 
-/// What a change of slot 0 comes to, upon a view of the conversation or for a new one: all that the
-/// writing script needs. A value; there is none where nothing would change.
+/// A decided change of slot 0, on a view of the conversation or for a new one: all that the script
+/// `record` needs. A value; nil if nothing would change.
 struct RecordDecision: Sendable {
     let epoch: String
     let recordRev: String
-    /// Whether what is left of the members is to go.
+    /// Whether the damaged member rows are to be replaced.
     private let mends: Bool
     let title: String?
     let metadata: RawJSON
     let unknown: [JSONMember]
-    /// Who takes part after it, as far as the view shows them; admins are.
+    /// The members afterwards, as far as the view shows them; it always shows the admins.
     let users: [String]
     let admins: [String]
-    /// How many take part after it.
+    /// The number of participants afterwards.
     private let people: Int
-    /// Whether all of them are among `users`.
+    /// Whether `users` holds all of them.
     private let isWhole: Bool
-    /// Those whose entry is written: user, joined (empty: now), fields.
+    /// The member rows to write: user, joined (empty: now), fields.
     let written: [(user: String, joined: String, fields: [UInt8])]
-    /// Stands for the people of a distinct conversation.
+    /// For a distinct conversation: the key made of its participants.
     let distinct: String
-    /// The client that creates the conversation; empty if the backend does.
+    /// The client that creates the conversation; empty for the backend.
     let creator: String
 
-    /// Those who were not there before, and those who will not be any more.
+    /// Users who join, and users who leave.
     let joining: [String]
     let leaving: [String]
-    /// Whether somebody joined, or the conversation itself is new.
+    /// Whether somebody joined, or the conversation is new.
     let isNew: Bool
 
-    /// A change of a conversation that is there.
-    /// - Throws: `bad_request`, if somebody is to be admin who does not take part; `conflict`, if
-    ///   the change is of another `rev`; `too_large`, if a value would pass a limit.
+    /// A change of an existing conversation.
+    /// - Throws: `bad_request`, if a new admin does not take part; `conflict`, if the change names
+    ///   another `rev`; `too_large`, if a value would pass a limit.
     init?(
         _ change: RecordChange, upon view: StoredConversation, within limits: LogLimits
     ) throws(RequestError) {
@@ -80,7 +80,7 @@ struct RecordDecision: Sendable {
         for user in members.demoting { ruling.remove(user.exactID) }
         for user in members.promoting { ruling.insert(user.exactID) }
         admins = users.filter { ruling.contains($0.exactID) }
-        // Whoever only becomes admin or ceases to be keeps place and fields.
+        // Users who only become admin, or cease to be one, keep place and fields.
         var present: [[UInt8]: StoredMember] = [:]
         for user in members.promoting + members.demoting {
             if let member = view.member(user) { present[user.exactID] = member }
@@ -123,13 +123,13 @@ struct RecordDecision: Sendable {
         return (participant.user, "", fields)
     }
 
-    /// The conversation is new.
+    /// Whether the conversation is new.
     var isCreation: Bool { epoch.isEmpty }
 
-    /// The arguments of the script `record`, behind those that every telling script has.
+    /// The arguments of the script `record`, after those of every publishing script.
     func arguments(viewer: String?) -> [[UInt8]] {
         let stored = [UInt8](object: unknown)
-        // An empty title is one too.
+        // An empty title is a title too.
         let titled = title.map { Array("=\($0)".utf8) } ?? []
         let saying = [titled, metadata.bytes, stored]
         let described =

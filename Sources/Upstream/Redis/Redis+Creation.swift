@@ -4,14 +4,14 @@ import Ports
 import Rules
 import Wire
 
-/// New conversations, and the distinct one of some people.
+/// Creates conversations, and finds distinct ones.
 extension Redis {
     func create(_ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call) {
         guard let user = call.user else {
             return createChecked(id, fields, isDistinct: isDistinct, call)
         }
-        // The entries of a list, of which some may be stale, and not yet those of calls under way.
-        // A key's commands are answered in their order: whoever is not counted has not ended.
+        // Counts the list's entries: some may be stale, and calls in progress are missing. A key's
+        // commands are answered in order, so a call that is not counted yet has not ended.
         let ask = RedisCommand.words([
             Array("ZCOUNT".utf8), keys.list(of: user), Array("-inf".utf8),
             Array("(\(RedisScript.tagMoment)".utf8),
@@ -43,7 +43,7 @@ extension Redis {
         }
     }
 
-    /// Creates it: the caller has room for one more.
+    /// Creates it; the caller's limit was checked.
     private func createChecked(
         _ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call
     ) {
@@ -74,8 +74,8 @@ extension Redis {
         }
     }
 
-    /// Who takes part in a conversation may know that its id is taken; to all others it is one of
-    /// others.
+    /// Only participants learn that the id is taken by this conversation; others get the error for
+    /// a conversation of others.
     private func refuseTaken(_ id: String, _ call: Call) {
         view(id, for: call, naming: []) { result in
             switch result {
@@ -88,13 +88,13 @@ extension Redis {
 
     func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call) {
         do throws(RequestError) {
-            // Nobody has seen a value of what is not there.
+            // A missing conversation has no rev to compare.
             if fields.ifRev != nil { throw .noConversation }
             let said = try Description(put: fields).new(within: limits)
             let members = try membership(of: fields)
             let decided = RecordDecision(said, members: members, people: nil, createdBy: nil)
             write(decided, of: id, call) { result in
-                // Somebody else put it meanwhile: then it is to be changed.
+                // Another PUT was faster: now it is a change.
                 if case .failure(.conversationTaken) = result {
                     return self.put(id, fields, call)
                 }
@@ -107,27 +107,27 @@ extension Redis {
 
     // MARK: distinct ones
 
-    /// A distinct conversation that somebody wants to exist.
+    /// A distinct conversation to create.
     private struct Wish: Sendable {
         let id: String
-        /// Stands for the people.
+        /// The key made of the participants.
         let people: String
         let users: Set<[UInt8]>
         let decided: RecordDecision
         var tries = 0
     }
 
-    /// What stands for these people, in whatever order.
+    /// The key of a distinct conversation: a hash of its participants, in any order.
     private static func people(_ users: [String]) -> String {
-        // No id holds a control character, so the line's end parts them.
+        // No id has a control character, so line feeds separate them.
         let lines = users.map(\.exactID).sorted { $0.lexicographicallyPrecedes($1) }
         let hash = SHA256.hash(Array(lines.joined(separator: [0x0A]))).prefix(16)
         return Hexadecimal.text(Array(hash))
     }
 
-    /// Agrees with everybody else upon the id that the distinct conversation has, before it is
-    /// there: the people's key lies in another slot, and so in no transaction with it. Whoever dies
-    /// between claiming and creating leaves an id under which the next one creates it.
+    /// Claims an id for the distinct conversation before it is created: the participants' key lies
+    /// in another slot, so one transaction can't write both. If a gateway dies between claim and
+    /// creation, the next one creates the conversation under the claimed id.
     private func claim(_ wish: Wish, seen: String, _ call: Call) {
         guard wish.tries < Self.tryLimit else { return finish(call, .failure(.stale)) }
         var wish = wish
@@ -142,14 +142,14 @@ extension Redis {
         }
     }
 
-    /// Creates the distinct conversation under the id that was agreed upon, or takes the one that
-    /// is there.
+    /// Creates the distinct conversation under the claimed id, or returns the existing one.
     private func settle(_ wish: Wish, on id: String, _ call: Call) {
         write(wish.decided, of: id, call) { result in
             guard case .failure(.conversationTaken) = result else {
                 return self.finish(call, result)
             }
-            // To the server API it is there whoever takes part; the people are looked at below.
+            // Looked up as the server API, which sees it whoever takes part; the participants are
+            // compared below.
             let viewer = Call(caller: .server, token: call.token)
             self.view(id, for: viewer, naming: nil) { result in
                 switch result {
@@ -157,7 +157,7 @@ extension Redis {
                 where view.people == wish.people && Set(view.users.map(\.exactID)) == wish.users:
                     self.showAgain(id, call)
                 case .success where id.isSameID(wish.id):
-                    // The id that was asked for belongs to another conversation.
+                    // The requested id belongs to another conversation.
                     self.release(wish.people, from: id)
                     self.refuseTaken(id, call)
                 case .success, .failure(.noConversation): self.claim(wish, seen: id, call)
@@ -197,17 +197,17 @@ extension Redis {
         }
     }
 
-    /// Answers with a conversation that was there already.
+    /// Answers with an existing conversation.
     private func showAgain(_ id: String, _ call: Call) {
         view(id, for: call, naming: []) { result in
             self.finish(call, result.map { .conversation($0.shown, isNew: false) })
         }
     }
 
-    /// The distinct conversation of these people is not `id` any more.
+    /// Releases the claim of `id` for these participants.
     func release(_ people: String, from id: String) {
         let key = keys.distinct(people)
-        // Should it fail, the next one to claim finds out.
+        // If it fails, the next claim finds out.
         servers.send([.script(.claim, keys: [key], arguments: [Array(id.utf8), []])]) { _ in }
     }
 }

@@ -2,7 +2,7 @@ import Chat
 import Ports
 import Wire
 
-/// The reading half: every question but the lists is one script, and so one moment.
+/// Answers questions about history: each but the lists is one script, and so a read of one moment.
 extension Redis {
     func ask(_ query: HistoryQuery, token: UInt64) {
         let question = question(token, about: query.topics)
@@ -11,7 +11,8 @@ extension Redis {
         }
         switch query {
         case .conversation(let id, let reader):
-            // Whoever follows the log must know who takes part; a reply lists them if they are few.
+            // A follower of the log (no reader) needs all members; a reply lists them only if they
+            // are few.
             view(id, with: reader, naming: reader.map { _ in [] }) { result in
                 answer(result.map { .conversation($0.shown) })
             }
@@ -90,7 +91,7 @@ extension Redis {
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
         let texts = [String(options.bytes), String(limit), String(since), mark == nil ? "0" : "1"]
-        // A mark that is none of ours is one that the log has not.
+        // A mark that is not hexadecimal is not ours; the log does not have it.
         let bytes = mark.map { Hexadecimal.bytes($0) ?? Array($0.utf8) } ?? []
         let above = Array((recordAbove.map(String.init) ?? "").utf8)
         run(.changes, of: id, texts.map { Array($0.utf8) } + [bytes, above]) { result in
@@ -140,7 +141,7 @@ extension Redis {
 }
 
 extension HistoryQuery {
-    /// What the feed must tell of without a break for the answer to prove anything about it.
+    /// The topics whose feed must be unbroken for the answer to prove anything about it.
     fileprivate var topics: [RedisTopic] {
         switch self {
         case .conversation(let id, _), .message(let id, _), .page(let id, _),

@@ -3,15 +3,15 @@ import Crypto
 import Ports
 import Wire
 
-/// The entries of a list, and what it says of itself.
+/// The entries of a list, with its tag and count.
 struct ListedEntries: Sendable {
     private(set) var all: [(id: String, madeAt: [UInt8])] = []
-    /// Nil where an earlier version began the list, or where there is none.
+    /// Nil if an earlier version created the list, or if there is none.
     private(set) var tag: [UInt8]?
-    /// How many there are at least.
+    /// The number of entries that there must be at least.
     private(set) var count = 0
 
-    /// - Parameter reply: to `ZRANGE`, with moments.
+    /// - Parameter reply: of `ZRANGE … WITHSCORES`; scores are times.
     init(_ reply: RedisReply) {
         let parts = reply.elements
         for at in stride(from: 0, to: parts.count - parts.count % 2, by: 2) {
@@ -27,13 +27,13 @@ struct ListedEntries: Sendable {
         }
     }
 
-    /// Whether there are fewer than there were.
+    /// Whether entries are missing.
     var isCut: Bool { tag != nil && all.count < count }
 }
 
-/// How a list is read, and found out if a part of it is gone.
+/// Reads lists, and detects damaged ones.
 extension Redis {
-    /// What is known of a list before the conversations are looked at.
+    /// A list's log of departures, before its conversations are looked up.
     struct OpenList: Sendable {
         var now: Int
         var place: (seq: Int, mark: [UInt8])?
@@ -41,15 +41,15 @@ extension Redis {
         var gone: [String] = []
     }
 
-    /// What a list and the log of what left it say of each other.
+    /// Whether a list and its log of departures agree.
     private enum Agreement {
         case whole
-        /// The list is another than the log knows, or was begun between the two answers.
+        /// The list is not the one that the log names, or was created between the two replies.
         case isAnother
         case isCut
     }
 
-    /// - Parameter isAgain: whether the list was another than its log knew when it was read before.
+    /// - Parameter isAgain: whether this is the second try after `isAnother`.
     func readList(
         of user: String, knowing token: ListPlaceToken?, isAgain: Bool = false,
         then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
@@ -90,16 +90,17 @@ extension Redis {
         }
     }
 
-    /// Looks whether the list is the one that the log of departures knows, and whether all of it is
-    /// there. What is of an earlier version, or has lost its log, is marked on the way; should that
-    /// fail, it is answered all the same.
+    /// Checks that the list is the one that the log of departures names, and that it is complete. A
+    /// list of an earlier version, or one without its log, gets a tag on the way; if that fails, it
+    /// is answered all the same.
     private func compare(
         _ listed: ListedEntries, _ roster: Answer, of user: String,
         knowing token: ListPlaceToken?, then: @escaping @Sendable (Agreement) -> Void
     ) {
         let isFresh = roster.word == "fresh"
         let noted = roster[isFresh ? 3 : 6].bytes ?? []
-        // Somebody was told of more, and nothing is left that would tell what became of the rest.
+        // The token counts more entries, and no log is left that would show what became of the
+        // rest.
         let isMissed =
             isFresh && roster[2].int == 0 && (token?.digest.count ?? 0) > listed.all.count
         guard !listed.isCut, !isMissed else { return then(.isCut) }
@@ -135,9 +136,9 @@ extension Redis {
         }
     }
 
-    /// Notes the tags of lists that have just begun. One that had another tag has lost it, and is
-    /// put together again.
-    /// - Parameter entered: the answers to `entering`, of these users.
+    /// Notes the tags of lists that were just created. A list that had another tag was lost, and is
+    /// rebuilt.
+    /// - Parameter entered: the replies to `entering`, of these users.
     func noteTags(
         _ entered: ArraySlice<RedisReply>, of users: [String],
         then: @escaping @Sendable (Result<Void, RequestError>) -> Void
@@ -160,8 +161,8 @@ extension Redis {
         }
     }
 
-    /// The log of departures as it was read. One that is not there begins now; should that fail,
-    /// the list is read all the same, and its token is worth nothing.
+    /// The log of departures, as read. A missing one is created; if that fails, the list is read
+    /// all the same, and its token is of no use.
     private func open(
         _ roster: Answer, of user: String, then: @escaping @Sendable (OpenList) -> Void
     ) {
@@ -192,14 +193,14 @@ extension Redis {
 }
 
 extension RedisKeys {
-    /// Notes which tag a list has.
+    /// The command that notes a list's tag.
     func vouching(for tag: [UInt8], of user: String) -> RedisCommand {
         .script(.vouch, keys: departures(of: user), arguments: [tag])
     }
 }
 
 extension RequestError {
-    /// Whoever can, answers with what is known of the list.
+    /// The engine may answer with the list that it knows.
     static let listIsCut = RequestError(
         .originUnavailable,
         "list: a part of it is gone at the origin; it is put together again from the conversations",

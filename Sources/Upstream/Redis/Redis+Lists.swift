@@ -3,22 +3,22 @@ import Crypto
 import Ports
 import Wire
 
-/// A user's list of conversations, and the log of what left it; how they lie in Redis is written at
-/// the scripts. Three rules keep them right, whoever dies in between, and by nobody's clock:
-/// - Whoever joins has the entry before the conversation says so, each time with another moment.
-///   An entry too many is found out, one too few is not.
-/// - Whoever leaves is taken off only if the entry is the one that was seen before the conversation
-///   said so: the entry of somebody who is about to join again has another moment.
-/// - Who reads the list looks at each conversation, and enters those in the log of departures that
-///   the user has left and that are not there. Such an entry is taken off only when it is a day
+/// A user's list of conversations, and its log of departures; the scripts describe how they are
+/// stored. Three rules keep them right, whichever gateway dies in between, and without a gateway's
+/// clock:
+/// - The entry is written before the conversation says that a user joined, each time with a new
+///   time. Readers find a superfluous entry, but can't find a missing one.
+/// - A user who leaves is removed only if the entry is the one seen before the conversation said
+///   so: an entry for a new join has another time.
+/// - A reader of the list looks up each conversation, and enters in the log of departures those
+///   that the user has left and that are not in it. Such an entry is removed only when it is a day
 ///   old by the clock that made it, since the user may be about to join.
 ///
-/// A list of which a part is gone is not answered (`Redis+ListReading`), and is put together again
-/// (`ListMender`).
+/// A damaged list is not answered (`Redis+ListReading`), and is rebuilt (`ListMender`).
 ///
-/// News is found by comparing: a token holds where all conversations stood.
+/// Changes are found by comparing: a token is a digest of all conversations' heads.
 extension Redis {
-    /// In milliseconds.
+    /// A day in milliseconds.
     private static let day = 86_400_000
 
     // MARK: reading
@@ -52,7 +52,7 @@ extension Redis {
             switch result {
             case .failure(let error): then(.failure(error))
             case .success(let reading):
-                // Each takes so much at least.
+                // A conversation takes at least 512 bytes.
                 guard let token, let news = reading.news(since: token),
                     news.entries.count <= self.options.bytes / 512
                 else { return self.begin(reading, of: user, limit: limit, then: then) }
@@ -75,7 +75,7 @@ extension Redis {
         }
     }
 
-    /// Where all conversations of a list stand.
+    /// The heads of all conversations of a list.
     func heads(
         ofList user: String,
         then: @escaping @Sendable (Result<ListedHeads, RequestError>) -> Void
@@ -85,7 +85,7 @@ extension Redis {
         }
     }
 
-    /// The list as to somebody who knows nothing of it.
+    /// The whole list, for a reader without a valid token.
     private func begin(
         _ reading: ListReading, of user: String, limit: Int,
         then: @escaping @Sendable (Result<ConversationChanges, RequestError>) -> Void
@@ -101,7 +101,8 @@ extension Redis {
         }
     }
 
-    /// Those of the list in which the user really takes part, and what becomes of the others.
+    /// Looks up the listed conversations: keeps those in which the user takes part, and handles the
+    /// others.
     func look(
         at listed: [(id: String, madeAt: [UInt8])], of user: String, _ log: OpenList,
         then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
@@ -141,7 +142,8 @@ extension Redis {
         }
     }
 
-    /// Enters in the log who was found to have left. Should that fail, the next one finds them.
+    /// Enters departures that were found in the log. If that fails, the next reader finds them
+    /// again.
     private func note(
         _ left: [String], of user: String, _ reading: ListReading,
         then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
@@ -154,9 +156,9 @@ extension Redis {
                 reading.gone += left.compactMap { Self.departed(Array($0.utf8)) }
                 return then(.success(reading))
             }
-            // What was there before is told to those whose token is older.
+            // Departures that were in the log already concern older tokens only.
             reading.gone += answer[4].elements.compactMap { Self.departed($0.bytes ?? []) }
-            // Only if nobody else was entered meanwhile is the newest place one that was read.
+            // The newest place is one that was read only if nothing else was entered meanwhile.
             if answer[1].int == place.seq, let seq = answer[2].place {
                 reading.place = (seq, answer[3].bytes ?? [])
                 reading.isPlaceExact = true
@@ -165,7 +167,7 @@ extension Redis {
         }
     }
 
-    /// Forgets entries that lead nowhere, in one job.
+    /// Removes stale entries, in one job.
     private func forget(
         _ places: [(id: String, madeAt: [UInt8])], of user: String, ifOlderThan moment: Int
     ) {
@@ -176,25 +178,25 @@ extension Redis {
             return .script(.forget, keys: [keys.list(of: user)], arguments: arguments)
         }
         guard !commands.isEmpty else { return }
-        // Should it fail, the next one to read the list finds them again.
+        // If it fails, the next reader of the list finds them again.
         servers.send(commands) { _ in }
     }
 
     // MARK: writing
 
-    /// Puts a conversation in a list, which has a tag from then on.
+    /// The command that puts a conversation in a list; the list has a tag from then on.
     func entering(_ user: String, _ conversation: String) -> RedisCommand {
         let arguments = [Array(conversation.utf8), Array(Random.hex(8).utf8)]
         return .script(.enter, keys: [keys.list(of: user)], arguments: arguments)
     }
 
-    /// Asks for the moment of an entry, to know it again.
+    /// The command that reads an entry's time, to recognize the entry later.
     func entry(of user: String, _ conversation: String) -> RedisCommand {
         .words([Array("ZSCORE".utf8), keys.list(of: user), Array(conversation.utf8)])
     }
 
-    /// Takes a conversation off the lists of those who have left it, whose entries were these
-    /// before they did. What of it fails is done by who reads the list.
+    /// Removes a conversation from the lists of users who left it, if their entries are still
+    /// these. What fails is done by the next reader of the list.
     func takeOff(_ conversation: String, _ users: [String], _ entries: [RedisReply]) {
         guard !users.isEmpty else { return }
         let departure = Array("\(conversation)\t\(Random.hex(8))".utf8)
@@ -227,9 +229,9 @@ extension Redis {
         }
     }
 
-    /// Tells those who look at these lists. A list lies in another slot than the conversation, and
-    /// so it is told behind the change and may be lost: whoever looks at a list reads it again from
-    /// time to time.
+    /// Publishes to watchers of these lists. A list lies in another slot than the conversation, so
+    /// the event comes after the change and may be lost: watchers read the list again from time to
+    /// time.
     func tellLists(of users: [String], _ conversation: String, isIn: Bool) {
         let told = RedisEvent.listed(conversation, isIn: isIn)
         let commands = users.map { user in
@@ -241,7 +243,7 @@ extension Redis {
 
     // MARK: showing
 
-    /// Conversations as a reply shows them; those that the user has left meanwhile are left out.
+    /// The views of conversations; those that the user has left meanwhile are skipped.
     private func views(
         _ entries: [ListEntry], of user: String,
         then: @escaping @Sendable (Result<[ConversationView], RequestError>) -> Void
@@ -302,7 +304,7 @@ extension Redis {
 }
 
 extension ListReading {
-    /// Where all of it stands.
+    /// The heads, markers and place of the list.
     var listed: ListedHeads {
         ListedHeads(
             heads: heads, readers: readers,
@@ -316,7 +318,7 @@ extension ListReading {
         Dictionary(entries.map { ($0.id.id, $0.head) }, uniquingKeysWith: { $1 })
     }
 
-    /// How the user reads them.
+    /// The user's read markers.
     var readers: [ID: ReaderState] {
         Dictionary(entries.map { ($0.id.id, $0.reader) }, uniquingKeysWith: { $1 })
     }

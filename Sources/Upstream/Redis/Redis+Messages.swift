@@ -5,8 +5,8 @@ import Ports
 import Rules
 import Wire
 
-/// Messages: sent once, however often they are sent, since the id that a sender gives is an
-/// idempotency key; edited by their author; deleted to a tombstone.
+/// Sends, edits and deletes messages. The id that a sender gives is an idempotency key: repeats
+/// store nothing. Users edit only their own; a deleted message becomes a tombstone.
 extension Redis {
     func send(_ messages: [NewMessage], to conversation: String, _ call: Call) {
         if let refusal = messages.refusal(ofSendingBy: call.user) {
@@ -33,7 +33,7 @@ extension Redis {
         }
     }
 
-    /// Refuses what no conversation would take, but only to those for whom it is there.
+    /// Refuses a call that no conversation would accept; who does not take part gets `not_found`.
     func refuse(_ conversation: String, _ call: Call, _ error: RequestError) {
         run(.look, of: conversation, [Array((call.user ?? "").utf8), []]) { result in
             let answer = result.flatMap { answer -> Result<Outcome, RequestError> in
@@ -44,7 +44,7 @@ extension Redis {
         }
     }
 
-    /// The messages that `append` and `replace` answer with.
+    /// The messages in the replies of `append` and `replace`.
     private static func outcome(
         _ answer: Answer, _ conversation: String
     ) -> Result<Outcome, RequestError> {
@@ -60,7 +60,7 @@ extension Redis {
 
     // MARK: changing one
 
-    /// What decides over a change of a message: what the message is, and who asks.
+    /// What a change of a message is decided on: the message, and the caller's role.
     private struct Seen {
         var head: Head
         var recordRev: Int
@@ -73,7 +73,7 @@ extension Redis {
         }
     }
 
-    /// What a message is to become.
+    /// The new value of a message.
     private struct Replacement {
         var kind: String
         var content: [UInt8]
@@ -106,8 +106,8 @@ extension Redis {
         }
     }
 
-    /// Looks at a message, decides, and writes what was decided, unless it has changed meanwhile:
-    /// then all of it again.
+    /// Reads a message, decides, and writes with compare-and-set; if the message changed meanwhile,
+    /// starts again.
     private func replace(
         _ id: String, of conversation: String, _ call: Call, tries: Int = 0,
         decide: @escaping @Sendable (Seen) throws(RequestError) -> Replacement?

@@ -3,8 +3,8 @@ import Ports
 import Synchronization
 import Wire
 
-/// Who takes part in a conversation, page by page. Redis keeps them in no order, so that one page
-/// would take as long as all; the order is known here, as long as nobody has joined or left.
+/// Pages of participants. Redis keeps them unordered, so one page would cost as much as all; the
+/// order is cached here until somebody joins or leaves.
 extension Redis {
     func participants(
         _ id: String, _ request: ParticipantsRequest,
@@ -12,7 +12,7 @@ extension Redis {
     ) {
         guard request.limit > 0 else { return read(id, request, nil, then: answer) }
         if let known = rosters.roster(of: id) { return read(id, request, known, then: answer) }
-        // One reads all of them, and those who came meanwhile a page.
+        // The first caller reads all; those who waited then read a page.
         rosterQueues.enter(id) { [self] over in
             read(id, request, rosters.roster(of: id)) { result in
                 answer(result)
@@ -60,12 +60,12 @@ extension Redis {
     }
 }
 
-/// Who takes part, in the order in which they joined, and what in the log stands for just them.
+/// The participants in the order in which they joined, with the version of the member list.
 struct Roster: Sendable {
     let version: String
     let users: [String]
 
-    /// Those on a page, in no certain order.
+    /// The users of a page, in no particular order.
     func page(_ request: ParticipantsRequest) -> [String] {
         let offset = max(0, request.offset)
         let page: ArraySlice<String>
@@ -77,10 +77,9 @@ struct Roster: Sendable {
     }
 }
 
-/// The rosters that were read last. What they know may be outdated: the script that is asked by one
-/// looks whether it still stands.
+/// The most recently used rosters. They may be outdated: the script checks the version.
 final class Rosters: Sendable {
-    /// How many people they may hold, all together; the largest alone.
+    /// The most people in all rosters; a single one may be larger.
     private static let limit = 500_000
 
     private struct State {
@@ -101,7 +100,7 @@ final class Rosters: Sendable {
     }
 
     func keep(_ roster: Roster, of conversation: String) {
-        // Few are read as quickly whole.
+        // A small one is read as quickly as a page.
         let isKept = roster.users.count > Record.listedParticipants
         state.withLock { state in
             let before = state.rosters.removeValue(forKey: conversation.id)

@@ -5,9 +5,9 @@ import Ports
 import Rules
 import Wire
 
-/// Slot 0 in Redis: how it is read, and how a decided change of it is written.
+/// Reads slot 0, and writes decided changes of it.
 extension Redis {
-    /// A conversation with what the reader, who takes part in it, has read.
+    /// A conversation with the reader's read marker; the reader takes part in it.
     func view(
         _ id: String, with reader: String?, naming named: [String]? = nil, mends: Bool = false,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
@@ -23,8 +23,9 @@ extension Redis {
         }
     }
 
-    /// Writes what was decided; fails with `stale` if it does not stand any more. Whoever joins has
-    /// the entry in the own list first: an entry too many is found out, one too few is not.
+    /// Writes a decided change; fails with `stale` if the view it was decided on no longer holds.
+    /// Joining users get the entry in their lists first: readers find a superfluous entry, but not
+    /// a missing one.
     func write(
         _ decided: RecordDecision, of id: String, _ call: Call,
         then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
@@ -47,7 +48,7 @@ extension Redis {
         }
     }
 
-    /// - Parameter left: the entries of those who leave, as they were before.
+    /// - Parameter left: the list entries of users who leave, from before.
     private func record(
         _ decided: RecordDecision, of id: String, _ left: [RedisReply], _ call: Call,
         then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
@@ -63,8 +64,8 @@ extension Redis {
                     self.tellLists(of: decided.joining, id, isIn: true)
                     self.takeOff(id, decided.leaving, left)
                     if decided.isCreation {
-                        // Whoever left one of this id that is gone may be about to be taken
-                        // off by the entry from before.
+                        // A user who had left an earlier conversation of this id may be about to be
+                        // removed by the entry of that time.
                         let again = decided.joining.map { self.entering($0, id) }
                         self.servers.send(again) { _ in }
                     }
@@ -98,7 +99,7 @@ extension Redis {
         }
     }
 
-    /// - Parameter entries: of those who take part, in their lists.
+    /// - Parameter entries: the participants' list entries.
     private func remove(
         _ id: String, _ view: StoredConversation, _ entries: [RedisReply], _ call: Call,
         _ tries: Int
@@ -123,15 +124,15 @@ extension Redis {
 }
 
 extension RequestError {
-    /// The server answers, and takes no writes.
+    /// The server answers, but refuses writes.
     static let writesRefused = RequestError(
         .originUnavailable, "the origin takes no writes now", retry: .later)
-    /// Something else stands where a user's list should be, or who the people of a distinct
-    /// conversation are.
+    /// A key of another type is in the place of a user's list, or of a distinct conversation's
+    /// claim.
     static let damagedKey = RequestError(
         .originUnavailable, "list: what the origin has of it is damaged (another type)",
         retry: .later)
-    /// The record changed while it was decided upon.
+    /// The record changed while the change was decided.
     static let stale = RequestError(
         .originUnavailable, "the conversation changes too fast", retry: .now)
 }

@@ -3,24 +3,23 @@ import Dispatch
 import Synchronization
 import Wire
 
-/// What is left of a damaged log, made a whole one of a new epoch, and lists put together again.
+/// Makes damaged logs whole again under a new epoch, from what is left, and rebuilds lists.
 extension Redis {
-    /// What came of a repair.
+    /// The result of a repair.
     package enum Repair: Sendable {
-        /// There was nothing to repair.
+        /// The log was not damaged.
         case whole
-        /// The log as it is now.
+        /// The repaired log's head.
         case repaired(Head)
     }
 
-    /// How many places a step looks at.
+    /// The slots of one step.
     private static let repairStep = 1000
 
-    /// Repairs the log, in steps that hold up nobody else. Blocks, and so is not for a loop. To be
-    /// called between `start` and `stop`, when the links are up.
-    /// - Throws: `RequestError`: `not_found` where there is no head of such a log, or what kept the
-    ///   server from it; a repair that ended half-way leaves the log damaged, and may be begun
-    ///   again.
+    /// Repairs the log, in short steps. Blocks, so never on a loop. To be called between `start`
+    /// and `stop`, when the links are up.
+    /// - Throws: `RequestError`: `not_found` if no head of such a log is left, or the server's
+    ///   error; an interrupted repair leaves the log damaged, and can be started again.
     package func repair(_ conversation: String) throws(RequestError) -> Repair {
         let epoch = Random.hex(8)
         let begun = try step("begin", epoch, conversation, marks: 0)
@@ -38,9 +37,9 @@ extension Redis {
         return .repaired(head)
     }
 
-    /// Puts a user's list together again from the conversations, whatever stands in its place.
-    /// Blocks, as the other.
-    /// - Returns: how many conversations there are.
+    /// Rebuilds a user's list from the conversations, whatever key is in its place. Blocks, like
+    /// the other.
+    /// - Returns: the number of conversations.
     package func repair(listOf user: String) throws(RequestError) -> Int {
         let answered = DispatchSemaphore(value: 0)
         let found = Mutex<Result<Int, RequestError>>(.failure(.originUnavailable))

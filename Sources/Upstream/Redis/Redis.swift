@@ -5,19 +5,19 @@ import Rules
 import Synchronization
 import Wire
 
-/// Redis as the upstream: it orders, keeps and distributes the logs, and any number of gateways
-/// share it. What a log is there is written at `RedisScript`; what may be written is decided either
-/// in the script that writes or here, upon what a script has read, and then the writing script
-/// looks whether that still stands. Numbering is dense; the feed loses nothing while its link
-/// lives, and a dead link is noticed within `RedisOptions.deadline`. An acknowledged write can be
-/// lost when Redis itself loses it, which the marks of the log tell. Any thread may call it.
+/// Redis as the upstream: it orders, stores and distributes the logs, shared by any number of
+/// gateways. `RedisScript` describes the stored form. A write is decided either in the script that
+/// writes, or here, on what a script has read; then the writing script checks that this still
+/// holds. Numbering is dense; the feed loses nothing while its link lives, and a dead link is
+/// noticed within `RedisOptions.deadline`. If Redis loses an acknowledged write, the log's marks
+/// show it. Any thread may call it.
 package final class Redis: SharedOrigin {
-    /// The word of the configuration.
+    /// The value of `upstream.kind`.
     package static let kind = "redis"
     package var kind: String { Self.kind }
 
-    /// How often a decision is made anew because somebody else was faster. Changes of one record or
-    /// one message are rare; who loses that often meets a fault.
+    /// How often a write is decided again because another writer was faster. Changes of one record
+    /// or message are rare; losing so often is a fault.
     static let tryLimit = 32
 
     let options: RedisOptions
@@ -30,15 +30,15 @@ package final class Redis: SharedOrigin {
     let rosters = Rosters()
     let lists: ListMender
     let recordQueues = SerialQueues()
-    /// Readings of all who take part.
+    /// Reads of whole member lists.
     let rosterQueues = SerialQueues()
     private let notice: @Sendable (RedisNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits
 
     /// - Parameters:
-    ///   - limits: what the values of the logs may take.
-    ///   - notice: called with lines for the log, on threads of the upstream's own.
+    ///   - limits: the limits of the logs' values.
+    ///   - notice: called with log lines, on threads of the upstream's own.
     package init(
         _ options: RedisOptions, limits: LogLimits = LogLimits(),
         notice: @escaping @Sendable (RedisNotice) -> Void = { _ in }
@@ -88,7 +88,7 @@ package final class Redis: SharedOrigin {
 
     package func adopt(_ limits: LogLimits) { present.value = limits }
 
-    /// What the values of the logs may take.
+    /// The present limits of the logs' values.
     var limits: LogLimits { present.value }
 
     /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
@@ -100,8 +100,8 @@ package final class Redis: SharedOrigin {
         return faults
     }
 
-    /// When the feed was last heard, be it an event or the answer to a ping; nil until then. In a
-    /// cluster it is the feed that is longest silent.
+    /// When the feed last sent bytes, an event or the answer to a ping; nil before. In a cluster,
+    /// that of the feed that is longest silent.
     package var heardAt: ContinuousClock.Instant? { servers.heardAt }
 
     // MARK: the feed
@@ -119,7 +119,7 @@ package final class Redis: SharedOrigin {
     package func unsubscribeList(of user: String) { servers.want(.list(user.id), false) }
 
     package func publish(_ event: FeedEvent) {
-        // All else is told by the script that writes it.
+        // Other events are published by the scripts that write.
         guard case .typing(let conversation, let user, let state, let at) = event else { return }
         let told = RedisEvent.typing(user, state, at: at)
         let words = [publishing, keys.channel(of: conversation), told]
@@ -131,39 +131,39 @@ package final class Redis: SharedOrigin {
     package func disconnect(_ user: String, mayComeBack: Bool, token: UInt64) {
         watch.tell(user, mayComeBack: mayComeBack) { result in
             let answer = result.flatMap { self.read($0[0], .disconnect, "") }
-            // Whatever was in the way: it may be tried again, and does no harm if it was told.
+            // After any error: a retry is harmless, even if the request was published.
             let fate = answer.map { _ in Outcome.done }.mapError { _ in RequestError.othersNotTold }
             self.outlet.deliver([.performed(token: token, fate)])
         }
     }
 
-    /// The command with which an event is told.
+    /// The command that publishes an event.
     var publishing: [UInt8] { options.publishing }
 
     // MARK: writes
 
     package func submit(_ calls: [UpstreamCall]) { take(calls) }
 
-    /// A question on its way: what it is about, and in which generation it was asked.
+    /// A question in flight: its topics, and the generation in which it was asked.
     struct Question: Sendable {
         let token: UInt64
         let topics: [RedisTopic]
         let generation: Int
     }
 
-    /// A question begins, before anything of it is sent.
+    /// Starts a question, before its first command is sent.
     func question(_ token: UInt64, about topics: [RedisTopic]) -> Question {
         Question(token: token, topics: topics, generation: generation(of: topics))
     }
 
     func answer(_ question: Question, _ result: Result<HistoryAnswer, RequestError>) {
-        // What was asked in one generation and answered in another was read in no certain one.
+        // If the generation changed between question and answer, the answer belongs to none.
         let isProven = question.generation == generation(of: question.topics)
         let generation = isProven ? question.generation : 0
         outlet.deliver([.answered(token: question.token, generation: generation, result)])
     }
 
-    /// The generation under way of all of them, 0 if it is not one.
+    /// The present generation of all topics; 0 if they don't share one.
     private func generation(of topics: [RedisTopic]) -> Int {
         let generations = Set(topics.map(servers.generation(of:)))
         return generations.count == 1 ? generations.first ?? 0 : 0
@@ -173,7 +173,7 @@ package final class Redis: SharedOrigin {
 
     package func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
         let question = question(token, about: [.conversation(conversation.id)])
-        // A mark that is none of ours is one that the log has not.
+        // A mark that is not hexadecimal is not ours; the log does not have it.
         let mark = Hexadecimal.bytes(head.mark) ?? Array(head.mark.utf8)
         let texts = [head.epoch, String(head.rev)].map { Array($0.utf8) }
         run(.forkEpoch, of: conversation, texts + [mark, Array(Random.hex(8).utf8)]) { result in
@@ -188,7 +188,7 @@ package final class Redis: SharedOrigin {
         }
     }
 
-    /// A log has a new epoch from us.
+    /// Records that this gateway gave a log a new epoch.
     private func gave(_ conversation: String, _ reason: NewEpochReason) {
         troubles.gave(reason)
         let text = "gave the log of conversation \(conversation) a new epoch: \(reason.rawValue)"
@@ -197,7 +197,7 @@ package final class Redis: SharedOrigin {
 
     // MARK: scripts
 
-    /// What a script said: a word, and what comes with it.
+    /// A script's reply: a word, and what comes with it.
     struct Answer {
         let word: String
         let parts: [RedisReply]
@@ -205,7 +205,7 @@ package final class Redis: SharedOrigin {
         subscript(at: Int) -> RedisReply { at < parts.count ? parts[at] : .none }
     }
 
-    /// Runs a script of one conversation; what comes next is called on the link's thread.
+    /// Runs a script of one conversation; `then` is called on the link's thread.
     func run(
         _ script: RedisScript, of conversation: String, _ arguments: [[UInt8]],
         then: @escaping @Sendable (Result<Answer, RequestError>) -> Void
@@ -225,7 +225,7 @@ package final class Redis: SharedOrigin {
         return .script(script, keys: keys.keys(of: conversation), arguments: all)
     }
 
-    /// What a reply comes to, for all that is the same whatever was asked.
+    /// Reads a reply: handles errors, `absent` and `damaged`, which are the same for all scripts.
     func read(
         _ reply: RedisReply, _ script: RedisScript, _ conversation: String
     ) -> Result<Answer, RequestError> {
@@ -261,14 +261,14 @@ package final class Redis: SharedOrigin {
         case "READONLY", "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN":
             return .originUnavailable
         case "NOPERM", "NOAUTH": return .gatewayRefused
-        // All other keys are looked at before they are used.
+        // The types of all other keys are checked before they are used.
         case "WRONGTYPE": return .damagedKey
         default:
             return .unreadable
         }
     }
 
-    /// Says it to the log, but not the same again.
+    /// Logs a problem with writes, without repeats.
     func say(_ text: String) {
         if let line = troubles.line("writes", text) { notice(RedisNotice(.error, line)) }
     }
@@ -277,7 +277,7 @@ package final class Redis: SharedOrigin {
 extension RequestError {
     static let othersNotTold = RequestError(
         .originUnavailable, "the origin can't be told, and so not every gateway", retry: .later)
-    /// It is reached, so that nobody looks at the network.
+    /// Says that the origin was reached, so that nobody looks at the network.
     static let gatewayRefused = RequestError(
         .originUnavailable, "the origin refuses the gateway: its user lacks a right",
         retry: .later)
