@@ -2,18 +2,18 @@ import Dispatch
 import Synchronization
 import Wire
 
-/// The nodes of a cluster as the one upstream: a shard for each master, and every command and topic
-/// at the one that owns its slot. The shards' generations are drawn from one counter, so that the
-/// number names the shard too: a link that breaks, and a slot that moves away, end the generation
-/// of one shard alone. Commands may be sent from any thread; who is where is decided on `queue`.
+/// A Redis cluster as one upstream: a shard for each master; each command and topic goes to the
+/// shard that owns its slot. The shards' generations come from one counter, so a number identifies
+/// the shard too: a broken link, or a slot that moves away, ends the generation of one shard only.
+/// Commands may be sent from any thread; placement is decided on `queue`.
 ///
-/// While a slot moves, nothing is told about it by the node that receives it, because those who
-/// listen are at the one that gives it: so whatever tells the feed waits until the slot has moved.
-/// It costs three threads for each master, which for some sixty of them is what it may.
+/// While a slot migrates, the receiving node's events reach nobody: the subscribers are still at
+/// the other node. So commands that publish wait until the slot has moved. It costs three threads
+/// for each master, acceptable up to some sixty masters.
 final class RedisCluster: RedisServers {
     typealias Address = RedisOptions.Address
 
-    /// What is known to all threads.
+    /// The present map and shards, for all threads.
     struct Servers: Sendable {
         var map = ClusterMap()
         var shards: [Address: RedisShard] = [:]
@@ -24,7 +24,7 @@ final class RedisCluster: RedisServers {
     let options: RedisOptions
     let queue = DispatchQueue(label: "gapless.redis.cluster")
     let topology: ClusterTopology
-    /// Calls that wait until they may go again.
+    /// The number of calls that wait for a retry.
     let waiting = Atomic<Int>(0)
     private let keys: RedisKeys
     private let troubles: Troubles
@@ -34,7 +34,7 @@ final class RedisCluster: RedisServers {
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
     private let state: StateReport
     private let servers = Mutex(Servers())
-    /// What is wanted, and where it was asked for; changes on `queue` alone.
+    /// The wanted topics, and the node where each is subscribed; changes on `queue` only.
     private let places = Mutex<[RedisTopic: Address?]>([:])
 
     init(
@@ -59,7 +59,7 @@ final class RedisCluster: RedisServers {
 
     func stop() {
         topology.stop()
-        // Behind this nothing is on the queue that would make a shard.
+        // After this nothing on the queue can make a shard.
         queue.sync {}
         for shard in servers.withLock({ $0.shards.values }) { shard.stop() }
     }
@@ -93,7 +93,8 @@ final class RedisCluster: RedisServers {
         if let place { servers.shards[place]?.want(topic, true) }
     }
 
-    /// The map is another one: each master gets its links, and what moved is asked for where it is.
+    /// Applies a new map: each master gets its links, and topics that moved are subscribed at their
+    /// new node.
     private func follow() {
         let map = topology.map
         var shards = snapshot().shards

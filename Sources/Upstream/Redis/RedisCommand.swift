@@ -1,20 +1,19 @@
-/// A command on its way to a server: the words of it, or one of our scripts with its keys and
-/// arguments, which the link sends by the digest that the server gave it.
+/// A command for a server: its words, or a script with keys and arguments, which the link sends by
+/// digest.
 enum RedisCommand: Sendable {
     case words([[UInt8]])
     case script(RedisScript, keys: [[UInt8]], arguments: [[UInt8]])
 
     static func words(_ words: String...) -> RedisCommand { .words(words.map { Array($0.utf8) }) }
 
-    /// Opens, on a node that receives a slot, the way to it for the one command behind.
+    /// Sent before a command that a migrating slot's new node is to execute.
     static let asking = words("ASKING")
 
     var isAsking: Bool {
         if case .words(let words) = self { words.first == Array("ASKING".utf8) } else { false }
     }
 
-    /// The slot of the cluster in which the command's keys or channel lie: our words have one,
-    /// right behind the first.
+    /// The cluster slot of the command's keys or channel: for words, that of the first argument.
     var slot: Int? {
         switch self {
         case .words(let words): words.count > 1 ? HashSlot.of(words[1]) : nil
@@ -22,7 +21,7 @@ enum RedisCommand: Sendable {
         }
     }
 
-    /// About how many bytes it takes on the wire.
+    /// The approximate bytes on the wire.
     var size: Int {
         switch self {
         case .words(let words): words.reduce(16) { $0 + $1.count + 8 }
@@ -31,13 +30,13 @@ enum RedisCommand: Sendable {
         }
     }
 
-    /// Whether it tells the feed.
+    /// Whether it publishes to the feed.
     var tells: Bool {
         if case .script(let script, _, _) = self { script.tells } else { false }
     }
 
     /// Appends the command in the server's protocol (RESP).
-    /// - Parameter digests: what the server calls each script.
+    /// - Parameter digests: the server's digests of loaded scripts.
     func append(to output: inout [UInt8], digests: [RedisScript: [UInt8]]) {
         switch self {
         case .words(let words):
@@ -45,7 +44,7 @@ enum RedisCommand: Sendable {
             for word in words { Self.append(word, to: &output) }
         case .script(let script, let keys, let arguments):
             Self.append(3 + keys.count + arguments.count, to: &output)
-            // A script that was not loaded yet goes as a whole.
+            // A script without a digest is sent as text.
             if let digest = digests[script] {
                 Self.append(Array("EVALSHA".utf8), to: &output)
                 Self.append(digest, to: &output)

@@ -2,22 +2,22 @@ import CHiredis
 import Crypto
 import Glibc
 
-/// One connection to a Redis server or a sentinel: hiredis connects, `RedisReplyReader` reads
-/// replies, the bytes go out through `send`, sealed by `TLSSession` where the URL says `rediss`.
-/// Owned by one link and used on its thread alone; nothing here waits, but for `init` and
-/// `exchange`, which have a deadline. The handle ends with the object.
+/// A connection to a Redis server or a sentinel: hiredis connects, `RedisReplyReader` reads
+/// replies, bytes are sent with `send`, through `TLSSession` if the URL says `rediss`. Owned by one
+/// link and used on its thread only; nothing blocks except `init` and `exchange`, which have a
+/// deadline. The handle is freed with the object.
 final class RedisConnection {
-    /// How many bytes are read from the socket at once.
+    /// The most bytes read from the socket at once.
     private static let chunk = 64 << 10
 
     let address: RedisOptions.Address
     private let context: UnsafeMutablePointer<redisContext>
     private let reader: RedisReplyReader
     private var tls: TLSSession?
-    /// What is to be sealed before it goes out.
+    /// Plain bytes to encrypt before they are sent.
     private var plain: [UInt8] = []
     private var output: [UInt8] = []
-    /// How much of `output` the kernel has taken.
+    /// The bytes of `output` that the kernel has taken.
     private var sent = 0
     private var buffer = [UInt8](repeating: 0, count: RedisConnection.chunk)
 
@@ -57,7 +57,7 @@ final class RedisConnection {
 
     var descriptor: Int32 { context.pointee.fd }
 
-    /// Whether there are bytes that the kernel has not taken.
+    /// Whether bytes are left that the kernel has not taken.
     var hasOutput: Bool { sent < output.count || !plain.isEmpty }
 
     // MARK: TLS
@@ -76,7 +76,7 @@ final class RedisConnection {
             do throws(TLSError) { result = .success(try session.shakeHands()) } catch {
                 result = .failure(error)
             }
-            // Also where it failed: the other side is told why.
+            // After a failure too: the other side gets the TLS alert.
             output += session.pending()
             if case .failure(let error) = result {
                 try? flush()
@@ -111,8 +111,7 @@ final class RedisConnection {
         }
     }
 
-    /// Gives the kernel what it takes.
-    /// - Throws: `RedisError.broken`, `.tls`.
+    /// Sends as much as the kernel takes.
     func flush() throws(RedisError) {
         if let tls, !plain.isEmpty {
             try sealed { () throws(TLSError) in try tls.seal(plain) }
@@ -121,7 +120,7 @@ final class RedisConnection {
         }
         while sent < output.count {
             let count = output.withUnsafeBytes { bytes in
-                // Without MSG_NOSIGNAL a connection that broke would end the process.
+                // Without MSG_NOSIGNAL a broken connection would end the process.
                 Glibc.send(
                     descriptor, bytes.baseAddress?.advanced(by: sent), bytes.count - sent,
                     Int32(MSG_NOSIGNAL))
@@ -130,7 +129,7 @@ final class RedisConnection {
                 if errno == EINTR { continue }
                 if errno == EAGAIN { return }
                 let failure = broken("write to", "errno \(errno)")
-                // The other side may have said why.
+                // The other side may have sent a TLS alert.
                 if tls != nil { _ = try receive() }
                 throw failure
             }
@@ -142,8 +141,7 @@ final class RedisConnection {
 
     // MARK: receiving
 
-    /// The replies that have arrived as a whole.
-    /// - Throws: `RedisError.broken`, `.malformed`, `.tls`.
+    /// The replies that have arrived completely.
     func receive() throws(RedisError) -> [RedisReply] {
         var replies: [RedisReply] = []
         while let count = try read() {
@@ -158,12 +156,12 @@ final class RedisConnection {
         guard let tls else { return reader.replies(in: bytes) }
         tls.take(bytes)
         let opened = try sealed { () throws(TLSError) in try tls.opened() }
-        // The protocol's own answers.
+        // Answers of the TLS protocol itself.
         output += tls.pending()
         return reader.replies(in: opened[...])
     }
 
-    /// Bytes into `buffer`; nil where there are none yet.
+    /// Reads bytes into `buffer`; nil if there are none yet.
     private func read() throws(RedisError) -> Int? {
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -176,8 +174,7 @@ final class RedisConnection {
 
     // MARK: one question at a time
 
-    /// Sends and waits for as many replies; for what comes before and beside the pipeline.
-    /// - Throws: `RedisError.broken`, `.malformed`, `.tls` or `.deadline`.
+    /// Sends commands and waits for their replies; for use before or outside the pipeline.
     func exchange(
         _ commands: [RedisCommand], until deadline: ContinuousClock.Instant
     ) throws(RedisError) -> [RedisReply] {
@@ -208,7 +205,7 @@ final class RedisConnection {
 }
 
 extension RedisError {
-    /// Why there is no TLS with a server, and what of the configuration decides it.
+    /// Why TLS with a server failed, and the key of the configuration that matters.
     init(_ error: TLSError, _ address: RedisOptions.Address) {
         let detail =
             switch error.code {

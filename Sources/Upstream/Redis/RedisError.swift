@@ -1,26 +1,26 @@
-/// Why a connection to Redis is not there or not of use. Made where the connection is made or
-/// breaks, and shown in the log and in health; the message names what was done, to which address,
-/// and what was seen, and never carries a password or anything that a user wrote.
+/// Why a connection to Redis is missing or can't be used. Made where the connection is made or
+/// breaks, and shown in the log and in health; the message names the action, the address and what
+/// was seen, and never holds a password or anything that a user wrote.
 package struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What went wrong, as far as somebody can act on it.
+    /// The kind of error, as far as an operator can act on it.
     package enum Code: String, Sendable, Hashable {
-        /// The URL is none that is accepted.
+        /// The URL is not accepted.
         case url
         /// Nobody answers at the address.
         case unreachable
-        /// What was asked for did not come in time.
+        /// A reply did not come within the deadline.
         case deadline
         /// The connection was closed or broke.
         case broken
-        /// There is no TLS with the server: its certificate, ours, or no TLS at all.
+        /// TLS failed: the server's certificate, ours, or a server without TLS.
         case tls
-        /// The server refuses the user or the password, or there is none to be read.
+        /// The server refuses the user or the password, or its file can't be read.
         case credentials
-        /// The server is older than what is needed.
+        /// The server is too old.
         case tooOld
         /// The server is a replica, or no majority names it master.
         case notMaster
-        /// The server refuses for now: it loads, or another script is busy.
+        /// The server refuses for now: it is loading, or a script is running.
         case busy
         /// The bytes are not those of Redis's protocol.
         case malformed
@@ -42,7 +42,7 @@ package struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A line for the log of whoever runs the gateway.
+/// A log line for the operator.
 package struct RedisNotice: Sendable, Hashable {
     package enum Level: Sendable, Hashable { case info, warning, error }
 

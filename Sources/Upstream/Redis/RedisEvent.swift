@@ -3,12 +3,12 @@ import JSON
 import Ports
 import Wire
 
-/// What goes over a channel: parts with their lengths (`5:hello`), which a script can put together
-/// and which need no escapes. One event is one write, with all the changes that it made.
+/// Events on a channel: parts with their lengths (`5:hello`), which a script can build and which
+/// need no escapes. One event is one write, with all its changes.
 package enum RedisEvent {
     // MARK: writing
 
-    /// Parts, as the scripts pack them.
+    /// Packs parts, like the scripts.
     package static func pack(_ parts: [[UInt8]]) -> [UInt8] {
         var packed: [UInt8] = []
         for part in parts {
@@ -20,20 +20,19 @@ package enum RedisEvent {
 
     static func pack(_ texts: [String]) -> [UInt8] { pack(texts.map { Array($0.utf8) }) }
 
-    /// The first words of a record's events: one that names everybody, as earlier versions know
-    /// it, and one that names who joined, for conversations with many.
+    /// The first words of a record's event: one names all members, as earlier versions know it; the
+    /// other names only who joined, for large conversations.
     static let record = "record"
     static let change = "change"
 
-    /// What a record's event says beyond the numbers, which the script knows.
-    /// - Parameter saying: the title, metadata and unknown fields.
+    /// The parts of a record's event besides the numbers, which the script adds.
     static func describe(
         _ saying: [[UInt8]], users: [String], admins: [String], removed: [String]
     ) -> [UInt8] {
         pack(saying + [pack(users), pack(admins), pack(removed)])
     }
 
-    /// The same, for those who know who took part before.
+    /// The same for large conversations, for receivers who know the previous members.
     static func describe(
         _ saying: [[UInt8]], count: Int, admins: [String], removed: [String], joined: [String]
     ) -> [UInt8] {
@@ -41,19 +40,19 @@ package enum RedisEvent {
         return pack(saying + [count, pack(admins), pack(removed), pack(joined)])
     }
 
-    /// Somebody types: told, not written.
+    /// A typing event: published, not stored.
     static func typing(_ user: String, _ state: TypingState, at: Timestamp) -> [UInt8] {
         pack(["typing", user, state.rawValue, String(at.milliseconds)])
     }
 
-    /// A conversation came into somebody's list, or left it.
+    /// A conversation entered a user's list, or left it.
     static func listed(_ conversation: String, isIn: Bool) -> [UInt8] {
         pack(["listed", conversation, isIn ? "1" : "0"])
     }
 
     // MARK: reading
 
-    /// What an event tells; nil if it is none that this gateway knows.
+    /// The changes in an event; nil if this gateway does not know the event.
     package static func decode(_ event: [UInt8], of topic: RedisTopic) -> [FeedEvent]? {
         switch topic {
         case .conversation(let id): return decode(event, of: id.text)
@@ -67,7 +66,7 @@ package enum RedisEvent {
         }
     }
 
-    /// Whom all gateways are to disconnect; nil if the event is none that this gateway knows.
+    /// A request to disconnect a user; nil if this gateway does not know the event.
     static func disconnect(_ event: [UInt8]) -> DisconnectEntry? {
         var parts = Parts(event)
         guard parts.text() == "disconnect", let id = parts.text(), let user = parts.text(),
@@ -160,7 +159,7 @@ package enum RedisEvent {
             isNew: isNew == "1")
     }
 
-    /// Reads parts from the front; each call takes one, or nothing where there is none.
+    /// Reads parts from the front; each call takes one, nil at the end.
     private struct Parts {
         private let bytes: [UInt8]
         private var at = 0
@@ -180,12 +179,12 @@ package enum RedisEvent {
 
         mutating func int() -> Int? { text().flatMap { Int($0) } }
 
-        /// A number of a log: see `RedisReply.place`.
+        /// A number of a log; see `RedisReply.place`.
         mutating func place() -> Int? {
             int().flatMap { RedisReply.places.contains($0) ? $0 : nil }
         }
 
-        /// All that are left.
+        /// All remaining parts.
         mutating func texts() -> [String] {
             var texts: [String] = []
             while let text = text() { texts.append(text) }

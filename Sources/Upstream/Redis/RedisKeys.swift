@@ -1,16 +1,15 @@
 import Wire
 
-/// What the feed tells of: a conversation, who comes into and leaves a user's list, or whom every
-/// gateway is to disconnect.
+/// A topic of the feed: a conversation, a user's list, or requests to disconnect users.
 package enum RedisTopic: Sendable, Hashable {
     case conversation(ID)
     case list(ID)
-    /// Whom all gateways are to disconnect.
+    /// Requests to all gateways to disconnect a user.
     case disconnects
 }
 
-/// The names of keys and channels. All keys of a conversation lie in one hash slot, because its id
-/// stands in braces; a channel's name has the database too, since channels are the same in all.
+/// The names of keys and channels. All keys of a conversation are in one hash slot, because its id
+/// is in braces; channel names include the database, since channels are shared by all databases.
 struct RedisKeys: Sendable {
     private static let parts = [
         "meta", "marks", "messages", "changes", "ids", "members", "reads", "deleted", "trimmed",
@@ -19,7 +18,7 @@ struct RedisKeys: Sendable {
     private let prefix: [UInt8]
     private let users: [UInt8]
     private let ending: [UInt8]
-    /// The stream of those who are to be disconnected. The braces put its channel into its slot.
+    /// The stream of requests to disconnect. The braces put its channel in the same slot.
     let disconnects: [UInt8]
 
     init(_ options: RedisOptions) {
@@ -35,12 +34,12 @@ struct RedisKeys: Sendable {
         return Self.parts.map { name + $0 }
     }
 
-    /// Where a repair keeps the ids as they were, as long as it lasts.
+    /// The key where a repair keeps the old `ids` while it runs.
     func kept(of conversation: String) -> [UInt8] {
         name(of: conversation) + Array(":repair".utf8)
     }
 
-    /// Where the feed tells of it.
+    /// The channel of a topic.
     func channel(of topic: RedisTopic) -> [UInt8] {
         switch topic {
         case .conversation(let id): channel(of: id.text)
@@ -49,14 +48,14 @@ struct RedisKeys: Sendable {
         }
     }
 
-    /// Where the changes of a conversation are told.
+    /// The channel of a conversation.
     func channel(of conversation: String) -> [UInt8] { name(of: conversation) + ending }
 
     /// The list of a user's conversations.
     func list(of user: String) -> [UInt8] { users + Array(user.utf8) }
 
-    /// The log of what left it, in the order in which its scripts take the keys. The braces put
-    /// them into one slot.
+    /// The keys of the list's log of departures, in the order in which its scripts take them. The
+    /// braces put them in one slot.
     func departures(of user: String) -> [[UInt8]] {
         let name = prefix + Array("departures:".utf8) + Self.braced(user)
         return Self.departures.map { name + $0 }
@@ -64,10 +63,10 @@ struct RedisKeys: Sendable {
 
     private static let departures = ["meta", "marks", "gone"].map { Array(":\($0)".utf8) }
 
-    /// Which conversation is the distinct one of the people that `hash` stands for.
+    /// The key with the id of the distinct conversation of the people that `hash` stands for.
     func distinct(_ hash: String) -> [UInt8] { prefix + Array("distinct:\(hash)".utf8) }
 
-    /// A brace in an id would end the part that decides over the slot.
+    /// Escapes the id: a closing brace in it would end the part that decides the slot.
     private func name(of conversation: String) -> [UInt8] { prefix + Self.braced(conversation) }
 
     private static func braced(_ id: String) -> [UInt8] {
@@ -83,7 +82,7 @@ struct RedisKeys: Sendable {
         return name
     }
 
-    /// What a channel tells of that `channel(of:)` named.
+    /// The topic of a channel that `channel(of:)` named.
     func topic(ofChannel channel: [UInt8]) -> RedisTopic? {
         guard channel.starts(with: prefix), channel.count >= prefix.count + ending.count + 2 else {
             return nil
@@ -97,17 +96,17 @@ struct RedisKeys: Sendable {
         return .list(String(decoding: name.dropFirst(users.count - prefix.count), as: UTF8.self).id)
     }
 
-    /// A key by which a server is named.
+    /// A key that lies at one server, to address that server.
     func anchor(_ name: String) -> [UInt8] { prefix + Array(name.utf8) }
 
-    /// The conversation of which this is a key.
+    /// The conversation that a key belongs to.
     func conversation(ofKey key: [UInt8]) -> String {
         let name = key.dropFirst(prefix.count)
         let end = name.lastIndex(of: UInt8(ascii: "}")) ?? name.startIndex
         return conversation(named: name[...end])
     }
 
-    /// The id that stands in braces.
+    /// The id in the braces.
     private func conversation(named name: ArraySlice<UInt8>) -> String {
         var id: [UInt8] = []
         var rest = name.dropFirst().dropLast()

@@ -1,10 +1,10 @@
 import Crypto
 import Glibc
 
-/// Where Redis is, and how it is used: what the configuration says under `upstream.redis` and
-/// `sync`. A value that is made once at start.
+/// Where Redis is, and how it is used: `upstream.redis` and `sync` of the configuration. A value,
+/// made once at start.
 package struct RedisOptions: Sendable {
-    /// Where a server or a sentinel listens.
+    /// The address of a server or a sentinel.
     package struct Address: Sendable, Hashable, CustomStringConvertible {
         package var host: String
         package var port: Int
@@ -14,7 +14,7 @@ package struct RedisOptions: Sendable {
             self.port = port
         }
 
-        /// An address that a server told; nil if its port is none.
+        /// An address from a server's reply; nil if the port is invalid.
         init?(host: String, told port: Int) {
             guard (1...65_535).contains(port) else { return nil }
             self.init(host: host, port: port)
@@ -25,41 +25,42 @@ package struct RedisOptions: Sendable {
         }
     }
 
-    /// The server; with sentinels, only the rest of the URL counts.
+    /// The server; with sentinels only the rest of the URL is used.
     package var address: Address
     package var user: String?
     package var password: String?
-    /// The file that holds the password, read with each connection; nil: the URL has it.
+    /// The file with the password, read for each connection; nil: the password is in the URL.
     package var passwordFile: String?
-    /// How TLS is spoken, with servers and sentinels; nil: not at all.
+    /// TLS, with servers and sentinels; nil: none.
     package var tls: TLSOptions?
     package var database: Int
-    /// The sentinels that know the master; empty: the server of the URL is asked itself.
+    /// The sentinels; empty: the server of the URL is the master.
     package var sentinels: [Address] = []
-    /// Whether the server is a node of a cluster, from which the others are learned.
+    /// Whether the server is a node of a cluster, which names the other nodes.
     package var isCluster = false
-    /// The name under which the sentinels know the master.
+    /// The master's name at the sentinels.
     package var master = "mymaster"
-    /// What the name of each key and channel begins with.
+    /// The prefix of all keys and channels.
     package var prefix = "gapless:"
-    /// How many messages of a conversation are kept; 0: all.
+    /// The messages to keep per conversation; 0: all.
     package var retain = 0
-    /// For how many milliseconds the id of a message is known that is kept no longer.
+    /// How long (ms) the id of a trimmed message stays known.
     package var retainIds: Int64 = 7 * 24 * 3_600_000
-    /// What the messages of one answer may take; `limits.reply`.
+    /// The most bytes of the messages in one answer; `limits.reply`.
     package var bytes = 1 << 20
-    /// The first wait before a new try to connect; it doubles with each further one.
+    /// The first backoff before reconnecting; it doubles with each failure.
     package var backoffBase = Duration.milliseconds(100)
-    /// The longest wait before a new try to connect; of the links, at most `Backoff.longest`.
+    /// The longest backoff before reconnecting; for links at most `Backoff.longest`.
     package var backoffMax = Duration.seconds(30)
-    /// Within this time a dead link is noticed, and a question is answered or refused: long against
-    /// a pause of the server (a fork, a slow command), short against what people wait for.
+    /// The deadline in which a dead link is noticed, and a question is answered or refused: long
+    /// compared with a pause of the server (a fork, a slow command), short compared with what
+    /// people wait for.
     package var deadline = Duration.seconds(2)
 
-    /// Reads `redis://[user:password@]host:port/db`, or `rediss://` for TLS; port and db may be
-    /// left out, and the password where it comes from a file.
-    /// - Throws: `RedisError.url`, if it is another one. The message never holds the URL, which may
-    ///   carry a password.
+    /// Reads `redis://[user:password@]host:port/db`, or `rediss://` for TLS; port and db are
+    /// optional, and the password if it comes from a file.
+    /// - Throws: `RedisError.url` for anything else. The message never contains the URL, which may
+    ///   hold a password.
     package init(url: String) throws(RedisError) {
         guard let schemeEnd = Self.end(of: "://", in: Array(url.utf8)) else {
             throw Self.refused("no scheme")
@@ -92,11 +93,10 @@ package struct RedisOptions: Sendable {
         self.address = address
     }
 
-    /// The command with which an event is told.
+    /// The command that publishes an event.
     var publishing: [UInt8] { Array((isCluster ? "SPUBLISH" : "PUBLISH").utf8) }
 
-    /// What a connection says first, if there is a password.
-    /// - Throws: `RedisError.credentials`, if its file can't be read.
+    /// The first command of a connection, if there is a password.
     func login() throws(RedisError) -> RedisCommand? {
         let secret = try secret()
         guard let secret else { return nil }
@@ -121,8 +121,8 @@ package struct RedisOptions: Sendable {
         return Array(line)
     }
 
-    /// Whether the files can be used.
-    /// - Throws: `RedisError`, which names the one that can't.
+    /// Checks that the files can be used.
+    /// - Throws: `RedisError` that names the one that can't.
     package func check() throws(RedisError) {
         _ = try login()
         guard let tls else { return }
@@ -161,7 +161,7 @@ package struct RedisOptions: Sendable {
         return bare.isEmpty ? nil : Address(host: String(bare), port: port)
     }
 
-    /// Without the escapes of a URL; what is no escape stays.
+    /// Decodes percent-encoding; invalid escapes stay as they are.
     private static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
         var result: [UInt8] = []
         var rest = bytes

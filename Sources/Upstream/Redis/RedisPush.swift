@@ -1,11 +1,11 @@
-/// What comes to a connection that listens. A server that is sound says nothing else; what has
-/// another shape is nothing, whoever wrote it.
+/// A message on a subscribed connection. A sound server sends nothing else; any other form is
+/// `nothing`.
 package enum RedisPush: Sendable, Hashable {
     /// An event was published.
     case event(channel: [UInt8], [UInt8])
-    /// A subscription has begun, or has ended.
+    /// A subscription began, or ended.
     case acknowledged(channel: [UInt8], isWanted: Bool)
-    /// The server lives.
+    /// The answer to a ping.
     case pong
     case nothing
 

@@ -1,10 +1,10 @@
-/// What a server refuses, in its own words, and what to do about it: for the log and for health.
+/// A server's refusal in its own words, and what to do about it: for the log and for health.
 extension RedisReply {
-    /// How much of what the server says of an error is shown.
+    /// The most characters of the server's text that are shown.
     private static let shown = 200
 
-    /// A refusal: its code, what the server says of it, and what to do; for the log and health.
-    /// What Redis says of an error names commands, limits and settings, nothing that a user wrote.
+    /// A refusal: code, the server's text, and what to do; for the log and health. Redis's error
+    /// texts name commands, limits and settings, nothing that a user wrote.
     package var refusal: String? {
         guard let code = errorCode, case .error(let text) = self else { return nil }
         let words = text.dropFirst(code.count).drop { $0 == " " }

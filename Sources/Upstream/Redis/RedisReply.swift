@@ -1,6 +1,6 @@
-/// One reply of a server, as a value. Our scripts answer in arrays whose first element is a word;
-/// an `error` is the server's own and may repeat what it was sent, so that only its first word, the
-/// code, is ever shown.
+/// One reply of a server, as a value. Our scripts reply with arrays whose first element is a word;
+/// an `error` is the server's own and may repeat what it was sent, so only its code, the first
+/// word, may be shown without a check.
 package enum RedisReply: Sendable, Hashable {
     case text([UInt8])
     case integer(Int)
@@ -8,7 +8,7 @@ package enum RedisReply: Sendable, Hashable {
     case none
     case error(String)
 
-    /// Bytes, of a text or of a number as one.
+    /// The bytes of a text, or of a number as text.
     package var bytes: [UInt8]? {
         switch self {
         case .text(let bytes): bytes
@@ -19,7 +19,7 @@ package enum RedisReply: Sendable, Hashable {
 
     package var string: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
-    /// A number, also one that was stored as text.
+    /// A number, also if it is stored as text.
     package var int: Int? {
         switch self {
         case .integer(let number): number
@@ -28,18 +28,18 @@ package enum RedisReply: Sendable, Hashable {
         }
     }
 
-    /// A number of a log: a place, a change or how many there are. Lua counts in doubles, and what
-    /// lies above is no number that a script wrote; nobody is to compute with it.
+    /// A number of a log: a seq, a rev or a count. Lua computes with doubles, so a script never
+    /// writes a number above 2^53; such a number is rejected.
     package var place: Int? { int.flatMap { Self.places.contains($0) ? $0 : nil } }
 
     package static let places = 0...(1 << 53) - 1
 
-    /// The elements of an array; of anything else, none.
+    /// The elements of an array; otherwise empty.
     package var elements: [RedisReply] {
         if case .array(let elements) = self { elements } else { [] }
     }
 
-    /// Where a node of a cluster sends who asked it for another's slot.
+    /// Where a node of a cluster redirects a command for another node's slot.
     package struct Redirection: Sendable, Hashable {
         package enum Kind: String { case moved = "MOVED", ask = "ASK" }
 
@@ -60,7 +60,7 @@ package enum RedisReply: Sendable, Hashable {
         return Redirection(kind: kind, slot: slot, address: address)
     }
 
-    /// Who a sentinel says the master is: a host and a port.
+    /// The master in a sentinel's reply: host and port.
     package var master: RedisOptions.Address? {
         let parts = elements
         guard parts.count == 2, let host = parts[0].string, let port = parts[1].int else {
@@ -69,7 +69,7 @@ package enum RedisReply: Sendable, Hashable {
         return RedisOptions.Address(host: host, told: port)
     }
 
-    /// Codes of errors that say nothing but that the server is there, and can't do it now.
+    /// Error codes which show that the server is alive but can't execute the command now.
     static let signsOfLife: Set<String> = [
         "MISCONF", "OOM", "LOADING", "BUSY", "NOREPLICAS", "MASTERDOWN",
     ]

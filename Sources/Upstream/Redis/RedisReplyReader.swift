@@ -1,25 +1,25 @@
 import CHiredis
 
-/// Reads the replies in what came from a server: bytes go in as they come, whole replies come out.
-/// hiredis does the reading. It has no limit of its own on the length of an array, and would
-/// reserve 16 GiB for the dozen bytes that announce one; this reader has a limit. Owned by one
-/// connection and used on its thread alone; the handle ends with the object.
+/// Parses replies from a server: bytes go in as they arrive, complete replies come out. hiredis
+/// parses; it does not limit the length of an array, and would reserve 16 GiB for the dozen bytes
+/// that announce one, so this reader does. Owned by one connection and used on its thread only; the
+/// handle is freed with the object.
 package final class RedisReplyReader {
-    /// No array that we ask for has more elements than this: a participant of a conversation takes
-    /// two, and a call of the server API names at most a hundred thousand.
+    /// The most elements of an array that we ask for: a participant of a conversation takes two,
+    /// and a call of the server API names at most a hundred thousand.
     package static let mostElements = 1 << 20
 
     private let reader: UnsafeMutablePointer<redisReader>
-    /// hiredis's own functions, with an array that is bounded. It outlives `reader`.
+    /// hiredis's functions, with a limit on arrays. It outlives `reader`.
     private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
 
-    /// A reader that has read nothing; nil if there is no memory.
+    /// An empty reader; nil if there is no memory.
     package init?() {
         guard let reader = redisReaderCreate(), let plain = reader.pointee.fn else { return nil }
         self.reader = reader
         functions = .allocate(capacity: 1)
         functions.initialize(to: plain.pointee)
-        // The task carries what it was set to below: the functions without the limit.
+        // `privdata`, set below, holds the functions without the limit.
         functions.pointee.createArray = { task, count in
             guard count <= RedisReplyReader.mostElements, let plain = task?.pointee.privdata else {
                 return nil
@@ -36,8 +36,8 @@ package final class RedisReplyReader {
         functions.deallocate()
     }
 
-    /// The replies that are whole with these bytes; nil if they are none of Redis, after which
-    /// nothing may be read any more.
+    /// The replies that these bytes complete; nil if they are not Redis's protocol, after which
+    /// nothing more may be read.
     package func replies(in bytes: ArraySlice<UInt8>) -> [RedisReply]? {
         let fed = bytes.withUnsafeBytes { bytes in
             redisReaderFeed(

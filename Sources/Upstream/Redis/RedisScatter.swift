@@ -3,19 +3,19 @@ import Ports
 import Synchronization
 import Wire
 
-/// Commands of one call on their way through a cluster: each goes to the node that owns its slot,
-/// those for one node together, and the replies come back in the order of the commands. What a node
-/// refuses because the slot is elsewhere was not done, and goes again when the map has had time to
-/// follow, until the deadline. Any thread; it lives as long as something of it is on its way.
+/// The commands of one call in a cluster: each goes to the node that owns its slot, those for one
+/// node together, and the replies come back in the order of the commands. A command that a node
+/// redirects was not executed, and is sent again until the deadline, once the map had time to
+/// follow. Any thread; it lives as long as a command of it is in flight.
 final class RedisScatter: Sendable {
-    /// How long to wait until a slot that moved is known to be where it is: some round trips.
+    /// The wait for the map to follow a slot that moved: some round trips.
     private static let pause = Duration.milliseconds(20)
 
     fileprivate struct State {
         var replies: [RedisReply]
-        /// Parts that are on their way.
+        /// Parts in flight.
         var open = 0
-        /// What is to go again, and to whom if not to the owner.
+        /// Commands to send again, and the address if it is not the owner's.
         var again: [(at: Int, address: RedisOptions.Address?)] = []
         var failure: RequestError?
     }
@@ -24,7 +24,7 @@ final class RedisScatter: Sendable {
     private let cluster: RedisCluster
     private let deadline: ContinuousClock.Instant
     private let then: CommandLink.Completion
-    /// Whose operation it is of.
+    /// The user whose operation it is.
     private let payer = Payer.current
     private let state: Mutex<State>
 
@@ -43,7 +43,7 @@ final class RedisScatter: Sendable {
         go(commands.indices.map { ($0, nil) })
     }
 
-    /// Sends those, each to the address, if there is one, or to the owner of its slot.
+    /// Sends these commands, each to its address, if it has one, or to the owner of its slot.
     private func go(_ places: [(at: Int, address: RedisOptions.Address?)]) {
         let servers = cluster.snapshot()
         var parts: [ObjectIdentifier: (shard: RedisShard, places: [(at: Int, isAsking: Bool)])] =
@@ -76,7 +76,7 @@ final class RedisScatter: Sendable {
                 switch result {
                 case .failure(let error): state.fail(error)
                 case .success(let replies):
-                    // The answers to ASKING itself say nothing.
+                    // Skip the replies to `ASKING` itself.
                     let meant = zip(sent, replies).filter { !$0.0.isAsking }.map { $0.1 }
                     for (place, reply) in zip(places, meant) {
                         state.take(reply, at: place.at, self.commands[place.at])
@@ -89,7 +89,7 @@ final class RedisScatter: Sendable {
         }
     }
 
-    /// All that was sent has been answered.
+    /// All commands sent are answered.
     private func arrived() {
         let state = state.withLock { $0 }
         if let failure = state.failure { return then(.failure(failure)) }
@@ -110,13 +110,13 @@ final class RedisScatter: Sendable {
 
 extension RedisScatter.State {
     fileprivate mutating func fail(_ error: RequestError) {
-        // Of several reasons the one counts that leaves the fate open.
+        // If several fail, an unknown result takes precedence.
         if failure == nil || error == .fateUnknown { failure = error }
     }
 
     fileprivate mutating func take(_ reply: RedisReply, at place: Int, _ command: RedisCommand) {
         switch (reply.redirection?.kind, reply.errorCode) {
-        // What tells the feed waits until the listeners are where it would be told.
+        // Commands that publish wait until the subscribers are at the node that would publish.
         case (.ask, _) where !command.tells:
             again.append((place, reply.redirection?.address))
         case (.some, _), (_, "TRYAGAIN"): again.append((place, nil))

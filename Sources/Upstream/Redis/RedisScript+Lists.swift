@@ -1,16 +1,17 @@
 /// The scripts of a user's list of conversations.
 ///
-/// The list itself is a sorted set in a slot of its own, shared with earlier versions: every
-/// conversation in which the user takes part, and perhaps some more, with the moment at which it
-/// was put there by the clock of the server. Whether the user takes part, the conversation says.
+/// The list is a sorted set in a slot of its own, shared with earlier versions: every conversation
+/// in which the user takes part, and perhaps some more, scored by the time at which it was entered,
+/// on the server's clock. The conversation decides whether the user takes part. An entry with a tab
+/// before its name is the list's tag; its score counts the other entries.
 ///
-/// What left the list lies in a log of departures, three keys in one slot: `meta` (`seq` the
-/// newest place, `base` the first that has a mark, `gone` how many are kept), `marks` (8 random
-/// bytes for each place from `base` on; those of place 0 are of the log itself) and `gone` (the
-/// conversation, a tab and what made it one departure and no other, by place). A log whose keys
-/// contradict each other, or that was lost, begins anew under marks of its own.
+/// The log of departures (what left the list) is three keys in one slot: `meta` (`seq` the newest
+/// place, `base` the first with a mark, `gone` the number kept, `list` the tag of the list),
+/// `marks` (8 random bytes for each place from `base` on; those of place 0 are of the log itself)
+/// and `gone` (the conversation, a tab and what identifies the departure, by place). A log that was
+/// lost, or whose keys contradict each other, starts again under new marks.
 extension RedisScript {
-    /// The moment of a tag is above all that a clock may say.
+    /// The scores of tags begin here, above every time.
     static let tagMoment = 1 << 52
 
     static let tagging = """
@@ -28,8 +29,8 @@ extension RedisScript {
 
         """
 
-    /// Puts a conversation in a list, with another moment than before. Key: the list. Arguments:
-    /// conversation, the tag of a list that begins. Answers with the tag, and whether it is new.
+    /// Puts a conversation in a list, with a later time than before. Key: the list. Arguments:
+    /// conversation, the tag for a new list. Replies with the tag, and whether it is new.
     static let enterBody = """
         local name, count = tagged()
         local isNew, moment = not name, now()
@@ -46,8 +47,8 @@ extension RedisScript {
         return {'done', name:sub(2), isNew and 1 or 0}
         """
 
-    /// Takes a conversation off a user's list, unless the entry is not the one that was seen. Key:
-    /// the list. Arguments: conversation, the moment in the entry.
+    /// Removes a conversation from a list if the entry is still the one that was seen. Key: the
+    /// list. Arguments: conversation, the time in the entry.
     static let forgetBody = """
         local name, count = tagged()
         if redis.call('ZSCORE', LIST, ARGV[1]) == ARGV[2] then
@@ -57,8 +58,8 @@ extension RedisScript {
         return {'done'}
         """
 
-    /// Gives a list of an earlier version a tag, and counts what one entered. Key: the list.
-    /// Argument: the tag of one that has none. Answers with the tag.
+    /// Gives a list of an earlier version a tag, and counts entries that such a version added. Key:
+    /// the list. Argument: the tag for a list without one. Replies with the tag.
     static let adoptBody = """
         local name, count = tagged()
         local own = redis.call('ZCARD', LIST) - (name and 1 or 0)
@@ -67,8 +68,8 @@ extension RedisScript {
         return {'done', name:sub(2)}
         """
 
-    /// Notes which tag the list of a user has, unless one is noted. Keys: the log of departures.
-    /// Argument: the tag. Answers with the one that is noted.
+    /// Notes the tag of a user's list, unless one is noted. Keys: the log of departures. Argument:
+    /// the tag. Replies with the noted one.
     static let vouchBody = """
         local META = KEYS[1]
         local kind = redis.call('TYPE', META).ok
@@ -77,13 +78,13 @@ extension RedisScript {
         return {'done', redis.call('HGET', META, 'list')}
         """
 
-    /// Puts a list together again, in steps; until the last it counts as one of which a part is
-    /// gone. Key: the list. Arguments: the step, the tag that is noted, for `put` conversations.
+    /// Rebuilds a list, in steps; until the last one it counts as damaged. Key: the list.
+    /// Arguments: the step, the noted tag, for `put` conversations.
     ///
-    /// - `begin` throws away what is of another user's list, but for what was entered within the
-    ///   minute, since that may be of a call under way; and, as `clear`, what is no list.
+    /// - `begin` removes the entries of another user's list, except those of the last minute, which
+    ///   may be of a call in progress; `clear` also removes a key of another type.
     /// - `put` enters conversations.
-    /// - `end` counts them, and answers how many there are.
+    /// - `end` counts them, and replies with the number.
     static let relistBody = """
         local step, own = ARGV[1], '\\t' .. ARGV[2]
         local function drop(low, high)
@@ -117,9 +118,9 @@ extension RedisScript {
         return {'done', count}
         """
 
-    /// The conversations of a server in which users take part. Key: one that lies there. Arguments:
-    /// where to go on, the members of which conversations, the users. Answers with where to go on
-    /// from there, and, for each that was found, the key of its members and which user it is.
+    /// Finds conversations of a server in which users take part. Key: one that lies there.
+    /// Arguments: cursor, a pattern for `members` keys, the users. Replies with the next cursor,
+    /// and, for each hit, the key of the members and the index of the user.
     static let seekBody = """
         local found = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', 500)
         local seen = {}
@@ -133,7 +134,7 @@ extension RedisScript {
         return {'done', found[1], seen}
         """
 
-    /// Where a conversation stands in a user's list. Arguments: user.
+    /// A conversation's entry in a user's list. Argument: user.
     static let listedBody = """
         local log = open()
         if not log then return {'absent'} end
@@ -143,7 +144,7 @@ extension RedisScript {
         return {'done', log.activity, head(log), reading(log, ARGV[1])}
         """
 
-    /// The log of departures, if it is whole.
+    /// Opens the log of departures, if it is whole.
     static let departures = """
         local META, MARKS, GONE = unpack(KEYS)
         local function open()
@@ -170,10 +171,10 @@ extension RedisScript {
 
         """
 
-    /// Arguments: place and mark that somebody knows. Answers with the clock, in milliseconds, the
-    /// newest place with its mark, whether what is known is of this log and near enough, who left
-    /// since, and the tag of the list; or `fresh`, with whether something of a log is there, and
-    /// the tag, if there is none.
+    /// Arguments: a place and its mark. Replies with the clock, in milliseconds, the newest place
+    /// with its mark, whether the given place is of this log and near enough, what left since, and
+    /// the tag of the list; or `fresh`, with whether something of a log is there, and the tag, if
+    /// there is no log.
     static let rosterBody = """
         local time = redis.call('TIME')
         local now = time[1] * 1000
@@ -199,9 +200,9 @@ extension RedisScript {
         return {'done', now, log.seq, markAt(log, log.seq), isKnown and 1 or 0, gone, tag}
         """
 
-    /// Arguments: the mark of a log that begins, then for each departure a mark and the departure.
-    /// One that is there already is not written again. Answers with the newest place before, the
-    /// newest one with its mark, and those that were written.
+    /// Arguments: the mark for a new log, then a mark and the departure for each. Departures that
+    /// are there already are not written again. Replies with the previous newest place, the newest
+    /// one with its mark, and the departures written.
     static let departBody = """
         local log = open()
         if not log then

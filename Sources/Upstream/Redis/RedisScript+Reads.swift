@@ -1,6 +1,6 @@
-/// The scripts that read, each one moment of one log.
+/// The scripts that read, each at one moment of one log.
 extension RedisScript {
-    /// What decides over an edit or a deletion. Arguments: caller (may be empty), id.
+    /// What an edit or a deletion is decided on. Arguments: caller (may be empty), id.
     static let lookBody = """
         local log = open()
         if not log then return {'absent'} end
@@ -11,9 +11,9 @@ extension RedisScript {
         return {'done', head(log), log.record, member, slot and tonumber(slot) or 0, value or false}
         """
 
-    /// Arguments: viewer (may be empty), whether a log whose members are damaged is shown as one
-    /// without any; the answer then says so. Whether who takes part is to be shown as far as a
-    /// reply lists them; who else is.
+    /// Arguments: viewer (may be empty); `1` to show a log whose members are damaged without any,
+    /// which the reply then says; `1` to show, of more members than a reply lists, only the admins,
+    /// the viewer and the users named behind.
     static let viewBody = """
         local log = open()
         if not log then return {'absent'} end
@@ -26,8 +26,8 @@ extension RedisScript {
         return shown
         """
 
-    /// Whether some of the keys have a time to live. Arguments: where to go on, which keys. Answers
-    /// with where to go on from there, and one that has.
+    /// Scans for keys with a time to live. Arguments: cursor, pattern. Replies with the next
+    /// cursor, and one such key, if there is any.
     static let expiringBody = """
         local found = redis.call('SCAN', ARGV[1], 'MATCH', ARGV[2], 'COUNT', 1000)
         for _, key in ipairs(found[2]) do
@@ -42,8 +42,8 @@ extension RedisScript {
         return {'done', head(log)}
         """
 
-    /// Arguments: what stands for those whom the gateway knows to take part, then those of them
-    /// whose fields it asks for. If others do, it is answered with all.
+    /// Arguments: the version of the member list that the gateway knows, then the users whose rows
+    /// it asks for. If the version is another, replies with all members.
     static let peopleBody = """
         local log = open()
         if not log then return {'absent'} end
@@ -73,9 +73,10 @@ extension RedisScript {
         return {'done', {tonumber(slot), redis.call('HGET', MESSAGES, slot)}}
         """
 
-    /// Arguments: bytes, limit, since, whether there is a mark, mark. The slots that changed above
-    /// `since`, smallest rev first, the record in its place as a view; the next `since`, and its
-    /// mark, which is empty where it was cut.
+    /// Arguments: bytes, limit, since, whether there is a mark, mark, a rev (may be empty) above
+    /// which the record is added too. Replies with the slots that changed after `since`, smallest
+    /// rev first, the record as a view; the next `since`, and its mark, which is empty if it was
+    /// trimmed.
     static let changesBody = """
         local bytes, limit, since = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
         local log = open()
@@ -111,7 +112,7 @@ extension RedisScript {
         """
 
     /// Arguments: bytes, limit, order, then for `before`, `after` and `around` the kind of anchor
-    /// (empty: none) and the anchor. Answers with the messages newest first.
+    /// (empty: none) and the anchor. Replies with the messages newest first.
     static let pageBody = """
         local bytes, limit, order = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
         local log = open()

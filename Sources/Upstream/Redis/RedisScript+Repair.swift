@@ -1,7 +1,7 @@
-/// The script that makes a whole log of what is left of a damaged one, a bounded step at a time.
-/// Until the last step the log stays damaged, so that nobody reads or writes it.
+/// The script that makes a damaged log whole from what is left of it, a bounded step at a time. The
+/// log stays damaged until the last step, so that nobody reads or writes it.
 extension RedisScript {
-    /// A key of another type holds nothing of the log.
+    /// Removes keys of another type, which hold nothing of the log.
     static let retyping = """
         \(kinds)
         local isHeadRetyped = false
@@ -15,14 +15,14 @@ extension RedisScript {
 
         """
 
-    /// Arguments: the step, the new epoch, which also says whose repair it is, marks; for `part`
-    /// the first and last place. Behind the keys of the log one more, for the ids as they were.
+    /// Arguments: the step, the new epoch, which also identifies the repair, marks; for `part` the
+    /// first and last seq. After the log's keys one more, for the old `ids`.
     ///
-    /// - `begin` throws away what is of another log, and all that can be made anew, and answers
-    ///   with the first and the last place.
-    /// - `part` makes it anew from the messages. A place without one, between others, becomes a
-    ///   tombstone; below the first of them the floor rises.
-    /// - `end` gives the log its new epoch, and answers with its head.
+    /// - `begin` removes what belongs to another log, and all that can be rebuilt, and replies with
+    ///   the first and the last seq.
+    /// - `part` rebuilds it from the messages. A missing message becomes a tombstone; before the
+    ///   first message that is left, the floor rises.
+    /// - `end` gives the log its new epoch, and replies with its head.
     static let repairBody = """
         local step, epoch, marks, KEPT = ARGV[1], ARGV[2], ARGV[3], KEYS[10]
         local log = open()

@@ -1,10 +1,9 @@
-/// The scripts that write. The first two arguments of those that tell the feed are the command that
-/// publishes and the channel. `stale` is the answer to one who decided upon what is not so any
-/// more.
+/// The scripts that write. Those that publish take the publishing command and the channel as their
+/// first two arguments. The reply `stale` means that the view that was decided on no longer holds.
 extension RedisScript {
-    /// Arguments: caller (empty: the server API), how many messages are retained, for how many
-    /// milliseconds the ids of others, then for each message its id, whether the author gave it,
-    /// author, hash, mark and content. All is decided before the first is written.
+    /// Arguments: caller (empty: the server API), the messages to retain, how long ids of trimmed
+    /// ones stay (ms), then for each message its id, whether the author gave it, author, hash, mark
+    /// and content. All is decided before the first one is written.
     static let appendBody = """
         local caller, retain, span, size = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), 6
         local log = open()
@@ -68,9 +67,9 @@ extension RedisScript {
         return {'done', head(log), new, sent}
         """
 
-    /// Takes away what lies below what is retained, a bounded part at a time, so that a log that
-    /// was long before a limit was set does not hold up everybody. Marks go too, far behind the
-    /// messages: who asks for one of those that are gone begins anew. Ids stay for a while.
+    /// Trims messages beyond the limit, a bounded part at a time, so that a long log that gets a
+    /// limit blocks nobody. Marks are trimmed far behind the messages: a reader at a trimmed mark
+    /// starts anew. Ids stay for a while.
     static let trimming = """
         -- What is known of a message that was trimmed, and not so long ago that its id is free. An
         -- older one may be of a log that had the name before.
@@ -145,7 +144,7 @@ extension RedisScript {
 
         """
 
-    /// Arguments: id, epoch, rev of the record and of the message that were decided upon, `u` or
+    /// Arguments: id; epoch, rev of the record and rev of the message that were decided on; `u` or
     /// `d`, mark, author, content.
     static let replaceBody = """
         local id, epoch, record, seen, kind, mark, author, content = unpack(ARGV, 3)
@@ -185,13 +184,13 @@ extension RedisScript {
         return {'done', head(log), 0, {{place, value}}}
         """
 
-    /// Arguments: epoch and rev of the record that were decided upon (both empty: the conversation
-    /// must not be there), new epoch, mark, viewer, title with a `=` before it (empty: none),
-    /// metadata, unknown fields, how many admins there are after it, hash of the people of a
-    /// distinct one, the client that creates it (empty: the backend), the same for the feed,
-    /// whether what is left of damaged members goes, the first word of the event, who is admin
-    /// after it, number of those who are written; for each of these user, whether admin, when
-    /// joined (empty: now, behind all), fields; then those who leave.
+    /// Arguments: epoch and rev of the record that were decided on (both empty: the conversation
+    /// must not exist), new epoch, mark, viewer, title after a `=` (empty: none), metadata, unknown
+    /// fields, the number of admins afterwards, the key of a distinct conversation, the client that
+    /// creates it (empty: the backend), the record for the feed, whether damaged members are
+    /// replaced, the first word of the event, the admins afterwards, the number of rows to write;
+    /// for each row user, whether admin, when joined (empty: now, behind all others), fields; then
+    /// the users who leave.
     static let recordBody = """
         local epoch, record, newEpoch, mark, viewer, title, metadata, unknown, admins, distinct,
           creator, described, mends, word, rulers, written = unpack(ARGV, 3, 18)
@@ -268,7 +267,7 @@ extension RedisScript {
         return show(log, viewer, {})
         """
 
-    /// Arguments: epoch and rev of the record that were decided upon, participants for the feed.
+    /// Arguments: epoch and rev of the record that were decided on, the participants for the feed.
     static let removeBody = """
         local epoch, record, described = unpack(ARGV, 3)
         local log = open()
@@ -295,9 +294,9 @@ extension RedisScript {
         return {'done', reading(log, user)}
         """
 
-    /// Arguments: epoch, rev and mark that somebody saw, new epoch. A change whose mark was cut is
-    /// no reason: who saw it is behind, and the log is sound. Answers with why the log got a new
-    /// epoch (empty: it did not).
+    /// Arguments: epoch, rev and mark that a holder saw, new epoch. A trimmed mark is no reason:
+    /// its holder is behind, and the log is sound. Replies with the reason for the new epoch
+    /// (empty: none given).
     static let forkEpochBody = """
         local epoch, rev, mark, newEpoch = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
         local log = open()
@@ -311,9 +310,9 @@ extension RedisScript {
         return {'done', head(log), reason}
         """
 
-    /// Keeps for an hour whom all gateways are to disconnect, and tells those that listen. Key: the
-    /// stream. Arguments: user, whether they may come back, what tells who told it, the three for
-    /// the feed.
+    /// Stores a request to disconnect a user for an hour, and publishes it. Key: the stream.
+    /// Arguments (after the command and channel): user, whether they may come back, the request's
+    /// nonce, and the three packed for the feed.
     static let disconnectBody = """
         local time = redis.call('TIME')
         local oldest = (time[1] - 3600) * 1000
@@ -324,17 +323,17 @@ extension RedisScript {
         return {'done', id}
         """
 
-    /// Key: the stream. Arguments: the first id, how many. Answers with the server's clock, in
-    /// milliseconds, and the entries.
+    /// Key: the stream. Arguments: the first id, the number of entries. Replies with the server's
+    /// clock, in milliseconds, and the entries.
     static let disconnectsBody = """
         local time = redis.call('TIME')
         return {
           'done', time[1] * 1000, redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', ARGV[2])}
         """
 
-    /// Names the conversation that is the distinct one of some people, unless it is another than
-    /// the one that was seen (empty: none). Key: the people's. Arguments: the one seen, the new one
-    /// (empty: none). Answers with the one that it is then.
+    /// Claims the distinct conversation of some people for an id, by compare-and-set. Key: the
+    /// people's. Arguments: the id seen (empty: none), the new one (empty: none). Replies with the
+    /// present id.
     static let claimBody = """
         local present = redis.call('GET', KEYS[1]) or ''
         if present == ARGV[1] then

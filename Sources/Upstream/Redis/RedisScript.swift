@@ -1,42 +1,42 @@
-/// Our scripts, which run inside Redis: each is one moment of one conversation. What a script
-/// reads, it reads of the log that it names; what it writes is there as a whole, with its event, or
-/// not at all. The texts are in `RedisScript+Writes` and `RedisScript+Reads`.
+/// Our scripts, which run inside Redis: each reads one conversation at one moment; what it writes
+/// is there completely, with its event, or not at all. The texts are in `RedisScript+Writes`,
+/// `+Reads`, `+Lists` and `+Repair`.
 ///
-/// How the nine keys of a conversation, all in one hash slot, stand for its log:
-/// - `meta` (hash): the head without its mark, and slot 0 without its participants. `last` is the
-///   place of the newest message that is not deleted, `activity` the earliest moment that a new
-///   message may have, `record` the rev of slot 0, `base` the last rev that has no mark any more,
-///   `places` how many have joined so far, `rulers` who is admin as of a rev of slot 0, so that
-///   it need not be looked for among all who take part.
+/// A conversation's log is nine keys in one hash slot:
+/// - `meta` (hash): the head without its mark, and slot 0 without the participants. `last` is the
+///   seq of the newest message that is not deleted, `activity` the earliest time that a new message
+///   may have, `record` the rev of slot 0, `base` the last rev without a mark, `places` how many
+///   have joined so far, `rulers` the admins as of a rev of slot 0, so that they need not be
+///   searched among all members.
 /// - `marks` (string): 8 random bytes for each rev above `base`. A replica has a prefix of it, so
 ///   two logs that share a mark share everything before.
-/// - `messages` (hash): slot → value. Numbering is dense, so a page is the slots of a range; and a
-///   hash takes less memory than a sorted set, and an edit in place.
-/// - `changes` (sorted set): slot by the rev of its value, 0 for the record, so that "what changed
+/// - `messages` (hash): slot → value. Numbering is dense, so a page is the slots of a range; a hash
+///   takes less memory than a sorted set, and an edit is in place.
+/// - `changes` (sorted set): slots by the rev of their value, 0 for the record, so that "changed
 ///   since" is one range.
-/// - `ids` (hash): id of a message → place, hash of what was first sent, author.
-/// - `members` (hash): who takes part. `reads` (hash): user → place read up to, also of those who
-///   left or never took part, whose own messages would otherwise be unread to them; behind a tab,
-///   user → the newest place that they wrote, 0 for none.
-/// - `deleted` (sorted set): places of tombstones, to count what is unread.
-/// - `trimmed` (hash): ids of messages that are gone, so that one that is sent again is no second
-///   message: id → place, rev and moment at which it was sent, hash and author as in `ids`; behind
-///   a tab, place → id; and behind two, place → the rev at which a message that has changed since,
-///   and is not gone, was sent. `known` of `meta` is the first place of these.
+/// - `ids` (hash): id of a message → seq, hash of what was first sent, author.
+/// - `members` (hash): the participants. `reads` (hash): user → seq read up to, also for users who
+///   left or never took part, whose own messages would otherwise be unread to them; a tab and the
+///   user → the newest seq that they wrote, 0 for none.
+/// - `deleted` (sorted set): seqs of tombstones, to count unread messages.
+/// - `trimmed` (hash): ids of trimmed messages, so that a repeat is no second message: id → seq,
+///   rev and time at which it was sent, hash and author as in `ids`; a tab and the seq → id; two
+///   tabs and the seq → the rev at which a message was sent that has changed since and is not
+///   trimmed. `known` of `meta` is the first seq of these.
 ///
-/// A key may be lost by itself: evicted, deleted, restored from elsewhere. So each key but `marks`
+/// A key can be lost by itself: evicted, deleted, restored from elsewhere. So each key but `marks`
 /// holds the `tag` of its log, under a name that no id can have, and `seal` of `meta` says what the
-/// others held behind the last write: the rev, its mark, and how many values `meta`, `members`,
-/// `deleted`, `trimmed` and, at least, `reads` had. How many `messages`, `changes` and `ids` there
-/// are, and how long `marks` is, follows from the head. Every script looks (`judging`).
+/// keys held after the last write: the rev, its mark, and the number of values in `meta`,
+/// `members`, `deleted`, `trimmed` and, at least, `reads`. The sizes of `messages`, `changes`,
+/// `ids` and `marks` follow from the head. Every script checks this (`judging`).
 enum RedisScript: String, Sendable, Hashable, CaseIterable {
     case append, replace, record, remove, read, forkEpoch
     case look, view, page, changes, message, head, listed, people
     case enter, forget, adopt, vouch, relist, seek, roster, depart
     case claim, disconnect, disconnects, expiring, repair
 
-    /// Scripts that begin with `#!lua` are refused as a whole while the server is out of memory, a
-    /// replica, or can't write its file; those without would stop half-way.
+    /// Redis refuses scripts with `#!lua` before they start while it is out of memory, a replica,
+    /// or can't write its file; scripts without it would stop half-way.
     var text: String {
         switch self {
         case .append: "#!lua\n" + Self.whole + Self.writing + Self.trimming + Self.appendBody
@@ -71,7 +71,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// What a script must not be run twice without being asked to.
+    /// Whether the script writes, and so must not be repeated unasked.
     var isWrite: Bool {
         switch self {
         case .append, .replace, .record, .remove, .read, .forkEpoch, .enter, .forget, .adopt,
@@ -83,7 +83,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether it tells the feed, and so is told how.
+    /// Whether the script publishes to the feed, and so takes the publishing command and channel.
     var tells: Bool {
         switch self {
         case .append, .replace, .record, .remove, .read, .disconnect: true
@@ -96,7 +96,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
 
     private static let reading = "#!lua flags=no-writes,allow-oom\n"
 
-    /// What reads keys of whatever slots a server has.
+    /// For scripts that read keys of all slots of a server.
     private static let everywhere = "#!lua flags=no-writes,allow-oom,allow-cross-slot-keys\n"
 
     private static let whole = log + judging + guarding
@@ -107,8 +107,8 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
 
         """
 
-    /// Every script of a conversation begins by looking at the types of all keys: an error of a
-    /// command half-way would leave what was written before it.
+    /// Every script of a conversation first checks the types of all keys: a command that fails
+    /// half-way would leave earlier writes.
     private static let log = """
         \(kinds)
         local META, MARKS, MESSAGES, CHANGES, IDS, MEMBERS, READS, DELETED, TRIMMED = unpack(KEYS)
@@ -152,10 +152,10 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
 
         """
 
-    /// Whether the parts of a log agree, by what takes the same time however long it is: how many
-    /// values each has, by head and seal, and whether it is of this log, by the tag. A log of an
-    /// earlier version has neither tag nor seal until it is written to; and what that version
-    /// writes leaves the seal behind, which then says nothing but where its mark lies.
+    /// Checks that the parts of a log agree, in constant time: the size of each key, by head and
+    /// seal, and the tag. A log of an earlier version has neither tag nor seal until this version
+    /// writes to it; when an earlier version writes again, the seal stays behind and then only
+    /// proves where its mark lies.
     private static let judging = """
         local function hex(bytes)
           return (bytes:gsub('.', function(c) return string.format('%02x', c:byte()) end))
@@ -210,7 +210,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
 
         """
 
-    /// Nothing is read of a log whose parts don't agree, and nothing is written to it.
+    /// A log whose parts don't agree is neither read nor written.
     private static let guarding = """
         do
           local log = open()
@@ -220,7 +220,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
 
         """
 
-    /// What writes a log: one clock for all gateways, the server's.
+    /// Shared by scripts that write. The server's clock is the clock of all gateways.
     private static let writing = """
         local function now()
           local time = redis.call('TIME')
@@ -275,7 +275,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
 
         """
 
-    /// What a reply about a conversation is made of.
+    /// Builds the parts of a reply about a conversation.
     private static let showing = """
         local function reading(log, user)
           local place = tonumber(redis.call('HGET', READS, user)) or 0

@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 import Wire
 
-/// Where commands and topics go: one server, or the nodes of a cluster.
+/// The servers behind the upstream: one, or the nodes of a cluster.
 protocol RedisServers: AnyObject, Sendable {
     func start()
     /// Returns when nothing more will be delivered.
@@ -10,37 +10,37 @@ protocol RedisServers: AnyObject, Sendable {
     /// Sends commands; from any thread, without waiting. `then` gets one reply for each.
     func send(_ commands: [RedisCommand], then: @escaping CommandLink.Completion)
     func want(_ topic: RedisTopic, _ isWanted: Bool)
-    /// The generation under way of the feed that tells of the topic, 0 for none.
+    /// The present generation of the topic's feed; 0 for none.
     func generation(of topic: RedisTopic) -> Int
-    /// Whether all can be asked, and tell.
+    /// Whether all servers can be asked, and all feeds are live.
     var isOnline: Bool { get }
-    /// When bytes last came from the feed; of several feeds, from the one that is longest silent.
+    /// When the feed last sent bytes; of several feeds, the one that is longest silent.
     var heardAt: ContinuousClock.Instant? { get }
-    /// Something about the state has changed, which the links' threads are to look at.
+    /// Wakes the links' threads to look at a changed state.
     func look()
-    /// What is wrong beyond what the links say.
+    /// A problem beyond those of the links.
     var trouble: String? { get }
-    /// Where everything is.
+    /// The servers, and what lies where.
     var layout: RedisLayout { get }
 }
 
-/// Which servers there are and what lies where, so that one can be asked for all that it has, and
-/// whether it was the same all the time.
+/// The servers and their slots, to ask each for all that it has, and to see whether anything moved
+/// meanwhile.
 struct RedisLayout: Sendable, Hashable {
     /// For each server the name, without the prefix, of a key that lies there.
     var anchors: [String] = []
-    /// The feeds under way from them, 0 for none.
+    /// The generations of their feeds; 0 for none.
     var generations: [Int] = []
     var map = ClusterMap()
 
-    /// Whether all of it can be asked.
+    /// Whether all servers can be asked.
     var isWhole: Bool { !anchors.isEmpty && !generations.contains(0) }
 }
 
-/// Tells what state the upstream is in, when it is another one.
+/// Delivers the upstream's state when it changes.
 final class StateReport: Sendable {
-    // Two threads may see two states; on the queue, the one that is told last is the one that was
-    // seen last. Nothing is called on it that waits.
+    // Two threads may see two states; the queue makes the last one delivered the last one seen.
+    // Nothing on it blocks.
     private let queue = DispatchQueue(label: "gapless.redis.state")
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
     private let reported = Mutex<UpstreamState?>(nil)

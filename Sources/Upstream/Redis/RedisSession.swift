@@ -1,31 +1,31 @@
 import Crypto
 
-/// Which data a connection speaks to: the process, the history that it replicates, and a random id
-/// that lies beside the data and goes with it. Two connections with the same identity see one log.
+/// The identity of a server's data: the process, its replication history, and a random id stored
+/// beside the data. Two connections with the same identity see one log.
 struct RedisIdentity: Sendable, Hashable {
     var process: String
     var replication: String
-    /// The key of the random id, and the id; empty where it can't be read.
+    /// The key of the random id, and the id; empty if it can't be read.
     var key: String
     var origin: String
 }
 
-/// A connection that is ready to be used: the server is new enough and a master, it knows us, and
-/// we know which one it is. Made and used on the thread of its link.
+/// A connection that is ready for use: the server is new enough and a master, we are logged in, and
+/// its identity is known. Made and used on the thread of its link.
 struct RedisSession {
-    /// Sharded publish and multi-section `INFO` came with this one.
+    /// The oldest major version: the first with sharded publish and multi-section `INFO`.
     static let oldest = 7
 
     let connection: RedisConnection
     let identity: RedisIdentity
     let digests: [RedisScript: [UInt8]]
-    /// What the server says of its memory and its keys.
+    /// The server's `INFO` on memory and keys.
     let info: RedisInfo
 
     /// - Parameters:
     ///   - origin: the name of the key of the random id.
-    ///   - scripts: those that will be run here.
-    /// - Throws: `RedisError`: whatever keeps the server from being of use.
+    ///   - scripts: the scripts to load.
+    /// - Throws: `RedisError`, if the server can't be used.
     init(
         _ options: RedisOptions, at address: RedisOptions.Address, origin key: String,
         scripts: [RedisScript]
@@ -39,7 +39,7 @@ struct RedisSession {
             return replies
         }
         if let login = try options.login() { _ = try ask([login]) }
-        // Before anything that an old server would take for a mistake.
+        // First, before commands that an old server does not know.
         let server = RedisInfo(try ask([.words("INFO", "server")])[0])
         guard let version = server["redis_version"], let major = Int(version.prefix { $0 != "." }),
             major >= Self.oldest
@@ -74,7 +74,7 @@ struct RedisSession {
         self.digests = digests
     }
 
-    /// A node of a cluster has but a part of the keys, and says so only when asked for another.
+    /// A cluster node has only part of the keys, and says so only when asked for another's.
     private static func checkMode(
         _ server: RedisInfo, _ options: RedisOptions, _ address: RedisOptions.Address
     ) throws(RedisError) {
@@ -99,10 +99,10 @@ struct RedisSession {
         case "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN":
             throw RedisError(.busy, doing: "use", on: "\(address)", reply)
         case "OOM", "MISCONF", "NOREPLICAS":
-            // It can't be written, which is no reason not to read it.
+            // It refuses writes, but can be read.
             return
         case "MOVED", "ASK", "TRYAGAIN":
-            // The slot is on its way to another node; the rest is here.
+            // The slot is migrating; the other slots are here.
             return
         default:
             throw RedisError(.refused, doing: "use", on: "\(address)", reply)
@@ -115,7 +115,7 @@ struct RedisInfo {
     private var values: [Substring: Substring] = [:]
 
     init(_ reply: RedisReply) {
-        // A line ends in CR LF, which Swift takes for one character.
+        // CR LF is one `Character` in Swift.
         for line in (reply.string ?? "").split(whereSeparator: \.isNewline) {
             guard let colon = line.firstIndex(of: ":") else { continue }
             values[line[..<colon]] = line[line.index(after: colon)...]

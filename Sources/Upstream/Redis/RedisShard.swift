@@ -1,5 +1,5 @@
-/// One server and our two links to it: all of the data, or the slots of one node of a cluster.
-/// Whoever asks may do so from any thread.
+/// One server and our two links to it: a whole Redis, or one node of a cluster with its slots. From
+/// any thread.
 final class RedisShard: RedisServers {
     let links: LinkPair
     private let commands: CommandLink
@@ -7,8 +7,8 @@ final class RedisShard: RedisServers {
     private let master: any MasterSource
 
     /// - Parameters:
-    ///   - report: called on the links' threads when the links may be another.
-    ///   - strayed: called when the server says that a slot is not its.
+    ///   - report: called on the links' threads when their state may have changed.
+    ///   - strayed: called when the server says that a slot is not its own.
     init(
         _ options: RedisOptions, master: any MasterSource, links: LinkPair,
         _ watch: DisconnectWatch,
@@ -39,7 +39,7 @@ final class RedisShard: RedisServers {
         master.stop()
     }
 
-    /// Ends, without waiting, as one of several: what was subscribed here has lapsed.
+    /// Ends one shard of several, without waiting; delivers `lapsed`.
     func retire() {
         commands.end()
         feed.retire()
@@ -51,7 +51,7 @@ final class RedisShard: RedisServers {
 
     func want(_ topic: RedisTopic, _ isWanted: Bool) { feed.want(topic, isWanted) }
 
-    /// The topic is told of at another server now.
+    /// The topic has moved to another server.
     func release(_ topic: RedisTopic) { feed.release(topic) }
 
     func generation(of topic: RedisTopic) -> Int { links.generation }

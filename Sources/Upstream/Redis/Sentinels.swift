@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Asks the sentinels, each on a thread of its own, who the master is. An address counts while more
-/// than half of all that are configured have named it lately: each vote is a lease, and begins when
-/// the question was sent. A master that was cut off together with a minority of them ceases to
-/// count when its leases run out, and whoever writes stops with it.
+/// Asks the sentinels, each on a thread of its own, for the master. An address counts while more
+/// than half of all configured sentinels have named it lately: each vote is a lease that begins
+/// when the question was sent. A master that is cut off with a minority of them stops counting when
+/// its leases expire, and its writers stop with it.
 final class Sentinels: MasterSource {
     private struct Vote {
         var address: RedisOptions.Address

@@ -3,7 +3,7 @@ import JSON
 import Ports
 import Wire
 
-/// A conversation, and who takes part in it, as the scripts show them.
+/// Reads a conversation and its members from the scripts' replies.
 extension StoredConversation {
     package init?(_ parts: [RedisReply], of id: String) {
         guard parts.count >= 7, let head = Head(parts[1]), let recordRev = parts[2].place else {
@@ -61,7 +61,7 @@ extension StoredMember {
         self.unknown = unknown
     }
 
-    /// The members of a whole hash, in the order in which they joined.
+    /// The members in a hash, in the order in which they joined.
     package static func all(_ hash: RedisReply) -> [StoredMember] {
         let parts = hash.elements
         return stride(from: 0, to: parts.count - parts.count % 2, by: 2)
@@ -76,7 +76,7 @@ extension StoredMember {
 }
 
 extension Head {
-    /// A head as the scripts answer it.
+    /// Reads a head from a script's reply.
     package init?(_ reply: RedisReply) {
         let parts = reply.elements
         guard parts.count == 5, let epoch = parts[0].string, let seq = parts[1].place,
@@ -87,7 +87,7 @@ extension Head {
 }
 
 extension EncodedMessage {
-    /// A message as the scripts answer it: place and value.
+    /// Reads a message from a script's reply: seq and value.
     package init?(_ reply: RedisReply, of conversation: String) {
         let parts = reply.elements
         guard parts.count == 2, let seq = parts[0].place,

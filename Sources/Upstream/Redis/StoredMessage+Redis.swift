@@ -2,8 +2,8 @@ import Chat
 import JSON
 import Wire
 
-/// One slot of a log as it lies in Redis: the numbers that scripts look at, parted by tabs (no id
-/// holds one), and behind them the content.
+/// One slot of a log as stored in Redis: the numbers that scripts need, separated by tabs (no id
+/// has one), then the content.
 extension StoredMessage {
     /// Reads `rev ⇥ createdAt ⇥ editedAt ⇥ deleted ⇥ id ⇥ author ⇥ content`.
     package init?(_ value: some Collection<UInt8>) {

@@ -1,31 +1,31 @@
-/// What one connection of the feed is subscribed to: what was asked for, what was acknowledged, and
-/// what the server refused or took back because the slot moved. A value; its link keeps it on one
-/// thread, and empties it with each connection.
+/// The subscriptions of one feed connection: requested, acknowledged, and those that the server
+/// refused or took back because the slot moved. A value; its link keeps it on one thread, and
+/// clears it with each connection.
 struct Subscriptions {
     private struct Entry {
         var isWanted: Bool
-        /// Commands that were sent and are not acknowledged yet. Only when there are none does an
-        /// acknowledgement say that the server really holds the subscription.
+        /// Commands without an acknowledgement. Only when there are none does an acknowledgement
+        /// show that the server holds the subscription.
         var outstanding = 0
-        /// Whether the server has held it since, unbroken.
+        /// Whether the server has held it without a break.
         var isHeld = false
     }
 
     private var entries: [RedisTopic: Entry] = [:]
-    /// The commands without an answer, in order.
+    /// Unanswered commands, in order.
     private var asked = Fifo<(topic: RedisTopic, isWanted: Bool)>()
-    /// What is wanted and the server does not give: another node may, or this one later.
+    /// Wanted topics that the server refuses: another node may have them, or this one later.
     private(set) var refused: Set<RedisTopic> = []
 
     mutating func removeAll() { self = Subscriptions() }
 
-    /// What the server holds.
+    /// The topics that the server holds.
     var held: [RedisTopic] { entries.filter { $0.value.isHeld }.map(\.key) }
 
-    /// Whether what comes about the topic is to be told.
+    /// Whether events of the topic are wanted.
     func isWanted(_ topic: RedisTopic) -> Bool { entries[topic]?.isWanted == true }
 
-    /// A command is sent.
+    /// Records a command that was sent.
     mutating func ask(_ topic: RedisTopic, _ isWanted: Bool) {
         entries[topic, default: Entry(isWanted: isWanted)].isWanted = isWanted
         entries[topic]?.outstanding += 1
@@ -33,12 +33,12 @@ struct Subscriptions {
         refused.remove(topic)
     }
 
-    /// What an acknowledgement says.
+    /// The meaning of an acknowledgement.
     enum Acknowledgement {
         case nothing
-        /// From here on the server tells of it.
+        /// The subscription holds from here on.
         case held
-        /// Nobody asked: the server does not tell of it any more.
+        /// Unrequested: the server ended the subscription.
         case lost
     }
 
@@ -58,7 +58,8 @@ struct Subscriptions {
         return entry.isWanted ? .held : .nothing
     }
 
-    /// The server took it back. Whether it held it until now.
+    /// The server took the subscription back.
+    /// - Returns: whether it was held until now.
     private mutating func take(_ topic: RedisTopic) -> Bool {
         guard let entry = entries[topic] else { return false }
         entries[topic]?.isHeld = false
@@ -69,8 +70,8 @@ struct Subscriptions {
         return entry.isHeld && entry.isWanted
     }
 
-    /// The server refused the next command, or one of an earlier time that nobody waits for.
-    /// - Parameter isMeant: whether a command for the topic can be meant.
+    /// Records that the server refused the oldest unanswered command.
+    /// - Parameter isMeant: whether the refusal can be about the topic; if not, it is ignored.
     mutating func refuse(_ isMeant: (RedisTopic) -> Bool) {
         guard let first = asked.first, isMeant(first.topic) else { return }
         _ = asked.popFirst()
@@ -83,7 +84,8 @@ struct Subscriptions {
         }
     }
 
-    /// It is told of elsewhere. Whether the server held it until now.
+    /// The topic has moved to another server.
+    /// - Returns: whether it was held until now.
     mutating func leave(_ topic: RedisTopic) -> Bool {
         refused.remove(topic)
         guard let entry = entries[topic] else { return false }

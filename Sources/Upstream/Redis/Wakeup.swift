@@ -1,10 +1,10 @@
 import Glibc
 
-/// Ends the waiting of a thread that is in `poll`, from any other thread. The descriptor lives as
-/// long as the object; being woken twice before one looks is being woken once.
+/// Wakes a thread out of `poll`, from any other thread. The descriptors live as long as the object;
+/// several wakes before the thread looks count as one.
 final class Wakeup: Sendable {
-    /// The ends of a pipe that never blocks: one to read, one to write. Negative where the process
-    /// has no descriptor left: then whoever waits looks every so often.
+    /// The ends of a non-blocking pipe. Negative if the process has no descriptor left: then the
+    /// waiting thread looks at intervals.
     private let ends: (read: Int32, write: Int32)
 
     init() {
@@ -21,7 +21,7 @@ final class Wakeup: Sendable {
         for end in [ends.read, ends.write] where end >= 0 { close(end) }
     }
 
-    /// How often somebody looks who can't be woken.
+    /// The interval of a thread that can't be woken.
     private static let blindWait = Duration.milliseconds(10)
 
     func wake() {
@@ -35,13 +35,13 @@ final class Wakeup: Sendable {
         while read(ends.read, &bytes, bytes.count) == bytes.count {}
     }
 
-    /// Waits until there is something to do or the moment has come.
-    /// - Parameter wakeup: nil for one whom nobody wakes.
+    /// Waits until there is something to do or the time has come.
+    /// - Parameter wakeup: nil if nobody wakes the thread.
     static func poll(
         _ connection: Int32?, writing: Bool, _ wakeup: Wakeup?,
         until moment: ContinuousClock.Instant
     ) -> (isReadable: Bool, isWritable: Bool, isWoken: Bool) {
-        // A negative descriptor is one that `poll` leaves alone.
+        // `poll` ignores a negative descriptor.
         let interest = Int16(POLLIN) | (writing ? Int16(POLLOUT) : 0)
         var watched = [
             pollfd(fd: connection ?? -1, events: interest, revents: 0),
@@ -51,7 +51,7 @@ final class Wakeup: Sendable {
         let wait = moment - ContinuousClock.now
         let left = isBlind ? min(wait, blindWait) : wait
         let (seconds, attoseconds) = left.components
-        // Rounded up, so that one who waits for a deadline wakes behind it.
+        // Rounded up, so that a thread that waits for a deadline wakes after it.
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1
         _ = Glibc.poll(&watched, 2, left > .zero ? Int32(clamping: milliseconds) : 0)
         let isWoken = isBlind || watched[1].revents != 0
