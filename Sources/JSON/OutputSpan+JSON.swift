@@ -51,11 +51,12 @@ extension OutputSpan<UInt8> {
 
     private static func digits(of value: UInt64) -> Int {
         var (digits, rest) = (1, value)
-        while rest > 9 {
-            digits += 1
-            rest /= 10
+        // Four at a time: to divide costs more than to compare.
+        while rest > 9_999 {
+            digits += 4
+            rest /= 10_000
         }
-        return digits
+        return digits + (rest > 999 ? 3 : rest > 99 ? 2 : rest > 9 ? 1 : 0)
     }
 
     /// A string, with its quotation marks.

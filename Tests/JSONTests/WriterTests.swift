@@ -61,6 +61,17 @@ import Testing
         #expect(text { $0.int(value) } == "\(value)")
     }
 
+    /// Each number of digits, at both of its ends.
+    @Test func writesIntegersOfEachLength() {
+        var power = 1
+        for _ in 0..<18 {
+            power *= 10
+            for value in [power - 1, power, -power, 1 - power] {
+                #expect(text { $0.int(value) } == "\(value)")
+            }
+        }
+    }
+
     @Test(arguments: [0, -0.0, 1.5, -2, 1e300, .leastNonzeroMagnitude, 1e21, 123456.789])
     func writesDoubles(value: Double) throws {
         let written = text { $0.double(value) }
