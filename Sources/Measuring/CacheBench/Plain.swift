@@ -1,7 +1,7 @@
 import Bench
 import Recorder
 
-/// Plain C beside our own code: what that asks of SQLite is written down once, and done again by
+/// Plain C beside our own code: the SQLite calls of our code are recorded once, and replayed by
 /// `gapless-plain`, which neither decides nor encodes anything.
 struct Plain {
     private let recording: String
@@ -10,10 +10,10 @@ struct Plain {
     /// How many pages the cache writes between two checkpoints (`Checkpoints.interval`).
     static let checkpointInterval = 1000
 
-    /// Has `work` done under the eyes of the recorder. It is to open all connections by itself, and
-    /// to have closed them when it returns.
-    /// - Parameter scratch: where the recording lies.
-    /// - Throws: what `work` throws, and `BenchError` where the recording is not whole.
+    /// Records the SQLite calls of `work`, which must open all its connections itself, and have
+    /// closed them when it returns.
+    /// - Parameter scratch: the directory of the recording.
+    /// - Throws: the errors of `work`, and `BenchError` if the recording is incomplete.
     init(
         in scratch: ScratchDirectory, recording work: () throws(BenchError) -> Void
     ) throws(BenchError) {
@@ -34,7 +34,7 @@ struct Plain {
         guard isWhole else { throw .failure("recording: not all that was asked could be written") }
     }
 
-    /// Does something whose time is compared.
+    /// Runs work whose time is compared.
     static func span<Value>(
         _ work: () throws(BenchError) -> Value
     ) throws(BenchError) -> Value {
@@ -43,12 +43,12 @@ struct Plain {
         return try work()
     }
 
-    /// Does again what was recorded, by the program beside this one.
+    /// Replays the recording with the program beside this one.
     /// - Parameters:
     ///   - file: the database.
-    ///   - checkpointsEvery: how many pages are written between two checkpoints; 0 for none.
-    /// - Returns: how long each span took.
-    /// - Throws: `BenchError` where it does not work out.
+    ///   - checkpointsEvery: the number of pages between two checkpoints; 0 for none.
+    /// - Returns: the duration of each span.
+    /// - Throws: `BenchError` if the replay fails.
     func replay(
         on file: String, checkpointsEvery pages: Int, _ bench: Workbench
     ) throws(BenchError) -> [Nanoseconds] {
@@ -58,16 +58,16 @@ struct Plain {
     }
 }
 
-/// What spans of our own and of plain C come to beside each other.
+/// The durations of our own code and of plain C, by round.
 struct Rounds {
     private(set) var own: [Double] = []
     private(set) var plain: [Double] = []
 
-    /// What a round's spans are summed up by.
+    /// How a round's spans are reduced to one number.
     enum Measure {
-        /// All of them count: one in many has a checkpoint beside it.
+        /// For spans that all count: one in many includes a checkpoint.
         case mean
-        /// They are all alike, and what is longer was interrupted.
+        /// For spans that are all alike: a longer one was interrupted.
         case median
 
         fileprivate func of(_ spans: [Nanoseconds]) -> Double {
@@ -85,6 +85,6 @@ struct Rounds {
         self.plain.append(measure.of(plain))
     }
 
-    /// Our own time in parts of the other, by round: both were measured side by side.
+    /// Our own time divided by the other, by round: both were measured side by side.
     var ratios: [Double] { zip(own, plain).map { $0 / $1 } }
 }

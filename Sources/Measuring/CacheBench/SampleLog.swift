@@ -6,8 +6,8 @@ import Ports
 import SQLite
 import Wire
 
-/// A conversation of another origin as a feed brings it: dense numbers, messages as clients send
-/// them, ids in no order. The same number gives the same message each time.
+/// A conversation of another origin as a feed delivers it: dense numbers, messages as clients send
+/// them, unordered ids. The same number always gives the same message.
 struct SampleLog {
     let id: String
     let body: String
@@ -20,7 +20,7 @@ struct SampleLog {
             unknown: [])
     }
 
-    /// The head when that many messages are in the log.
+    /// The head with `count` messages in the log.
     func head(after count: Int) -> Head {
         Head(epoch: "e1", seq: count, rev: count + 1, mark: mark(of: count + 1))
     }
@@ -35,7 +35,7 @@ struct SampleLog {
             createdAt: moment, editedAt: nil, deleted: false, unknown: [])
     }
 
-    /// The finisher of SplitMix64: numbers without order, none twice.
+    /// The finalizer of SplitMix64: distinct numbers in no order.
     private func mixed(_ number: Int) -> UInt64 {
         var z = UInt64(bitPattern: Int64(number)) &* 0x9E37_79B9_7F4A_7C15
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -43,8 +43,8 @@ struct SampleLog {
         return z ^ (z >> 31)
     }
 
-    /// What the engine has the cache keep of live messages, in its order: the values, then what is
-    /// held and where the stream stands.
+    /// The engine's writes to the cache for live messages, in its order: the values, then the
+    /// coverage and the position.
     func writes(_ seqs: ClosedRange<Int>) -> [StoreWrite] {
         seqs.map { .message(conversation: id, message($0), mark: mark(of: $0 + 1)) } + [
             .hold(conversation: id, Coverage(seqs.lowerBound, seqs.upperBound), asOf: 1),
@@ -53,7 +53,7 @@ struct SampleLog {
     }
 }
 
-/// The file of a cache, made and used as the gateway does.
+/// A cache's file, created and used as the gateway does.
 enum SampleCache {
     /// - Throws: `BenchError.failure`
     static func store(_ path: String) throws(BenchError) -> Store {
@@ -72,7 +72,7 @@ enum SampleCache {
         }
     }
 
-    /// What the cache throws, in the words of a measurement that failed.
+    /// Converts the cache's errors into errors of a measurement.
     static func cache<Value>(
         _ work: () throws(CacheError) -> Value
     ) throws(BenchError) -> Value {

@@ -5,8 +5,8 @@ import Ports
 import SQLite
 import Wire
 
-/// `apply`: what the cache of another origin costs to write, turn by turn as the engine has it
-/// written, beside plain C that runs the same statements with the same values on a file of its own.
+/// `apply`: the cost of writing the cache of another origin, in the engine's turns, beside plain C
+/// that runs the same statements with the same values on its own file.
 extension Scenario {
     package static let apply = Scenario(
         name: "apply", summary: "writing the cache, beside plain C with the same statements",
@@ -43,13 +43,13 @@ extension Scenario {
     }
 }
 
-/// The turns of one case: what each has the cache write.
+/// The turns of one case, with their writes.
 private struct ApplyTurns {
     let logs: [SampleLog]
     let turns: [[StoreWrite]]
     let messages: Int
 
-    /// A turn has messages of one conversation up to ten of them, and of more beyond.
+    /// A turn of up to ten messages is of one conversation; a larger one is of several.
     init(_ logs: [SampleLog], messages: Int, size: Int) {
         self.logs = logs
         var heads = [Int](repeating: 0, count: logs.count)
@@ -71,7 +71,7 @@ private struct ApplyTurns {
         self.messages = heads.reduce(0, +)
     }
 
-    /// How many messages of one conversation stand together in a turn.
+    /// How many messages of one conversation are together in a turn.
     private static let together = 10
 
     func trial(_ bench: Workbench) throws(BenchError) -> Trial {
@@ -82,8 +82,7 @@ private struct ApplyTurns {
             _ = try apply(to: "\(scratch.path)/recorded.db")
         }
         var rounds = Rounds()
-        // Which of them is first is left to chance: who comes second finds what the first one left
-        // of the machine's caches.
+        // The order is random: the second finds the machine's caches as the first has left them.
         if Bool.random() {
             let spans = try apply(to: own)
             rounds.add(own: spans, plain: try replay(plain, on: other, bench), by: .mean)
@@ -115,7 +114,7 @@ private struct ApplyTurns {
         return spans
     }
 
-    /// - Returns: how long each turn took.
+    /// - Returns: the duration of each turn.
     private func apply(to file: String) throws(BenchError) -> [Nanoseconds] {
         let store = try SampleCache.store(file)
         let replica = try SampleCache.replica(store, of: logs)
@@ -130,12 +129,12 @@ private struct ApplyTurns {
             }
             spans.append(Clock.now() - start)
         }
-        // So that nothing of it goes on beside what is measured next.
+        // So that none of its work overlaps with the next measurement.
         replica.stop()
         return spans
     }
 
-    /// Numbers that differ where rows do.
+    /// Checksums that differ if rows do.
     private func contents(of file: String) throws(BenchError) -> [Int?] {
         try SampleCache.cache { () throws(CacheError) in
             let connection = try Connection(cache: file, access: .readOnly)

@@ -7,8 +7,8 @@ import Ports
 import SQLite
 import Wire
 
-/// The other half of `pages`: a page of a cache without a gateway around it, read and encoded, and
-/// beside it plain C that runs the same statements on the same file.
+/// The other half of `pages`: a page of a cache without a gateway, read and encoded, beside plain C
+/// that runs the same statements on the same file.
 extension Scenario {
     package static let cachedPages = Scenario(
         name: "pages", summary: "a page of the cache, beside plain C with the same statements",
@@ -25,7 +25,7 @@ extension Scenario {
     }
 }
 
-/// One long conversation in a file, and the pages of it.
+/// One long conversation in a file, and its pages.
 private struct CachedPages {
     private let store: Store
     private let log: SampleLog
@@ -44,12 +44,12 @@ private struct CachedPages {
             }
             written = last
         }
-        // Into the file, so that no page comes out of the log of writes.
+        // Into the file, so that no page is read from the write-ahead log.
         replica.stop()
     }
 
-    /// Two kinds of places: the newest page again and again, which SQLite has in its memory, and
-    /// pages all over the conversation, which it has not.
+    /// Two kinds of places: the newest page repeatedly, which SQLite has in memory, and pages all
+    /// over the conversation, which it has not.
     func trial(
         _ scratch: ScratchDirectory, _ bench: Workbench
     ) throws(BenchError) -> Trial {
@@ -83,9 +83,9 @@ private struct CachedPages {
         return trial
     }
 
-    /// Reads the page before each of the places, by a reader of its own.
-    /// - Parameter isEncoded: up to the bytes of the reply.
-    /// - Returns: how long each took.
+    /// Reads the page before each of the places, with its own reader.
+    /// - Parameter isEncoded: whether to encode the reply too.
+    /// - Returns: the duration of each.
     private func read(
         _ places: [Int], isEncoded: Bool
     ) throws(BenchError) -> [Nanoseconds] {
@@ -107,7 +107,7 @@ private struct CachedPages {
         return spans
     }
 
-    /// Reads a page and lets go of it, which is a part of what it costs.
+    /// Reads a page and releases it, which is a part of its cost.
     /// - Returns: the places that it held.
     private func use(
         _ query: Query, _ reader: Reader, isEncoded: Bool

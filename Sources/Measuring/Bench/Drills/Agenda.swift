@@ -1,4 +1,4 @@
-/// What is due when, earliest first; of what is due at the same moment, what was noted first.
+/// Items in the order in which they are due; at equal times, in the order in which they were added.
 struct Agenda<Item> {
     private struct Entry {
         let moment: Nanoseconds
@@ -14,7 +14,7 @@ struct Agenda<Item> {
     private var entries: [Entry] = []
     private var order = 0
 
-    /// When the first is due.
+    /// When the first item is due.
     var next: Nanoseconds? { entries.first?.moment }
 
     mutating func add(_ item: Item, at moment: Nanoseconds) {
@@ -27,7 +27,7 @@ struct Agenda<Item> {
         }
     }
 
-    /// Takes out the first, if it is due.
+    /// Removes and returns the first item, if it is due.
     mutating func take(at now: Nanoseconds) -> Item? {
         guard let first = entries.first, first.moment <= now else { return nil }
         entries.swapAt(0, entries.count - 1)

@@ -1,21 +1,21 @@
-/// The one who writes the messages of a drill, over one connection, so that the number of each
-/// change is known before the gateway answers. What is not answered when the connection ends is to
-/// be sent again in the same order: a message that was written already is known by its id, and not
-/// written twice.
+/// The one author of a drill's messages, over one connection, so that the number of each change is
+/// known before the gateway answers. Requests that are unanswered when the connection ends must be
+/// sent again in the same order: the id of a message is its idempotency key, so none is written
+/// twice.
 struct Author {
-    /// Its place in the swarm.
+    /// Its index in the swarm.
     let client: Int
-    /// Whether it is connected and was welcomed.
+    /// Whether its `connect` was answered.
     var isBack = false
-    /// Whether it has been told to come back, and waits for its slot.
+    /// Whether it got a goaway and waits for its slot.
     var isLeaving = false
-    /// What it waits for, oldest first; a second's worth at most, by the rate of the drills.
+    /// Its unanswered requests, oldest first; at the rates of the drills, at most a second's worth.
     private(set) var unanswered: [(id: Int, request: [UInt8])] = []
     private var newest = 1_000_000
 
     init(client: Int) { self.client = client }
 
-    /// One more request, made with the number that it has.
+    /// Makes and records one more request, with the next id.
     mutating func ask(_ make: (Int) -> [UInt8]) -> [UInt8] {
         newest += 1
         let request = make(newest)

@@ -1,11 +1,11 @@
 import JSON
 
-/// Those who chat while others are greedy: in rooms of ten each says something now and then, and
-/// reads a small page. What they wait for is measured from when it was due.
+/// Clients that chat while others are greedy: in rooms of ten, they send messages and read small
+/// pages. Each latency counts from when the action was due.
 final class Bystanders: FrameReceiver {
-    /// What one slice was like for them.
+    /// The latencies of one slice.
     struct Latencies {
-        /// From when a message was due until each of the room has it.
+        /// From when a message was due until each member of the room has it.
         var deliveries = Histogram()
         /// From when a request was due until its answer.
         var answers = Histogram()
@@ -16,12 +16,12 @@ final class Bystanders: FrameReceiver {
     private let swarm: Swarm
     private let prefix: String
     private var latencies = Latencies()
-    /// When requests under way were due.
+    /// By request in flight, when it was due.
     private var due: [Int: Nanoseconds] = [:]
     private var nextRequest = 10_000
-    /// What is on its way to somebody.
+    /// Deliveries still expected.
     private(set) var undelivered = 0
-    /// Requests that were refused, and connections that ended, by what was said.
+    /// Refused requests by error code, and ended connections with their reasons.
     private(set) var refused: [String: Int] = [:]
     private(set) var ends: [String] = []
 
@@ -30,7 +30,7 @@ final class Bystanders: FrameReceiver {
     private static let error = Pattern(",\"error\":")
     private static let body = Pattern("\"body\":\"due ")
 
-    /// Connects them all, each in its room.
+    /// Connects all of them, each in its room.
     /// - Throws: `BenchError.failure`
     init(_ count: Int, _ prefix: String, _ site: Site) throws(BenchError) {
         self.prefix = prefix
@@ -54,9 +54,9 @@ final class Bystanders: FrameReceiver {
         prefix + "room-\(client.index / Self.roomSize)"
     }
 
-    /// Chats for that long, and waits for what is on its way then.
+    /// Chats for a span of time, then waits for what is in flight.
     /// - Parameters:
-    ///   - rate: messages and pages a second, each, of all together.
+    ///   - rate: messages a second of all clients together, and as many pages.
     ///   - look: called some times a second.
     /// - Throws: `BenchError.failure`
     func chat(
@@ -84,7 +84,7 @@ final class Bystanders: FrameReceiver {
         return latencies
     }
 
-    /// One says something, another one reads.
+    /// One client sends a message, another reads a page.
     private func act(_ number: Int, due moment: Nanoseconds) throws(BenchError) {
         let count = swarm.clients.count
         let (speaker, reader) = (swarm.clients[number % count], swarm.clients[number * 7 % count])
@@ -146,7 +146,7 @@ final class Bystanders: FrameReceiver {
         ends.append("\(client.index): \(reason)")
     }
 
-    /// Takes the rooms away.
+    /// Deletes the rooms.
     /// - Throws: `BenchError.failure`
     func leave(_ api: ServerAPI) throws(BenchError) {
         for room in 0..<Self.rooms(swarm.clients.count) {

@@ -1,6 +1,7 @@
-/// Where everybody stands: asked while a drill waits for its end, and at the end for the report.
+/// The state of all clients: queried while a drill waits for its end, and at the end for the
+/// report.
 extension Crowd {
-    /// Whether everybody holds everything as it is now.
+    /// Whether every client holds everything in its newest version.
     var isEverybodyWhole: Bool { isWhole(members.indices) }
 
     func isWhole(_ clients: Range<Int>) -> Bool {

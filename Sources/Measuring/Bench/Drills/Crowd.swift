@@ -1,51 +1,50 @@
 /// The clients of a drill and the author of its messages, on one epoll and one thread. Each client
-/// holds conversations by the rules, comes back when it was cut off or in the slot that it was
-/// given, and asks for what it is told that it lacks. What a drill does to them it does by the
-/// agenda, and by `tell`.
+/// holds conversations by the rules of the protocol, reconnects after a cut or in the slot that it
+/// was given, and fetches its gaps. A drill acts on them through the agenda, and reacts in `tell`.
 final class Crowd: FrameReceiver {
     /// One client of the drill.
     struct Member {
-        /// Its rooms, in the order of its holdings.
+        /// The indices of its rooms, in the order of its holdings.
         let rooms: [Int]
-        /// Where its holdings begin.
+        /// The index of its first holding.
         let first: Int
         var manner: Socket.Manner
-        /// When it began to come (back).
+        /// When it began to (re)connect.
         var dialled: Nanoseconds = 0
-        /// Answers that it waits for until it is back.
+        /// Answers still missing until it is back.
         var lacking = 0
         var isBack = false
-        /// Failed tries since it was last connected.
+        /// Failed attempts since it was last connected.
         var tries = 0
-        /// Whether it has been told to come back, and waits for its slot.
+        /// Whether it got a goaway and waits for its slot.
         var isLeaving = false
     }
 
-    /// What happens by the clock.
+    /// Scheduled actions.
     enum Act {
         case cut(Int)
         case dial(Int)
-        /// The slot of a client that was told to come back: now it does, closed or not.
+        /// The slot of a client that got a goaway: it reconnects now, whether or not it was closed.
         case comeBack(Int)
-        /// A client that does not read takes a little, and again after a while.
+        /// A stalled client reads a little, and again after each interval.
         case sip(Int, every: Nanoseconds)
-        /// The drill's own.
+        /// A step of the drill.
         case step(Int)
     }
 
-    /// What a drill is told.
+    /// Events for a drill.
     enum News {
         /// A client tries to connect.
         case dialling(Int)
         /// A client's upgrade was answered.
         case opened(Int)
-        /// A client was told to come back, and when.
+        /// A client got a goaway, with its slot.
         case goaway(Int, slot: Nanoseconds)
-        /// A client has all answers of its subscriptions.
+        /// A client has the answers of all its subscriptions.
         case back(Int)
         /// The author is connected.
         case authorBack
-        /// A step of the drill is due, which was meant for then.
+        /// A step of the drill is due; `due` is when it was scheduled.
         case step(Int, due: Nanoseconds)
     }
 
@@ -55,21 +54,21 @@ final class Crowd: FrameReceiver {
     var holdings: [Holding] = []
     var ledger = Ledger()
     var agenda = Agenda<(act: Act, due: Nanoseconds)>()
-    /// Whether a connection that ends is one that comes back, or a fault.
+    /// Whether a connection that ends is to reconnect; otherwise its end is a fault.
     var isComingBack = false
     var tell: (News) throws(BenchError) -> Void = { _ in }
-    /// Whose live deliveries count for the latencies.
+    /// Whether a client's live deliveries count in the latencies.
     var isCounting: (Int) -> Bool = { _ in true }
-    /// By client, the places that gaps declared to it.
+    /// By client, the number of places in the gaps that it got.
     private(set) var declaredCounts: [Int: Int] = [:]
     private(set) var backCount = 0
     private var random = Generator()
 
     private(set) var author: Author?
     private let body: String
-    /// Whether the author can write.
+    /// Whether the author is connected.
     var isAuthorBack: Bool { author?.isBack == true }
-    /// What the author waits for.
+    /// The number of the author's unanswered requests.
     var unanswered: Int { author?.unanswered.count ?? 0 }
 
     private let prefix: String
@@ -79,15 +78,15 @@ final class Crowd: FrameReceiver {
     private static let connectRequest = 1
     private static let subscribeRequest = 10
     private static let healRequest = 100_000
-    /// As much as a reader that hardly reads takes at a time. Its kernel makes room known only when
-    /// it has some kilobytes, and a peer that takes nothing for long counts as gone.
+    /// The bytes that a stalled reader takes at a time. Its kernel announces free space only in
+    /// units of some kilobytes, and a peer that takes nothing for long counts as gone.
     private static let sip = 4096
-    /// Clients that come from one address of the loopback.
+    /// Clients per source address of the loopback.
     private static let portsPerAddress = 20_000
     /// More than any client of these drills misses at once.
     private static let resumeLimit = 1000
 
-    /// - Parameter prefix: what the names of the rooms begin with, before their index.
+    /// - Parameter prefix: the names of the rooms are this, followed by the index.
     /// - Throws: `BenchError.failure`
     init(_ site: Site, _ rooms: [Room], prefix: String, body: Int) throws(BenchError) {
         swarm = try Swarm(site.endpoint)
@@ -98,7 +97,7 @@ final class Crowd: FrameReceiver {
 
     // MARK: - Who is there
 
-    /// One more client; it is dialled later.
+    /// Adds a client that is not connected yet.
     func add(rooms: [Int]) {
         let client = swarm.addUnconnected()
         let manner = Socket.Manner(
@@ -107,18 +106,18 @@ final class Crowd: FrameReceiver {
         holdings += rooms.map { _ in Holding() }
     }
 
-    /// Gives a client, before it is dialled, a socket for which the kernels keep little.
+    /// Gives a client, before it connects, a socket with small kernel buffers.
     func stall(_ index: Int) { members[index].manner.receiveBuffer = 4096 }
 
-    /// The one who writes; to be called behind the last `add`.
+    /// Adds the author; must be called after the last `add`.
     /// - Throws: `BenchError.failure`
     func addAuthor() throws(BenchError) {
         author = Author(client: swarm.addUnconnected().index)
         try dialAuthor()
     }
 
-    /// Dials clients, as many at a time as may wait, until all are back.
-    /// - Throws: `BenchError.failure` where they are not in time.
+    /// Connects the clients, at most `width` at a time, until all are back.
+    /// - Throws: `BenchError.failure` if they are not in time.
     func dialAll(width: Int, patience: Nanoseconds = 120 * Clock.second) throws(BenchError) {
         let deadline = Clock.now() + patience
         var next = 0
@@ -135,7 +134,7 @@ final class Crowd: FrameReceiver {
     }
 
     func dial(_ index: Int) throws(BenchError) {
-        // Since when it tries: a refusal does not begin anew.
+        // The time of the first attempt: a refusal does not restart it.
         if members[index].tries == 0 { members[index].dialled = Clock.now() }
         try tell(.dialling(index))
         do throws(BenchError) {
@@ -157,7 +156,7 @@ final class Crowd: FrameReceiver {
         }
     }
 
-    /// Cuts a client off; it does not come back by itself.
+    /// Cuts a client's connection; it does not reconnect by itself.
     func cut(_ index: Int) {
         swarm.cut(swarm.clients[index])
         leave(index)
@@ -175,12 +174,12 @@ final class Crowd: FrameReceiver {
 
     // MARK: - Time
 
-    /// Runs until the moment, or until `condition` holds.
+    /// Runs until a time, or until `condition` holds.
     /// - Throws: `BenchError`
     func run(
         until end: Nanoseconds, or condition: () -> Bool = { false }
     ) throws(BenchError) {
-        // What is waited for may come true without a word to these clients.
+        // The condition may become true without any frame for these clients.
         while Clock.now() < end, !condition() {
             try turn(until: min(end, Clock.now() + Self.look))
         }
@@ -218,7 +217,7 @@ final class Crowd: FrameReceiver {
         agenda.add((act, moment), at: moment)
     }
 
-    /// A moment up to so much earlier or later.
+    /// A random span, up to `part` of it shorter or longer.
     func around(_ span: Nanoseconds, by part: Double) -> Nanoseconds {
         span + Int(Double(span) * Double.random(in: -part...part, using: &random))
     }
@@ -227,7 +226,7 @@ final class Crowd: FrameReceiver {
 
     // MARK: - What is sent
 
-    /// Sends one more message into a room.
+    /// Sends one more message to a room.
     func publish(_ room: Room, due: Nanoseconds) throws(BenchError) {
         let id = Room.id(of: room.insert(due: due))
         try request {
@@ -296,7 +295,7 @@ final class Crowd: FrameReceiver {
         let isPage = id >= Self.healRequest
         let slot = id - (isPage ? Self.healRequest : Self.subscribeRequest)
         let frame = try replies.frame(rest) { text throws(BenchError) in
-            // From behind the id: `,"result":{…}}`.
+            // Starts after the id: `,"result":{…}}`.
             try StreamFrame(
                 reply: [UInt8(ascii: "{")] + text.dropFirst(), isPage ? .page : .subscribed)
         }
@@ -312,7 +311,7 @@ final class Crowd: FrameReceiver {
             return
         }
         author?.isBack = true
-        // What was not answered may not have been taken; what was is not written twice.
+        // Unanswered requests may be lost; those that were not are not written twice.
         for (_, request) in author?.unanswered ?? [] { try swarm.send(request, to: client) }
         try tell(.authorBack)
     }
@@ -351,7 +350,7 @@ final class Crowd: FrameReceiver {
 
     // MARK: - Being sent away
 
-    /// An event that is about no conversation.
+    /// An event that concerns no conversation.
     private func noted(_ payload: Span<UInt8>, on client: Client) throws(BenchError) {
         guard let delay = try Goaway(payload)?.delay else { return }
         let slot = swarm.now + delay
@@ -364,7 +363,7 @@ final class Crowd: FrameReceiver {
         try tell(.goaway(client.index, slot: slot))
     }
 
-    /// As the gateway's own client does: in its slot it leaves, and comes back.
+    /// Like the gateway's own client: in its slot it disconnects and reconnects.
     private func comeBack(_ index: Int) throws(BenchError) {
         guard index != author?.client else {
             author?.isBack = false
@@ -385,14 +384,14 @@ final class Crowd: FrameReceiver {
             return schedule(.dial(client.index), at: Clock.now() + 250 * Clock.millisecond)
         }
         leave(client.index)
-        // Its slot comes.
+        // It reconnects in its slot.
         guard !members[client.index].isLeaving else { return }
         ledger.ends += 1
         guard isComingBack else { return ledger.note("a connection was lost: \(reason)") }
         if members[client.index].tries == 0 { members[client.index].dialled = Clock.now() }
         members[client.index].tries += 1
-        // As the gateway's own client does: doubling from half a second, of which a random half is
-        // taken off.
+        // Like the gateway's own client: exponential backoff from half a second, with jitter: up to
+        // half is random.
         let full = 500 << min(6, members[client.index].tries - 1)
         let wait = (full / 2 + some(below: full / 2)) * Clock.millisecond
         schedule(.dial(client.index), at: Clock.now() + wait)

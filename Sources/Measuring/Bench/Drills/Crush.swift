@@ -1,5 +1,5 @@
-/// How evenly moments are spread: the most that fall into any span of a tenth of a second, wherever
-/// it begins.
+/// How evenly moments are spread: the most that fall into any tenth of a second, wherever it
+/// begins.
 enum Crush {
     static let span = 100 * Clock.millisecond
 

@@ -1,5 +1,5 @@
-/// `avalanche`: the gateway is gone under everybody, as in a crash, and is started again at once.
-/// Half of the conversations go on as soon as it is back; in the others nothing was missed.
+/// `avalanche`: the gateway dies under all clients, as in a crash, and is restarted at once. Half
+/// of the conversations continue as soon as it is back; in the others nothing was missed.
 extension Drill {
     static let avalanche = Drill(
         name: "avalanche", summary: "a restart under thousands of clients",

@@ -1,6 +1,6 @@
-/// `drain`: the gateway is told to stop under a stream of messages, and the same command is started
-/// again beside it. Each client leaves in the slot that it was given and comes back with what it
-/// has, to a successor that may have to wait for the file.
+/// `drain`: the gateway gets the signal to stop during a stream of messages, and the same command
+/// is started again beside it. Each client leaves in its slot and resumes at a successor, which may
+/// have to wait for the file.
 extension Drill {
     static let drain = Drill(
         name: "drain", summary: "an orderly end, and a successor, under thousands of clients",
@@ -30,7 +30,7 @@ extension Drill {
     }
 }
 
-/// One change of the guard. Moments are from the signal on.
+/// One handover. Times count from the signal.
 private final class DrainRun {
     let crowd: Crowd
     private let site: Site
@@ -38,21 +38,21 @@ private final class DrainRun {
     private var start: Nanoseconds = 0
     private var isPublishing = true
     private var sent = 0
-    /// By client, the slot that it was told.
+    /// By client, the slot that it was given.
     private var slots: [Int: Nanoseconds] = [:]
     private var toldTwice = 0
-    /// Tries to connect, whoever answered; and by client the last of them.
+    /// All attempts to connect, whoever answered; and by client the latest.
     private var tries: [Nanoseconds] = []
     private var lastTry: [Nanoseconds]
-    /// The tries that the successor answered: the one that drains refuses everybody.
+    /// The attempts that the successor answered: the gateway that drains refuses all.
     private var arrivals: [Nanoseconds] = []
     private var unready: Nanoseconds = 0
     private var connectedWhenUnready = 0
     private var end: (status: Int32, moment: Nanoseconds)?
 
-    /// How long the stream runs before the signal, and after everybody is back.
+    /// How long the stream runs before the signal, and after all clients are back.
     private static let margin = 2 * Clock.second
-    /// The share that one tenth of a second may have of all clients.
+    /// The share of all clients, in percent, that may fall into one tenth of a second.
     private static let crush = 5.0
 
     init(_ site: Site, _ plan: Drill.Plan) throws(BenchError) {
@@ -65,7 +65,7 @@ private final class DrainRun {
         lastTry = Array(repeating: 0, count: members.count)
     }
 
-    /// Everybody comes, the author last, so that it is the last to be sent away too.
+    /// Connects everybody, the author last, so that its goaway is the last one too.
     func listen() throws(BenchError) {
         try crowd.dialAll(width: 256)
         crowd.tell = { [unowned self] news throws(BenchError) in try note(news) }
@@ -83,7 +83,7 @@ private final class DrainRun {
         case .step(_, let due):
             guard isPublishing else { return }
             crowd.schedule(.step(0), at: due + Clock.second / plan["rate"])
-            // Nobody writes while the author is away.
+            // Nothing is written while the author is away.
             guard crowd.isAuthorBack else { return }
             sent += 1
             try crowd.publish(crowd.rooms[sent % crowd.rooms.count], due: due)
@@ -97,7 +97,7 @@ private final class DrainRun {
         }
     }
 
-    /// The signal, and all that follows from it.
+    /// Sends the signal, and waits for everything that follows.
     func relieve() throws(BenchError) {
         (tries, arrivals) = ([], [])
         start = Clock.now()
@@ -136,8 +136,8 @@ private final class DrainRun {
             bar: "\(clients)")
         report.require("clients that were told twice", none: toldTwice)
         let last = Clock.seconds(slots.values.max() ?? 0)
-        // With a file that only one process can hold, the slots begin when this one has ended:
-        // after a fifth of the window, and a second for the next one to be there.
+        // If only one process can hold the file, the slots begin after this process has ended:
+        // after a fifth of the window, plus a second in which the next process starts.
         report.require(
             "the last slot", last, below: 1.2 * Double(plan["window"]) + 2.5, "s")
         report.require("tries that met a closed door", none: tries.count - arrivals.count)
@@ -159,7 +159,7 @@ private final class DrainRun {
             bar: "below \(plan["deadline"]) s")
     }
 
-    /// Of all clients, in percent, how many fall into one tenth of a second.
+    /// The largest share of all clients, in percent, that falls into one tenth of a second.
     private func share(_ moments: [Nanoseconds]) -> Double {
         Double(100 * Crush.largest(moments)) / Double(plan["clients"])
     }

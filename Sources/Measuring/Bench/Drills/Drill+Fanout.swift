@@ -1,4 +1,4 @@
-/// `fanout`: one conversation, many listeners, and messages by the clock.
+/// `fanout`: one conversation, many subscribers, and messages at a fixed rate.
 extension Drill {
     static let fanout = Drill(
         name: "fanout", summary: "one conversation to thousands of clients",
@@ -32,8 +32,8 @@ extension Drill {
         try crowd.run(until: Clock.now() + 10 * Clock.second) { crowd.isEverybodyWhole }
         report.add("deliveriesPerSecond", Double(plan["clients"] * plan["rate"]), "1/s")
         report.add("live", crowd.ledger.liveLatency)
-        // One thread reaches one client after the other: what the last of them waits is what all
-        // the sends cost, and where that is no more than a reader would notice it is fine.
+        // One thread sends to one client after another, so the last client waits for all the sends;
+        // that is fine as long as no reader would notice it.
         report.require(
             "delivery p99", DrillReport.milliseconds(crowd.ledger.liveLatency.quantile(0.99)),
             below: Double(plan["p99"]), "ms")

@@ -1,7 +1,7 @@
 import JSON
 
-/// `flood`: some clients behave, and are measured; others ask for too much, each kind in its turn.
-/// Slices with a flood and without one alternate.
+/// `flood`: some clients behave, and are measured; others flood the gateway, one kind of flood
+/// after another. Slices with a flood and without one alternate.
 extension Drill {
     static let flood = Drill(
         name: "flood", summary: "clients that ask too much, beside some that behave",
@@ -42,7 +42,7 @@ extension Drill {
     }
 }
 
-/// The minutes of it.
+/// The run of the drill.
 private final class FloodRun {
     let crowd: Crowd
     let scene: Flood.Scene
@@ -52,9 +52,9 @@ private final class FloodRun {
     private var tolls: [Flood: Flood.Toll] = [:]
     private var memory = (before: 0, most: 0)
 
-    /// How often the memory is looked at.
+    /// How often the memory is sampled.
     private static let look = 100 * Clock.millisecond
-    /// A step that is no message.
+    /// The number of a step that samples memory instead of sending a message.
     private static let looking = -1
 
     init(_ site: Site, _ plan: Drill.Plan) throws(BenchError) {
@@ -82,7 +82,7 @@ private final class FloodRun {
             try look()
         }
         plan.say("\(plan["clients"]) clients listen")
-        // What the first messages cost is not what a flood costs.
+        // Warm-up: the cost of the first messages is not that of a flood.
         _ = try slice(Clock.second, nil)
         memory.before = try site.operations.residentBytes()
     }
@@ -91,7 +91,7 @@ private final class FloodRun {
         for flood in Flood.allCases {
             for number in 0..<plan["pairs"] {
                 let span = flood.span(plan)
-                // Neither is always the first of its pair.
+                // The order within a pair alternates.
                 let isFirst = number % 2 == 1
                 let early = try slice(span, isFirst ? flood : nil)
                 let late = try slice(span, isFirst ? nil : flood)
@@ -102,7 +102,7 @@ private final class FloodRun {
         }
     }
 
-    /// Messages by the clock, with a flood beside them or without.
+    /// Messages at a fixed rate, with or without a flood beside them.
     private func slice(_ span: Nanoseconds, _ flood: Flood?) throws(BenchError) -> Histogram {
         let start = Clock.now() + 10 * Clock.millisecond
         for number in 0..<(span * plan["rate"] / Clock.second) {
@@ -116,7 +116,7 @@ private final class FloodRun {
         _ = crowd.ledger.takeLiveLatency()
         let siege = flood.map { Siege($0, scene, until: start + span) }
         try crowd.run(until: start + span)
-        // To the end of what is on its way, so that it does not fall into the next slice.
+        // Waits for what is in flight, so that it does not fall into the next slice.
         try crowd.run(until: Clock.now() + 30 * Clock.second) {
             siege?.isOver != false && crowd.unanswered == 0 && crowd.isEverybodyWhole
         }

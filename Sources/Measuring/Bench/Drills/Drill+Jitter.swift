@@ -1,5 +1,5 @@
-/// `jitter`: everybody listens to one conversation, and everybody's connection is cut again and
-/// again, each at its own times; what was said meanwhile is in the answer to the resume.
+/// `jitter`: all clients subscribe to one conversation, and each one's connection is cut again and
+/// again, at its own times; the answer to each resume has what was missed.
 extension Drill {
     static let jitter = Drill(
         name: "jitter", summary: "connections that are cut again and again under a live stream",
@@ -26,7 +26,7 @@ extension Drill {
         report.add("replay", crowd.ledger.replayLatency)
         report.add("resume", run.resumes)
         report.require("resets", none: crowd.ledger.resets)
-        // The best that is published with 100 % delivered is 4.58 s.
+        // The best published figure with 100 % delivered is 4.58 s.
         report.require(
             "replay p99",
             DrillReport.milliseconds(crowd.ledger.replayLatency.quantile(0.99)), below: 4500, "ms")
@@ -35,7 +35,7 @@ extension Drill {
     }
 }
 
-/// The minute of it.
+/// The run of the drill.
 private final class JitterRun {
     private let crowd: Crowd
     private let plan: Drill.Plan
@@ -43,7 +43,7 @@ private final class JitterRun {
     private var isOver = false
     private var sent = 0
 
-    /// From the dialling to the answer, without those of the beginning.
+    /// From the start of a connection to the answer, without those of the beginning.
     var resumes: Histogram { crowd.ledger.resumeLatency }
 
     init(_ crowd: Crowd, _ plan: Drill.Plan) {
@@ -69,7 +69,7 @@ private final class JitterRun {
         let span = plan["messages"] * Clock.second / plan["rate"]
         try crowd.run(until: start + span)
         isOver = true
-        // Those who are away come back, and nobody else goes.
+        // Absent clients return, and no more are cut.
         try crowd.run(until: Clock.now() + 30 * Clock.second) {
             crowd.backCount == crowd.members.count && crowd.isEverybodyWhole
         }

@@ -1,6 +1,6 @@
 /// `slow`: some clients read next to nothing while the others get everything. Two conversations
-/// take turns: the fast ones listen to both, the slow ones to the second, so that the two halves of
-/// a pair differ in nothing else.
+/// alternate: the fast clients subscribe to both, the slow ones only to the second, so that the two
+/// halves of a pair differ in nothing else.
 extension Drill {
     static let slow = Drill(
         name: "slow", summary: "readers that hardly read, beside fast ones",
@@ -30,12 +30,12 @@ extension Drill {
     }
 }
 
-/// The minutes of it.
+/// The run of the drill.
 private final class SlowRun {
     let crowd: Crowd
     private let site: Site
     private let plan: Drill.Plan
-    /// The quantiles of deliveries to the fast, in turns.
+    /// The latencies of deliveries to the fast clients, by turn.
     private var without: [Histogram] = []
     private var with: [Histogram] = []
     private var memory = (before: 0, most: 0)
@@ -43,9 +43,9 @@ private final class SlowRun {
     private var healing: Nanoseconds = 0
 
     private static let held = 100
-    /// How often a stalled reader takes a little: it is slow, and not gone.
+    /// How often a stalled reader takes a little: it is slow, not gone.
     private static let sip = 5 * Clock.second
-    /// Every so many messages, one is edited that everybody holds.
+    /// Every so many messages, one that all clients hold is edited instead.
     private static let edits = 10
 
     init(_ site: Site, _ plan: Drill.Plan) throws(BenchError) {
@@ -67,7 +67,7 @@ private final class SlowRun {
             guard case .step(let room, let due) = news else { return }
             try send(to: crowd.rooms[room], due: due)
         }
-        // What the first messages cost is not what the slow ones cost.
+        // Warm-up: the cost of the first messages is not that of the slow clients.
         try turn(room: 0)
         without = []
         for index in stalled {
@@ -81,7 +81,7 @@ private final class SlowRun {
         memory.before = try site.operations.residentBytes()
         let pairs = max(1, plan["seconds"] * Clock.second / plan.milliseconds("slice"))
         for pair in 0..<pairs {
-            // Neither is always the first of its pair.
+            // The order within a pair alternates.
             for room in pair % 2 == 0 ? [0, 1] : [1, 0] { try turn(room: room) }
             plan.say("pair \(pair + 1) of \(pairs)")
         }
@@ -98,7 +98,7 @@ private final class SlowRun {
         crowd.isCounting = { [plan] in $0 < plan["clients"] }
         _ = crowd.ledger.takeLiveLatency()
         try crowd.run(until: start + span)
-        // To the end of what is on its way, so that it does not fall into the next turn.
+        // Waits for what is in flight, so that it does not fall into the next turn.
         try crowd.run(until: Clock.now() + 5 * Clock.second) { [plan] in
             crowd.unanswered == 0 && crowd.isWhole(0..<plan["clients"])
         }
@@ -116,7 +116,7 @@ private final class SlowRun {
         }
     }
 
-    /// The stalled ones read on, and ask for what their gaps say.
+    /// The stalled clients resume reading, and fetch their gaps.
     func makeWhole() throws(BenchError) {
         crowd.agenda.removeAll()
         let start = Clock.now()

@@ -1,4 +1,4 @@
-/// `storm`: everybody was away, has missed something in each conversation, and comes back in the
+/// `storm`: all clients were away, have missed something in each conversation, and come back at the
 /// same moment.
 extension Drill {
     static let storm = Drill(
@@ -28,7 +28,7 @@ extension Drill {
         let before = try site.operations.fetches("range")
         let meter = BusyMeter()
         let start = Clock.now()
-        // More at once would only wait in the kernel's queue of connections.
+        // More at once would only wait in the kernel's accept queue.
         try crowd.dialAll(width: 2000)
         let span = Clock.seconds(Clock.now() - start)
         let busy = meter.read()

@@ -2,8 +2,8 @@ import Dispatch
 import JSON
 import Synchronization
 
-/// `worst`: clients within all limits look for the most expensive requests that there are, other
-/// ones in each seed; beside them others chat. Slices with the greedy and without alternate.
+/// `worst`: clients within all limits look for the most expensive requests, different ones for each
+/// seed; beside them others chat. Slices with the greedy clients and without them alternate.
 extension Drill {
     static let worst = Drill(
         name: "worst", summary: "clients within all limits who ask for what costs most",
@@ -30,11 +30,12 @@ extension Drill {
     }
 }
 
-/// The minutes of it.
+/// The run of the drill.
 private final class WorstRun {
-    /// What one seed came to.
+    /// The result of one seed.
     private struct Finding {
-        /// In milliseconds, of the median pair: the p50 and p99 without and with.
+        /// In milliseconds, the medians over the pairs: p50 and p99, without and with the greedy
+        /// clients.
         var deliveries = Medians()
         var answers = Medians()
         var toll = Greedy.Toll()
@@ -43,7 +44,7 @@ private final class WorstRun {
     struct Medians {
         var without = (p50: 0.0, p99: 0.0)
         var with = (p50: 0.0, p99: 0.0)
-        /// How far the p99 with is above what it may be, in the median of the pairs.
+        /// How far the p99 with them exceeds the allowed value, in the median of the pairs.
         var excess = -Double.infinity
 
         init() {}
@@ -91,25 +92,25 @@ private final class WorstRun {
 
     func run() throws(BenchError) {
         plan.say("\(plan["clients"]) clients chat")
-        // What the first messages cost is not what the greedy cost.
+        // Warm-up: the cost of the first messages is not that of the greedy clients.
         _ = try bystanders.chat(for: Clock.second, rate: plan["rate"], look)
         memory = (try site.operations.residentBytes(), 0)
         for seed in plan["seed"]..<(plan["seed"] + plan["seeds"]) {
             guard try hold(seed) else { continue }
-            // What does not come again was the machine.
+            // A result that does not repeat was noise of the machine.
             plan.say("seed \(seed) again")
             if try hold(seed) { found.append(seed) } else { once.append(seed) }
             guard bystanders.ends.isEmpty else { return }
         }
     }
 
-    /// - Returns: whether it found something.
+    /// - Returns: whether the seed slows the others down too much.
     private func hold(_ seed: Int) throws(BenchError) -> Bool {
         let appetite = Appetite(seed: seed)
         var finding = Finding()
         var pairs: [(without: Bystanders.Latencies, with: Bystanders.Latencies)] = []
         for number in 0..<plan["pairs"] {
-            // Neither is always the first of its pair.
+            // The order within a pair alternates.
             let isFirst = number % 2 == 1
             let early = try slice(isFirst ? appetite : nil, &finding.toll)
             let late = try slice(isFirst ? nil : appetite, &finding.toll)
@@ -130,7 +131,7 @@ private final class WorstRun {
         return excess > 0
     }
 
-    /// They chat, with the greedy beside them or without.
+    /// A slice of chat, with or without the greedy clients beside it.
     private func slice(
         _ appetite: Appetite?, _ toll: inout Greedy.Toll
     ) throws(BenchError) -> Bystanders.Latencies {
@@ -144,7 +145,7 @@ private final class WorstRun {
             }
             toll += try feast.toll()
         }
-        // To the end of what is on its way, so that it does not fall into the next slice.
+        // Waits for what is in flight, so that it does not fall into the next slice.
         _ = try bystanders.chat(for: 300 * Clock.millisecond, rate: 20, look)
         return latencies
     }
@@ -182,12 +183,12 @@ private final class WorstRun {
         let api = try site.api()
         try bystanders.leave(api)
         try larder.clear(api)
-        // Most of them are gone.
+        // Most of them are deleted already.
         for name in toll.made { try? api.delete(name) }
     }
 }
 
-/// The greedy of one slice, on a thread of their own.
+/// The greedy clients of one slice, on their own thread.
 private final class Feast: Sendable {
     private let outcome = Mutex<Result<Greedy.Toll, BenchError>?>(nil)
 
@@ -206,8 +207,8 @@ private final class Feast: Sendable {
 
     var isOver: Bool { outcome.withLock { $0 != nil } }
 
-    /// What it came to; to be asked when it is over.
-    /// - Throws: `BenchError.failure` where it could not be done.
+    /// Their result; may be called only when the slice is over.
+    /// - Throws: `BenchError.failure` if the slice failed.
     func toll() throws(BenchError) -> Greedy.Toll {
         guard let result = outcome.withLock(\.self) else {
             throw .failure("asking for much: no end of it")

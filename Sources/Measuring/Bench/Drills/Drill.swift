@@ -1,10 +1,10 @@
 import Glibc
 import JSON
 
-/// A drill: something that happens to every gateway one day, done to this one on purpose, with
-/// clients that check each frame. It judges itself: `DrillReport` says whether all criteria hold.
+/// A drill: an incident that every gateway meets one day, caused on purpose, with clients that
+/// check each frame. It judges itself: `DrillReport` says whether all criteria hold.
 package struct Drill: Sendable {
-    /// How large it is, in one respect.
+    /// One dimension of a drill's size.
     package struct Scale: Sendable {
         package let name: String
         package let value: Int
@@ -12,23 +12,23 @@ package struct Drill: Sendable {
         package let help: String
     }
 
-    /// What a drill is held with: its scale, and whom it tells how far it is.
+    /// The parameters of a run: the values of its scale, and where it reports progress.
     struct Plan: Sendable {
         let values: [String: Int]
         let say: @Sendable (String) -> Void
 
         subscript(_ name: String) -> Int { values[name] ?? 0 }
 
-        /// A moment so many milliseconds long.
+        /// A duration that is given in milliseconds.
         func milliseconds(_ name: String) -> Nanoseconds { self[name] * Clock.millisecond }
     }
 
     package let name: String
     package let summary: String
     package let scale: [Scale]
-    /// Whether it ends the gateway, and so must have started it.
+    /// Whether it stops the gateway, and so must have started it.
     var restarts = false
-    /// Whether it judges a client that somebody else wrote, which must be named.
+    /// Whether it judges a third-party client, which must be named.
     var judges = false
     let run: @Sendable (Site, Plan, inout DrillReport) throws(BenchError) -> Void
 
@@ -36,10 +36,10 @@ package struct Drill: Sendable {
         jitter, avalanche, drain, slow, storm, fanout, flood, worst, client,
     ]
 
-    /// Holds the drill.
+    /// Runs the drill.
     /// - Parameters:
-    ///   - values: of its scale, where they are not as the drill has them.
-    ///   - say: told how far it is, a line at a time.
+    ///   - values: values of its scale that differ from the defaults.
+    ///   - say: gets the progress, one line at a time.
     /// - Throws: `BenchError`, `usage` for a value that is not accepted.
     package func hold(
         at site: Site, _ values: [String: Int], say: @escaping @Sendable (String) -> Void
@@ -75,10 +75,10 @@ package struct Drill: Sendable {
 }
 
 extension Crowd {
-    /// Makes the rooms of a drill with what they hold, and the clients, nobody connected yet.
+    /// Creates the rooms of a drill with their messages, and the clients, without connecting them.
     /// - Parameters:
     ///   - members: by client, its rooms.
-    ///   - held: messages that each room has from the start.
+    ///   - held: the number of messages that each room has from the start.
     /// - Throws: `BenchError`
     static func gather(
         at site: Site, rooms count: Int, members: [[Int]], held: Int, body: Int
@@ -103,7 +103,7 @@ extension Crowd {
         return crowd
     }
 
-    /// Takes the rooms away again.
+    /// Deletes the rooms.
     func leave(_ site: Site) throws(BenchError) {
         let api = try site.api()
         for room in rooms { try api.delete(room.name) }
@@ -111,7 +111,7 @@ extension Crowd {
 }
 
 extension ServerAPI {
-    /// Writes so many messages into the room, and notes them there.
+    /// Writes `count` messages into the room, and records them there.
     /// - Throws: `BenchError.failure`
     func post(_ count: Int, to room: Room) throws(BenchError) {
         var left = count
@@ -124,7 +124,7 @@ extension ServerAPI {
     }
 }
 
-/// How much of its core the driver's thread uses; begins to count at its making.
+/// The share of its core that the driver's thread uses, since the creation of this value.
 struct BusyMeter {
     private let start = Clock.now()
     private let cpu = Machine.threadCPUSeconds()

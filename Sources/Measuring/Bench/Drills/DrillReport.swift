@@ -1,7 +1,8 @@
 import JSON
 
-/// What a drill came to: figures, the criteria with what was seen, and the verdict. It holds if all
-/// criteria do; a driver that was too busy to measure makes it invalid, and so not good.
+/// The result of a drill: figures, the criteria with what was seen, and the verdict. It is good if
+/// all criteria hold; if the driver was too busy to measure, the result is invalid, and so not
+/// good.
 package struct DrillReport: Sendable {
     /// One condition that must hold.
     struct Criterion: Sendable {
@@ -17,7 +18,7 @@ package struct DrillReport: Sendable {
         let unit: String
     }
 
-    /// Above this the driver may be what was measured.
+    /// Above this load the driver itself may be the bottleneck.
     private static let busiest = 0.8
 
     private let drill: String
@@ -31,7 +32,7 @@ package struct DrillReport: Sendable {
         self.scale = scale
     }
 
-    /// Whether the process may exit with 0.
+    /// Whether the exit code may be 0.
     package var isGood: Bool { invalid == nil && criteria.allSatisfy(\.holds) }
 
     mutating func add(_ name: String, _ value: Double, _ unit: String = "") {
@@ -66,8 +67,8 @@ package struct DrillReport: Sendable {
             bar: "below \(Self.words(bar)) \(unit)")
     }
 
-    /// What holds for every drill: nothing was lost, nothing was wrong, the gateway is well, and
-    /// the driver was not the limit.
+    /// Adds the criteria of every drill: nothing was lost, nothing was wrong, the gateway is well,
+    /// and the driver was not the bottleneck.
     mutating func close(
         _ ledger: Ledger, _ account: Account, busy: Double, _ site: Site
     ) throws(BenchError) {
@@ -97,13 +98,13 @@ package struct DrillReport: Sendable {
         }
     }
 
-    /// What all clients hold in the end.
+    /// What all clients together hold at the end.
     struct Account: Sendable {
         var expected = 0
         var held = 0
         var declared = 0
         var unaccounted = 0
-        /// Clients that do not hold everything.
+        /// The number of clients that do not hold everything.
         var behind = 0
     }
 
@@ -166,7 +167,7 @@ package struct DrillReport: Sendable {
         return (lines + [isGood ? "good" : "not good"]).joined(separator: "\n") + "\n"
     }
 
-    /// Three digits behind the point for small numbers that have some.
+    /// Three decimals for small numbers that have any.
     static func words(_ value: Double) -> String {
         guard value != value.rounded(), value.magnitude < 1000 else {
             return String(Int(value.rounded()))

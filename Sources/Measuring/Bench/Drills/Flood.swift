@@ -1,43 +1,44 @@
-/// One way in which clients ask too much of a gateway, and what it owes them: a clear error, the
-/// right close code, or a closed socket.
+/// One way in which clients demand too much of a gateway, and its required reaction: a clear error,
+/// the right close code, or a closed socket.
 enum Flood: String, CaseIterable, Sendable {
     /// One client makes requests as fast as its socket takes them.
     case requests
-    /// Connections that say nothing, and others that are upgraded and say nothing then.
+    /// Connections that send nothing, and others that send nothing after their upgrade.
     case halfOpen
-    /// One client sends its upgrade, another its first request, a byte a second.
+    /// One client sends its upgrade, another its first request, at a byte a second.
     case trickle
     /// Thousands of clients a second connect, and stay.
     case connects
-    /// A few clients resume with as many runs as a `have` may name, as fast as they can.
+    /// A few clients resume with the maximum number of runs in their `have`, as fast as they can.
     case resumes
 
-    /// What it meets, and how large it is.
+    /// The target of a flood, and its size.
     struct Scene: Sendable {
         let endpoint: Endpoint
         let plan: Drill.Plan
-        /// A conversation in which the offenders take part, with more messages than `runs` needs.
+        /// A conversation of which the offenders are participants, with more messages than `runs`
+        /// needs.
         let conversation: String
         let head: [UInt8]
         let rev: Int
 
-        /// What a `have` may name at most.
+        /// The most runs of a `have`.
         static let runs = 1000
 
         static func user(_ index: Int) -> String { "offender-\(index)" }
     }
 
-    /// What became of the offenders of one slice, or of several.
+    /// What happened to the offenders, in one slice or in several.
     struct Toll: Sendable {
         var dialled = 0
-        /// Requests that had a result, `rate_limited`, or another error.
+        /// Requests that got a result, `rate_limited`, or another error.
         var results = 0
         var limited = 0
         var errors = 0
-        /// Connections that were closed, by code; and those that were closed without one.
+        /// Closed connections by close code, and those closed without one.
         var closes: [Int: Int] = [:]
         var dropped = 0
-        /// Connections that were still there in the end.
+        /// Connections that were still open at the end.
         var left = 0
 
         static func += (sum: inout Toll, other: Toll) {
@@ -51,12 +52,12 @@ enum Flood: String, CaseIterable, Sendable {
         }
     }
 
-    /// How long a slice of it lasts.
+    /// How long one of its slices lasts.
     func span(_ plan: Drill.Plan) -> Nanoseconds {
         switch self {
         case .requests, .resumes: plan.milliseconds("slice")
         case .halfOpen:
-            // To the end of the last one's time.
+            // Until the last one's timeout.
             plan["half-open"] * Clock.second / Self.halfOpenPerSecond
                 + (plan["timeout"] + 2) * Clock.second
         case .trickle: (plan["timeout"] + 2) * Clock.second
@@ -64,12 +65,12 @@ enum Flood: String, CaseIterable, Sendable {
         }
     }
 
-    /// How many of each kind come in a second; more would be the flood of `connects`.
+    /// Connections of each kind per second; more would be the flood of `connects`.
     static let halfOpenPerSecond = 1000
 
     // MARK: - The verdict
 
-    /// - Parameter pairs: how many slices the toll is of.
+    /// - Parameter pairs: the number of slices in the toll.
     func judge(_ toll: Toll, pairs: Int, _ plan: Drill.Plan, _ report: inout DrillReport) {
         func require(_ name: String, _ seen: Int, is bar: Int) {
             report.require("\(rawValue): \(name)", seen == bar, seen: "\(seen)", bar: "\(bar)")

@@ -1,10 +1,10 @@
-/// SplitMix64: the same choices in every run.
+/// SplitMix64: a deterministic generator, with the same choices in every run.
 struct Generator: RandomNumberGenerator {
     private var state: UInt64 = 0x6A09_E667_F3BC_C908
 
     init() {}
 
-    /// Other choices for each seed.
+    /// Different choices for each seed.
     init(seed: Int) { state ^= UInt64(truncatingIfNeeded: seed) &* 0xD1B5_4A32_D192_ED03 }
 
     mutating func next() -> UInt64 {

@@ -1,14 +1,14 @@
 import JSON
 
-/// The event that sends a client away: when it is to come back, its slot.
+/// The event that sends a client away, with its slot for coming back.
 struct Goaway {
-    /// From when it was received.
+    /// The time until the slot, from the receipt.
     let delay: Nanoseconds
 
     private static let beginning = Pattern("{\"event\":\"goaway\"")
 
     /// Nil for another event.
-    /// - Throws: `BenchError.failure` where it gives no slot.
+    /// - Throws: `BenchError.failure` if it has no slot.
     init?(_ payload: Span<UInt8>) throws(BenchError) {
         let head = payload.extracting(first: Self.beginning.count)
         guard Bytes.find(Self.beginning, in: head) == 0 else { return nil }

@@ -1,16 +1,16 @@
 import JSON
 
-/// The clients of one appetite, on a swarm and a thread of their own. Each asks for more when it
-/// has an answer, and comes back when it is closed.
+/// The clients of one appetite, on a swarm and a thread of their own. Each sends more requests when
+/// it has an answer, and reconnects when it is closed.
 final class Greedy: FrameReceiver {
-    /// What became of their requests, and of their connections.
+    /// What happened to their requests and connections.
     struct Toll: Sendable {
         var results = 0
         var limited = 0
         var errors: [String: Int] = [:]
         var closes: [Int: Int] = [:]
         var dropped = 0
-        /// The conversations that they have created.
+        /// The conversations that they created.
         var made: Set<String> = []
 
         static func += (sum: inout Toll, other: Toll) {
@@ -33,7 +33,7 @@ final class Greedy: FrameReceiver {
     private struct Guest {
         var isWelcome = false
         var underWay = 0
-        /// Until when it asks for nothing.
+        /// When it sends requests again.
         var pausedUntil: Nanoseconds = 0
     }
 
@@ -63,7 +63,7 @@ final class Greedy: FrameReceiver {
         requests = GreedyRequests(larder, seed: appetite.seed)
     }
 
-    /// Asks until then, and lets go.
+    /// Sends requests until a time, then disconnects.
     /// - Throws: `BenchError.failure`
     func run(until end: Nanoseconds) throws(BenchError) -> Toll {
         for _ in guests { try dial(swarm.addUnconnected()) }
@@ -85,7 +85,7 @@ final class Greedy: FrameReceiver {
     private func dial(_ client: Client) throws(BenchError) {
         guests[client.index] = Guest()
         do throws(BenchError) {
-            // From another address than those who are measured.
+            // From another source address than the measured clients.
             try swarm.dial(client, Socket.Manner(isPatient: true, source: 100))
         } catch let error where error.kind == .ended {
             swarm.cut(client)
@@ -106,7 +106,7 @@ final class Greedy: FrameReceiver {
 
     private func ask(_ client: Client) throws(BenchError) {
         let now = Clock.now()
-        // Who has not been rid of the last request does not make another.
+        // A client whose last request is not sent completely makes no other.
         while client.socket != nil, client.unsent.isEmpty, guests[client.index].isWelcome,
             guests[client.index].underWay < appetite.window, guests[client.index].pausedUntil <= now
         {

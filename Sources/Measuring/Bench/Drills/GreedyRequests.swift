@@ -1,13 +1,13 @@
 import JSON
 
-/// Makes the requests of the greedy.
+/// Makes the requests of the greedy clients.
 struct GreedyRequests {
     private let larder: Larder
     private var chance: Generator
     private var serial = 0
     private let run: Int
     private var runs: [Int: [UInt8]] = [:]
-    /// The conversations that they have created.
+    /// The conversations that they created.
     private(set) var made: Set<String> = []
 
     init(_ larder: Larder, seed: Int) {
@@ -16,13 +16,13 @@ struct GreedyRequests {
         run = Int.random(in: 0..<1 << 40)
     }
 
-    /// One request, with what is sent before it.
-    /// - Parameter size: tiny, some or huge.
+    /// One request, with the frames that precede it.
+    /// - Parameter size: 0 is tiny, 1 some, 2 huge.
     mutating func frames(_ greed: Greed, _ size: Int, id: Int) -> [UInt8] {
         serial += 1
         switch greed {
         case .garbage:
-            // Answered with an error each, under the id 0.
+            // Each is answered with an error, under the id 0.
             let depth = [10, 1000, 20_000][size]
             return Frame.masked(
                 Frame.Opcode.text, Array(repeating: UInt8(ascii: "["), count: depth))
@@ -35,7 +35,7 @@ struct GreedyRequests {
             let create = Frame.masked(Frame.Opcode.text, text(greed, size, id))
             let name = madeName(serial)
             guard serial % 2 == 0 else { return create }
-            // And at once away with it.
+            // And deletes it at once.
             return create
                 + Frame.masked(
                     Frame.Opcode.text,
@@ -46,7 +46,7 @@ struct GreedyRequests {
         }
     }
 
-    /// Between the numbers of two requests that are made as one.
+    /// The distance between the ids of two requests that are sent as one.
     private static let further = 1_000_000_000
 
     private func madeName(_ number: Int) -> String { "\(larder.prefix)made-\(run)-\(number)" }
@@ -110,7 +110,7 @@ struct GreedyRequests {
         }
     }
 
-    /// No two are equal, so that no answer is there already.
+    /// Different each time, so that no answer is shared or cached.
     private mutating func have(runs count: Int) -> [UInt8] {
         let asOf = place(larder.rev)
         if runs[count] == nil {
@@ -138,7 +138,7 @@ struct GreedyRequests {
                 for field in 0..<[1, 20, 100][size] { $0.member("field\(field)", int: serial) }
             }
         case .edits:
-            // The first one is not there yet: then it is sent.
+            // The first one does not exist yet, so it is sent.
             let message = "\(run)-\(serial / 8)"
             return serial % 8 == 0
                 ? Request.sendMessage(
@@ -179,7 +179,7 @@ struct GreedyRequests {
         let (larder, serial) = (larder, serial)
         return Request.request(id, serial % 2 == 1 ? "addParticipants" : "removeParticipants") {
             $0.member("conversation", string: larder.crowded)
-            // As many as there is room for.
+            // At most as many as there is room for.
             Self.list("users", (0..<min(900, count)).map { "joins-\($0)" }, &$0)
         }
     }

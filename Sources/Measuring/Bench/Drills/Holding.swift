@@ -1,25 +1,25 @@
 import JSON
 
-/// What one client holds of one conversation, kept by the rules of `protocol.md` 1 and by nothing
-/// else, and checked against the truth after every frame: what it holds is what was sent, nothing
-/// comes twice, and whatever it does not hold it has been told.
+/// What one client holds of one conversation, maintained strictly by the rules of `protocol.md` 1,
+/// and checked against the truth after every frame: held values are those that were sent, nothing
+/// comes twice, and everything that is not held was declared in a gap.
 struct Holding {
     private var head: StreamFrame.Head?
     private(set) var asOf = 0
     private(set) var runs = Slots()
-    /// Told to be missing, and not held since.
+    /// Declared missing, and not held since.
     private(set) var declared = Slots()
-    /// Where a value has come, whatever became of it.
+    /// The places of which a value ever came.
     private var valued = Slots()
-    /// The rev of the value, where it is not the first one.
+    /// The rev of the value, if it was edited.
     private var edited: [Int: Int] = [:]
-    /// Where the first answer began: what is older was never asked for.
+    /// Where the first answer began: nothing older was ever requested.
     private var low: Int?
     private(set) var isSubscribed = false
-    /// Whether a page of a gap is on its way.
+    /// Whether a page for a gap is in flight.
     var isHealing = false
 
-    /// What to resume with, nil where nothing is held.
+    /// The `have` for a resume; nil if nothing is held.
     var have: [UInt8]? {
         guard let head else { return nil }
         var json = JSONWriter()
@@ -39,7 +39,7 @@ struct Holding {
         return json.bytes
     }
 
-    /// The connection went away.
+    /// The connection has ended.
     mutating func disconnect() {
         isSubscribed = false
         isHealing = false
@@ -53,7 +53,7 @@ struct Holding {
 
     // MARK: - The rules
 
-    /// Follows a frame.
+    /// Applies a frame.
     mutating func apply(
         _ frame: StreamFrame, _ room: Room, _ way: Ledger.Way, _ ledger: inout Ledger,
         at now: Nanoseconds
@@ -82,8 +82,8 @@ struct Holding {
         default: if frame.prev <= asOf { asOf = frame.asOf }
         }
         if low == nil { low = runs.ranges.first?.lowerBound ?? room.top(asOf: asOf) + 1 }
-        // An event that brings a message for each place that it covers leaves the others as they
-        // were: only edits since can be missing.
+        // An event with a message for each place that it covers leaves all other places unchanged:
+        // only later edits can be missing.
         let isStep = way == .live && frame.covers.count <= frame.values.count
         check(room, &ledger, editsAbove: isStep ? before : 0)
     }
@@ -149,7 +149,7 @@ struct Holding {
         if unaccounted(room, asOf: asOf) > 0 { ledger.note("a message is neither held nor told") }
     }
 
-    /// How many messages up to that change the client neither holds nor has been told of.
+    /// How many messages up to a change the client neither holds nor has in a declared gap.
     func unaccounted(_ room: Room, asOf rev: Int) -> Int {
         let first = low ?? 1
         let last = room.top(asOf: rev)
@@ -160,7 +160,7 @@ struct Holding {
         return missing.count
     }
 
-    /// Whether it holds all there is, as it is now.
+    /// Whether it holds everything in its newest version.
     func isWhole(_ room: Room) -> Bool {
         asOf == room.rev && (room.top == 0 || runs.contains((low ?? 1)...max(low ?? 1, room.top)))
     }

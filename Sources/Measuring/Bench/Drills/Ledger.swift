@@ -1,5 +1,5 @@
-/// What a drill counts over all its clients: what came and how, how late, and everything that must
-/// not be. Latencies are gathered sample by sample, by one clock, and never merged from quantiles.
+/// A drill's counts over all its clients: what came and how, how late, and every fault. Latencies
+/// are recorded sample by sample, with one clock, and never merged from quantiles.
 struct Ledger {
     /// How a value reached a client.
     enum Way { case live, replay, healing }
@@ -10,18 +10,18 @@ struct Ledger {
     private(set) var healed = 0
     /// Places that a gap declared to a client.
     var declared = 0
-    /// Whether the latency of what now comes live is kept.
+    /// Whether latencies of live deliveries are recorded now.
     var isCounting = true
     var resumes = 0
     var resets = 0
-    /// Connections that ended by themselves, and tries to connect that failed.
+    /// Connections that ended unexpectedly, and failed attempts to connect.
     var ends = 0
-    /// From when a message was due to its delivery.
+    /// From when a message was due until its delivery.
     private(set) var liveLatency = Histogram()
     private(set) var replayLatency = Histogram()
-    /// From a client's dialling to its last answer.
+    /// From the start of a client's connection to its last answer.
     var resumeLatency = Histogram()
-    /// What must not be, and how often it was.
+    /// The faults, with their counts.
     private(set) var faults: [String: Int] = [:]
 
     var delivered: Int { live + replayed + healed }
@@ -40,7 +40,7 @@ struct Ledger {
         }
     }
 
-    /// Begins new latencies of live deliveries.
+    /// Starts new latencies of live deliveries.
     /// - Returns: those so far.
     mutating func takeLiveLatency() -> Histogram {
         defer { liveLatency = Histogram() }

@@ -1,19 +1,19 @@
-/// The clients of one flood, on a swarm and a thread of their own: what they do must not make the
-/// clients late by which the harm is measured.
+/// The clients of one flood, on a swarm and a thread of their own: their work must not delay the
+/// clients whose latencies show the harm.
 final class Offenders: FrameReceiver {
     private let flood: Flood
     private let scene: Flood.Scene
     private let swarm: Swarm
     private var toll = Flood.Toll()
-    /// Who was welcomed and presses.
+    /// The clients that are connected and flood the gateway.
     private var pressing: Set<Int> = []
     private var nextRequest = 1
 
     private static let rateLimited = Pattern(",\"error\":{\"code\":\"rate_limited\"")
     private static let error = Pattern(",\"error\":")
-    /// A write of one that presses: about what a kernel's buffer takes.
+    /// The size of one write of a flooding client: about what a kernel's buffer takes.
     private static let batch = 64 << 10
-    /// What those who came last have left.
+    /// The time that the last clients have left.
     private static let patience = 2 * Clock.second
 
     /// - Throws: `BenchError.failure`
@@ -23,7 +23,7 @@ final class Offenders: FrameReceiver {
         swarm = try Swarm(scene.endpoint)
     }
 
-    /// Does it until then, and lets go of what is still connected.
+    /// Floods until a time, then disconnects.
     /// - Throws: `BenchError.failure`
     func run(until end: Nanoseconds) throws(BenchError) -> Flood.Toll {
         switch flood {
@@ -42,7 +42,7 @@ final class Offenders: FrameReceiver {
 
     // MARK: - What they do
 
-    /// One after the other, by the clock.
+    /// Connects one client after another, at a fixed rate.
     private func come(_ count: Int, perSecond rate: Int, _ end: Nanoseconds) throws(BenchError) {
         let start = Clock.now()
         while Clock.now() < end {
@@ -54,7 +54,7 @@ final class Offenders: FrameReceiver {
             let next = start + (toll.dialled + 1) * Clock.second / rate
             try swarm.turn(for: self, until: toll.dialled < count ? min(end, next) : end)
         }
-        // Those who came last are welcomed before they are cut off.
+        // The last clients should get their answer before they are cut.
         if flood == .connects { try swarm.turns(for: self, until: end + Self.patience) }
     }
 
@@ -69,7 +69,7 @@ final class Offenders: FrameReceiver {
             }
             try swarm.turn(
                 for: self, until: isFull ? Clock.now() + 10 * Clock.millisecond : Clock.now())
-            // One that was closed for it comes again.
+            // A closed client reconnects.
             for client in swarm.clients where client.socket == nil { try dial(client) }
         }
     }
@@ -98,7 +98,7 @@ final class Offenders: FrameReceiver {
     private func dial(_ client: Client, saying: [UInt8]? = nil) throws(BenchError) {
         toll.dialled += 1
         do throws(BenchError) {
-            // From another address than those who are measured: one has some 28,000 ports.
+            // From another source address than the measured clients: one has some 28,000 ports.
             try swarm.dial(
                 client, Socket.Manner(isPatient: true, source: 100), saying: saying)
         } catch let error where error.kind == .ended {
@@ -132,7 +132,7 @@ final class Offenders: FrameReceiver {
             return Request.fetchMessages(
                 id: id, conversation: scene.conversation, before: Flood.Scene.runs, limit: 100)
         }
-        // No two are equal, so that no answer is there already.
+        // Different each time, so that no answer is shared or cached.
         let asOf = max(1, scene.rev - id % Flood.Scene.runs)
         let have =
             Array(#"{"head":"#.utf8) + scene.head + Array(#","asOf":\#(asOf),"runs":"#.utf8)
@@ -151,7 +151,7 @@ final class Offenders: FrameReceiver {
 
     func opened(_ client: Client) throws(BenchError) {
         guard flood != .halfOpen, flood != .trickle else { return }
-        // Those who press share the few names that take part in the conversation.
+        // Flooding clients share the few users who are participants of the conversation.
         let user = Flood.Scene.user(flood == .connects ? client.index : 0)
         try say(
             Frame.masked(Frame.Opcode.text, Request.connect(id: 1, user: user)), client)
@@ -185,7 +185,7 @@ final class Offenders: FrameReceiver {
 }
 
 extension Swarm {
-    /// Turns until the moment.
+    /// Turns until a time.
     /// - Throws: as `turn`.
     func turns<Receiver: FrameReceiver>(
         for receiver: Receiver, until moment: Nanoseconds

@@ -1,10 +1,10 @@
-/// One conversation of a drill, and the truth about it: the driver alone writes it, over one
-/// connection, so it knows the number of every change before the gateway has answered.
+/// One conversation of a drill, and the truth about it: only the driver writes it, over one
+/// connection, so it knows the number of every change before the gateway answers.
 final class Room {
     /// One change of the log.
     struct Change {
         let seq: Int
-        /// When it was due, by the one clock of the driver.
+        /// When it was due, on the driver's one clock.
         let due: Nanoseconds
         /// The newest message's seq as of this change.
         let top: Int
@@ -17,7 +17,7 @@ final class Room {
     private(set) var changes: [Change] = []
     /// By message, the rev that inserted it.
     private var inserts: [Int] = []
-    /// The edits: which change wrote which message anew.
+    /// The edits: which change rewrote which message.
     private(set) var edits: [(rev: Int, seq: Int)] = []
 
     init(index: Int, name: String, base: Int) {
@@ -34,7 +34,7 @@ final class Room {
     /// The id of the message at a place.
     static func id(of seq: Int) -> String { "m\(seq)" }
 
-    /// Notes that a message is about to be sent.
+    /// Records that a message is about to be sent.
     /// - Returns: its place.
     func insert(due: Nanoseconds) -> Int {
         let seq = top + 1
@@ -43,32 +43,32 @@ final class Room {
         return seq
     }
 
-    /// Notes that a message is about to be edited.
+    /// Records that a message is about to be edited.
     func edit(_ seq: Int, due: Nanoseconds) {
         changes.append(Change(seq: seq, due: due, top: top))
         edits.append((rev, seq))
     }
 
-    /// The change of that number, nil where there is none yet.
+    /// The change with that number; nil if there is none yet.
     func change(_ rev: Int) -> Change? {
         let place = rev - base - 1
         return changes.indices.contains(place) ? changes[place] : nil
     }
 
-    /// The newest message's place as of that change.
+    /// The newest message's place as of a change.
     func top(asOf rev: Int) -> Int { change(rev)?.top ?? 0 }
 
-    /// When the message was due that this change inserted, nil for one that edits.
+    /// When the message that this change inserted was due; nil for an edit.
     func due(_ value: StreamFrame.Value) -> Nanoseconds? {
         isFirst(value) ? change(value.rev)?.due : nil
     }
 
-    /// Whether it is the message as it was first sent.
+    /// Whether this is the message's first value.
     func isFirst(_ value: StreamFrame.Value) -> Bool {
         inserts.indices.contains(value.seq - 1) && inserts[value.seq - 1] == value.rev
     }
 
-    /// Whether the driver sent this: that message, at this place, with this number.
+    /// Whether the driver sent this value: that message, at this place, with this number.
     func isTrue(_ value: StreamFrame.Value) -> Bool {
         change(value.rev)?.seq == value.seq && value.id == Self.id(of: value.seq)
     }

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// One slice of a flood, under way on a thread of its own.
+/// One slice of a flood, running on its own thread.
 final class Siege: Sendable {
     private let outcome = Mutex<Result<Flood.Toll, BenchError>?>(nil)
 
@@ -20,8 +20,8 @@ final class Siege: Sendable {
 
     var isOver: Bool { outcome.withLock { $0 != nil } }
 
-    /// What it came to; to be asked when it is over.
-    /// - Throws: `BenchError.failure` where it could not be done.
+    /// Its result; may be called only when the slice is over.
+    /// - Throws: `BenchError.failure` if the slice failed.
     func toll() throws(BenchError) -> Flood.Toll {
         guard let result = outcome.withLock(\.self) else {
             throw .failure("flooding the gateway: no end of it")

@@ -1,24 +1,24 @@
 import Glibc
 
-/// The gateway that a drill is held at: where it listens, and the process, if the drill started it.
-/// A process that was started is ended with the drill.
+/// The gateway under a drill: its endpoints, and its process if the drill started it. Such a
+/// process is killed with the drill.
 package final class Site {
     let endpoint: Endpoint
     let operations: Operations
     private let key: String
     private let command: [String]
-    /// The words that start a client that somebody else wrote, for the drill that judges one.
+    /// The command that starts a third-party client, for the drill that judges one.
     let client: [String]
     let log: String
     private var process: pid_t?
-    /// The one that drains, until its end was seen.
+    /// The process that drains, until its end was seen.
     private var predecessor: pid_t?
 
     /// - Parameters:
-    ///   - key: of the server API.
-    ///   - command: the words that start the gateway; none if it runs already.
-    ///   - client: the words that start a client which is to be judged; none if there is none.
-    ///   - log: where what they say goes.
+    ///   - key: the key of the server API.
+    ///   - command: the command that starts the gateway; empty if it runs already.
+    ///   - client: the command that starts a client to be judged; empty if there is none.
+    ///   - log: the file for their output.
     package init(
         _ endpoint: Endpoint, internal operations: Endpoint, key: String, command: [String],
         client: [String] = [], log: String
@@ -35,7 +35,7 @@ package final class Site {
         for process in [process, predecessor].compactMap(\.self) { Child.kill(process) }
     }
 
-    /// Whether the drill may end the gateway and start it again.
+    /// Whether the drill may stop and restart the gateway.
     var isOwned: Bool { !command.isEmpty }
 
     func api() throws(BenchError) -> ServerAPI {
@@ -43,7 +43,7 @@ package final class Site {
     }
 
     /// Starts the gateway, if it is the drill's, and waits until it is ready.
-    /// - Throws: `BenchError.failure` where it is not in time.
+    /// - Throws: `BenchError.failure` if it is not ready in time.
     func open() throws(BenchError) {
         if isOwned {
             guard !operations.isReady else {
@@ -65,7 +65,7 @@ package final class Site {
         }
     }
 
-    /// Ends the gateway as a crash would, and starts it at once, as whoever looks after it would.
+    /// Kills the gateway, as a crash would, and restarts it at once, as a supervisor would.
     /// - Throws: `BenchError.failure`
     func restart() throws(BenchError) {
         if let process { Child.kill(process) }
@@ -73,9 +73,9 @@ package final class Site {
         try start()
     }
 
-    /// Has the gateway drain, and once it says that it is not ready any more starts its successor
-    /// with the same words.
-    /// - Throws: `BenchError.failure` where it goes on being ready.
+    /// Makes the gateway drain, and once it is no longer ready starts its successor with the same
+    /// command.
+    /// - Throws: `BenchError.failure` if it stays ready.
     func relieve() throws(BenchError) {
         guard let process else { throw .failure("draining the gateway: it is not the drill's") }
         (self.process, predecessor) = (nil, process)
@@ -90,14 +90,15 @@ package final class Site {
         try start()
     }
 
-    /// The code that the one that drained exited with; nil while it runs, and once it was told.
+    /// The exit code of the process that drained; nil while it runs, and after it was returned
+    /// once.
     func predecessorStatus() -> Int32? {
         guard let status = predecessor.flatMap(Child.exitStatus) else { return nil }
         predecessor = nil
         return status
     }
 
-    /// What the gateway holds of memory; nil if it is not the drill's.
+    /// The gateway's resident memory; nil if the process is not the drill's.
     var residentBytes: Int? {
         process.flatMap { try? ProcessFigures(of: $0) }?.residentBytes
     }

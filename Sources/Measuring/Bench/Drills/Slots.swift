@@ -1,5 +1,5 @@
 /// A set of places in a log: closed ranges, ascending, disjoint, never touching. The drills have
-/// their own, so that what is checked is not checked by its own code.
+/// their own implementation, so that the gateway's code is not checked by itself.
 struct Slots: Sendable, Equatable {
     private(set) var ranges: [ClosedRange<Int>] = []
 
@@ -12,11 +12,11 @@ struct Slots: Sendable, Equatable {
 
     var isEmpty: Bool { ranges.isEmpty }
 
-    /// How many places there are.
+    /// The number of places.
     var count: Int { ranges.reduce(0) { $0 + $1.count } }
 
     mutating func insert(_ new: ClosedRange<Int>) {
-        // What comes in order ends in the last range, or behind it.
+        // Places that come in order extend the last range, or follow it.
         if let last = ranges.last, new.lowerBound >= last.lowerBound {
             if new.lowerBound > last.upperBound + 1 { return ranges.append(new) }
             if new.upperBound > last.upperBound {
@@ -60,9 +60,9 @@ struct Slots: Sendable, Equatable {
 
     func contains(_ place: Int) -> Bool { contains(place...place) }
 
-    /// Whether every place of the range is in it.
+    /// Whether it contains every place of the range.
     func contains(_ range: ClosedRange<Int>) -> Bool {
-        // The last one is asked for nearly always.
+        // Nearly every call concerns the last range.
         guard let last = ranges.last, range.upperBound <= last.upperBound else { return false }
         if range.lowerBound >= last.lowerBound { return true }
         return ranges.contains {

@@ -1,20 +1,20 @@
 import JSON
 
-/// One frame about a conversation, as far as it counts for what a client holds: `protocol.md` 1.
-/// Read once, and shared by all clients that get the same bytes.
+/// One frame about a conversation, as far as it affects what a client holds: `protocol.md` 1.
+/// Decoded once, and shared by all clients that get the same bytes.
 final class StreamFrame {
     enum Kind { case messages, gap, conversation, reset, unsubscribed, subscribed, page }
 
-    /// A message as some change left it.
+    /// A message's value as of some change.
     struct Value {
         let id: String
         let seq: Int
         let rev: Int
     }
 
-    /// The newest change that the log had.
+    /// The newest change of the log.
     struct Head {
-        /// As it came: it is sent back just so.
+        /// The original text: it is sent back unchanged.
         let text: [UInt8]
         let epoch: String
         let rev: Int
@@ -22,7 +22,8 @@ final class StreamFrame {
     }
 
     let kind: Kind
-    /// The room of the drill, where the frame names it; a reply's is known from its request.
+    /// The index of the room in the drill, if the frame names it; a reply's is known from its
+    /// request.
     let room: Int?
     let values: [Value]
     let covers: Slots
@@ -32,9 +33,9 @@ final class StreamFrame {
     let head: Head?
     let isReset: Bool
 
-    /// An event; nil where it is not about the messages of a room.
-    /// - Parameter prefix: what stands before a room's index in its name.
-    /// - Throws: `BenchError.failure` for anything that the protocol has no place for.
+    /// An event; nil if it does not concern the messages of a room.
+    /// - Parameter prefix: the part of a room's name before its index.
+    /// - Throws: `BenchError.failure` for anything that the protocol does not allow.
     init?(event text: [UInt8], prefix: String) throws(BenchError) {
         let event = try Self.object(text)
         switch event["event"]?.string {
@@ -57,7 +58,7 @@ final class StreamFrame {
     }
 
     /// A final reply to `subscribeMessages` or `fetchMessages`.
-    /// - Throws: as the other.
+    /// - Throws: as the other initializer.
     init(reply text: [UInt8], _ kind: Kind) throws(BenchError) {
         guard let result = try Self.object(text)["result"]?.object else { throw Self.malformed }
         self.kind = kind
@@ -116,21 +117,21 @@ final class StreamFrame {
     }
 }
 
-/// The frames that came last, by their bytes: all subscribers get the same ones, so all but the
-/// first are compared and not read. Replies to the same question differ in their id alone; they are
-/// kept from behind it.
+/// The latest frames by their bytes: all subscribers get the same ones, so all but the first are
+/// compared instead of decoded. Replies to the same request differ only in their id, so they are
+/// cached from after it.
 struct FrameCache {
     private struct Entry {
         let bytes: [UInt8]
         let frame: StreamFrame?
     }
 
-    /// More than differ within a burst. A power of two.
+    /// More than the different frames of a burst. A power of two.
     private static let size = 128
     private var entries: [Entry] = []
     private var next = 0
 
-    /// What was read from these bytes before, or what `read` makes of them.
+    /// The frame decoded earlier from these bytes, or the result of `read`.
     mutating func frame(
         _ bytes: Span<UInt8>, read: ([UInt8]) throws(BenchError) -> StreamFrame?
     ) throws(BenchError) -> StreamFrame? {

@@ -1,27 +1,28 @@
 import JSON
 
-/// What clients ask for who stay within every limit and want it to cost as much as it can.
+/// The requests of clients that stay within every limit and try to cost as much as possible.
 enum Greed: String, CaseIterable, Sendable {
-    /// Reading: pages of many small messages, and of few large ones; lists; everybody who takes
-    /// part; a resume with as many runs as may be named.
+    /// Reading: pages of many small messages, and of few large ones; lists; all participants; a
+    /// resume with the maximum number of runs.
     case pages, largePages, lists, listChanges, people, record, resumes, boundaries, subscriptions
-    /// Writing: messages that many connections of their own hear, large ones, and ones with many
-    /// fields; edits; conversations with thousands of people, and the same people in and out.
+    /// Writing: messages to many of their own connections, large messages, and ones with many
+    /// fields; edits; conversations with thousands of participants, and the same users added and
+    /// removed.
     case messages, fields, edits, creations, distinct, titles, joining, markers, typing
-    /// What is none: requests that can't be read, pings, connections that come and go.
+    /// Neither: invalid requests, pings, connections that come and go.
     case garbage, pings, churn
 }
 
-/// Who is greedy in one seed, and how: everything that chance decides before the clients come.
+/// The greedy clients of one seed: everything that is drawn at random before they connect.
 struct Appetite: Sendable {
     let seed: Int
     let users: Int
     let connections: Int
-    /// How many requests of a connection are under way at a time.
+    /// The most requests in flight per connection.
     let window: Int
-    /// Whether it waits for as long as it is told where it is `rate_limited`, or asks on.
+    /// Whether it obeys the `after` of a `rate_limited`, or sends on.
     let obeys: Bool
-    /// What is asked for, how much of it at a time, and how often beside the others.
+    /// The kinds of requests, with size and relative frequency.
     let greeds: [(greed: Greed, size: Int, weight: Int)]
 
     init(seed: Int) {
@@ -54,7 +55,7 @@ struct Appetite: Sendable {
     }
 }
 
-/// What there is for the greedy: conversations in which they take part.
+/// The data for the greedy clients: conversations in which they take part.
 struct Larder: Sendable {
     static let users = 8
     static let messages = 2000
@@ -63,8 +64,8 @@ struct Larder: Sendable {
     static let people = 9000
 
     let prefix: String
-    /// With many small messages, with large ones, with many people, and one that all of their
-    /// connections watch.
+    /// With many small messages, with large ones, with many participants, and one to which all
+    /// their connections subscribe.
     var deep: String { prefix + "deep" }
     var large: String { prefix + "large" }
     var crowded: String { prefix + "crowded" }
@@ -91,7 +92,7 @@ struct Larder: Sendable {
         rev = head.object?["rev"]?.int ?? 1
     }
 
-    /// Takes away what is known by name.
+    /// Deletes the conversations that are known by name.
     /// - Throws: `BenchError.failure`
     func clear(_ api: ServerAPI) throws(BenchError) {
         let names = ["deep", "large", "loud", "crowded"] + (0..<Self.lists).map { "list-\($0)" }

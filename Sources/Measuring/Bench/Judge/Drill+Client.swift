@@ -1,8 +1,8 @@
 import Glibc
 import JSON
 
-/// `client`: judges a client that somebody else wrote by what it echoes, while what lies between it
-/// and the gateway is cut, stalled and refused.
+/// `client`: judges a third-party client by what it echoes, while the link between it and the
+/// gateway is cut, stalled and refused.
 extension Drill {
     static let client = Drill(
         name: "client", summary: "a client that somebody else wrote, judged by what it shows",
@@ -48,7 +48,7 @@ private final class ClientTrial {
         client = try Examinee(site.client, log: site.log)
     }
 
-    /// From 0 up to, not including, `bound`.
+    /// A random number from 0 up to, not including, `bound`.
     private func draw(_ bound: Int) -> Int {
         random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
         return Int(random >> 33) % bound
@@ -79,13 +79,14 @@ private final class ClientTrial {
                 plan.say("round \(round), \(fault): whole with \(log.count) messages")
             }
         } catch {
-            // A client that ends or says nothing sensible is the verdict, not an accident.
+            // A client that ends or sends invalid output fails the drill; that is not an error of
+            // the drill.
             guard let fault = client.fault else { throw error }
             end = fault
         }
     }
 
-    /// One fault, with changes before, while and after it lasts.
+    /// One fault, with changes before, during and after it.
     private func trouble() throws(BenchError) -> String {
         try change(draw(20))
         let fault = draw(5)
@@ -173,7 +174,7 @@ private final class ClientTrial {
 
     // MARK: What is seen
 
-    /// Hands on and takes echoes for so long, at least once.
+    /// Forwards bytes and reads echoes for a span of time, at least once.
     private func pass(for span: Nanoseconds) throws(BenchError) {
         let end = Clock.now() + span
         repeat {
@@ -185,7 +186,7 @@ private final class ClientTrial {
         } while Clock.now() < end
     }
 
-    /// Waits until it shows the log, in which all is that it was asked to send.
+    /// Waits until it shows the log, including everything that it was asked to send.
     private func becomesWhole() throws(BenchError) -> Bool {
         let start = Clock.now()
         let end = start + plan["patience"] * Clock.second

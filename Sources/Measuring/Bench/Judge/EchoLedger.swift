@@ -1,6 +1,6 @@
-/// What a client under test showed, held to what the log said: each echo as it comes.
+/// Compares each echo of a client under test with the log.
 struct EchoLedger {
-    /// The promises, as the report names them.
+    /// The promises, with their names in the report.
     enum Promise: String, CaseIterable {
         case real = "values that the log never had"
         case forward = "values that were newer before"
@@ -10,21 +10,21 @@ struct EchoLedger {
 
     /// The values of each place, oldest first; nil is a deletion.
     private var values: [Int: [String?]] = [:]
-    /// What the client itself was asked to send, whose place it hears first.
+    /// The bodies that the client was asked to send; the client is the first to learn their places.
     private var sent: Set<String> = []
-    /// By place, which of its values was shown last.
+    /// By place, the index of the value that was shown last.
     private var shown: [Int: Int] = [:]
     private(set) var rows: [Examinee.Row] = []
     private(set) var echoes = 0
     private(set) var faults: [Promise: Int] = [:]
-    /// Where the first fault of each kind was.
+    /// Where the first fault of each kind occurred.
     private(set) var first: [Promise: String] = [:]
 
     mutating func said(_ body: String?, at seq: Int) { values[seq, default: []].append(body) }
     mutating func willSend(_ body: String) { sent.insert(body) }
     func current(_ seq: Int) -> String? { values[seq]?.last ?? nil }
 
-    /// Takes what is shown now.
+    /// Checks what is shown now.
     mutating func take(_ rows: [Examinee.Row]) {
         self.rows = rows
         echoes += 1
@@ -49,7 +49,7 @@ struct EchoLedger {
 
     private mutating func judge(_ seq: Int, _ body: String?) {
         if values[seq] == nil, let body, sent.contains(body) { values[seq] = [body] }
-        // A text that stood there before is not another value.
+        // A body that the place had before counts as its latest occurrence.
         guard let at = values[seq]?.lastIndex(of: body) else {
             return fault(.real, "place \(seq)")
         }

@@ -1,10 +1,10 @@
 import Glibc
 import JSON
 
-/// A client that somebody else wrote, as a process: it is told what to do and echoes what it shows,
-/// a line of JSON each.
+/// A third-party client as a process: it reads commands and echoes what it shows, both as lines of
+/// JSON.
 final class Examinee {
-    /// What it shows: a message (`body` nil: deleted), or a gap.
+    /// One row that it shows: a message (`body` nil: deleted), or a gap.
     enum Row: Equatable {
         case message(seq: Int, body: String?)
         case gap(after: Int, before: Int)
@@ -16,16 +16,16 @@ final class Examinee {
     private var unread: [UInt8] = []
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
     private var isOver = false
-    /// What it did that no client may: ended, or said what can't be read.
+    /// Its violation, if any: it ended, or its output is invalid.
     private(set) var fault: String?
 
-    /// - Throws: `BenchError.failure` where it can't be started.
+    /// - Throws: `BenchError.failure` if it can't be started.
     init(_ words: [String], log: String) throws(BenchError) {
         var (down, up): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         guard pipe(&down) == 0, pipe(&up) == 0 else {
             throw .failure("making a pipe: errno \(errno)")
         }
-        // It has copies of its own ends, and none of ours.
+        // It gets copies of its own ends, and none of ours.
         for end in down + up { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer {
             close(down[0])
@@ -44,8 +44,8 @@ final class Examinee {
 
     var interest: pollfd { pollfd(fd: output, events: Int16(POLLIN), revents: 0) }
 
-    /// Tells it something.
-    /// - Throws: `BenchError.failure` where it does not listen any more.
+    /// Sends it a command.
+    /// - Throws: `BenchError.failure` if it no longer reads.
     func tell(_ write: (inout JSONWriter) -> Void) throws(BenchError) {
         var json = JSONWriter()
         json.beginObject()
@@ -57,8 +57,8 @@ final class Examinee {
         }
     }
 
-    /// What it has shown since, oldest first.
-    /// - Throws: `BenchError.failure` for a line that can't be read, or if it has ended.
+    /// The echoes since the last call, oldest first.
+    /// - Throws: `BenchError.failure` for an invalid line, or if it has ended.
     func echoes() throws(BenchError) -> [[Row]] {
         while true {
             let count = read(output, &buffer, buffer.count)

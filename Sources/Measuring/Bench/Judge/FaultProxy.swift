@@ -1,16 +1,16 @@
 import Glibc
 
-/// What stands between a gateway and a client that is judged: it hands on bytes, until it is told
-/// to do otherwise. Served by whoever waits; nothing here blocks.
+/// A proxy between a gateway and a client under test: it forwards bytes, until it is set to a
+/// fault. The waiting code drives it; nothing here blocks.
 final class FaultProxy {
     enum Weather: Equatable {
-        /// Everything is handed on.
+        /// Forwards everything.
         case clear
-        /// Nothing is, and nobody is told.
+        /// Forwards nothing, and closes nothing.
         case stalled
-        /// Whoever connects is cut off at once.
+        /// Cuts every new connection at once.
         case refusing
-        /// So many more bytes reach the client, then it is cut off, as in the middle of a frame.
+        /// Forwards this many more bytes to the client, then cuts, as in the middle of a frame.
         case cutting(Int)
     }
 
@@ -26,18 +26,18 @@ final class FaultProxy {
         }
     }
 
-    /// Where the client connects to.
+    /// The port for the client.
     let port: Int
-    /// What happens to what passes from now on.
+    /// The fault from now on.
     var weather = Weather.clear
-    /// How many links were cut by it.
+    /// The number of links that it has cut.
     private(set) var cuts = 0
     private let listener: Socket
     private let target: Endpoint
     private var links: [Link] = []
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
-    /// So much may wait for one side before the other is read on.
+    /// The most bytes buffered for one side before reading from the other stops.
     private static let ahead = 256 << 10
 
     /// - Throws: `BenchError.failure`
@@ -46,13 +46,13 @@ final class FaultProxy {
         (listener, port) = try Socket.listening()
     }
 
-    /// Cuts everybody off, with a reset.
+    /// Cuts all links, with a reset.
     func cut() {
         cuts += links.count
         links = []
     }
 
-    /// What is to be waited for.
+    /// The descriptors to poll.
     var interests: [pollfd] {
         var all = [pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0)]
         guard weather != .stalled else { return all }
@@ -68,7 +68,7 @@ final class FaultProxy {
         return pollfd(fd: socket.descriptor, events: Int16(events), revents: 0)
     }
 
-    /// Takes who comes and hands on what is there.
+    /// Accepts connections and forwards what is there.
     func serve() {
         while let client = listener.accepted() {
             guard weather != .refusing, let gateway = try? Socket(target) else { continue }
@@ -97,7 +97,7 @@ final class FaultProxy {
                 link.toClient += buffer[..<count]
             }
         } catch {
-            // Its last words, such as why it refuses.
+            // Forwards its last bytes, such as a refusal's reason.
             try Self.flush(&link.toClient, link.client)
             throw error
         }

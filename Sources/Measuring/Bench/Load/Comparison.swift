@@ -16,8 +16,8 @@ struct Spread: Sendable {
     }
 }
 
-/// A gateway beside a peer under the same load: the ratios of what was measured in the same round,
-/// so that what else the machine had to do in it counts for both.
+/// A gateway beside a peer under the same load: ratios of figures of the same round, so that the
+/// machine's other load affects both.
 struct Comparison: Sendable {
     let name: String
     let server: String
@@ -42,7 +42,7 @@ struct Comparison: Sendable {
 }
 
 extension [Double] {
-    /// The middle one, or what lies between the two middle ones; 0 of none.
+    /// The middle value, or the mean of the two middle ones; 0 if there are none.
     package var median: Double {
         let sorted = sorted()
         guard !isEmpty else { return 0 }
@@ -57,7 +57,7 @@ extension [Trial] {
 }
 
 extension JSONWriter {
-    /// A spread under its name.
+    /// A spread as a member, under its name.
     mutating func member(_ spread: Spread) {
         key(spread.name)
         beginObject()

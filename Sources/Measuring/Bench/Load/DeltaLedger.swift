@@ -1,6 +1,6 @@
-/// Reads the `messages` events of one conversation. All subscribers get the same bytes: whoever is
-/// first has them parsed, the others only compared, by their memory and not by their word. So a
-/// delivery is checked to the last byte at the price of a comparison.
+/// Decodes the `messages` events of one conversation. All subscribers get the same bytes: only the
+/// first one's are parsed, the others' compared with `memcmp`. So every byte of a delivery is
+/// checked for the cost of a comparison.
 struct DeltaLedger {
     /// One inserted message: its place in the log, and the number that its sender gave it.
     struct Delta: Sendable {
@@ -13,28 +13,28 @@ struct DeltaLedger {
         var deltas: [Delta] = []
     }
 
-    /// By the seq of the first delta: a power of two, and more than subscribers can be apart while
-    /// the gateway sheds nothing.
+    /// By the seq of the first delta: a power of two, and more than the distance between
+    /// subscribers while the gateway sheds nothing.
     private var entries: [Entry]
-    /// Whether messages carry their place in a log; a peer's have none, and are numbered as the
-    /// first reader gets them.
+    /// Whether messages carry their place in a log; a peer's do not, and are numbered in the order
+    /// of the first reader.
     private let isNumbered: Bool
     private static let event = Pattern("{\"event\":\"messages\"")
     private static let inserted = Pattern("\"type\":\"inserted\"")
     private static let id = Pattern("\"id\":\"\(Self.prefix)")
     private static let seq = Pattern("\"seq\":")
 
-    /// What the ids of messages begin with; the number follows.
+    /// The prefix of message ids; the number follows.
     static let prefix = "bench-"
 
-    /// - Parameter size: how many events are kept to compare with, a power of two.
+    /// - Parameter size: the number of events kept for comparison, a power of two.
     init(isNumbered: Bool = true, size: Int = 4096) {
         self.isNumbered = isNumbered
         entries = [Entry](repeating: Entry(), count: size)
     }
 
-    /// The deltas in a payload; nil for anything that is no `messages` event.
-    /// - Parameter seq: what the reader's next message has to be.
+    /// The deltas in a payload; nil if it is not a `messages` event.
+    /// - Parameter seq: the seq of the reader's next message.
     mutating func deltas(in payload: Span<UInt8>, expecting seq: Int) -> [Delta]? {
         let place = seq & (entries.count - 1)
         if Bytes.areEqual(payload, entries[place].bytes) { return entries[place].deltas }
@@ -51,7 +51,7 @@ struct DeltaLedger {
         return deltas
     }
 
-    /// A message for a peer to hand on, which reads like an event of a gateway's.
+    /// A message for a peer to forward, which looks like a gateway's event.
     static func event(_ number: Int, bytes: Int) -> [UInt8] {
         let text =
             "{\"event\":\"messages\",\"type\":\"inserted\",\"id\":\"\(prefix)\(number)\",\"seq\":1,"

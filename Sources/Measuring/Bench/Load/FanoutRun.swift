@@ -1,12 +1,12 @@
-/// Publishers send into rooms, each message into the next one, subscribers read one room each, and
-/// each delivery is checked: each subscriber gets each message of its room once, in order. In a
+/// Publishers send into rooms, each message into the next one; each subscriber reads one room.
+/// Every delivery is checked: each subscriber gets each message of its room once, in order. In a
 /// closed loop a message is in flight until its sender has the answer and every subscriber the
-/// event; in an open loop it is sent by the clock, and its latency counts from when it was due.
+/// event; in an open loop it is sent on schedule, and its latency counts from when it was due.
 final class FanoutRun: FrameReceiver {
-    /// One message on its way.
+    /// One message in flight.
     private struct Flight {
         let start: Nanoseconds
-        /// Subscribers that do not have it, and its sender without the answer of a gateway.
+        /// The number of subscribers that do not have it, plus one while its sender has no answer.
         var missing: Int32
     }
 
@@ -14,22 +14,22 @@ final class FanoutRun: FrameReceiver {
     private let plan: FanoutPlan
     private let subscribers: Int
     private let publishers: Range<Int>
-    /// What a peer is sent; nil where the server is a gateway, whose messages are requests.
+    /// The format of messages to a peer; nil if the server is a gateway, which gets requests.
     private let wire: PeerWire?
     /// By room.
     private var ledgers: [DeltaLedger]
     private var flights: [Flight] = []
-    /// By subscriber: the seq of the last message that it has.
+    /// By subscriber, the seq of its last message.
     private var last: [Int]
     private let base: Int
 
     private(set) var deliveries = 0
     private(set) var completed = 0
     private(set) var answered = 0
-    /// Bytes of the events that were delivered.
+    /// The bytes of the delivered events.
     private(set) var bytes = 0
     private(set) var latencies = Histogram()
-    /// Latencies are kept of the messages that were due in here.
+    /// Latencies are recorded of the messages that were due in this window.
     private var window: Range<Nanoseconds> = 0..<0
     private(set) var faults: [String] = []
 
@@ -37,8 +37,8 @@ final class FanoutRun: FrameReceiver {
 
     /// - Parameters:
     ///   - base: the head's seq when the clients subscribed.
-    ///   - publishers: their clients, where these are not the ones behind the subscribers.
-    ///   - wire: what messages look like, where the server is no gateway.
+    ///   - publishers: the publishing clients, if they do not directly follow the subscribers.
+    ///   - wire: the format of messages, if the server is not a gateway.
     init(
         _ swarm: Swarm, _ plan: FanoutPlan, base: Int, publishers: Range<Int>? = nil,
         wire: PeerWire? = nil
@@ -61,8 +61,8 @@ final class FanoutRun: FrameReceiver {
 
     // MARK: The load
 
-    /// Publishes for as long as that.
-    /// - Parameter measuring: whether the latencies of what is sent now are kept.
+    /// Publishes for a span of time.
+    /// - Parameter measuring: whether latencies of these messages are recorded.
     /// - Throws: `BenchError.failure`
     func publish(for span: Nanoseconds, measuring: Bool) throws(BenchError) {
         let start = Clock.now()
@@ -95,7 +95,7 @@ final class FanoutRun: FrameReceiver {
         }
     }
 
-    /// Waits until everything published has arrived everywhere, or the time is over.
+    /// Waits until everything published has arrived everywhere, at most for `span`.
     /// - Throws: `BenchError.failure`
     func settle(for span: Nanoseconds) throws(BenchError) {
         let end = Clock.now() + span
@@ -109,7 +109,7 @@ final class FanoutRun: FrameReceiver {
         let room = number % plan.rooms
         let answers = wire.map { $0.isAcknowledged ? 1 : 0 } ?? 1
         flights.append(Flight(start: due, missing: Int32(plan.members(of: room) + answers)))
-        // A peer knows a room by the connection, unless it reads what it is sent.
+        // A peer identifies a room by the connection, unless it parses its input.
         let isByRoom = wire.map { !$0.namesRooms } ?? false
         let place = isByRoom ? room : number
         let client = swarm.clients[publishers.lowerBound + place % publishers.count]
@@ -123,7 +123,7 @@ final class FanoutRun: FrameReceiver {
             message: "\(DeltaLedger.prefix)\(number)", body: plan.body)
     }
 
-    /// Behind the ids of the requests that set the clients up.
+    /// Above the ids of the requests that set the clients up.
     private static let firstRequest = 10
 
     // MARK: What comes
@@ -194,7 +194,7 @@ final class FanoutRun: FrameReceiver {
         if !faults.contains(fault) { faults.append(fault) }
     }
 
-    /// What is missing at the end, beside what was noticed on the way.
+    /// The faults at the end, in addition to those noticed before.
     func finalFaults() -> [String] {
         var all = faults
         if wire.map(\.isAcknowledged) ?? true, answered != published {

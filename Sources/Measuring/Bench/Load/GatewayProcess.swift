@@ -1,13 +1,13 @@
 import Glibc
 
-/// A real gateway that this process started, alone on its core, with its cache in a directory of
-/// its own. It is gone when the measurement lets go of it.
+/// A real gateway that this process started, alone on its core, with its cache in its own
+/// directory. It is killed when this object is released.
 final class GatewayProcess {
     private static let key = "bench-key-0123456789abcdef"
 
     let port: Int
     let process: pid_t
-    /// From its start until it said that it is ready.
+    /// From its start until it was ready.
     private(set) var startSpan: Nanoseconds = 0
     private let operations: Operations
     private let directory: ScratchDirectory
@@ -16,8 +16,8 @@ final class GatewayProcess {
 
     /// Starts it and waits until it is ready.
     ///
-    /// - Parameter settings: further `KEY=VALUE` words.
-    /// - Throws: `BenchError.failure` where it does not come up, with the end of what it said.
+    /// - Parameter settings: further `KEY=VALUE` settings.
+    /// - Throws: `BenchError.failure` if it does not become ready, with the end of its log.
     init(
         program: String, settings: [String], in directory: ScratchDirectory, on machine: Machine
     ) throws(BenchError) {
@@ -48,12 +48,12 @@ final class GatewayProcess {
     }
 
     deinit {
-        // Nothing of it is kept, so there is nothing to drain for.
+        // Its data is thrown away, so there is no reason to drain.
         if !hasEnded { Child.kill(process) }
     }
 
-    /// Has it end as an operator would, and waits until it has; its files stay in their directory.
-    /// - Throws: `BenchError.failure` where it does not end well.
+    /// Stops it as an operator would, and waits for its end; its files stay in their directory.
+    /// - Throws: `BenchError.failure` if its exit code is not 0.
     func stop() throws(BenchError) {
         kill(process, SIGTERM)
         let status = Child.wait(process)
@@ -61,7 +61,7 @@ final class GatewayProcess {
         guard status == 0 else { throw .failure("stopping the gateway: it ended with \(status)") }
     }
 
-    /// Asks a thousand times a second: more would cost the gateway what is measured.
+    /// Polls a thousand times a second: more would cost the gateway the time that is measured.
     private func waitUntilReady(since start: Nanoseconds) throws(BenchError) {
         let deadline = start + 30 * Clock.second
         while Clock.now() < deadline {
@@ -82,16 +82,16 @@ final class GatewayProcess {
 
     func figures() throws(BenchError) -> ProcessFigures { try ProcessFigures(of: process) }
 
-    /// What is wrong by its own account: nothing, if its books balance and it is well.
-    /// - Throws: `BenchError.failure` where it does not answer.
+    /// The faults that it reports of itself; empty if its accounting balances and it is healthy.
+    /// - Throws: `BenchError.failure` if it does not answer.
     func faults() throws(BenchError) -> [String] { try operations.faults() }
 
     /// One sample of its metrics.
-    /// - Throws: `BenchError.failure` where it does not answer.
+    /// - Throws: `BenchError.failure` if it does not answer.
     func metric(_ name: String) throws(BenchError) -> Int? { try operations.metric(name) }
 
-    /// How often it has asked for memory.
-    /// - Throws: `BenchError.failure` where the program does not count that.
+    /// The number of its memory allocations.
+    /// - Throws: `BenchError.failure` if the program does not count them.
     func allocations() throws(BenchError) -> Int {
         guard let number = Files.number(allocationsFile) else {
             throw .failure("reading \(allocationsFile): --gateway is not gapless-counted")

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The command line of `gapless-bench`: finds the scenario, runs its cases in turn as often as
-/// asked, and reports: JSON on standard output, a table on standard error. Exits with 0; 1 if it
-/// failed or a trial is bad, 2 if it was misused.
+/// The command line of `gapless-bench`: finds the scenario, runs its cases in turn, and reports:
+/// JSON on standard output, a table on standard error. Exits with 0; with 1 after a failure or a
+/// bad trial, with 2 on wrong usage.
 package enum LoadGenerator {
     private static let common: [Options.Option] = [
         .init(name: "gateway", value: "PROGRAM", help: "the program (the gapless beside this)"),

@@ -1,18 +1,19 @@
-/// The protocol of nats-server, as far as a fan-out needs it, inside WebSocket frames: commands in,
-/// and out of each frame the messages that it carries.
+/// The protocol of nats-server, as far as a fan-out needs it, inside WebSocket frames: encodes
+/// commands, and decodes the messages in each frame.
 enum NATS {
     /// One message of a frame.
     struct Message {
         let payload: Range<Int>
-        /// The number of the message that this one acknowledges, nil where it is no such answer.
+        /// The number of the message that this one acknowledges; nil if it is not an
+        /// acknowledgement.
         let acknowledged: Int?
     }
 
-    /// One room is one subject; a stream takes them all.
+    /// Each room is a subject; one stream contains all of them.
     private static func subject(_ room: Int) -> String { "bench.\(room)" }
     private static let inbox = "acknowledged"
 
-    /// What a client says first. The last command is answered behind all others.
+    /// A client's first commands. The last one is answered after all others.
     static let greeting = Array("CONNECT {\"verbose\":false}\r\nPING\r\n".utf8)
     private static let greeted = Pattern("PONG\r\n")
 
@@ -21,8 +22,8 @@ enum NATS {
         Array("CONNECT {\"verbose\":false}\r\nSUB \(subject(room)) 1\r\nPING\r\n".utf8)
     }
 
-    /// The greeting of a publisher whose messages a stream keeps, in files, and acknowledges. It
-    /// asks for the stream, which the first one makes and the others find.
+    /// The greeting of a publisher whose messages a stream stores in files and acknowledges. It
+    /// requests the stream, which the first publisher creates and the others find.
     static func streamGreeting(_ publisher: Int) -> [UInt8] {
         let stream =
             #"{"name":"BENCH","subjects":["bench.*"],"storage":"file","num_replicas":1}"#
@@ -36,8 +37,8 @@ enum NATS {
     private static let streamAnswer = Pattern("stream_create_response")
     private static let streamError = Pattern("\"error\":")
 
-    /// Whether the stream is there.
-    /// - Throws: `BenchError.failure` where the server keeps none.
+    /// Whether the stream exists.
+    /// - Throws: `BenchError.failure` if the server refuses it.
     static func hasStream(_ frame: Span<UInt8>) throws(BenchError) -> Bool {
         guard Bytes.find(streamAnswer, in: frame) != nil else { return false }
         guard Bytes.find(streamError, in: frame) == nil else {
@@ -50,7 +51,7 @@ enum NATS {
         Array("PUB \(subject(room)) \(payload.count)\r\n".utf8) + payload + Array("\r\n".utf8)
     }
 
-    /// A message that is acknowledged to its publisher by its number.
+    /// A message that is acknowledged to its publisher, by its number.
     static func publication(
         _ payload: [UInt8], room: Int, number: Int, publisher: Int
     ) -> [UInt8] {
@@ -58,13 +59,13 @@ enum NATS {
         return Array(head.utf8) + payload + Array("\r\n".utf8)
     }
 
-    /// Whether the greeting is answered.
+    /// Whether the greeting was answered.
     static func isGreeted(in frame: Span<UInt8>) -> Bool { Bytes.find(greeted, in: frame) != nil }
 
     private static let stored = Pattern("\"stream\":\"BENCH\", \"seq\":")
     private static let storedTight = Pattern("\"stream\":\"BENCH\",\"seq\":")
 
-    /// Whether an acknowledgement says that the message is in the stream.
+    /// Whether an acknowledgement confirms that the message is in the stream.
     static func isStored(_ payload: Span<UInt8>) -> Bool {
         Bytes.find(stored, in: payload) != nil || Bytes.find(storedTight, in: payload) != nil
     }
@@ -72,13 +73,13 @@ enum NATS {
     private static let message = Pattern("MSG ")
     private static let end = Pattern("\r\n")
 
-    /// The message that begins at or behind `start`, moving `start` behind it; nil where there is
-    /// none, or not all of it: the server sends whole ones.
+    /// The next message at or after `start`, and moves `start` past it; nil if there is none, or it
+    /// is incomplete: the server sends complete ones.
     static func next(in frame: Span<UInt8>, from start: inout Int) -> Message? {
         guard let found = Bytes.find(message, in: frame, from: start),
             let line = Bytes.find(end, in: frame, from: found)
         else { return nil }
-        // Subject, subscription, perhaps where an answer is wanted, size.
+        // Subject, subscription, optional reply subject, size.
         var size = 0
         var field = 0
         var number = 0

@@ -1,7 +1,6 @@
-/// The options of one command line, `--name value` each, read against the list of those that the
-/// scenario has.
+/// The options of one command line, `--name value` each, parsed against those of the scenario.
 package struct Options: Sendable {
-    /// One option; `value` is what stands for its value in the help.
+    /// One option; `value` is the placeholder of its value in the help.
     package struct Option: Sendable {
         let name: String
         let value: String
@@ -18,8 +17,8 @@ package struct Options: Sendable {
 
     private var values: [String: [String]] = [:]
 
-    /// - Throws: `BenchError.usage` for an option that is not accepted, one without its value, and
-    ///   one given twice that counts once.
+    /// - Throws: `BenchError.usage` for an unknown option, one without a value, and a repeated one
+    ///   that may not repeat.
     init(_ words: some Sequence<String>, accepted: [Option]) throws(BenchError) {
         var words = Array(words)[...]
         while let word = words.popFirst() {
@@ -37,14 +36,14 @@ package struct Options: Sendable {
         }
     }
 
-    /// The value of an option, if it is given.
+    /// The value of an option, if given.
     package subscript(_ name: String) -> String? { values[name]?.last }
 
     /// Each value of an option that may repeat.
     func all(_ name: String) -> [String] { values[name] ?? [] }
 
     /// A whole number.
-    /// - Throws: `BenchError.usage` for anything else, and outside of `range`.
+    /// - Throws: `BenchError.usage` if it is not one, or outside of `range`.
     package func int(
         _ name: String, default missing: Int, in range: ClosedRange<Int>
     ) throws(BenchError) -> Int {
@@ -52,7 +51,7 @@ package struct Options: Sendable {
         return try Self.int(text, name, range)
     }
 
-    /// Whole numbers with commas between them; an empty text is none.
+    /// Whole numbers, separated by commas; an empty text means none.
     /// - Throws: `BenchError.usage` for anything else, and outside of `range`.
     package func ints(
         _ name: String, default missing: [Int], in range: ClosedRange<Int>

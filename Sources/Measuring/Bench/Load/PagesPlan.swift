@@ -1,4 +1,4 @@
-/// What both halves of `pages` are asked for: by way of a gateway, and of the cache alone.
+/// The parameters of both halves of `pages`: through a gateway, and with the cache alone.
 package struct PagesPlan: Sendable {
     package let messages: Int
     package let limit: Int
@@ -28,7 +28,7 @@ package struct PagesPlan: Sendable {
         }
     }
 
-    /// Of the case that it is.
+    /// The name of the case.
     package var name: String { "M=\(messages) limit \(limit)" }
 
     package var parameters: [(name: String, value: Int)] {

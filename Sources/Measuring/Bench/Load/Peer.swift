@@ -1,29 +1,29 @@
 import Glibc
 import Synchronization
 
-/// A WebSocket server that runs already and hands on every text frame that a publisher sends to all
-/// subscribers: what a fan-out costs elsewhere, with the same generator and frames of the same
-/// size. Its processes are those that hold its listening socket.
+/// A running WebSocket server that forwards every text frame of a publisher to all subscribers: the
+/// cost of a fan-out elsewhere, with the same generator and frames of the same size. Its processes
+/// are those that hold its listening socket.
 struct Peer: Sendable {
     let name: String
     let endpoint: Endpoint
-    /// Where to connect to get everything.
+    /// The path at which subscribers connect.
     let path: String
-    /// Where to connect to publish; nil where every subscriber may.
+    /// The path at which publishers connect; nil if every subscriber may publish.
     let publisherPath: String?
     let dialect: Dialect
 
-    /// What its frames hold.
+    /// The content of its frames.
     enum Dialect: String, CaseIterable, Sendable {
-        /// A message each.
+        /// One message per frame.
         case frames = ""
         /// The protocol of nats-server.
         case nats = "nats+"
-        /// The same, and a stream of its keeps each message in a file before it is acknowledged.
+        /// The same, with a stream that stores each message in a file before it acknowledges it.
         case jetStream = "jetstream+"
     }
 
-    /// Reads `NAME=URL` or `NAME=URL,URL`, the second one for publishers.
+    /// Parses `NAME=URL` or `NAME=URL,URL`, the second one for publishers.
     /// - Throws: `BenchError.usage`
     init(_ text: String) throws(BenchError) {
         let problem = BenchError.usage(
@@ -50,15 +50,15 @@ struct Peer: Sendable {
         return rest.firstIndex(of: "/").map { String(rest[$0...]) } ?? "/"
     }
 
-    /// Where the members of a room connect: `path` where there is one room alone, and otherwise its
-    /// number behind that.
+    /// The path for the members of a room: `path` if there is only one room, otherwise with the
+    /// room's number appended.
     static func path(_ path: String, room: Int, of rooms: Int) -> String {
         guard rooms > 1 else { return path }
         return path + (path.hasSuffix("/") ? "" : "/") + String(room)
     }
 
     /// The processes that hold the listening socket.
-    /// - Throws: `BenchError.failure` where there is none that may be looked at.
+    /// - Throws: `BenchError.failure` if none is visible.
     func processes() throws(BenchError) -> [pid_t] {
         let sockets = Self.listening(on: endpoint.port)
         let found = Files.names(in: "/proc").compactMap { pid_t($0) }.filter { process in
@@ -73,7 +73,7 @@ struct Peer: Sendable {
         return found
     }
 
-    /// What the descriptors of sockets that listen on the port are links to.
+    /// The link targets of the descriptors of sockets that listen on the port.
     private static func listening(on port: Int) -> Set<String> {
         var found: Set<String> = []
         for file in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -89,14 +89,14 @@ struct Peer: Sendable {
     }
 }
 
-/// How large the deliveries of the gateway were in the latest trial of a load, so that peers get
-/// messages of the same size.
+/// The size of the gateway's deliveries in the latest trial of a load, so that peers get messages
+/// of the same size.
 final class DeliverySize: Sendable {
     private let last = Atomic<Int>(0)
 
     func note(_ bytes: Double) { last.store(Int(bytes.rounded()), ordering: .relaxed) }
 
-    /// - Throws: `BenchError.failure` before there was any.
+    /// - Throws: `BenchError.failure` before the first trial.
     func bytes() throws(BenchError) -> Int {
         let bytes = last.load(ordering: .relaxed)
         guard bytes > 0 else { throw .failure("sizing a peer's messages: nothing was delivered") }

@@ -1,15 +1,15 @@
-/// How the messages of a fan-out look to a peer: all of the same size, and with what its protocol
-/// wants around them.
+/// The format of a fan-out's messages for a peer: all of the same size, in the framing of its
+/// protocol.
 struct PeerWire: Sendable {
-    /// Of a message.
+    /// The size of a message.
     let bytes: Int
     let dialect: Peer.Dialect
     let publishers: Int
 
     var isNATS: Bool { dialect != .frames }
-    /// Whether each message is answered.
+    /// Whether each message is acknowledged.
     var isAcknowledged: Bool { dialect == .jetStream }
-    /// Whether a message says where it is to go; otherwise its connection does.
+    /// Whether a message names its room; otherwise its connection does.
     var namesRooms: Bool { isNATS }
 
     func message(_ number: Int, room: Int) -> [UInt8] {

@@ -1,6 +1,6 @@
-/// What drawings as SVG have in common: the page with its parts, and text in it.
+/// The common parts of SVG drawings: the page with its parts, and text in it.
 package enum Picture {
-    /// Parts below each other, on white.
+    /// Parts one below the other, on white.
     package static func page(_ parts: [(body: String, height: Int)], width: Int) -> String {
         var y = 0
         var groups = ""
@@ -13,7 +13,7 @@ package enum Picture {
             + "<rect width=\"\(width)\" height=\"\(y)\" fill=\"white\"/>\n" + groups + "</svg>\n"
     }
 
-    /// One line of text, beginning, ending (`end`) or centred (`middle`) at the place.
+    /// One line of text that begins, ends (`end`) or is centred (`middle`) at the position.
     package static func text(_ text: String, x: Int, y: Int, anchor: String) -> String {
         "<text x=\"\(x)\" y=\"\(y)\" text-anchor=\"\(anchor)\">\(escaped(text))</text>\n"
     }

@@ -1,5 +1,5 @@
-/// A figure of all cases as bars, medians with their spread, as SVG: a group for each load, a bar
-/// for each server, on one linear scale from zero.
+/// One figure of all cases as an SVG bar chart, medians with their range: a group for each load, a
+/// bar for each server, on one linear scale from zero.
 struct Plot {
     private struct Bar {
         let server: String
@@ -16,7 +16,7 @@ struct Plot {
     private static let head = 48
     private static let colours = ["#2b6cb0", "#63b3ed", "#dd6b20", "#718096", "#38a169", "#805ad5"]
 
-    /// - Parameter figure: the name under which the trials have it.
+    /// - Parameter figure: its name in the trials.
     init(_ title: String, figure: String, _ cases: [Scenario.Case], _ trials: [[Trial]]) {
         self.title = title
         var groups: [(name: String, bars: [Bar])] = []
@@ -33,7 +33,7 @@ struct Plot {
         self.groups = groups
     }
 
-    /// The plots of a scenario below each other, in one picture.
+    /// The plots of a scenario, one below the other, in one picture.
     static func page(_ plots: [Plot]) -> String {
         let parts = plots.filter { !$0.groups.isEmpty }.map { ($0.body, $0.height) }
         return Picture.page(parts, width: width)

@@ -1,7 +1,7 @@
 import JSON
 
 /// All trials of a scenario, as JSON for programs and as text for people: the median of each
-/// figure, and between what it lay.
+/// figure, and its range.
 struct Report {
     private let scenario: String
     private let plots: [(title: String, figure: String)]
@@ -26,7 +26,7 @@ struct Report {
     /// Whether no trial is bad.
     var isGood: Bool { trials.allSatisfy { $0.allSatisfy(\.faults.isEmpty) } }
 
-    /// Each gateway beside each peer with the same load.
+    /// Each gateway compared with each peer under the same load.
     private var comparisons: [Comparison] {
         let all = zip(cases, trials).map { (one: $0, trials: $1) }
         return all.flatMap { own in
@@ -52,7 +52,7 @@ struct Report {
         json.member("good", bool: isGood)
         json.key("gateway")
         json.beginObject()
-        // What it runs on unless a setting below says otherwise.
+        // The defaults, which a setting below may override.
         json.member("upstream", string: "embedded")
         json.member("synchronous", string: "FULL")
         json.member("tls", bool: false)
@@ -108,7 +108,7 @@ struct Report {
 
     // MARK: For people
 
-    /// What the servers cost and how long they take, as a picture; empty where nothing compares.
+    /// The cost and latency of the servers as a picture; empty if there is nothing to compare.
     func picture() -> String {
         Plot.page(plots.map { Plot("\(scenario): \($0.title)", figure: $0.figure, cases, trials) })
     }
@@ -147,7 +147,7 @@ struct Report {
         }.joined()
     }
 
-    /// Three digits behind the point for small numbers, and commas in large ones.
+    /// Three decimals for small numbers, and thousands separators in large ones.
     private static func words(_ value: Double) -> String {
         guard value.magnitude >= 100 else {
             let thousandths = Int((value.magnitude * 1000).rounded())

@@ -1,6 +1,6 @@
-/// `allocations`: how often a gateway that counts (`gapless-counted`) asks for memory, for each
-/// message and for each delivery. One message is under way at a time, and the number is read in
-/// between; the middle one of many is free of what comes by the clock.
+/// `allocations`: the memory allocations per message and per delivery, by a gateway that counts
+/// them (`gapless-counted`). One message is in flight at a time, and the counter is read in
+/// between; the median excludes what timers allocate.
 extension Scenario {
     package static let allocations = Scenario(
         name: "allocations", summary: "how often memory is asked for, by gapless-counted",
@@ -33,13 +33,13 @@ extension Scenario {
     }
 }
 
-/// Sends one message after the other, each when everybody has the one before.
+/// Sends one message after another, each when all clients have the previous one.
 final class AllocationRun: FrameReceiver {
     private static let conversation = "bench"
     private let gateway: GatewayProcess
     private let swarm: Swarm
     private var sent = 0
-    /// Frames of the present message that are still to come.
+    /// Frames of the current message that are still missing.
     private var lacking = 0
 
     /// Client 0 sends, the others subscribe.
@@ -51,7 +51,7 @@ final class AllocationRun: FrameReceiver {
         try swarm.connect(try swarm.open(1)) { _ in users[0] }
     }
 
-    /// The calls for one message while `count` clients subscribe: the middle number of many.
+    /// The allocations for one message with `count` subscribers: the median of many.
     /// - Throws: `BenchError.failure`
     func median(with count: Int, messages: Int) throws(BenchError) -> Double {
         let more = try swarm.open(count + 1 - swarm.clients.count)
@@ -59,7 +59,7 @@ final class AllocationRun: FrameReceiver {
         try swarm.ask(more) { _ in
             Request.subscribe(id: 2, conversation: Self.conversation, limit: 1)
         }
-        // Tables that grow do it at first.
+        // Growing tables allocate at first.
         for _ in 0..<Self.warmUp { try send() }
         var numbers: [Double] = []
         var before = try gateway.allocations()
@@ -91,7 +91,7 @@ final class AllocationRun: FrameReceiver {
     }
 
     func received(_ payload: Span<UInt8>, on client: Client) throws(BenchError) {
-        // The sender is owed an answer, the others an event.
+        // The sender gets an answer, the others an event.
         if client.index == 0, try Reply(payload) == nil { return }
         lacking -= 1
     }

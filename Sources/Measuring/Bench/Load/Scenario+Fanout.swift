@@ -1,18 +1,18 @@
 import JSON
 
-/// What one case of the fan-out is made of.
+/// The parameters of one fan-out case.
 struct FanoutPlan: Sendable {
     enum Load: Sendable {
-        /// A closed loop with as many messages under way.
+        /// A closed loop with this many messages in flight.
         case inFlight(Int)
-        /// The same, where all of them arrive together: the next when all are delivered.
+        /// A closed loop in bursts: the next burst follows when all of the last are delivered.
         case bursts(Int)
-        /// An open loop with as many messages a second.
+        /// An open loop with this many messages a second.
         case perSecond(Int)
     }
 
     let subscribers: Int
-    /// Among how many conversations they are divided.
+    /// The number of conversations among which the subscribers are divided.
     var rooms = 1
     let load: Load
     let publishers: Int
@@ -48,8 +48,8 @@ struct FanoutPlan: Sendable {
     }
 }
 
-/// `fanout`: the whole pipeline under load. A message comes in as JSON, is committed, answered, and
-/// delivered to every subscriber; the books are looked at in the end.
+/// `fanout`: the whole pipeline under load. A message arrives as JSON, is committed, answered, and
+/// delivered to every subscriber; the accounting is checked at the end.
 extension Scenario {
     static let fanout = Scenario(
         name: "fanout", summary: "deliveries and messages per second, latency, CPU",
@@ -173,13 +173,13 @@ extension Scenario {
         return trial
     }
 
-    /// Makes the conversations, and lets everybody in.
+    /// Creates the conversations, connects all clients and subscribes.
     /// - Returns: the seq of their heads.
     static func subscribe(
         _ plan: FanoutPlan, _ swarm: Swarm, _ gateway: GatewayProcess
     ) throws(BenchError) -> Int {
         let everybody = 0..<(plan.subscribers + plan.publishers)
-        // Everybody is somebody else, as they would be.
+        // Every client is a different user, as in reality.
         let api = try gateway.api()
         for room in 0..<plan.rooms {
             let members = everybody.filter { $0 >= plan.subscribers || plan.room(of: $0) == room }
@@ -210,8 +210,8 @@ extension Scenario {
         return trial
     }
 
-    /// Connects everybody to a peer.
-    /// - Returns: the places of the publishers; where the path names the room, the first is that of
+    /// Connects all clients to a peer.
+    /// - Returns: the indices of the publishers; if the path names the room, the first is that of
     ///   the first room, and so on.
     private static func join(
         _ peer: Peer, _ plan: FanoutPlan, _ swarm: Swarm

@@ -1,5 +1,6 @@
-/// `flat`: that a message costs the same however many other conversations are held, and a delivery
-/// the same however many get it. One message is under way at a time, so that nothing is batched.
+/// `flat`: shows that a message costs the same however many other conversations are held, and a
+/// delivery the same however many subscribers get it. One message is in flight at a time, so that
+/// nothing is batched.
 extension Scenario {
     package static let flat = Scenario(
         name: "flat",
@@ -47,7 +48,7 @@ extension Scenario {
         return besideIdle + inCrowds
     }
 
-    /// Who gets the messages beside idle conversations.
+    /// The number of subscribers beside idle conversations.
     private static let few = 10
 
     private static func trial(
@@ -81,14 +82,14 @@ extension Scenario {
     }
 }
 
-/// Conversations of which nothing is heard. Each is held by one subscriber, who holds many.
+/// Conversations without messages. Each has one subscriber, who holds many.
 private struct IdleConversations {
-    /// As many does one client hold.
+    /// The number of conversations per client.
     static let each = 1000
 
     let count: Int
 
-    /// Makes them and subscribes to all of them, by clients behind those that are there.
+    /// Creates them and subscribes to all, with new clients after the existing ones.
     func subscribe(_ swarm: Swarm, _ gateway: GatewayProcess) throws(BenchError) {
         let api = try gateway.api()
         for number in 0..<count {

@@ -1,5 +1,5 @@
-/// `idle`: what a connection costs that only holds one subscription. The kernel's share is read
-/// from its slabs, which are the whole machine's, and holds both ends of each connection.
+/// `idle`: the cost of a connection that only holds one subscription. The kernel's share is read
+/// from its slabs, which belong to the whole machine and cover both ends of each connection.
 extension Scenario {
     static let idle = Scenario(
         name: "idle", summary: "memory of idle connections, CPU to connect them",
@@ -25,7 +25,7 @@ extension Scenario {
     ) throws(BenchError) -> Trial {
         let api = try gateway.api()
         for number in 0..<conversations {
-            // Those who will subscribe to it, and nobody else.
+            // Only those who will subscribe to it.
             let users = stride(from: number, to: connections, by: conversations)
             try api.create("bench-\(number)", participants: users.map { "user-\($0)" })
         }

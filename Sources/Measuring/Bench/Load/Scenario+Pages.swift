@@ -1,8 +1,8 @@
 import JSON
 
-/// `pages`: whether history costs the same wherever it is read. A long conversation is walked once
-/// from its end to its beginning, each message counted; then stretches of it are read again and
-/// again at three places, one request at a time.
+/// `pages`: whether history costs the same wherever it is read. Walks a long conversation once from
+/// its end to its beginning and counts each message; then reads stretches of it repeatedly at three
+/// places, one request at a time.
 extension Scenario {
     static let pages = Scenario(
         name: "pages", summary: "cost of a page at both ends of a long conversation",
@@ -36,7 +36,7 @@ extension Scenario {
         ]
         var latencies = [Histogram](repeating: Histogram(), count: places.count)
         var seconds = [Double](repeating: 0, count: places.count)
-        // In turn, so that what else happens on the machine meets all places alike.
+        // Interleaved, so that the machine's other load affects all places alike.
         for _ in 0..<plan.rounds {
             for (index, place) in places.enumerated() {
                 swap(&reader.latencies, &latencies[index])
@@ -59,7 +59,7 @@ extension Scenario {
     }
 }
 
-/// The one client that reads pages, each when the one before has come.
+/// The one client that reads pages, each after the previous one has come.
 private final class PageReader: FrameReceiver {
     private let swarm: Swarm
     private let limit: Int
@@ -74,9 +74,9 @@ private final class PageReader: FrameReceiver {
         try swarm.connect(all) { _ in "reader" }
     }
 
-    /// Reads pages backwards, the next before the oldest message of the one before.
-    /// - Returns: how many messages they held, and the time of the requests alone.
-    /// - Throws: `BenchError.failure`, for messages that do not follow each other too.
+    /// Reads pages backwards, each before the oldest message of the previous one.
+    /// - Returns: the number of messages, and the time of the requests alone.
+    /// - Throws: `BenchError.failure`, also for messages that are not consecutive.
     func walk(
         from start: Int, pages: Int
     ) throws(BenchError) -> (messages: Int, time: Nanoseconds) {

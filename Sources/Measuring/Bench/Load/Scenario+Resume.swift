@@ -1,7 +1,7 @@
 import JSON
 
-/// `resume`: everybody comes back at once and has missed something in each conversation. Answers
-/// to the same resume are compared with the first, which is looked into.
+/// `resume`: all clients come back at once and have missed something in each conversation. Only the
+/// first answer to a resume is examined; others are compared with it.
 extension Scenario {
     static let resume = Scenario(
         name: "resume", summary: "a storm of clients that all missed something",

@@ -1,5 +1,5 @@
-/// `start`: how long the gateway takes from `exec` until it says that it is ready, with a file in
-/// which nothing is and with one that holds many messages, in turn.
+/// `start`: how long the gateway takes from `exec` until it is ready, alternating between an empty
+/// file and one with many messages.
 extension Scenario {
     package static let start = Scenario(
         name: "start", summary: "from exec to ready, with an empty and with a long file",

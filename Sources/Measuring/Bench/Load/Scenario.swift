@@ -1,9 +1,9 @@
-/// One subcommand: what it measures, its options, and the cases that they come to.
+/// One subcommand: what it measures, its options, and its cases.
 package struct Scenario: Sendable {
     package let name: String
     let summary: String
     let options: [Options.Option]
-    /// What is drawn of it: each a figure of its trials.
+    /// Its plots: each shows one figure of the trials.
     let plots: [(title: String, figure: String)]
     /// - Throws: `BenchError.usage`
     let cases: @Sendable (Options) throws(BenchError) -> [Case]
@@ -23,7 +23,8 @@ package struct Scenario: Sendable {
         self.cases = cases
     }
 
-    /// The cases of both under the name of this one; where both have an option, it is the same.
+    /// A scenario with the cases of both, under the name of this one; an option that both have is
+    /// shared.
     package func with(_ other: Scenario) -> Scenario {
         let more = other.options.filter { option in !options.contains { $0.name == option.name } }
         return Scenario(name: name, summary: summary, options: options + more, plots: plots) {
@@ -34,14 +35,14 @@ package struct Scenario: Sendable {
 
     /// One point of a scenario.
     package struct Case: Sendable {
-        /// What a trial is made with.
+        /// The subject of a trial.
         enum Subject: Sendable {
-            /// A gateway of its own, with these settings beside those of the command line.
+            /// A gateway of its own, with these settings in addition to the command line's.
             case gateway(
                 settings: [String], @Sendable (GatewayProcess) throws(BenchError) -> Trial)
-            /// What the measurement starts by itself.
+            /// The measurement starts its subject itself.
             case alone(name: String, @Sendable (Workbench) throws(BenchError) -> Trial)
-            /// A server that runs already.
+            /// A server that is already running.
             case peer(name: String, @Sendable () throws(BenchError) -> Trial)
         }
 
@@ -76,7 +77,7 @@ package struct Scenario: Sendable {
             subject = .alone(name: alone, run)
         }
 
-        /// Who is measured, as the report names it.
+        /// The measured server's name in the report.
         var server: String {
             switch subject {
             case .gateway(let settings, _): (["gapless"] + settings).joined(separator: " ")

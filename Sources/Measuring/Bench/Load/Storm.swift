@@ -1,7 +1,7 @@
 import JSON
 
-/// Who comes back, to what, and what they hold: client `i` has the conversations from `i * K` on,
-/// around the circle of rooms.
+/// The clients that come back, their conversations, and what they hold: client `i` has `K`
+/// conversations from `i * K` on, modulo the number of rooms.
 struct Storm: Sendable {
     let clients: Int
     let conversations: Int
@@ -24,8 +24,8 @@ struct Storm: Sendable {
 
     func title(of room: Int) -> String { "bench-\(room)" }
 
-    /// Makes the rooms with what was held, takes down the heads, and adds what was missed.
-    /// - Returns: by room, the `have` of everybody in it.
+    /// Creates the rooms with the held messages, records the heads, and adds the missed messages.
+    /// - Returns: by room, the `have` of its members.
     /// - Throws: `BenchError.failure`
     func prepare(_ api: ServerAPI) throws(BenchError) -> [[UInt8]] {
         var users = [[String]](repeating: [], count: rooms)
@@ -51,23 +51,23 @@ struct Storm: Sendable {
     }
 }
 
-/// The moment itself: every client resumes all of its conversations in one piece, none waits for
-/// another, and the answers are read as they come.
+/// The resume itself: every client resumes all its conversations in one write, none waits for
+/// another, and answers are read as they come.
 final class StormRun: FrameReceiver {
     private let swarm: Swarm
     private let storm: Storm
     private let haves: [[UInt8]]
-    /// By client: when it asked, and how many answers it lacks.
+    /// By client: when it sent its requests, and how many answers are missing.
     private var starts: [Nanoseconds]
     private var lacking: [Int]
     private var whole = 0
-    /// By room: an answer that was looked into, from behind its id.
+    /// By room: an answer that was examined, from after its id.
     private var known: [[UInt8]]
     /// From a client's request to its last answer.
     private(set) var latencies = Histogram()
     private(set) var faults: [String] = []
 
-    /// Clients that ask between two looks at the answers.
+    /// Clients that send between two reads of answers.
     private static let slice = 32
     private static let firstRequest = 10
 
@@ -80,7 +80,7 @@ final class StormRun: FrameReceiver {
         known = Array(repeating: [], count: storm.rooms)
     }
 
-    /// - Throws: `BenchError.failure` where not everybody is whole in time.
+    /// - Throws: `BenchError.failure` if not all clients are complete in time.
     func resume() throws(BenchError) {
         let deadline = Clock.now() + Swarm.patience
         for client in swarm.clients {

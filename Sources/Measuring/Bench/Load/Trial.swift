@@ -1,5 +1,5 @@
-/// What one run of a case came to: its figures, what was wrong with it, and what a reader of the
-/// figures has to know.
+/// The result of one run of a case: its figures, its faults, and notes for the reader of the
+/// figures.
 package struct Trial: Sendable {
     /// One number, named for the JSON report, with its unit.
     struct Figure: Sendable {
@@ -9,7 +9,7 @@ package struct Trial: Sendable {
     }
 
     private(set) var figures: [Figure] = []
-    /// A trial with any is bad, whatever its figures say.
+    /// A trial with any fault is bad, whatever its figures.
     package var faults: [String] = []
     package var notes: [String] = []
 
@@ -27,7 +27,8 @@ package struct Trial: Sendable {
         add("\(name)Max", Double(latencies.largest) / thousand, "µs")
     }
 
-    /// What both processes used in a span of time; says so where the generator was the limit.
+    /// The CPU that both processes used in a span of time; adds a note if the generator was the
+    /// bottleneck.
     mutating func add(_ usage: Usage) {
         add("gatewayCPU", usage.gatewaySeconds / usage.wallSeconds, "cores")
         let own = usage.generatorSeconds / usage.wallSeconds
@@ -43,7 +44,7 @@ struct Usage: Sendable {
     let generatorSeconds: Double
 }
 
-/// Begins to count at its making.
+/// Measures usage since its creation.
 struct UsageMeter {
     private let figures: () throws(BenchError) -> ProcessFigures
     private let swarm: Swarm?
@@ -57,8 +58,8 @@ struct UsageMeter {
     }
 
     /// - Parameters:
-    ///   - swarm: of the generator: what it does to stay awake is not its work.
-    ///   - figures: of the server that is measured.
+    ///   - swarm: the generator's swarm: its busy waiting does not count as work.
+    ///   - figures: those of the measured server.
     /// - Throws: `BenchError.failure`
     init(
         _ swarm: Swarm?, _ figures: @escaping () throws(BenchError) -> ProcessFigures
@@ -70,7 +71,7 @@ struct UsageMeter {
         start = Clock.now()
     }
 
-    /// What was used since.
+    /// The usage since the creation.
     /// - Throws: `BenchError.failure`
     func read() throws(BenchError) -> Usage {
         let wall = Clock.now() - start

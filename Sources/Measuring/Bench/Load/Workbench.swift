@@ -1,23 +1,23 @@
-/// What a measurement is made with that starts by itself what it measures.
+/// The environment of a measurement that starts its subject itself.
 package struct Workbench: Sendable {
     /// The gateway's program, and its settings from the command line.
     let program: String
     let settings: [String]
-    /// Where the programs lie that were built together with this one.
+    /// The directory of the programs that were built together with this one.
     let programs: String
-    /// Where files are put.
+    /// The directory for files.
     let directory: String
     let machine: Machine
 
-    /// A directory where the files of a measurement are to lie.
+    /// A new directory for the files of a measurement.
     /// - Throws: `BenchError.failure`
     package func scratch() throws(BenchError) -> ScratchDirectory {
         try ScratchDirectory(in: directory)
     }
 
     /// A gateway with further settings.
-    /// - Parameter directory: where its files lie, to be found there later; its own where none is
-    ///   given.
+    /// - Parameter directory: the directory of its files, which stay there; nil for a temporary
+    ///   one.
     /// - Throws: `BenchError.failure`
     func gateway(
         _ more: [String] = [], in directory: ScratchDirectory? = nil
@@ -30,15 +30,15 @@ package struct Workbench: Sendable {
     /// A program that was built together with this one.
     package func sibling(_ name: String) -> String { "\(programs)/\(name)" }
 
-    /// Where this program lies.
+    /// The directory of this program.
     static func ownPlace() -> String {
         let own = Files.target(of: "/proc/self/exe") ?? ""
         return String(own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex))
     }
 
-    /// Runs a program to its end, on the core of this one.
-    /// - Returns: what it wrote.
-    /// - Throws: `BenchError.failure` where it can't be started or does not exit with 0.
+    /// Runs a program to its end, on this program's core.
+    /// - Returns: its output.
+    /// - Throws: `BenchError.failure` if it can't be started or its exit code is not 0.
     package func run(_ words: [String], in scratch: ScratchDirectory) throws(BenchError) -> String {
         let output = "\(scratch.path)/output"
         let child = try Child.spawn(words, log: output)

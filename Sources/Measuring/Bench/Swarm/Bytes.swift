@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// The two operations on received bytes that the generator's speed hangs on, left to the C library.
+/// The operations on received bytes that limit the generator's speed, delegated to the C library.
 enum Bytes {
-    /// Whether both are the same.
+    /// Whether both have the same bytes.
     static func areEqual(_ one: Span<UInt8>, _ other: [UInt8]) -> Bool {
         guard one.count == other.count else { return false }
         return one.withUnsafeBytes { one in
@@ -14,7 +14,7 @@ enum Bytes {
         }
     }
 
-    /// Where `pattern` next begins, at or behind `start`.
+    /// The index of the next `pattern`, at or after `start`.
     static func find(_ pattern: Pattern, in text: Span<UInt8>, from start: Int = 0) -> Int? {
         text.withUnsafeBytes { text in
             pattern.bytes.withUnsafeBytes { pattern in
@@ -27,7 +27,7 @@ enum Bytes {
         }
     }
 
-    /// How often `pattern` is in `text`.
+    /// How often `pattern` occurs in `text`.
     static func count(of pattern: Pattern, in text: Span<UInt8>) -> Int {
         var count = 0
         var at = 0
@@ -43,7 +43,7 @@ enum Bytes {
         text.withUnsafeBufferPointer { Array($0) }
     }
 
-    /// The number whose digits begin at `start`; nil where none is there.
+    /// The number whose digits begin at `start`; nil if there is none.
     static func number(in text: Span<UInt8>, at start: Int) -> Int? {
         var value = 0
         var at = start
@@ -55,7 +55,7 @@ enum Bytes {
     }
 }
 
-/// Something to look for in frames.
+/// A byte pattern to search for in frames.
 struct Pattern: Sendable {
     fileprivate let bytes: [UInt8]
 

@@ -1,33 +1,33 @@
-/// One WebSocket connection of a swarm, which alone touches it.
+/// One WebSocket connection of a swarm, which only the swarm changes.
 final class Client {
-    /// Its place in the swarm.
+    /// Its index in the swarm.
     let index: Int
-    /// Nil while it is not connected.
+    /// Nil while it is disconnected.
     var socket: Socket?
-    /// Which of its connections this is; what the kernel still says of an earlier one is dropped.
+    /// The number of its current connection; the kernel's events for earlier ones are dropped.
     var generation = 0
-    /// Whether it takes what comes. One that does not is a stalled reader.
+    /// Whether it reads. A client that does not is a stalled reader.
     var isReading = true
-    /// Whether the upgrade has been answered; before that nothing is a frame.
+    /// Whether the upgrade has been answered; frames begin after that.
     var isOpen = false
-    /// What the gateway closed its last connection with; nil where it did so without a word.
+    /// The gateway's close code of its last connection; nil if there was none.
     var closeCode: Int?
-    /// The beginning of a frame, or of the upgrade's answer, whose end has not come.
+    /// The beginning of an incomplete frame, or of an incomplete answer to the upgrade.
     var partial: [UInt8] = []
-    /// What the kernel would not take yet.
+    /// Bytes that the kernel has not taken yet.
     var unsent: [UInt8] = []
 
     init(index: Int) { self.index = index }
 }
 
-/// Who is told what a swarm reads. Called within `Swarm.turn`, which it must not call itself.
+/// Receives what a swarm reads. Called within `Swarm.turn`, which it must not call itself.
 protocol FrameReceiver: AnyObject {
     /// The gateway has answered the upgrade.
     func opened(_ client: Client) throws(BenchError)
-    /// A text frame has come; the payload is gone after the call.
+    /// A text frame came; the payload is invalid after the call.
     func received(_ payload: Span<UInt8>, on client: Client) throws(BenchError)
-    /// The connection is gone, and not by the swarm's own doing. Without this it is an error.
-    /// - Parameter reason: without anything that was received.
+    /// The connection has ended, other than by the swarm. The default implementation throws.
+    /// - Parameter reason: contains no received text.
     func ended(_ client: Client, _ reason: String) throws(BenchError)
 }
 

@@ -2,7 +2,7 @@ import Glibc
 
 /// One listener of the gateway under test: an IPv4 address and a port.
 package struct Endpoint: Sendable, Hashable {
-    /// As in `127.0.0.1`, the first number in the highest byte.
+    /// For `127.0.0.1`, the first number is the highest byte.
     let host: UInt32
     package let port: Int
 
@@ -14,7 +14,7 @@ package struct Endpoint: Sendable, Hashable {
         self.port = port
     }
 
-    /// Reads `http://127.0.0.1:8000`; also with `ws`, `localhost`, or a path behind it.
+    /// Parses `http://127.0.0.1:8000`; accepts `ws`, `localhost`, and a path too.
     package init?(url: String) {
         var rest = url[...]
         for scheme in ["http://", "ws://"] where rest.hasPrefix(scheme) {
@@ -33,7 +33,7 @@ package struct Endpoint: Sendable, Hashable {
 
     var isLoopback: Bool { host >> 24 == 127 }
 
-    /// What a client names in its `Host`.
+    /// The value of a client's `Host` field.
     var authority: String {
         let numbers = [24, 16, 8, 0].map { String(host >> UInt32($0) & 0xFF) }
         return "\(numbers.joined(separator: ".")):\(port)"

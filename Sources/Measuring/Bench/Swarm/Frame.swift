@@ -1,5 +1,5 @@
-/// The framing of RFC 6455, as far as a load generator needs it: where the frames of the gateway
-/// end, and text frames of its own. Fragments never come, as the gateway sends none.
+/// RFC 6455 framing, as far as a load generator needs it: finds the ends of the gateway's frames,
+/// and encodes text frames. Fragments never come, as the gateway sends none.
 struct Frame {
     enum Opcode {
         static let text: UInt8 = 1
@@ -12,7 +12,7 @@ struct Frame {
     let opcode: UInt8
     let payload: Range<Int>
 
-    /// The frame that begins at `start`; nil while its end has not come.
+    /// The frame that begins at `start`; nil while it is incomplete.
     init?(in bytes: Span<UInt8>, at start: Int) {
         guard bytes.count - start >= 2 else { return nil }
         opcode = bytes[start] & 0x0F
@@ -31,11 +31,11 @@ struct Frame {
         payload = low..<(low + length)
     }
 
-    /// Any mask will do: it protects proxies, and there is none. This one leaves the payload as it
-    /// is, so that a client that presses costs little beside what it presses.
+    /// Any mask will do: it protects proxies, and there is none. This one leaves the payload
+    /// unchanged, so that a flooding client costs little compared with what it loads.
     private static let mask: [UInt8] = [0, 0, 0, 0]
 
-    /// A frame as a client sends it.
+    /// A frame in a client's form.
     static func masked(_ opcode: UInt8, _ payload: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(payload.count + 14)

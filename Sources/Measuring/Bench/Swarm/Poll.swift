@@ -1,25 +1,24 @@
 import CLinux
 import Glibc
 
-/// The epoll descriptor of one swarm: which of many sockets have something to say.
+/// The epoll descriptor of one swarm: finds the ready ones among many sockets.
 final class Poll {
-    /// A socket that is ready; `token` is what it was added with.
+    /// A socket that is ready; `token` identifies it as in `add`.
     struct Ready {
         let token: Int
         let isWritable: Bool
     }
 
     private let descriptor: Int32
-    /// Few at a time, so that what is due by the clock never waits behind a thousand reads.
+    /// Few at a time, so that scheduled work never waits behind a thousand reads.
     private var events = [epoll_event](repeating: epoll_event(), count: 128)
 
-    /// Whether it looks again and again instead of sleeping, as readers on other machines are for
-    /// who sends to them. To wake a reader that sleeps is a third of a send here, and the faster
-    /// the reader is, the more often it sleeps. And one that answers at once has its kernel
-    /// acknowledge in the middle of the send, at the expense of who sends; so it looks only after a
-    /// while again.
+    /// Whether it polls instead of sleeping, as readers on other machines appear to a sender.
+    /// Waking a sleeping reader is a third of the cost of a send here, and the faster the reader
+    /// is, the more often it sleeps. Also, the kernel of a reader that answers at once acknowledges
+    /// in the middle of the send, at the sender's expense; so it polls only after a pause.
     var isAwake = false
-    /// That while: what a network would take at the least.
+    /// The pause: at least what a network would take.
     private static let rest = Clock.millisecond / 10
     private var next: Nanoseconds = 0
     /// The CPU time that it spent waiting while it was awake.
@@ -38,7 +37,7 @@ final class Poll {
         try control(EPOLL_CTL_ADD, socket, token, reads: true, writes: false)
     }
 
-    /// Says whether the socket is waited for to have bytes, and to take some.
+    /// Sets whether to wait until the socket is readable, and until it is writable.
     /// - Throws: `BenchError.failure`
     func watch(
         _ socket: Socket, token: Int, reads: Bool, writes: Bool
@@ -57,8 +56,8 @@ final class Poll {
         }
     }
 
-    /// Waits until a socket is ready or the moment has come.
-    /// - Returns: how many are ready; `ready(at:)` tells which.
+    /// Waits until a socket is ready or the time has come.
+    /// - Returns: the number of ready sockets; `ready(at:)` returns each.
     /// - Throws: `BenchError.failure` once the generator is interrupted.
     func wait(until moment: Nanoseconds) throws(BenchError) -> Int {
         let start = Clock.now()
@@ -85,7 +84,7 @@ final class Poll {
 
     private func wait(_ left: Nanoseconds) -> Int {
         var span = timespec(tv_sec: left / Clock.second, tv_nsec: left % Clock.second)
-        // Millisecond timeouts would blur the schedule of an open loop.
+        // Timeouts in milliseconds would blur the schedule of an open loop.
         return Int(max(0, epoll_pwait2(descriptor, &events, Int32(events.count), &span, nil)))
     }
 

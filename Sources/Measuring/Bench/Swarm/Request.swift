@@ -6,7 +6,7 @@ enum Request {
         request(id, "connect") { $0.member("user", string: user) }
     }
 
-    /// - Parameter have: what the client holds already, if it resumes.
+    /// - Parameter have: what the client holds, if it resumes.
     static func subscribe(
         id: Int, conversation: String, limit: Int, have: [UInt8]? = nil
     ) -> [UInt8] {
@@ -27,7 +27,7 @@ enum Request {
         }
     }
 
-    /// Asks for what lies in a gap, newest first.
+    /// Requests the messages in a gap, newest first.
     static func fetchGap(
         id: Int, conversation: String, _ gap: ClosedRange<Int>
     ) -> [UInt8] {
@@ -75,12 +75,12 @@ enum Request {
     }
 }
 
-/// The head of a reply, read without looking at the rest.
+/// The head of a reply, parsed without reading the rest.
 struct Reply {
     let id: Int
     /// False for the first half of a two-phase answer.
     let isFinal: Bool
-    /// Where the reply goes on behind its id: two replies that are equal from here differ in
+    /// Where the reply continues after its id: two replies that are equal from here differ in
     /// nothing else.
     let rest: Int
 
@@ -88,14 +88,14 @@ struct Reply {
     private static let cached = Pattern(",\"cached\":true")
     private static let error = Pattern(",\"error\":")
 
-    /// Whether the frame is the last of a reply.
-    /// - Throws: `BenchError.failure` for an error, with its code.
+    /// Whether the frame is the final part of a reply.
+    /// - Throws: `BenchError.failure` for an error reply, with its code.
     static func isFinal(_ frame: Span<UInt8>) throws(BenchError) -> Bool {
         try Reply(frame)?.isFinal ?? false
     }
 
     /// Nil for an event.
-    /// - Throws: `BenchError.failure` for an error, with its code.
+    /// - Throws: `BenchError.failure` for an error reply, with its code.
     init?(_ payload: Span<UInt8>) throws(BenchError) {
         // Within the first bytes or not at all: a long event must not be searched to its end.
         let head = payload.extracting(first: 48)

@@ -1,27 +1,27 @@
 import Glibc
 
 /// A TCP connection to a gateway; it owns its descriptor. Closing sends a reset, so that thousands
-/// of connections leave no ports in TIME_WAIT behind them, and so that to the gateway it is a
-/// client that was cut off and did not say so.
+/// of connections leave no ports in TIME_WAIT, and so that the gateway sees a client that was cut
+/// without a close.
 final class Socket {
-    /// How a connection is made where it matters.
+    /// Options of a connection.
     struct Manner: Sendable {
-        /// Whether to go on before the connection stands; what is written waits for it.
+        /// Whether to continue before the connection is established; writes wait for it.
         var isPatient = false
         /// The kernel's receive buffer in bytes, small for a slow reader. Its segments are small
-        /// too: by their size the gateway's kernel decides how much it takes ahead.
+        /// too: by their size the gateway's kernel decides how much it buffers.
         var receiveBuffer: Int32?
-        /// On the loopback: which of its addresses to come from. One has some 28,000 ports.
+        /// On the loopback, the index of the source address. One has some 28,000 ports.
         var source: UInt32 = 0
     }
 
     let descriptor: Int32
 
     /// Connects to a port of this machine, which takes no longer than the call.
-    /// - Throws: `BenchError.ended` where nobody listens, `failure` without a descriptor.
+    /// - Throws: `BenchError.ended` if nobody listens, `failure` without a descriptor.
     convenience init(port: Int) throws(BenchError) { try self.init(.loopback(port)) }
 
-    /// - Throws: `BenchError.ended` where nobody listens, `failure` without a descriptor.
+    /// - Throws: `BenchError.ended` if nobody listens, `failure` without a descriptor.
     init(_ endpoint: Endpoint, _ manner: Manner = Manner()) throws(BenchError) {
         let flags = Self.closeOnExec | (manner.isPatient ? Int32(SOCK_NONBLOCK.rawValue) : 0)
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | flags, 0)
@@ -31,7 +31,7 @@ final class Socket {
             set(IPPROTO_TCP, TCP_MAXSEG, Int32(536))
         }
         if endpoint.isLoopback, manner.source > 0 {
-            // Without it the kernel would look for a port that is free towards everybody.
+            // Otherwise the kernel would look for a port that is free towards all destinations.
             set(IPPROTO_IP, Self.bindAddressNoPort, Int32(1))
             _ = Self.with(Endpoint.loopback(0).host + manner.source, port: 0) {
                 bind(descriptor, $0, $1)
@@ -71,7 +71,7 @@ final class Socket {
         set(Int(SOL_SOCKET), SO_LINGER, linger(l_onoff: 1, l_linger: 0))
     }
 
-    /// Listens on a port of this machine that was free.
+    /// Listens on a free port of this machine.
     /// - Throws: `BenchError.failure`
     static func listening() throws(BenchError) -> (Socket, port: Int) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -89,7 +89,7 @@ final class Socket {
         return (listener, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// Who connected; nil if nobody did since.
+    /// The next waiting connection; nil if there is none.
     func accepted() -> Socket? {
         let peer = accept(descriptor, nil, nil)
         return peer >= 0 ? Socket(taking: peer) : nil
@@ -99,12 +99,12 @@ final class Socket {
 
     func stopBlocking() { _ = fcntl(descriptor, F_SETFL, O_NONBLOCK) }
 
-    /// From now on the kernel acknowledges what is read when it is read. Of a client that has just
-    /// asked for something it puts that off until more comes, and does it inside the server's next
-    /// send: a server whose protocol has requests would pay for it, and one that only sends not.
+    /// Makes the kernel acknowledge data as soon as it is read. After a request it would delay the
+    /// acknowledgement until more data comes, and send it during the server's next send: that would
+    /// cost servers with a request protocol, but not those that only send.
     func becomeListener() { set(IPPROTO_TCP, TCP_QUICKACK, Int32(1)) }
 
-    /// Lets no read block for longer than a second; it then has read nothing.
+    /// Limits blocking reads to a second; such a read then returns nothing.
     func limitBlocking() {
         set(Int(SOL_SOCKET), SO_RCVTIMEO, timeval(tv_sec: 1, tv_usec: 0))
     }
@@ -116,8 +116,8 @@ final class Socket {
     }
 
     /// Reads what is there, at most as much as `buffer` holds.
-    /// - Returns: the number of bytes; nil where nothing is there yet.
-    /// - Throws: `BenchError.ended` where the peer has closed.
+    /// - Returns: the number of bytes; nil if there are none yet.
+    /// - Throws: `BenchError.ended` if the peer has closed.
     func read(into buffer: inout [UInt8]) throws(BenchError) -> Int? {
         let count = recv(descriptor, &buffer, buffer.count, 0)
         if count > 0 { return count }
@@ -127,7 +127,7 @@ final class Socket {
 
     /// Writes as much as the kernel takes.
     /// - Returns: the number of bytes.
-    /// - Throws: `BenchError.ended` where the peer has closed.
+    /// - Throws: `BenchError.ended` if the peer has closed.
     func write(_ bytes: [UInt8]) throws(BenchError) -> Int {
         let count = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         if count >= 0 { return count }

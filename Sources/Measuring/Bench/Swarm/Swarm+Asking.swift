@@ -1,24 +1,25 @@
-/// What every scenario begins with: many connections, and a request on each of them.
+/// The beginning of every scenario: many connections, and a request on each of them.
 extension Swarm {
-    /// How many connections or requests wait for their answer at once: enough to keep the gateway
-    /// busy, well below the backlog of its listener.
+    /// How many connections or requests are in flight at once: enough to keep the gateway busy,
+    /// well below the backlog of its listener.
     static let width = 128
 
-    /// How long anything may take that is not measured.
+    /// The timeout of anything that is not measured.
     static let patience: Nanoseconds = 120 * Clock.second
 
-    /// Opens as many further connections, and waits until all are upgraded.
-    /// - Parameter saying: what asks for the upgrade, where it is not the usual.
-    /// - Returns: their places.
+    /// Opens `count` further connections, and waits until all are upgraded.
+    /// - Parameter saying: the upgrade request; nil for the usual one.
+    /// - Returns: their indices.
     /// - Throws: `BenchError.failure`
     @discardableResult
     func open(_ count: Int, saying: [UInt8]? = nil) throws(BenchError) -> Range<Int> {
         try open(count) { _ in saying }
     }
 
-    /// The same, where not all say the same.
-    /// - Parameter saying: by its place among them, what asks for the upgrade; nil for the usual.
-    /// - Returns: their places.
+    /// The same, with different upgrade requests.
+    /// - Parameter saying: the upgrade request by index among the new connections; nil for the
+    ///   usual one.
+    /// - Returns: their indices.
     /// - Throws: `BenchError.failure`
     func open(
         _ count: Int, saying: (Int) -> [UInt8]?
@@ -38,12 +39,12 @@ extension Swarm {
         return first..<(first + count)
     }
 
-    /// Sends a request on each of the clients and waits until all are answered.
+    /// Sends a request on each of the clients and waits for all answers.
     /// - Parameters:
-    ///   - isAnswer: whether a frame is the answer, where the server is no gateway; it throws where
-    ///     that is an error.
-    ///   - answer: told each answer; it has been seen to be no error.
-    /// - Throws: `BenchError.failure`, for an answer that is an error too.
+    ///   - isAnswer: whether a frame is the answer, if the server is not a gateway; throws if that
+    ///     is an error.
+    ///   - answer: gets each answer, which was checked not to be an error.
+    /// - Throws: `BenchError.failure`, also for an error reply.
     func ask(
         _ clients: Range<Int>, _ request: (Client) -> [UInt8],
         isAnswer: @escaping (Span<UInt8>) throws(BenchError) -> Bool = Reply.isFinal(_:),
@@ -66,7 +67,7 @@ extension Swarm {
         }
     }
 
-    /// Makes the first request on each of the clients.
+    /// Sends `connect` on each of the clients.
     /// - Throws: `BenchError.failure`
     func connect(_ clients: Range<Int>, as user: (Int) -> String) throws(BenchError) {
         try ask(clients) { Request.connect(id: 1, user: user($0.index)) }

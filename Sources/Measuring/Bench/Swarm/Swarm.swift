@@ -1,22 +1,22 @@
-/// Many WebSocket clients on one epoll and one thread. Frames are cut where they lie in the read
-/// buffer and handed on without a copy: the generator has to be faster than what it measures.
+/// Many WebSocket clients on one epoll and one thread. Frames are delimited in place in the read
+/// buffer and passed on without a copy: the generator must be faster than what it measures.
 final class Swarm {
     private let endpoint: Endpoint
     private let poll: Poll
     private(set) var clients: [Client] = []
-    /// When the bytes that are being handled had been read.
+    /// When the bytes being handled were read.
     private(set) var now: Nanoseconds = Clock.now()
     private var buffer = [UInt8](repeating: 0, count: 256 << 10)
-    /// What asks for the upgrade.
+    /// The upgrade request.
     let upgrade: [UInt8]
 
-    /// Whether it looks for frames all the time, so that nobody who sends has to wake it.
+    /// Whether it polls for frames all the time, so that no sender has to wake it.
     var isAwake: Bool {
         get { poll.isAwake }
         set { poll.isAwake = newValue }
     }
 
-    /// Of the CPU time that it took, what found nothing to do.
+    /// The CPU time that it spent polling without finding anything.
     var idle: Nanoseconds { poll.idle }
 
     /// A swarm on a port of this machine.
@@ -36,7 +36,7 @@ final class Swarm {
         upgrade = Array(lines.joined(separator: "\r\n").utf8)
     }
 
-    /// What asks for an upgrade at another path, with no protocol of this gateway's.
+    /// The upgrade request for another path, without this gateway's subprotocol.
     func upgrade(at path: String) -> [UInt8] {
         var lines = String(decoding: upgrade, as: UTF8.self)
             .split(separator: "\r\n", omittingEmptySubsequences: false)
@@ -45,22 +45,22 @@ final class Swarm {
         return Array(lines.joined(separator: "\r\n").utf8)
     }
 
-    /// Connects one more client and asks for the upgrade; the answer comes with a turn.
+    /// Connects one more client and requests the upgrade; the answer comes with a turn.
     /// - Throws: `BenchError.failure`
     func add(saying: [UInt8]? = nil) throws(BenchError) {
         try dial(addUnconnected(), saying: saying)
     }
 
-    /// One more client, which is to be dialled.
+    /// Adds a client that is not connected yet.
     func addUnconnected() -> Client {
         let client = Client(index: clients.count)
         clients.append(client)
         return client
     }
 
-    /// Connects a client that is not connected, and asks for the upgrade.
-    /// - Parameter saying: what is sent at once instead.
-    /// - Throws: `BenchError.failure` where the kernel refuses at once.
+    /// Connects a disconnected client, and requests the upgrade.
+    /// - Parameter saying: sent instead of the upgrade request.
+    /// - Throws: `BenchError.failure` if the kernel refuses at once.
     func dial(
         _ client: Client, _ manner: Socket.Manner = Socket.Manner(), saying: [UInt8]? = nil
     ) throws(BenchError) {
@@ -74,8 +74,7 @@ final class Swarm {
         try write(saying ?? upgrade, to: client)
     }
 
-    /// Cuts a client off: its socket is reset, and the gateway is told nothing. What the kernel
-    /// still has of it is lost.
+    /// Cuts a client: its socket is reset, without a close frame. Its bytes in the kernel are lost.
     func cut(_ client: Client) {
         client.socket = nil
         client.isOpen = false
@@ -83,15 +82,15 @@ final class Swarm {
         client.unsent = []
     }
 
-    /// Has a client stop reading, or go on.
+    /// Makes a client stop or resume reading.
     /// - Throws: `BenchError.failure`
     func setReading(_ isReading: Bool, _ client: Client) throws(BenchError) {
         client.isReading = isReading
         try watch(client)
     }
 
-    /// Has a client that does not read take a few bytes nevertheless, as a very slow one does.
-    /// - Throws: `BenchError.ended` where the connection is gone, and what the receiver throws.
+    /// Makes a stalled client read a few bytes nevertheless, as a very slow one does.
+    /// - Throws: `BenchError.ended` if the connection has ended, and the receiver's errors.
     func sip<Receiver: FrameReceiver>(
         _ count: Int, _ client: Client, for receiver: Receiver
     ) throws(BenchError) {
@@ -111,13 +110,13 @@ final class Swarm {
     }
 
     /// Sends one request.
-    /// - Throws: `BenchError.failure` where the gateway has closed.
+    /// - Throws: `BenchError.failure` if the gateway has closed.
     func send(_ request: [UInt8], to client: Client) throws(BenchError) {
         try write(Frame.masked(Frame.Opcode.text, request), to: client)
     }
 
-    /// Sends frames that are encoded already.
-    /// - Throws: `BenchError.failure` where the gateway has closed.
+    /// Sends frames that are already encoded.
+    /// - Throws: `BenchError.failure` if the gateway has closed.
     func write(_ bytes: [UInt8], to client: Client) throws(BenchError) {
         guard client.unsent.isEmpty, let socket = client.socket else {
             client.unsent += bytes
@@ -129,13 +128,13 @@ final class Swarm {
         try watch(client)
     }
 
-    /// Waits until something can be read or the moment has come, and hands on what is there.
-    /// - Throws: `BenchError.failure` where a connection ends, and what the receiver throws.
+    /// Waits until a socket is readable or the time has come, and passes on what is there.
+    /// - Throws: `BenchError.failure` if a connection ends, and the receiver's errors.
     func turn<Receiver: FrameReceiver>(
         for receiver: Receiver, until moment: Nanoseconds
     ) throws(BenchError) {
         let count = try poll.wait(until: moment)
-        // Out of the object and back, so that frames can be handed on in place.
+        // Moved out of the object and back, so that frames can be passed on in place.
         var input = buffer
         buffer = []
         defer { buffer = input }
@@ -185,7 +184,7 @@ final class Swarm {
         }
     }
 
-    /// - Returns: how many bytes were whole.
+    /// - Returns: how many bytes were consumed.
     private func split<Receiver: FrameReceiver>(
         _ bytes: Span<UInt8>, _ client: Client, _ receiver: Receiver
     ) throws(BenchError) -> Int {
@@ -199,7 +198,7 @@ final class Swarm {
             at = end + Self.endOfHead.count
             try receiver.opened(client)
         }
-        // A receiver may cut the client; what else has come then counts no more.
+        // A receiver may cut the client; its further bytes are then ignored.
         let generation = client.generation
         while client.generation == generation, client.isOpen,
             let frame = Frame(in: bytes, at: at)

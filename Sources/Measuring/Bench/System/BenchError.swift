@@ -1,6 +1,6 @@
-/// Why a measurement could not be taken. `usage` is the caller's mistake (exit code 2), everything
-/// else is not (1); `ended` is a connection that is gone, which some scenarios expect. Messages
-/// hold no text that was sent or received.
+/// Why a measurement failed. `usage` is the caller's mistake (exit code 2), all others are not (1);
+/// `ended` is a connection that has ended, which some scenarios expect. Messages contain no text
+/// that was sent or received.
 package struct BenchError: Error, Sendable, CustomStringConvertible {
     package enum Kind: Sendable { case usage, failure, ended }
 

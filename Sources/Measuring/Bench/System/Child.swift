@@ -1,16 +1,17 @@
 import CLinux
 import Glibc
 
-/// A process that this one started and looks after.
+/// A process that this one started.
 enum Child {
-    /// Starts the program that the first word names, found as a shell finds it.
+    /// Starts the program named by the first word, found as a shell finds it.
     ///
     /// - Parameters:
-    ///   - log: where what it says is appended.
-    ///   - input: what it reads from, nothing if it is left out.
-    ///   - output: what it writes to, the log if it is left out; errors go to the log.
-    ///   - variables: `NAME=VALUE` each, for it alone: tests start several at a time.
-    /// - Throws: `BenchError.failure` where it can't be started.
+    ///   - log: the file to which its output is appended.
+    ///   - input: its standard input; empty if omitted.
+    ///   - output: its standard output; the log if omitted. Errors go to the log.
+    ///   - variables: additional `NAME=VALUE`, for this process alone: tests start several at a
+    ///     time.
+    /// - Throws: `BenchError.failure` if it can't be started.
     static func spawn(
         _ words: [String], log: String, input: Int32? = nil, output: Int32? = nil,
         adding variables: [String] = []
@@ -47,15 +48,15 @@ enum Child {
         return words
     }
 
-    /// The code that it exited with, 128 + n if signal n ended it; nil while it runs. Once it has
-    /// ended, it is not to be asked for again.
+    /// Its exit code, 128 + n if signal n ended it; nil while it runs. Must not be called again
+    /// after its end.
     static func exitStatus(_ child: pid_t) -> Int32? {
         var status: Int32 = 0
         guard waitpid(child, &status, WNOHANG) == child else { return nil }
         return code(of: status)
     }
 
-    /// Waits for its end, and gives the code that it exited with, as `exitStatus`.
+    /// Waits for its end, and returns its exit code, as `exitStatus`.
     static func wait(_ child: pid_t) -> Int32 {
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
@@ -67,7 +68,7 @@ enum Child {
         return signal == 0 ? status >> 8 & 0xFF : 128 + signal
     }
 
-    /// Ends it without a word, and waits until it is gone.
+    /// Kills it, and waits for its end.
     static func kill(_ child: pid_t) {
         Glibc.kill(child, SIGKILL)
         var status: Int32 = 0

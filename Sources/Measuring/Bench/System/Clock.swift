@@ -1,10 +1,10 @@
 import CLinux
 import Glibc
 
-/// A moment or a span of the monotonic clock, in nanoseconds.
+/// A time or a duration on the monotonic clock, in nanoseconds.
 package typealias Nanoseconds = Int
 
-/// The one clock that everything here is measured by.
+/// The one clock of all measurements.
 package enum Clock {
     package static let second: Nanoseconds = 1_000_000_000
     package static let millisecond: Nanoseconds = 1_000_000

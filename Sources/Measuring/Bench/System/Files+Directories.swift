@@ -1,8 +1,8 @@
 import Glibc
 
-/// What `/proc` says by names and links.
+/// Directory entries and links, for `/proc`.
 extension Files {
-    /// What stands in a directory; nothing where it can't be read.
+    /// The names in a directory; empty if it can't be read.
     static func names(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
@@ -16,7 +16,7 @@ extension Files {
         return names
     }
 
-    /// What a symbolic link says.
+    /// The target of a symbolic link.
     static func target(of link: String) -> String? {
         var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(link, &path, path.count)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Small files, read whole: those of `/proc` above all, which have no size.
+/// Small files, read completely: above all those of `/proc`, which have no size.
 enum Files {
     /// The text, or nil if the file can't be read.
     static func text(_ path: String) -> String? {
@@ -17,7 +17,7 @@ enum Files {
         }
     }
 
-    /// The first 8 bytes as a number of this machine, nil if there are not so many.
+    /// The first 8 bytes as a number in native byte order; nil if there are fewer.
     static func number(_ path: String) -> Int? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -26,7 +26,7 @@ enum Files {
         return read(descriptor, &number, MemoryLayout<Int>.size) == 8 ? number : nil
     }
 
-    /// 0 where there is none.
+    /// The file's size; 0 if it does not exist.
     static func size(_ path: String) -> Int {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : 0

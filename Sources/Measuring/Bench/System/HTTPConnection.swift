@@ -1,5 +1,5 @@
-/// A kept HTTP connection to the gateway, one request after the other, blocking. For what is set
-/// up and looked at beside a measurement.
+/// A keep-alive HTTP connection to the gateway, with blocking requests, one after another. For the
+/// setup and checks beside a measurement.
 final class HTTPConnection {
     struct Response {
         let status: Int
@@ -13,14 +13,14 @@ final class HTTPConnection {
     private var deadline: Nanoseconds = 0
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
-    /// - Parameter key: the API key, if the listener asks for one.
-    /// - Throws: `BenchError.failure` where nobody listens.
+    /// - Parameter key: the API key, if the listener requires one.
+    /// - Throws: `BenchError.failure` if nobody listens.
     convenience init(port: Int, key: String? = nil) throws(BenchError) {
         try self.init(.loopback(port), key: key)
     }
 
-    /// - Parameter key: the API key, if the listener asks for one.
-    /// - Throws: `BenchError.failure` where nobody listens.
+    /// - Parameter key: the API key, if the listener requires one.
+    /// - Throws: `BenchError.failure` if nobody listens.
     init(_ endpoint: Endpoint, key: String? = nil) throws(BenchError) {
         self.endpoint = endpoint
         socket = try Socket(endpoint)
@@ -28,7 +28,7 @@ final class HTTPConnection {
         standing = key.map { "Authorization: Bearer \($0)\r\n" } ?? ""
     }
 
-    /// - Throws: `BenchError.failure` where no whole answer comes.
+    /// - Throws: `BenchError.failure` if no complete answer comes.
     func send(
         _ method: String, _ path: String, _ body: [UInt8] = []
     ) throws(BenchError) -> Response {

@@ -15,7 +15,7 @@ package struct Histogram: Sendable {
         largest = max(largest, value)
     }
 
-    /// The value that the given part of all values does not pass; 0 without values.
+    /// The value that `part` of all values do not exceed; 0 without values.
     package func quantile(_ part: Double) -> Nanoseconds {
         let rank = Int((part * Double(count)).rounded(.up))
         var seen = 0
@@ -31,8 +31,8 @@ package struct Histogram: Sendable {
         return exponent << bits + value >> exponent
     }
 
-    /// The largest value of a bucket. The first doubling has buckets of its own below `1 << bits`,
-    /// each further one those above it.
+    /// The largest value of a bucket. Values below `1 << bits` have a bucket each; every further
+    /// doubling has `1 << bits` buckets.
     private static func top(of bucket: Int) -> Int {
         let exponent = max(0, bucket >> bits - 1)
         return (bucket - exponent << bits) << exponent | (1 << exponent - 1)

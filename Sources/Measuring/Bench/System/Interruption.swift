@@ -1,17 +1,17 @@
 import Glibc
 import Synchronization
 
-/// Ctrl-C and SIGTERM. They only raise a mark; whoever waits looks at it and gives up in order, so
-/// that the gateway and its files go with the generator.
+/// Ctrl-C and SIGTERM. They only set a flag; waiting code checks it and stops in order, so that the
+/// gateway and its files go with the generator.
 enum Interruption {
     private static let mark = Atomic<Bool>(false)
 
     static func prepare() {
-        // Made before a signal can come: a handler must not be the first to touch it.
+        // Initialized before a signal can come: a handler must not be the first to use it.
         mark.store(false, ordering: .relaxed)
         signal(SIGINT, raiseInterruption)
         signal(SIGTERM, raiseInterruption)
-        // A peer that is gone is an error of the write, and not a signal.
+        // A write to a closed connection should fail with an error, not raise a signal.
         signal(SIGPIPE, SIG_IGN)
     }
 

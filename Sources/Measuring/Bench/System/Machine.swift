@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// Where the two processes run, and what the generator itself uses. With two cores named, the
-/// gateway has the first for itself and the generator the second; neither moves.
+/// The cores of the two processes, and the generator's own usage. If two cores are named, the
+/// gateway is pinned to the first and the generator to the second.
 struct Machine: Sendable {
     let gatewayCore: Int?
     let generatorCore: Int?
 
-    /// - Parameter cores: `"0,1"`, or `"none"` for wherever the kernel puts them.
+    /// - Parameter cores: `"0,1"`, or `"none"` to leave the choice to the kernel.
     /// - Throws: `BenchError.usage`
     init(cores: String) throws(BenchError) {
         if cores == "none" {
@@ -21,9 +21,9 @@ struct Machine: Sendable {
         (gatewayCore, generatorCore) = (numbers[0], numbers[1])
     }
 
-    /// Does what `start` does on the gateway's core, which a process started there inherits with
-    /// all its threads, and comes back to the generator's own.
-    /// - Throws: what `start` throws, and `BenchError.failure` for a core that is not there.
+    /// Runs `start` on the gateway's core, which a process started there inherits with all its
+    /// threads, then returns to the generator's core.
+    /// - Throws: the errors of `start`, and `BenchError.failure` for a core that does not exist.
     func onGatewayCore<Value>(
         _ start: () throws(BenchError) -> Value
     ) throws(BenchError) -> Value {
@@ -38,8 +38,8 @@ struct Machine: Sendable {
         return try outcome.get()
     }
 
-    /// The calling thread goes to the generator's core.
-    /// - Throws: `BenchError.failure` for a core that is not there.
+    /// Pins the calling thread to the generator's core.
+    /// - Throws: `BenchError.failure` for a core that does not exist.
     func takeGeneratorCore() throws(BenchError) { try Self.pin(generatorCore) }
 
     private static func pin(_ core: Int?) throws(BenchError) {
@@ -49,7 +49,7 @@ struct Machine: Sendable {
         }
     }
 
-    /// Lets both processes open as many descriptors as the system allows.
+    /// Raises the limit on descriptors to the hard limit, for both processes.
     static func raiseDescriptorLimit() {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
@@ -69,7 +69,7 @@ struct Machine: Sendable {
     /// `RUSAGE_THREAD`, which is declared only under `_GNU_SOURCE`.
     private static let thread = __rusage_who_t(1)
 
-    /// From now on the calling thread stands behind the others where the cores are short.
+    /// Lowers the calling thread's priority, so that others go first when cores are scarce.
     static func standBack() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
 
     private static func cpuSeconds(of whom: __rusage_who_t) -> Double {

@@ -1,7 +1,7 @@
 import JSON
 
-/// The internal listener of a gateway: what it says of itself. Each question has a connection of
-/// its own, as a restart ends them all.
+/// A gateway's internal listener: its reports about itself. Each request has its own connection, as
+/// a restart ends them all.
 struct Operations: Sendable {
     private let endpoint: Endpoint
 
@@ -11,11 +11,11 @@ struct Operations: Sendable {
         try HTTPConnection(endpoint).send("GET", path)
     }
 
-    /// Whether it is there, and takes clients.
+    /// Whether it is running and accepts clients.
     var isReady: Bool { (try? get("/health/ready"))?.status == 200 }
 
-    /// What is wrong by its own account: nothing, if its books balance and it is well.
-    /// - Throws: `BenchError` where it does not answer.
+    /// The faults that it reports of itself; empty if its accounting balances and it is healthy.
+    /// - Throws: `BenchError` if it does not answer.
     func faults() throws(BenchError) -> [String] {
         let health = try? JSONObject(try get("/health").body)
         let error = health?["accounting"]?.object?["error"]?.int
@@ -26,22 +26,21 @@ struct Operations: Sendable {
         return faults
     }
 
-    /// One sample of its metrics, named with its labels as it is written there; nil if it has none
-    /// of that name.
-    /// - Throws: `BenchError` where it does not answer.
+    /// One sample of its metrics, by its exact name with labels; nil if there is none.
+    /// - Throws: `BenchError` if it does not answer.
     func metric(_ name: String) throws(BenchError) -> Int? {
         let text = String(decoding: try get("/metrics").body, as: UTF8.self)
         let line = text.split(separator: "\n").first { $0.hasPrefix("\(name) ") }
         return line.flatMap { Int($0.dropFirst(name.utf8.count + 1)) }
     }
 
-    /// How often it asked its origin for that kind of thing.
-    /// - Throws: `BenchError` where it does not answer.
+    /// How many fetches of this kind it made from its origin.
+    /// - Throws: `BenchError` if it does not answer.
     func fetches(_ kind: String) throws(BenchError) -> Int {
         try metric("gapless_origin_fetches_total{kind=\"\(kind)\"}") ?? 0
     }
 
-    /// - Throws: `BenchError` where it does not answer.
+    /// - Throws: `BenchError` if it does not answer.
     func residentBytes() throws(BenchError) -> Int {
         try metric("gapless_resident_memory_bytes") ?? 0
     }

@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
 
-/// What the kernel knows of a process at one moment.
+/// The kernel's figures of a process at one moment.
 struct ProcessFigures: Sendable {
-    /// User and system time of all its threads. The same account as in `/proc/PID/stat`, which
-    /// rounds it to ticks of 10 ms; the clock of the process does not.
+    /// User and system time of all its threads. `/proc/PID/stat` has the same account, but rounded
+    /// to ticks of 10 ms; the process's clock is exact.
     let cpuSeconds: Double
     let residentBytes: Int
 
-    /// - Throws: `BenchError.failure` where there is no such process.
+    /// - Throws: `BenchError.failure` if there is no such process.
     init(of process: pid_t) throws(BenchError) {
         var clock = clockid_t()
         var time = timespec()
@@ -20,8 +20,8 @@ struct ProcessFigures: Sendable {
         residentBytes = pages * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    /// Of several processes together.
-    /// - Throws: `BenchError.failure` where one of them is gone.
+    /// The sum over several processes.
+    /// - Throws: `BenchError.failure` if one of them has ended.
     init(of processes: [pid_t]) throws(BenchError) {
         var (seconds, bytes) = (0.0, 0)
         for process in processes {
@@ -33,9 +33,9 @@ struct ProcessFigures: Sendable {
     }
 }
 
-/// What the kernel's own tables take, both ends of every loopback connection included.
+/// The kernel's own memory, which includes both ends of every loopback connection.
 enum KernelMemory {
-    /// Bytes in slabs, nil where the kernel does not say.
+    /// Bytes in slabs; nil if the kernel does not report them.
     static func slabBytes() -> Int? {
         let lines = Files.text("/proc/meminfo")?.split(separator: "\n")
         let slab = lines?.first { $0.hasPrefix("Slab:") }

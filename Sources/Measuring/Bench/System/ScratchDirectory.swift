@@ -1,11 +1,11 @@
 import Glibc
 
-/// A directory for the files of one measurement. It is gone, with all that lies in it, when the
-/// measurement lets go of it.
+/// A directory for the files of one measurement. It is deleted, with its contents, when this object
+/// is released.
 package final class ScratchDirectory {
     package let path: String
 
-    /// - Throws: `BenchError.failure` where none can be made in `parent`.
+    /// - Throws: `BenchError.failure` if it can't be created in `parent`.
     package init(in parent: String) throws(BenchError) {
         var template = Array("\(parent)/gapless-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {

@@ -1,8 +1,8 @@
 import JSON
 
-/// The server API of the gateway, as far as scenarios are set up by it.
+/// The gateway's server API, as far as the setup of scenarios needs it.
 struct ServerAPI {
-    /// The most messages that one call takes.
+    /// The most messages of one call.
     private static let batch = 1000
 
     private let http: HTTPConnection
@@ -21,7 +21,7 @@ struct ServerAPI {
         try call("PUT", "/v1/conversations/\(conversation)", json.bytes)
     }
 
-    /// Writes `count` messages, in arrays, by an author who does not take part.
+    /// Writes `count` messages, in arrays, by an author who is not a participant.
     /// - Throws: `BenchError.failure`
     func post(_ count: Int, to conversation: String, body: String) throws(BenchError) {
         var left = count
@@ -40,7 +40,7 @@ struct ServerAPI {
         }
     }
 
-    /// Writes messages with ids of the caller's, in one transaction.
+    /// Writes messages with the given ids, in one transaction.
     /// - Throws: `BenchError.failure`
     func post(ids: [String], to conversation: String, body: String) throws(BenchError) {
         var json = JSONWriter(capacity: ids.count * (body.utf8.count + 64))
@@ -61,7 +61,7 @@ struct ServerAPI {
         try call("DELETE", "/v1/conversations/\(conversation)")
     }
 
-    /// The head of a conversation, as it was written.
+    /// The head of a conversation, as raw JSON.
     /// - Throws: `BenchError.failure`
     func head(of conversation: String) throws(BenchError) -> RawJSON {
         let answer = try call("POST", "/v1/heads", Array("{\"ids\":[\"\(conversation)\"]}".utf8))
@@ -72,7 +72,7 @@ struct ServerAPI {
         return head
     }
 
-    /// - Throws: `BenchError.failure`, where it is refused or not answered.
+    /// - Throws: `BenchError.failure`, if it is refused or not answered.
     @discardableResult
     func call(
         _ method: String, _ path: String, _ body: [UInt8] = []
