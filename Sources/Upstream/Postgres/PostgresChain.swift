@@ -2,17 +2,17 @@ import JSON
 import Ports
 import Wire
 
-/// What an answer to the feed's question comes to: changes above a position, each rev of them once,
-/// in order and without a hole, as `ChangeChain` makes events of them.
+/// The answer to the feed's question: changes above a position, each rev once, in order and without
+/// a hole, from which `ChangeChain` makes events.
 enum PostgresChain {
     /// The events, the new position, and whether there is more.
     case part([FeedEvent], Head, more: Bool)
-    /// There is no such conversation any more.
+    /// The conversation no longer exists.
     case ended
-    /// Another log, one that has lost the position, an answer that is none, or changes that can't
-    /// be told one after the other: the engine is to read them.
+    /// Another log, a log that lost the position, an unreadable answer, or changes that can't be
+    /// delivered one by one: the engine must fetch them.
     case broken
-    /// The parts of the log contradict each other: which.
+    /// The parts of the log contradict each other; this is the damaged part.
     case damaged(String)
 
     init(_ answer: PostgresAnswer, of conversation: String, after position: Head) {

@@ -3,10 +3,10 @@ import JSON
 import Ports
 import Synchronization
 
-/// The logs that were found damaged. An answer about one of them shows that a part of it is sound,
-/// and no more, so each is looked at as a whole from time to time, until somebody has mended it.
+/// Damaged logs. A good answer about one shows only that the part it read is sound, so each log is
+/// checked as a whole from time to time, until it is repaired.
 final class PostgresDamage: Sendable {
-    /// How many are looked at at a time.
+    /// The logs checked at a time.
     private static let together = 16
 
     private let logs = DamagedLogs(
@@ -19,7 +19,7 @@ final class PostgresDamage: Sendable {
     private let notice: @Sendable (UpstreamNotice) -> Void
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
     private let queue = DispatchQueue(label: "gapless.postgres.damage")
-    /// Whether somebody is to look, and whether nobody is any more.
+    /// Whether a check is scheduled, and whether checking has ended.
     private let state = Mutex((isDue: false, isEnded: false))
 
     init(
@@ -35,7 +35,7 @@ final class PostgresDamage: Sendable {
 
     func stop() { state.withLock { $0.isEnded = true } }
 
-    /// A part of a log contradicts the rest.
+    /// Records that a part of a log contradicts the rest.
     func found(_ part: String, of conversation: String) {
         if let text = logs.add(conversation, part) { notice(UpstreamNotice(.error, text)) }
         deliver([.damaged(conversation: conversation, part: part)])

@@ -3,45 +3,44 @@ import Ports
 import Synchronization
 import Wire
 
-/// What the feed tells, made of doorbells: one says that a conversation has changed, and then what
-/// changed above its position is read. The position of a conversation is a head that an answer of
-/// this generation has told, and rises by an unbroken chain of revs only; before there is one a
-/// doorbell is remembered. Any thread.
+/// The feed, made from doorbells: a notification says that a conversation changed, then the changes
+/// above its position are read. A position is a head from an answer of this generation, and rises
+/// only by an unbroken chain of revs; before there is one, a doorbell is remembered. Any thread.
 final class PostgresFeed: Sendable {
     private struct Entry {
-        /// nil until an answer of this generation has told one.
+        /// nil until an answer of this generation has brought one.
         var position: Head?
-        /// Something has changed since the last question.
+        /// Whether something changed since the last question.
         var isRung = false
         var isAsking = false
-        /// Who waits until the feed has told of a change, by its rev.
+        /// Callers that wait until the feed has delivered a change, by its rev.
         var waiting: [(epoch: String, rev: Int, then: @Sendable () -> Void)] = []
-        /// Each entry has another: an answer for one that is gone is passed over.
+        /// Unique: an answer for an earlier entry is ignored.
         let number: Int
     }
 
     private struct State {
         var conversations: [ID: Entry] = [:]
         var lists: Set<ID> = []
-        /// Entries of lists' logs that were told; they become visible in any order.
+        /// Entries of lists' logs that were delivered; they become visible in any order.
         var told: Set<Int> = []
-        /// What came of lists and is told with the change of the conversation, in one turn.
+        /// List events that are delivered together with the conversation's change.
         var listed: [ID: [UpstreamOutput]] = [:]
-        /// 0 while nobody listens.
+        /// 0 while not listening.
         var generation = 0
         private var entries = 0
 
-        /// The conversation is wanted, and nothing is known of it.
+        /// Starts an entry for a subscribed conversation, without a position.
         mutating func begin(_ conversation: ID) {
             entries += 1
             released += conversations[conversation]?.waiting.map { $0.then } ?? []
             conversations[conversation] = Entry(number: entries)
         }
 
-        /// Those who wait no longer.
+        /// Callbacks to run once the lock is released.
         var released: [@Sendable () -> Void] = []
 
-        /// Lets those go on who waited for what the feed has told now.
+        /// Releases the callers whose change the feed has delivered.
         mutating func release(_ conversation: ID) {
             guard let entry = conversations[conversation], !entry.waiting.isEmpty else { return }
             let position = entry.position
@@ -53,7 +52,7 @@ final class PostgresFeed: Sendable {
         }
     }
 
-    /// A question for a chain.
+    /// A question for a chain of changes.
     private struct Question {
         let conversation: ID
         let entry: Int
@@ -61,9 +60,9 @@ final class PostgresFeed: Sendable {
         let generation: Int
     }
 
-    /// How many changes one question brings at most.
+    /// The most changes of one answer.
     static let part = 500
-    /// Of so many lists it is asked in one question.
+    /// The most lists in one question.
     private static let listsTogether = 1000
 
     private let pool: PostgresPool
@@ -103,8 +102,8 @@ final class PostgresFeed: Sendable {
         letGo()
     }
 
-    /// Calls back when the feed has told of the change of one's own, where it tells of it at all:
-    /// the answer to a write stands behind what it did.
+    /// Calls back once the feed has delivered the caller's own change, if it delivers that
+    /// conversation at all: the result of a write comes after its event.
     func whenTold(_ conversation: ID, upTo head: Head, then: @escaping @Sendable () -> Void) {
         let (waits, question) = state.withLock { state -> (Bool, Question?) in
             guard state.generation > 0, let entry = state.conversations[conversation],
@@ -112,7 +111,7 @@ final class PostgresFeed: Sendable {
                 position.rev < head.rev
             else { return (false, nil) }
             state.conversations[conversation]?.waiting.append((head.epoch, head.rev, then))
-            // The doorbell need not be waited for.
+            // No need to wait for the doorbell.
             state.conversations[conversation]?.isRung = true
             return (true, begin(conversation, &state))
         }
@@ -141,7 +140,7 @@ final class PostgresFeed: Sendable {
 
     // MARK: generations
 
-    /// The server has acknowledged that we listen: from here on it rings for every conversation.
+    /// `LISTEN` is acknowledged: from here on every change of every conversation rings.
     func opened(_ generation: Int) {
         state.withLock { state in
             state.generation = generation
@@ -166,8 +165,8 @@ final class PostgresFeed: Sendable {
 
     // MARK: positions
 
-    /// An answer of this generation has told the conversation's head. The engine may go on from an
-    /// older one than the first that came, since answers overtake each other: then so does this.
+    /// Learns a head from an answer of this generation. Answers can overtake each other, and the
+    /// engine may continue from an older head than the first one; then so does the feed.
     func learn(_ head: Head?, of conversation: ID, generation: Int) {
         let question = state.withLock { state -> Question? in
             guard let head, generation == state.generation, generation > 0,
@@ -188,7 +187,7 @@ final class PostgresFeed: Sendable {
         if let question { ask(question) }
     }
 
-    /// Whether a chain of it is to be asked for, and from where.
+    /// Starts a question for the conversation's chain, if one is due.
     private func begin(_ conversation: ID, _ state: inout State) -> Question? {
         guard let entry = state.conversations[conversation], entry.isRung, !entry.isAsking,
             let position = entry.position
@@ -200,7 +199,7 @@ final class PostgresFeed: Sendable {
             generation: state.generation)
     }
 
-    /// These conversations have changed.
+    /// Doorbells of these conversations.
     func rang(_ conversations: [ID]) {
         var questions: [Question] = []
         let lists = state.withLock { state -> [ID] in
@@ -238,14 +237,14 @@ final class PostgresFeed: Sendable {
             guard let entry = state.conversations[conversation], entry.number == question.entry,
                 let position = entry.position
             else { return nil }
-            // What was read beside another feed proves nothing about this one.
+            // A read in another generation proves nothing about this one.
             guard links.generation == question.generation else {
                 startAnew(conversation, &state)
                 return nil
             }
             state.conversations[conversation]?.isAsking = false
             guard position == question.position else {
-                // It went back meanwhile.
+                // The position went back meanwhile.
                 state.conversations[conversation]?.isRung = true
                 return begin(conversation, &state)
             }
@@ -270,8 +269,8 @@ final class PostgresFeed: Sendable {
                 ])
             case .damaged(let part):
                 damaged(conversation.text, part)
-                // The engine asks again from time to time: the head that it is told then is the
-                // place to go on from.
+                // The engine asks again from time to time; the feed continues from the head of that
+                // answer.
                 state.begin(conversation)
             case .broken: startAnew(conversation, &state)
             case nil: startAnew(conversation, &state)
@@ -283,7 +282,7 @@ final class PostgresFeed: Sendable {
         if let next { ask(next) }
     }
 
-    /// Nobody knows what is missing: the engine is to compare the head, and to read what it lacks.
+    /// What is missing is unknown: the engine must compare heads and catch up.
     private func startAnew(_ conversation: ID, _ state: inout State) {
         state.begin(conversation)
         guard state.generation > 0 else { return }
@@ -341,10 +340,11 @@ final class PostgresFeed: Sendable {
         }
     }
 
-    /// So many entries are remembered at least; those of a minute are asked for.
+    /// The least number of entries that are remembered; the question asks for those of the last
+    /// minute.
     private static let remembered = 20_000
 
-    /// Events that are no changes of a log: told while somebody listens.
+    /// Delivers events that are no changes of a log, while listening.
     func tell(_ events: [FeedEvent]) {
         state.withLock { state in
             guard state.generation > 0 else { return }

@@ -1,27 +1,27 @@
 import Postgres
 import Synchronization
 
-/// Which server, and which of its histories, a connection speaks to. Two connections with the same
-/// identity see one log: after a promotion the timeline is another, after a restart the moment of
-/// the start, and a copy that goes on elsewhere has been started at another moment too.
+/// The identity of a server and its history. Two connections with the same identity see one log: a
+/// promotion changes the timeline, a restart the start time, and a copy that runs elsewhere has
+/// another start time too.
 struct PostgresIdentity: Sendable, Hashable {
     var system: String
     var timeline: Int
     var started: Int
 }
 
-/// How the connections stand to each other, for all of their threads: which server the feed comes
-/// from, and which generation that makes. Nothing is called while its lock is held.
+/// The state shared by all connections' threads: which server the feed comes from, and its
+/// generation. Nothing is called while its lock is held.
 final class PostgresLinks: Sendable {
     private struct State {
         var feed: PostgresIdentity?
         var generation = 0
-        /// Which server each of the other connections speaks to, by their numbers.
+        /// The servers of the worker connections, by worker number.
         var workers: [Int: PostgresIdentity] = [:]
         var heardAt: ContinuousClock.Instant?
-        /// Why the feed's server counts no more, though it may go on answering.
+        /// Why the feed's server no longer counts, although it may still answer.
         var rejection: PostgresError?
-        /// The one of several servers that is to be asked.
+        /// The host to connect to, of several.
         var pinned: PostgresHosts.Host?
         var upAt: ContinuousClock.Instant?
         var queue = 0.0
@@ -30,7 +30,7 @@ final class PostgresLinks: Sendable {
     private let generations = Generations()
     private let state = Mutex(State())
 
-    /// The number of the feed that is live; 0 while there is none.
+    /// The generation of the live feed; 0 while there is none.
     var generation: Int { state.withLock { $0.feed == nil ? 0 : $0.generation } }
 
     /// Whether the feed is live and its server can be asked.
@@ -40,7 +40,7 @@ final class PostgresLinks: Sendable {
         }
     }
 
-    /// The server that the feed comes from; nil while there is none.
+    /// The server of the feed; nil while there is none.
     var feed: PostgresIdentity? { state.withLock { $0.feed } }
 
     /// When bytes last came from the feed.
@@ -49,10 +49,10 @@ final class PostgresLinks: Sendable {
     /// When the feed came up last.
     var upAt: ContinuousClock.Instant? { state.withLock { $0.upAt } }
 
-    /// Why the feed is to end.
+    /// Why the feed must end; nil if it need not.
     var rejection: PostgresError? { state.withLock { $0.rejection } }
 
-    /// The one of several servers that is to be asked; nil: libpq chooses.
+    /// The host to connect to, of several; nil: libpq chooses.
     var pinned: PostgresHosts.Host? { state.withLock { $0.pinned } }
 
     /// How full the server's notification queue is, from 0 to 1.
@@ -76,7 +76,7 @@ final class PostgresLinks: Sendable {
     func feedClosed() {
         state.withLock {
             $0.feed = nil
-            // If the one that was chosen does not answer, libpq is to choose again.
+            // If the chosen host does not answer, libpq must choose again.
             if $0.rejection == nil { $0.pinned = nil }
             $0.rejection = nil
         }
@@ -92,8 +92,8 @@ final class PostgresLinks: Sendable {
         }
     }
 
-    /// Whether a connection to this server may be used: it is the one that the feed comes from, or
-    /// there is no feed.
+    /// Whether a connection to this server may be used: it is the feed's server, or there is no
+    /// feed.
     func admits(_ identity: PostgresIdentity) -> Bool {
         state.withLock { $0.feed == nil || $0.feed == identity }
     }

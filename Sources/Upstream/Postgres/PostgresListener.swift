@@ -7,14 +7,14 @@ import Rules
 import Synchronization
 import Wire
 
-/// The connection that listens, and its thread. When the server has acknowledged `LISTEN` a
-/// generation begins, and it ends when the connection breaks, is silent beyond the deadline, or its
-/// server counts no more. It never waits for anything but this connection.
+/// The listening connection and its thread. A generation begins when the server acknowledges
+/// `LISTEN`; it ends when the connection breaks, is silent beyond the deadline, or its server no
+/// longer counts. The thread waits for this connection only.
 // Safety: `ended` is atomic, and what else `let` holds is Sendable; the rest is touched on `queue`
 // alone, which is serial and so the listener's own thread.
 final class PostgresListener: @unchecked Sendable {
-    /// How many probes there are within the deadline: with four, the connection is known to have
-    /// been alive at most half a second before it broke.
+    /// Probes per deadline: with four, a connection that breaks was known to be alive at most half
+    /// a second before.
     private static let probes = 4
 
     private let options: PostgresOptions
@@ -23,14 +23,14 @@ final class PostgresListener: @unchecked Sendable {
     private let feed: PostgresFeed
     private let signals: PostgresSignals
     private let notice: @Sendable (UpstreamNotice) -> Void
-    /// Called when the links may be another.
+    /// Called when the links' state may have changed.
     private let report: @Sendable () -> Void
     private let queue = DispatchQueue(label: "gapless.postgres.feed", qos: .userInitiated)
     private let wakeup = Wakeup()
     private let ended = Atomic(false)
-    /// What the functions of applications go by is another than the database was told.
+    /// Whether the limits in the database are outdated.
     private let isSettingDue = Atomic(true)
-    /// When the database is to be told again, since it refused.
+    /// When to write the limits again, after a refusal.
     private var settingAgainAt: ContinuousClock.Instant?
     private let limits: @Sendable () -> LogLimits
 
@@ -53,17 +53,17 @@ final class PostgresListener: @unchecked Sendable {
 
     func start() { queue.async { self.run() } }
 
-    /// Returns when nothing more will be told.
+    /// Returns when nothing more will be delivered.
     func stop() {
         ended.store(true, ordering: .relaxed)
         wakeup.wake()
         queue.sync {}
     }
 
-    /// Something about the links has changed, which this thread is to look at.
+    /// Wakes the thread to look at the links' state.
     func look() { wakeup.wake() }
 
-    /// The limits are others.
+    /// The limits have changed.
     func adopt() {
         isSettingDue.store(true, ordering: .relaxed)
         look()
@@ -100,8 +100,7 @@ final class PostgresListener: @unchecked Sendable {
         report()
     }
 
-    /// Connects and listens until the connection breaks, or is not the right one any more.
-    /// - Throws: `PostgresError`, with what broke it.
+    /// Connects and listens until the connection breaks, or the server is no longer the right one.
     private func serve(opened: () -> Void) throws(PostgresError) {
         let session = try PostgresSession(options, at: links.pinned) { isEnded }
         let connection = session.connection
@@ -124,7 +123,7 @@ final class PostgresListener: @unchecked Sendable {
 
     private func listen(_ session: PostgresSession) throws(PostgresError) {
         let connection = session.connection
-        // When the newest probe was sent that was answered.
+        // When the newest answered probe was sent.
         var provenAt = ContinuousClock.now
         var sentAt: ContinuousClock.Instant?
         while !isEnded {
@@ -161,7 +160,7 @@ final class PostgresListener: @unchecked Sendable {
         }
     }
 
-    /// Tells the database what its functions for applications are to hold values to.
+    /// Writes the limits that the database's functions for applications enforce.
     private func set(_ session: PostgresSession) throws(PostgresError) {
         settingAgainAt = nil
         let limits = limits()
@@ -180,7 +179,7 @@ final class PostgresListener: @unchecked Sendable {
                 [.init(statement, [json.bytes])], until: .now + options.deadline)
             _ = troubles.isOver("settings")
         } catch {
-            // The feed is none the worse for it: applications are held to the limits of before.
+            // The feed still works; applications keep the earlier limits.
             guard error.code == .refused else { throw error }
             settingAgainAt = .now + options.verifyInterval
             if let line = troubles.line("settings", error.description) {
@@ -205,9 +204,8 @@ final class PostgresListener: @unchecked Sendable {
 
     // MARK: poolers
 
-    /// Whether what another connection notifies comes here while this one is idle. A pooler in
-    /// transaction mode takes the server's connection away, and what we listen to with it.
-    /// - Throws: `PostgresError.pooler`.
+    /// Checks that a notification from another connection arrives while this one is idle. A pooler
+    /// in transaction mode takes the server's connection away, and our `LISTEN` with it.
     private func prove(_ session: PostgresSession) throws(PostgresError) {
         let connection = session.connection
         let deadline = ContinuousClock.now + options.deadline
@@ -228,7 +226,7 @@ final class PostgresListener: @unchecked Sendable {
             _ = try connection.receive()
             let has = connection.notifications().contains { $0.payload == nonce }
             guard has else { continue }
-            // It may have come by chance, in the transaction of this question.
+            // It may have arrived by chance, in a transaction of this question.
             let results = try connection.exchange(
                 [.init("select pg_backend_pid()")], until: deadline)
             guard results.first?.text(0, 0) == "\(session.process)" else {
@@ -241,7 +239,7 @@ final class PostgresListener: @unchecked Sendable {
 }
 
 extension PostgresError {
-    /// What we speak to is another process with each transaction.
+    /// Each transaction runs in another process of the server.
     static func pooler(_ server: String) -> PostgresError {
         PostgresError(
             .pooler, doing: "listen to", on: server,

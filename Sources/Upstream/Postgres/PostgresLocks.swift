@@ -2,17 +2,17 @@ import JSON
 import Synchronization
 import Wire
 
-/// Which conversations our writes wait for, and who holds them, for health: the transaction of an
-/// application that stays open is nothing that we can end.
+/// Conversations whose lock our writes wait for, and the holders, for health: a gateway can't end
+/// an application's open transaction.
 final class PostgresLocks: Sendable {
     private struct Entry {
         var holders: String?
-        /// Whether a write was given up.
+        /// Whether a write timed out.
         var isBlocked = false
         var at: ContinuousClock.Instant
     }
 
-    /// How long it is told after the last write that was given up.
+    /// How long health shows it after the last timed out write.
     private static let memory = Duration.seconds(30)
 
     private let pool: PostgresPool
@@ -24,7 +24,7 @@ final class PostgresLocks: Sendable {
         self.limit = limit
     }
 
-    /// A write of the conversation waits; asks the server for whom.
+    /// A write of the conversation is waiting: asks the server for the lock's holders.
     /// - Parameter process: the server's process that waits.
     func ask(_ conversation: ID?, heldFrom process: Int) {
         guard let conversation else { return }
@@ -47,7 +47,7 @@ final class PostgresLocks: Sendable {
         }
     }
 
-    /// A write was given up.
+    /// A write timed out.
     func blocked(_ conversation: ID?) {
         guard let conversation else { return }
         entries.withLock {
@@ -56,7 +56,7 @@ final class PostgresLocks: Sendable {
         }
     }
 
-    /// Writes have got through.
+    /// Writes succeeded.
     func passed(_ conversations: [ID]) {
         entries.withLock { entries in
             guard !entries.isEmpty else { return }
@@ -64,7 +64,7 @@ final class PostgresLocks: Sendable {
         }
     }
 
-    /// The conversation that is blocked, and by whom; nil if none is.
+    /// A blocked conversation and its holders; nil if there is none.
     var trouble: String? {
         let blocked = entries.withLock { entries in
             entries = entries.filter { $0.value.at + Self.memory > .now }

@@ -1,40 +1,39 @@
 import Glibc
 import Postgres
 
-/// Where Postgres is, and how it is used: what the configuration says under `upstream.postgres` and
-/// `sync`. A value that is made once at start.
+/// Where Postgres is, and how it is used: `upstream.postgres` and `sync` of the configuration. A
+/// value, made once at start.
 package struct PostgresOptions: Sendable {
     /// The server as libpq takes it: a URL, or `key=value` words.
     package var url: String
-    /// The file that holds the URL, read with each connection; nil: `url` has it.
+    /// The file with the URL, read for each connection; nil: `url` is used.
     package var urlFile: String?
-    /// The schema of the database in which the logs are.
+    /// The database schema with the logs.
     package var schema = "gapless"
-    /// How many connections there are for questions and writes; one more listens.
+    /// The connections for questions and writes; one more listens.
     package var connections = 4
-    /// How long a write waits for a conversation that another transaction has locked.
+    /// How long a write waits for a lock that another transaction holds.
     package var lockTimeout = Duration.seconds(2)
-    /// How many messages of a conversation are kept; 0: all.
+    /// The messages to keep per conversation; 0: all.
     package var retain = 0
-    /// For how many milliseconds the id of a message is known that is kept no longer.
+    /// How long (ms) the id of a trimmed message stays known.
     package var retainIds: Int64 = 7 * 24 * 3_600_000
-    /// For how many milliseconds the marks of changes are kept; 0: for ever.
+    /// How long (ms) the marks of changes are kept; 0: for ever.
     package var retainMarks: Int64 = 0
-    /// What the messages of one answer may take; `limits.reply`.
+    /// The most bytes of the messages in one answer; `limits.reply`.
     package var bytes = 1 << 20
-    /// The first wait before a new try to connect; it doubles up to `Backoff.longest`.
+    /// The first backoff before reconnecting; it doubles up to `Backoff.longest`.
     package var backoffBase = Duration.milliseconds(100)
-    /// The longest wait before a new try to connect; at most `Backoff.longest` counts.
+    /// The longest backoff before reconnecting; at most `Backoff.longest`.
     package var backoffMax = Duration.seconds(30)
-    /// Within this time a dead link is noticed, and a question is answered or refused.
+    /// The deadline in which a dead link is noticed, and a question is answered or refused.
     package var deadline = Duration.seconds(2)
-    /// How often the URL is resolved anew, to see whether another server has taken over.
+    /// How often the URL is resolved again, to see whether another server has taken over.
     package var verifyInterval = Duration.seconds(60)
 
     package init(url: String) { self.url = url }
 
-    /// The URL, as it is now.
-    /// - Throws: `PostgresError.url`, if its file can't be read.
+    /// The present URL.
     package func address() throws(PostgresError) -> String {
         guard let urlFile else { return url }
         func failure(_ seen: String) -> PostgresError {
@@ -51,11 +50,11 @@ package struct PostgresOptions: Sendable {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Whether libpq takes the URL.
+    /// Whether libpq accepts the URL.
     package var isAccepted: Bool { (try? PostgresHosts(url)) != nil }
 
-    /// Whether libpq takes the URL, where it comes from a file too.
-    /// - Throws: `PostgresError`, which names what is wrong, never the URL.
+    /// Checks that libpq accepts the URL, including one from a file.
+    /// - Throws: `PostgresError` that names what is wrong, never the URL.
     package func check() throws(PostgresError) {
         _ = try PostgresHosts(try address())
     }

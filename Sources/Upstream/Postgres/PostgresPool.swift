@@ -1,37 +1,37 @@
 import Synchronization
 import Wire
 
-/// What is asked of the database, and the connections that take it: questions of a turn in one
-/// query, writes of a turn in one transaction. A write whose conversation is locked by somebody
-/// else goes on alone and waits; those behind it for the same conversation stand in line, so that
-/// one connection at most waits for a conversation, and never all of them.
+/// The queue of database work and the connections that take it: a turn's questions in one query, a
+/// turn's writes in one transaction. A write whose conversation is locked by another transaction
+/// goes alone and waits; later writes of that conversation queue behind it, so at most one
+/// connection waits for a conversation, and never all of them.
 final class PostgresPool: Sendable {
     typealias Completion = @Sendable (Result<PostgresAnswer, RequestError>) -> Void
 
-    /// Something that is asked; one kind is as good as another to whoever waits for the answer.
+    /// A piece of work: a question, a write, a signal or a trim.
     struct Job: Sendable {
-        /// What our function is given: a JSON object.
+        /// The argument of our database function: a JSON object.
         var argument: [UInt8]
         var deadline: ContinuousClock.Instant
-        /// The conversation that it locks.
+        /// The conversation that it locks, if any.
         var conversation: ID?
-        /// Whether it goes with no other: what it went with failed as a whole.
+        /// Whether it must run alone: its batch failed as a whole.
         var isSingle = false
-        /// Whether it is no question, but has the log trimmed.
+        /// Whether it is a trim.
         var isTrim = false
-        /// Whether its loss by a crash of the server would matter.
+        /// Whether it must survive a crash of the server.
         var isDurable = true
-        /// When it may go again, after a lock was in its way.
+        /// When it may be retried, after it met a lock.
         var due: ContinuousClock.Instant?
         var then: Completion
 
-        /// Until when it waits for a conversation that somebody else has locked.
+        /// The deadline of its wait for a locked conversation.
         func lockEnds(_ options: PostgresOptions) -> ContinuousClock.Instant {
             deadline - options.deadline
         }
     }
 
-    /// What a connection takes at a time.
+    /// The unit of work of a connection.
     enum Task: Sendable {
         case reads([Job])
         case writes([Job])
@@ -41,7 +41,7 @@ final class PostgresPool: Sendable {
 
         var isRead: Bool { if case .reads = self { true } else { false } }
 
-        /// Whether it changes logs.
+        /// Whether it writes to logs.
         var isWrite: Bool {
             switch self {
             case .writes, .alone: true
@@ -49,7 +49,7 @@ final class PostgresPool: Sendable {
             }
         }
 
-        /// The place of the statement that answers among those that are sent for it.
+        /// The index of the answering statement among those sent for the task.
         var answersAt: Int {
             switch self {
             case .reads, .writes, .trim: 0
@@ -58,7 +58,7 @@ final class PostgresPool: Sendable {
             }
         }
 
-        /// What health calls its troubles by.
+        /// The subject of its problems in health.
         var kind: String {
             switch self {
             case .reads: "reads"
@@ -76,32 +76,32 @@ final class PostgresPool: Sendable {
         }
     }
 
-    /// How many jobs may wait; one who asks for more gets a refusal instead of a wait.
+    /// The most queued jobs; beyond it a refusal instead of a wait.
     private static let limit = 10_000
-    /// How many go together, and how long their text may be.
+    /// The most jobs of a batch, and the most bytes of their arguments.
     private static let readsTogether = 64
     private static let writesTogether = 256
     private static let bytesTogether = 1 << 20
-    /// How long a signal waits at least until it tries a lock again.
+    /// The shortest wait of a signal before it retries a lock.
     private static let signalPause = Duration.milliseconds(100)
 
     private struct State {
         var reads = Fifo<Job>()
         var writes = Fifo<Job>()
         var signals = Fifo<Job>()
-        /// Signals that found a lock in their way, in the order in which they go again.
+        /// Signals that met a lock, in the order of their retries.
         var putOff = Fifo<Job>()
-        /// Writes that wait for a conversation that somebody has locked, in order.
+        /// Writes that wait for a locked conversation, in order.
         var lines: [ID: Fifo<Job>] = [:]
-        /// The conversations of these of which none waits at the server yet.
+        /// The conversations of `lines` without a write that waits at the server.
         var ready = Fifo<ID>()
         var waitingAtServer = 0
-        /// Whether a shared transaction is under way. One at a time: two would lock each other out.
+        /// Whether a batch of writes is in flight. One at a time: two would lock each other out.
         var isWriting = false
         var count = 0
         var idle: Set<Int> = []
         var isStopped = false
-        /// Nobody takes anything any more.
+        /// All connections have ended.
         var isClosed = false
     }
 
@@ -114,7 +114,7 @@ final class PostgresPool: Sendable {
         wakeups = (0..<max(2, options.connections)).map { _ in Wakeup() }
     }
 
-    /// So many connections may wait for locks: the others go on.
+    /// The most connections that may wait for locks: the others stay free.
     private var waitersLimit: Int { max(1, wakeups.count - 2) }
 
     // MARK: asking
@@ -126,7 +126,7 @@ final class PostgresPool: Sendable {
         put(Job(argument: question, deadline: deadline, then: then), .read)
     }
 
-    /// Asks all of it at once, so that it is answered of one moment where it fits one query.
+    /// Adds questions together, so that they are read at one moment if they fit one query.
     func read(_ questions: [(question: [UInt8], then: Completion)]) {
         let deadline = ContinuousClock.now + options.deadline
         let (refused, worker) = state.withLock { state -> ([Completion], Int?) in
@@ -157,7 +157,7 @@ final class PostgresPool: Sendable {
             Job(argument: signal, deadline: deadline, isDurable: isDurable, then: then), .signal)
     }
 
-    /// Has the database take away what need not be kept.
+    /// Trims what need not be kept.
     func trim(then: @escaping Completion) {
         let deadline = ContinuousClock.now + options.deadline
         put(Job(argument: [], deadline: deadline, isTrim: true, then: then), .read)
@@ -180,7 +180,7 @@ final class PostgresPool: Sendable {
 
     // MARK: for the connections
 
-    /// What a connection is to do next; nil: nothing, and it is woken when there is something.
+    /// The next task of a connection; nil: none, and the connection is woken when there is one.
     func take(_ worker: Int) -> Task? {
         let (task, next) = state.withLock { state -> (Task?, Int?) in
             let task = self.next(&state)
@@ -189,7 +189,7 @@ final class PostgresPool: Sendable {
                 state.idle.insert(worker)
                 return (nil, nil)
             }
-            // There may be more than one can do.
+            // There may be work for another connection.
             let hasMore =
                 !state.reads.isEmpty || !state.signals.isEmpty || !state.ready.isEmpty
                 || !state.writes.isEmpty && !state.isWriting
@@ -234,7 +234,7 @@ final class PostgresPool: Sendable {
         return nil
     }
 
-    /// What waits to be written, but for those who have to stand in line.
+    /// The next batch of writes; writes of locked conversations are moved to their lines.
     private func writes(_ state: inout State) -> [Job] {
         var rest = Fifo<Job>()
         while let job = state.writes.popFirst() {
@@ -264,7 +264,7 @@ final class PostgresPool: Sendable {
         return taken
     }
 
-    /// The task came to this. What found its conversation locked stands in line.
+    /// Takes the results of a task. Writes that met a lock join the conversation's line.
     func finish(_ task: Task, _ results: [Result<PostgresAnswer, RequestError>]) {
         var done: [(Job, Result<PostgresAnswer, RequestError>)] = []
         state.withLock { state in
@@ -295,7 +295,7 @@ final class PostgresPool: Sendable {
         wake()
     }
 
-    /// Each of the task goes again, with no other: as a whole it was refused.
+    /// Queues the jobs of a task again, each to run alone: the batch was refused as a whole.
     func again(_ task: Task) {
         state.withLock { state in
             for var job in task.jobs {
@@ -328,7 +328,7 @@ final class PostgresPool: Sendable {
 
     // MARK: the end of things
 
-    /// Refuses what has waited for too long and was never sent.
+    /// Fails jobs whose deadline passed in the queue.
     func expire(_ now: ContinuousClock.Instant) {
         let expired = state.withLock { state in
             var expired: [(Job, RequestError)] = []
@@ -346,7 +346,7 @@ final class PostgresPool: Sendable {
             drop(&state.signals, .originUnavailable)
             drop(&state.putOff, .conversationLocked)
             for conversation in state.lines.keys {
-                // Whoever stands in line waits no longer than whoever waits at the server.
+                // A write in a line waits no longer than one that waits at the server.
                 drop(&state.lines[conversation, default: Fifo()], .conversationLocked) {
                     $0.lockEnds(options)
                 }
@@ -362,12 +362,12 @@ final class PostgresPool: Sendable {
         for wakeup in wakeups { wakeup.wake() }
     }
 
-    /// Whether a connection may leave: nothing is wanted any more.
+    /// Whether a connection may end: no work is left.
     var isFinished: Bool { state.withLock { $0.isStopped && $0.count == 0 } }
 
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Nothing is taken any more, and what waits is refused.
+    /// Refuses queued and new jobs.
     func close() {
         state.withLock { $0.isClosed = true }
         expire(.now + .seconds(3600))

@@ -1,25 +1,24 @@
 import JSON
 import Postgres
 
-/// A connection that is ready to be used: the schema is there and of a version that we work with,
-/// the server follows no other one, and we know which one it is. Made and used on the thread of its
-/// link.
+/// A connection that is ready for use: the schema has a supported version, the server is a primary,
+/// and its identity is known. Made and used on the thread of its link.
 struct PostgresSession {
     let connection: PostgresConnection
     let identity: PostgresIdentity
-    /// The channels of the installation: changes of logs, and what is none.
+    /// The channels of the installation: for changes of logs, and for other events.
     let channel: String
     let signals: String
-    /// The server's process of this connection.
+    /// The server's process for this connection.
     let process: Int
 
-    /// The version of the schema that this program works with, and it works with the next one.
+    /// The schema version that this program works with; it also works with the next one.
     static let version = Schema.version
 
     /// - Parameters:
-    ///   - host: the one of several servers to be asked; nil: libpq chooses.
-    ///   - isCancelled: asked while the server has not answered; true ends the attempt.
-    /// - Throws: `PostgresError`: whatever keeps the server from being of use.
+    ///   - host: the host to connect to, of several; nil: libpq chooses.
+    ///   - isCancelled: polled until the server answers; true ends the attempt.
+    /// - Throws: `PostgresError`, if the server can't be used.
     init(
         _ options: PostgresOptions, at host: PostgresHosts.Host? = nil,
         isCancelled: () -> Bool = { false }
@@ -83,7 +82,8 @@ struct PostgresSession {
     private static func explained(
         _ error: PostgresError, _ options: PostgresOptions, _ connection: PostgresConnection
     ) -> PostgresError {
-        // A name of ours is known to, or unknown to, the server behind this question only.
+        // A prepared statement of ours exists already, or is missing: another process of the server
+        // answered.
         let names = ["42P05", "26000"]
         if error.code == .refused, names.contains(where: error.description.contains) {
             return .pooler(connection.server)
@@ -102,7 +102,7 @@ struct PostgresSession {
                 + " postgres check --url URL")
     }
 
-    /// - Parameter line: what an administrator types.
+    /// - Parameter line: the command for an administrator.
     private static func otherSchema(
         _ connection: PostgresConnection, seen: String, _ line: String
     ) -> PostgresError {
@@ -113,9 +113,9 @@ struct PostgresSession {
 }
 
 extension PostgresOptions {
-    /// Looks once whether the database has a schema that this program works with. A server that is
-    /// away says nothing about that: a gateway starts without its origin.
-    /// - Throws: `PostgresError.schema`, which names the line to type.
+    /// Checks once that the database has a schema that this program works with. If the server is
+    /// away nothing is checked: a gateway starts without its origin.
+    /// - Throws: `PostgresError.schema` with the command to type.
     package func checkSchema() throws(PostgresError) {
         do throws(PostgresError) {
             _ = try PostgresSession(self)

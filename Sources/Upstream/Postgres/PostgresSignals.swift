@@ -6,20 +6,20 @@ import Ports
 import Synchronization
 import Wire
 
-/// What is no change of a log: read markers and typing, told at most once a user and second, and
-/// whom every gateway is to disconnect. It goes over a channel of its own, in transactions that a
-/// crash of the server may lose. Any thread.
+/// Events that are no changes of a log: read markers and typing, sent at most once per user and
+/// second, and requests to disconnect a user. They use a channel of their own; read markers and
+/// typing go in transactions that a crash of the server may lose. Any thread.
 final class PostgresSignals: Sendable {
-    /// A user's signals are told so often at most.
+    /// The shortest time between two signals of a user.
     private static let pace = Duration.seconds(1)
-    /// Longer payloads are no notifications of Postgres.
+    /// The most bytes of a payload: Postgres limits notifications to 8000.
     private static let longest = 7000
-    /// How many entries are remembered that were acted upon.
+    /// The least number of handled entries that are remembered.
     private static let remembered = 10_000
 
     private struct SentSignals {
         var at: ContinuousClock.Instant
-        /// What waits for its second, the newest of a kind and conversation.
+        /// Signals to send in the next second, the newest of each kind and conversation.
         var waiting: [(key: String, json: [UInt8])] = []
     }
 
@@ -28,13 +28,13 @@ final class PostgresSignals: Sendable {
         var listening = 0
         var current = 0
         var isReading = false
-        /// Something was told while it was read.
+        /// Whether a new request was signalled during a read.
         var isStale = false
-        /// Where the next reading begins; nil: at the oldest that is kept. Another server may have
-        /// fewer, and count on from there.
+        /// Where the next read begins; nil: at the oldest entry that is kept. Another server may
+        /// have fewer, and continue numbering from there.
         var newest: Int?
         var own: Set<String> = []
-        /// Entries that were acted upon or need not be, by what tells who told it.
+        /// Entries that were acted on, or need not be, by nonce.
         var done: [String: Int] = [:]
     }
 
@@ -45,7 +45,7 @@ final class PostgresSignals: Sendable {
     private let queue = DispatchQueue(label: "gapless.postgres.signals")
     private let began = ContinuousClock.now
     private let state = Mutex(State())
-    /// Called when what is known may be whole.
+    /// Called when all requests may be known.
     private let changed: @Sendable () -> Void
 
     init(
@@ -106,7 +106,7 @@ final class PostgresSignals: Sendable {
         }
     }
 
-    /// Tells what a user did, in as few payloads as it fits.
+    /// Sends a user's pending signals, in as few payloads as possible.
     private func flush(_ user: String) {
         let waiting = state.withLock { state -> [[UInt8]] in
             guard let told = state.users[user.id] else { return [] }
@@ -164,7 +164,7 @@ final class PostgresSignals: Sendable {
 
     // MARK: disconnects
 
-    /// Has every other gateway disconnect the user.
+    /// Asks all other gateways to disconnect the user.
     func disconnect(
         _ user: String, mayComeBack: Bool, then: @escaping @Sendable (Bool) -> Void
     ) {
@@ -185,7 +185,7 @@ final class PostgresSignals: Sendable {
         }
     }
 
-    /// The feed tells of disconnects from here on.
+    /// The feed has disconnects from here on.
     func listens(in generation: Int) {
         state.withLock {
             $0.listening = generation
@@ -194,12 +194,12 @@ final class PostgresSignals: Sendable {
         refresh()
     }
 
-    /// Whether all that was told is known.
+    /// Whether all requests are known.
     var isCurrent: Bool {
         state.withLock { $0.current != 0 && $0.current == $0.listening }
     }
 
-    /// Reads what is not known yet.
+    /// Reads the requests that are not known yet.
     private func refresh() {
         let from = state.withLock { state -> (after: Int?, generation: Int)? in
             guard !state.isReading else {
@@ -208,7 +208,7 @@ final class PostgresSignals: Sendable {
             }
             state.isReading = true
             state.isStale = false
-            // Numbers become visible in any order: some of those known are read again.
+            // Numbers become visible in any order, so some known ones are read again.
             return (state.newest.map { max(0, $0 - Self.overlap) }, state.listening)
         }
         guard let from else { return }
@@ -224,15 +224,15 @@ final class PostgresSignals: Sendable {
     private func took(_ result: Result<PostgresAnswer, RequestError>, _ generation: Int) {
         guard case .success(let answer) = result, answer.word == "done" else {
             state.withLock { $0.isReading = false }
-            // Where nobody listens, the next to do so reads it.
+            // While not listening, the next generation reads it.
             guard links.generation != 0 else { return }
-            // The feed lives and the answer did not come: it is asked again.
+            // The feed is live but the read failed: try again.
             return queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [weak self] in
                 self?.refresh()
             }
         }
         let entries = (answer["entries"]?.array ?? []).compactMap { DisconnectRow($0) }
-        // At that moment of the server's clock this process was not there.
+        // This process had not started at that time of the server's clock.
         let start =
             (answer["now"]?.int ?? 0) - Int((ContinuousClock.now - began).milliseconds) - 1000
         let (new, isWhole) = state.withLock { state -> ([DisconnectRow], Bool) in
@@ -255,15 +255,15 @@ final class PostgresSignals: Sendable {
         if isWhole { changed() } else { refresh() }
     }
 
-    /// How many entries one answer brings at most.
+    /// The most entries of one answer.
     private static let page = 1000
     private static let overlap = 200
 }
 
-/// Somebody whom all gateways are to disconnect.
+/// A user to be disconnected by all gateways.
 private struct DisconnectRow {
     var number: Int
-    /// In milliseconds, of the server's clock.
+    /// Milliseconds of the server's clock.
     var moment: Int
     var user: String
     var mayComeBack: Bool

@@ -2,12 +2,12 @@ import Dispatch
 import JSON
 import Synchronization
 
-/// Takes away what `upstream.postgres.retain` and its like don't keep, in small transactions, by
-/// one gateway at a time. Where they keep all, what is old of the lists' logs goes all the same:
-/// everybody who comes into a conversation or leaves it adds to them.
+/// Trims what `upstream.postgres.retain`, `retain_ids` and `retain_marks` don't keep, in small
+/// transactions, by one gateway at a time. If they keep everything, old entries of the lists' logs
+/// are trimmed all the same: each user who joins or leaves a conversation adds one.
 final class PostgresTrimming: Sendable {
-    /// How long it rests where there is nothing to do, with something to trim or without, and
-    /// between two transactions.
+    /// Pauses: after a trim that found nothing more, with `retain` or `retain_marks` set and
+    /// without; and between two transactions.
     private static let rest = Duration.seconds(10)
     private static let longRest = Duration.seconds(60)
     private static let pause = Duration.milliseconds(50)

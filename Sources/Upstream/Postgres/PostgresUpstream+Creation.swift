@@ -5,8 +5,7 @@ import Ports
 import Rules
 import Wire
 
-/// New conversations, and the distinct one of some people: looked for, counted and created in one
-/// transaction.
+/// Creates conversations, and finds distinct ones: lookup, limit and creation in one transaction.
 extension PostgresUpstream {
     func create(_ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call) {
         let fields = fields.created(by: call.user)
@@ -20,20 +19,20 @@ extension PostgresUpstream {
             let limit = call.user == nil ? 0 : limits.conversationsPerUser
             insert(decided, as: id, call, limit: limit) { [self] result in finish(call, result) }
         } catch {
-            // One that is there may be found whatever it would take to make it.
+            // An existing distinct conversation is not looked for here.
             finish(call, .failure(error))
         }
     }
 
     func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call) {
         do throws(RequestError) {
-            // Nobody has seen a value of what is not there.
+            // A missing conversation has no rev to compare.
             if fields.ifRev != nil { throw .noConversation }
             let said = try Description(put: fields).new(within: limits)
             let members = try membership(of: fields)
             let decided = RecordDecision(said, members: members, people: nil, createdBy: nil)
             insert(decided, as: id, call, limit: 0) { [self] result in
-                // Somebody else put it meanwhile: then it is to be changed.
+                // Another PUT was faster: now it is a change.
                 if case .failure(let error) = result,
                     error == .conversationTaken || error == .conversationOfOthers
                 {
@@ -55,8 +54,8 @@ extension PostgresUpstream {
                 let answer = try result.get()
                 switch answer.word {
                 case "taken":
-                    // Who takes part in a conversation may know that its id is taken; to all others
-                    // it is one of others.
+                    // Only participants learn that the id is taken by this conversation; others get
+                    // the error for a conversation of others.
                     let knows = call.user == nil || answer["member"]?.bool == true
                     throw knows ? .conversationTaken : .conversationOfOthers
                 case "full":
@@ -77,9 +76,9 @@ extension PostgresUpstream {
 
     // MARK: distinct ones
 
-    /// What stands for these people, in whatever order.
+    /// The key of a distinct conversation: a hash of its participants, in any order.
     private static func people(_ users: [String]) -> String {
-        // No id holds a control character, so the line's end parts them.
+        // No id has a control character, so line feeds separate them.
         let lines = users.map(\.exactID).sorted { $0.lexicographicallyPrecedes($1) }
         let hash = SHA256.hash(Array(lines.joined(separator: [0x0A]))).prefix(16)
         return Hexadecimal.text(Array(hash))
@@ -110,6 +109,6 @@ extension PostgresUpstream {
         }
     }
 
-    /// The name of a log that begins, or goes on as another one.
+    /// A new random epoch.
     func newEpoch() -> String { Random.hex(8) }
 }

@@ -3,7 +3,7 @@ import JSON
 import Ports
 import Wire
 
-/// The reading half: every question is one call of one function, and so one moment.
+/// Answers questions about history: each is one call of one function, and so a read of one moment.
 extension PostgresUpstream {
     private typealias Answered =
         @Sendable (Result<HistoryAnswer, RequestError>, [String: Head]) ->
@@ -94,7 +94,7 @@ extension PostgresUpstream {
                     guard let head = read["head"].flatMap({ Head(postgres: $0) }),
                         let messages = Self.messages(read["messages"], of: id)
                     else { return .failure(.unreadable) }
-                    // Numbering is dense: what is missing inside is no page.
+                    // Numbering is dense: a page with a hole is damaged.
                     guard zip(messages, messages.dropFirst()).allSatisfy({ $0.seq == $1.seq + 1 })
                     else { return .failure(self.damage("messages", of: id)) }
                     return .success(
@@ -205,8 +205,8 @@ extension PostgresUpstream {
 
     // MARK: views and lists
 
-    /// A conversation with what the reader, who takes part in it, has read. Members are rows here,
-    /// which a `put` does not mend.
+    /// A conversation with the reader's read marker; the reader takes part in it. Members are rows
+    /// here, which a PUT can't repair.
     func view(
         _ id: String, with reader: String?, naming _: [String]? = nil, mends _: Bool = false,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void

@@ -3,9 +3,9 @@ import JSON
 import Ports
 import Wire
 
-/// A user's list of conversations. Who takes part is in the rows of the conversations, and a log
-/// beside them has who joined and left; a token holds its place there, and where all conversations
-/// stood, so that news is found by comparing.
+/// A user's list of conversations. The conversations' rows say who takes part, and a log of joins
+/// and departures is beside them; a token holds a place in that log and a digest of all heads, so
+/// that changes are found by comparing.
 extension PostgresUpstream {
     typealias Listed<Value> = @Sendable (Result<Value, RequestError>) -> Void
 
@@ -72,7 +72,7 @@ extension PostgresUpstream {
         readList(of: user, knowing: token) { [self] result in
             do throws(RequestError) {
                 let reading = try result.get()
-                // Each takes so much at least.
+                // A conversation takes at least 512 bytes.
                 guard let token, let news = reading.news(since: token),
                     news.entries.count <= options.bytes / 512
                 else { return begin(reading, of: user, limit: limit, then: then) }
@@ -96,7 +96,7 @@ extension PostgresUpstream {
         }
     }
 
-    /// The list as to somebody who knows nothing of it.
+    /// The whole list, for a reader without a valid token.
     private func begin(
         _ reading: ListReading, of user: String, limit: Int,
         then: @escaping Listed<ConversationChanges>
@@ -112,7 +112,7 @@ extension PostgresUpstream {
         }
     }
 
-    /// Conversations as a reply shows them; those that the user has left meanwhile are left out.
+    /// The views of conversations; those that the user has left meanwhile are skipped.
     private func show(
         _ entries: [ListEntry], of user: String, then: @escaping Listed<[ConversationView]>
     ) {
@@ -136,7 +136,7 @@ extension PostgresUpstream {
         }
     }
 
-    /// Where all conversations of a list stand.
+    /// The heads of all conversations of a list.
     func readList(
         of user: String, knowing token: ListPlaceToken?, then: @escaping Listed<ListReading>
     ) {

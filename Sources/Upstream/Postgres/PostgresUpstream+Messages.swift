@@ -4,8 +4,8 @@ import Ports
 import Rules
 import Wire
 
-/// Messages: sent once, however often they are sent, since the id that a sender gives is an
-/// idempotency key; edited by their author; deleted to a tombstone.
+/// Sends, edits and deletes messages. The id that a sender gives is an idempotency key: repeats
+/// store nothing. Users edit only their own; a deleted message becomes a tombstone.
 extension PostgresUpstream {
     func send(_ messages: [NewMessage], to conversation: String, _ call: Call) {
         if let refusal = messages.refusal(ofSendingBy: call.user) {
@@ -52,7 +52,7 @@ extension PostgresUpstream {
         return .success(.messages(messages, isNew: isNew))
     }
 
-    /// Refuses what no conversation would take, but only to those for whom it is there.
+    /// Refuses a call that no conversation would accept; who does not take part gets `not_found`.
     func refuse(_ conversation: String, _ call: Call, _ error: RequestError) {
         look("", in: conversation, call) { [self] result in
             finish(call, result.flatMap { _ in .failure(error) })
@@ -61,7 +61,7 @@ extension PostgresUpstream {
 
     // MARK: changing one
 
-    /// What decides over a change of a message: what the message is, and who asks.
+    /// What a change of a message is decided on: the message, and the caller's role.
     private struct Seen {
         var head: Head
         var recordRev: Int
@@ -69,7 +69,7 @@ extension PostgresUpstream {
         var message: PostgresMessage?
     }
 
-    /// What a message is to become.
+    /// The new value of a message.
     private struct Replacement {
         var kind: String
         var content: [UInt8]?
@@ -136,8 +136,8 @@ extension PostgresUpstream {
         }
     }
 
-    /// Looks at a message, decides, and writes what was decided, unless it has changed meanwhile:
-    /// then all of it again.
+    /// Reads a message, decides, and writes with compare-and-set; if the message changed meanwhile,
+    /// starts again.
     private func replace(
         _ id: String, of conversation: String, _ call: Call, tries: Int = 0,
         decide: @escaping @Sendable (Seen, PostgresMessage) throws(RequestError) -> Replacement?

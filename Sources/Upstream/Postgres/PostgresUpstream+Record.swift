@@ -4,10 +4,10 @@ import Ports
 import Rules
 import Wire
 
-/// Slot 0 in Postgres: how a decided change of it is written.
+/// Writes decided changes of slot 0.
 extension PostgresUpstream {
-    /// Writes the change of a conversation that is there; fails with `stale` if it does not stand
-    /// any more.
+    /// Writes a change of an existing conversation; fails with `stale` if the view it was decided
+    /// on no longer holds.
     func write(
         _ decided: RecordDecision, of id: String, _ call: Call,
         then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
@@ -30,8 +30,7 @@ extension PostgresUpstream {
         }
     }
 
-    /// - Parameter limit: how many conversations the caller may be in that creates another; 0: any
-    ///   number.
+    /// - Parameter limit: the most conversations of a caller who creates one; 0: any number.
     func writeRecord(
         _ decided: RecordDecision, of id: String, _ call: Call, limit: Int,
         then: @escaping @Sendable (Result<PostgresAnswer, RequestError>) -> Void

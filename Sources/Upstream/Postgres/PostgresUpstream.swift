@@ -6,18 +6,18 @@ import Rules
 import Synchronization
 import Wire
 
-/// Postgres as the upstream: the logs lie in the team's own database, where applications write to
-/// them in their own transactions, and any number of gateways share it. What a log is there is
-/// written at `Schema`; what may be written is decided either in the function that writes or here,
-/// upon what a function has read, and then the writing one looks whether that still stands.
-/// Numbering is dense; a notification rings, and then what changed is read. What the server lost
-/// the marks of the log tell. Any thread may call it.
+/// Postgres as the upstream: the logs are in the team's own database, where applications write to
+/// them in their own transactions; any number of gateways share it. `Schema` describes the stored
+/// form. A write is decided either in the function that writes, or here, on what a function has
+/// read; then the writing function checks that this still holds. Numbering is dense; a notification
+/// is a doorbell, and then the changes are read. If the server loses a change, the log's marks show
+/// it. Any thread may call it.
 package final class PostgresUpstream: SharedOrigin {
-    /// The word of the configuration.
+    /// The value of `upstream.kind`.
     package static let kind = "postgres"
     package var kind: String { Self.kind }
 
-    /// How often a decision is made anew because somebody else was faster.
+    /// How often a write is decided again because another writer was faster.
     static let tryLimit = 32
 
     let options: PostgresOptions
@@ -39,8 +39,8 @@ package final class PostgresUpstream: SharedOrigin {
     private let damagedLogs: PostgresDamage
 
     /// - Parameters:
-    ///   - limits: what the values of the logs may take.
-    ///   - notice: called with lines for the log, on threads of the upstream's own.
+    ///   - limits: the limits of the logs' values.
+    ///   - notice: called with log lines, on threads of the upstream's own.
     package init(
         _ options: PostgresOptions, limits: LogLimits = LogLimits(),
         notice: @escaping @Sendable (UpstreamNotice) -> Void = { _ in }
@@ -110,7 +110,7 @@ package final class PostgresUpstream: SharedOrigin {
         listener.adopt()
     }
 
-    /// What the values of the logs may take.
+    /// The present limits of the logs' values.
     var limits: LogLimits { present.value }
 
     /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
@@ -143,7 +143,7 @@ package final class PostgresUpstream: SharedOrigin {
     package func unsubscribeList(of user: String) { feed.unsubscribeList(user.id) }
 
     package func publish(_ event: FeedEvent) {
-        // All else is told by the transaction that writes it.
+        // Other events are notified by the transactions that write.
         guard case .typing(let conversation, let user, let state, let at) = event else { return }
         signals.typing(conversation, user, state, at: at)
     }
@@ -152,7 +152,7 @@ package final class PostgresUpstream: SharedOrigin {
 
     package func disconnect(_ user: String, mayComeBack: Bool, token: UInt64) {
         signals.disconnect(user, mayComeBack: mayComeBack) { [outlet] isTold in
-            // Whatever was in the way: it may be tried again, and does no harm if it was told.
+            // After any error: a retry is harmless, even if the request was published.
             let fate: Result<Outcome, RequestError> =
                 isTold ? .success(.done) : .failure(.othersNotTold)
             outlet.deliver([.performed(token: token, fate)])
@@ -168,8 +168,8 @@ package final class PostgresUpstream: SharedOrigin {
 
     package func submit(_ calls: [UpstreamCall]) { take(calls) }
 
-    /// Answers a write behind what the feed tells of it.
-    /// - Parameter head: of the log right behind the write.
+    /// Answers a write after the feed has delivered its event.
+    /// - Parameter head: the log's head right after the write.
     func finish(
         _ call: Call, _ result: Result<Outcome, RequestError>, in conversation: String,
         behind head: RawJSON?
@@ -184,23 +184,23 @@ package final class PostgresUpstream: SharedOrigin {
 
     // MARK: questions
 
-    /// A question on its way: in which generation it was asked.
+    /// A question in flight, with the generation in which it was asked.
     struct Question: Sendable {
         let token: UInt64
         let generation: Int
     }
 
-    /// A question begins, before anything of it is sent.
+    /// Starts a question, before it is sent.
     func question(_ token: UInt64) -> Question {
         Question(token: token, generation: links.generation)
     }
 
-    /// - Parameter heads: of the conversations that are followed from there on.
+    /// - Parameter heads: heads from which the feed continues.
     func answer(
         _ question: Question, _ result: Result<HistoryAnswer, RequestError>,
         heads: [String: Head] = [:]
     ) {
-        // What was asked in one generation and answered in another was read in no certain one.
+        // If the generation changed between question and answer, the answer belongs to none.
         let isProven = question.generation == links.generation
         let generation = isProven ? question.generation : 0
         for (id, head) in heads { feed.learn(head, of: id.id, generation: generation) }
@@ -233,7 +233,7 @@ package final class PostgresUpstream: SharedOrigin {
         }
     }
 
-    /// A log has a new epoch from us.
+    /// Records that this gateway gave a log a new epoch.
     private func gave(_ conversation: String, _ reason: NewEpochReason) {
         troubles.gave(reason)
         let text = "gave the log of conversation \(conversation) a new epoch: \(reason.rawValue)"
@@ -242,7 +242,7 @@ package final class PostgresUpstream: SharedOrigin {
 
     // MARK: answers
 
-    /// What an answer comes to, for all that is the same whatever was asked.
+    /// Checks an answer for the errors that all functions share.
     func checked(
         _ result: Result<PostgresAnswer, RequestError>, _ conversation: String
     ) -> Result<PostgresAnswer, RequestError> {
@@ -266,19 +266,19 @@ package final class PostgresUpstream: SharedOrigin {
         }
     }
 
-    /// A part of a log contradicts the rest.
+    /// Records that a part of a log contradicts the rest.
     func damage(_ part: String, of conversation: String) -> RequestError {
         damagedLogs.found(part, of: conversation)
         return .damaged(part)
     }
 
-    /// Says it to the log, but not the same again.
+    /// Logs a problem, without repeats.
     private func say(_ text: String) {
         if let line = troubles.line("log", text) { notice(UpstreamNotice(.error, line)) }
     }
 }
 
-/// Something that is woken and is made later than who wakes it.
+/// A wake-up call to an object that is made later than its caller.
 private final class Wakeable: Sendable {
     private struct Action { let wake: @Sendable () -> Void }
     private let action = Mutex<Action?>(nil)

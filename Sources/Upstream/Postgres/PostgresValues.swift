@@ -3,8 +3,8 @@ import JSON
 import Ports
 import Wire
 
-/// Values as our functions in the database answer with them: JSON objects, in which what an
-/// application gave stands as the text that it gave.
+/// Reads values from the replies of our database functions: JSON objects, in which an application's
+/// values are the text that it gave.
 extension Head {
     init?(postgres value: RawJSON) {
         guard let object = value.object, let epoch = object["epoch"]?.string,
@@ -16,16 +16,16 @@ extension Head {
 }
 
 extension RawJSON {
-    /// A number of a log: none is negative, or beyond what JavaScript counts.
+    /// A number of a log: not negative, and below 2^53.
     var place: Int? { int.flatMap { (0..<1 << 53).contains($0) ? $0 : nil } }
 
-    /// The value, if it is one.
+    /// The value; nil for `null`.
     fileprivate var given: RawJSON? { isNull ? nil : self }
 
     fileprivate var timestamp: Timestamp? { int.map { Timestamp(milliseconds: Int64($0)) } }
 }
 
-/// A message as the database has it, with its numbers.
+/// A message as the database returns it.
 struct PostgresMessage {
     var seq: Int
     var slot: StoredMessage
@@ -109,7 +109,7 @@ extension StoredConversation {
     }
 }
 
-/// What one of our functions in the database answered: a word, and what comes with it.
+/// The reply of one of our database functions: a word, and what comes with it.
 struct PostgresAnswer: Sendable {
     let word: String
     let object: JSONObject
@@ -122,6 +122,6 @@ struct PostgresAnswer: Sendable {
         self.object = object
     }
 
-    /// A value; nil where there is none, or `null`.
+    /// A value; nil if it is missing or `null`.
     subscript(key: String) -> RawJSON? { object[key].flatMap { $0.isNull ? nil : $0 } }
 }

@@ -2,18 +2,18 @@ import Dispatch
 import Postgres
 import Synchronization
 
-/// Looks, on a thread of its own, whether another server has taken over while the old one goes on
-/// answering: every `sync.verify_interval` the URL is resolved anew, and each server that it names
-/// is asked who it is. Another one there ends the feed.
+/// Watches, on a thread of its own, for a failover while the old server still answers: every
+/// `sync.verify_interval` the URL is resolved again, and each server that it names is asked for its
+/// identity. A newer one ends the feed.
 final class PostgresWatch: Sendable {
     private struct State {
         var isEnded = false
         var isHurried = false
-        /// When the notification queue is measured again.
+        /// When the notification queue may be measured again.
         var queueDue = ContinuousClock.now
     }
 
-    /// How long the notification queue is left alone when measuring it took too long.
+    /// The pause after a measurement of the notification queue that took too long.
     private static let queuePause = Duration.seconds(15)
 
     private let options: PostgresOptions
@@ -24,7 +24,7 @@ final class PostgresWatch: Sendable {
     private let wakeup = Wakeup()
     private let state = Mutex(State())
 
-    /// - Parameter look: called when the feed is to end.
+    /// - Parameter look: called when the feed must end.
     init(
         _ options: PostgresOptions, _ links: PostgresLinks,
         notice: @escaping @Sendable (UpstreamNotice) -> Void, look: @escaping @Sendable () -> Void
@@ -43,7 +43,7 @@ final class PostgresWatch: Sendable {
         queue.sync {}
     }
 
-    /// A connection has led to another server than the feed's: looks now.
+    /// A connection has reached another server than the feed's: looks now.
     func hurry() {
         state.withLock { $0.isHurried = true }
         wakeup.wake()
@@ -70,7 +70,7 @@ final class PostgresWatch: Sendable {
     private func verify() {
         guard let feed = links.feed else { return }
         let hosts = (try? options.address()).flatMap { try? PostgresHosts($0).all } ?? []
-        // One name may stand for several servers: libpq takes the first that will do.
+        // One name may stand for several servers; libpq takes the first that will do.
         let asked: [PostgresHosts.Host?] = hosts.count > 1 ? hosts.map { $0 } : [nil]
         for host in asked {
             guard let session = try? PostgresSession(options, at: host, isCancelled: { isEnded })
@@ -79,9 +79,9 @@ final class PostgresWatch: Sendable {
                 measureQueue(session)
                 continue
             }
-            // Of several servers the newest counts: what is older than the feed's has been replaced
-            // by it. Where the URL names one, that is the origin, whoever it is: what was restored,
-            // or is gone back to, may be older.
+            // Of several servers the newest counts; an older one than the feed's has been replaced
+            // by it. If the URL names one server, that is the origin, whatever its history: a
+            // restored one may be older.
             let counts =
                 hosts.count <= 1
                 || session.identity.system == feed.system
@@ -100,9 +100,9 @@ final class PostgresWatch: Sendable {
         }
     }
 
-    /// How full the notification queue is. The server takes away what nobody needs of it before it
-    /// answers, which is what makes room in one that was full, and can take a minute; who asks
-    /// meanwhile waits. So one connection asks, and nothing else depends on it.
+    /// Measures the notification queue. The server first removes what nobody needs, which makes
+    /// room in a full queue but can take a minute, and other callers wait meanwhile. So one
+    /// connection asks, and nothing else depends on it.
     private func measureQueue(_ session: PostgresSession) {
         guard state.withLock({ $0.queueDue }) <= .now else { return }
         let answer = try? session.connection.exchange(

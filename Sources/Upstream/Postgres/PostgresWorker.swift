@@ -4,8 +4,8 @@ import Postgres
 import Synchronization
 import Wire
 
-/// One connection that questions and writes go through, and its thread, which connects, and
-/// connects again. A connection is used only while it is at the server that the feed comes from.
+/// One connection for questions and writes, and its thread, which connects and reconnects. A
+/// connection is used only while it is at the feed's server.
 // Safety: what `let` holds is Sendable or touched on `queue` alone, which is serial and so the
 // worker's own thread.
 final class PostgresWorker: @unchecked Sendable {
@@ -53,7 +53,7 @@ final class PostgresWorker: @unchecked Sendable {
 
     func start() { queue.async { self.run() } }
 
-    /// Returns when the thread has left.
+    /// Returns when the thread has ended.
     func wait() { queue.sync {} }
 
     // MARK: on the thread
@@ -75,7 +75,7 @@ final class PostgresWorker: @unchecked Sendable {
             }
             let until = ContinuousClock.now + backoff.failed()
             while !pool.isFinished, ContinuousClock.now < until {
-                // What waits when we stop has its deadline, but nobody waits for a server to come.
+                // When stopping, queued jobs don't wait for a server to come back.
                 let grace = pool.isStopped ? options.deadline : .zero
                 pool.expire(.now + grace)
                 let glance = ContinuousClock.now + .milliseconds(100)
@@ -94,8 +94,7 @@ final class PostgresWorker: @unchecked Sendable {
         }
     }
 
-    /// Works until the connection breaks, or is not at the right server any more.
-    /// - Throws: `PostgresError`, with what broke it.
+    /// Works until the connection breaks, or its server is no longer the feed's.
     private func serve(
         _ session: PostgresSession, opened: () -> Void
     ) throws(PostgresError) {
@@ -114,8 +113,8 @@ final class PostgresWorker: @unchecked Sendable {
                 changed(false)
             }
             if let task = pool.take(number) {
-                // A feed that began meanwhile may be of another server: what is asked in its name
-                // is not asked here.
+                // A feed that began meanwhile may be at another server; then this task must not run
+                // here.
                 do throws(PostgresError) {
                     try admit(session)
                 } catch {
@@ -164,7 +163,7 @@ final class PostgresWorker: @unchecked Sendable {
         switch result {
         case .failure(let refused): try self.refused(task, refused.refusal, session)
         case .success(let results):
-            // Of what goes with settings, the answers are those of one statement.
+            // If settings go along, the answers are those of one statement.
             let rows = results.dropFirst(task.answersAt).first?.rows ?? []
             guard rows.count == task.jobs.count else {
                 pool.finish(task, task.jobs.map { _ in .failure(.unreadable) })
@@ -177,7 +176,7 @@ final class PostgresWorker: @unchecked Sendable {
         }
     }
 
-    /// The server has done it: what it refused of the kind before is over.
+    /// The server executed the task: earlier problems of its kind are over.
     private func accepted(_ task: PostgresPool.Task, _ answers: [PostgresAnswer?]) {
         switch task {
         case .writes, .alone: troubles.takesWrites()
@@ -188,7 +187,7 @@ final class PostgresWorker: @unchecked Sendable {
         locks.passed(passed.compactMap(\.0.conversation))
     }
 
-    /// Sends the task, and waits for the end of its transaction.
+    /// Sends the task and waits for its transaction to end.
     private func exchange(
         _ task: PostgresPool.Task, _ session: PostgresSession
     ) throws(PostgresError) -> Result<[PostgresResult], PostgresConnection.Refused> {
@@ -231,7 +230,7 @@ final class PostgresWorker: @unchecked Sendable {
         case .reads: return [.init(reads, [list])]
         case .writes: return [.init(writes, [list, Array("false".utf8)])]
         case .alone(let job):
-            // It has stood in line for a part of the time; 0 would be for ever.
+            // Part of the time was spent in the queue; 0 would mean for ever.
             let left = max(1, (job.lockEnds(options) - .now).milliseconds)
             return [
                 .init(
@@ -242,13 +241,13 @@ final class PostgresWorker: @unchecked Sendable {
         case .signals(let jobs):
             let signal = PostgresConnection.Statement(signals, [list])
             if jobs.first?.isDurable ?? true { return [signal] }
-            // What goes together is one transaction, and ends with it also where it fails.
+            // The statements are one transaction, so the setting ends with it, even if it fails.
             return [.init("select set_config('synchronous_commit', 'off', true)"), signal]
         }
     }
 
-    /// The server refused all of it; nothing of it was done, but where a commit was under way.
-    /// - Throws: `PostgresError`, if the connection is of no more use.
+    /// The server refused the task; nothing of it was executed, unless a commit was in flight.
+    /// - Throws: `PostgresError`, if the connection can't be used any more.
     private func refused(
         _ task: PostgresPool.Task, _ refusal: PostgresResult.Refusal, _ session: PostgresSession
     ) throws(PostgresError) {
@@ -291,7 +290,7 @@ extension RequestError {
 }
 
 extension RefusedWrite {
-    /// The server's own code, as far as there is a word for it.
+    /// Maps the server's SQLSTATE.
     fileprivate init(sqlState state: String) {
         switch state {
         case "42501", "28000": self = .noperm
