@@ -1,12 +1,12 @@
 import CPostgres
 import Glibc
 
-/// One connection to a Postgres server: libpq connects, speaks TLS and the protocol; statements go
-/// out in pipeline mode and their results come in order. Owned by one link and used on its thread
-/// alone. Nothing here waits, but for `init` and `exchange`, which have a deadline (and for the
-/// resolving of a host's name, which libpq leaves to the system). The handle ends with the object.
+/// A connection to a Postgres server: libpq connects and speaks TLS and the protocol; statements
+/// are sent in pipeline mode and results come in order. Owned by one link and used on its thread
+/// only. Nothing blocks except `init` and `exchange`, which have a deadline (and name resolution,
+/// which libpq leaves to the system). The handle is freed with the object.
 package final class PostgresConnection {
-    /// A statement with its parameters, as text; nil is NULL.
+    /// A statement with its parameters as text; nil for NULL.
     package struct Statement: Sendable {
         package var text: String
         package var parameters: [[UInt8]?]
@@ -18,20 +18,20 @@ package final class PostgresConnection {
     }
 
     private let handle: OpaquePointer
-    /// The server as the log names it: host and port, never a password.
+    /// The server's name for the log: host and port, never a password.
     package let server: String
-    /// Statements that were prepared on this connection: text and name. A name is used once.
+    /// Statements prepared on this connection: text and name. Names are never reused.
     private var prepared: [String: String] = [:]
     private var names = 0
-    /// How many results are still to come for each group that was sent, oldest first.
+    /// The groups of statements in flight, oldest first.
     private var groups: [Group] = []
 
-    /// Statements that were sent together: one transaction, which counts only when the server has
-    /// said that it has ended, since a commit may fail behind the last of them.
+    /// Statements sent together as one transaction. It counts only once the server reports its end,
+    /// since the commit may fail after the last statement.
     private struct Group {
-        /// The statements that answer; what only prepares one does not count.
+        /// For each request, whether its result is an answer; preparing a statement has none.
         var answers: [Bool]
-        /// The texts that are prepared with it.
+        /// The statements that are prepared in this group.
         var news: [String]
         var results: [PostgresResult] = []
         var refusal: PostgresResult.Refusal?
@@ -40,15 +40,15 @@ package final class PostgresConnection {
 
     /// Connects, within the deadline.
     /// - Parameters:
-    ///   - url: as libpq takes it, or its `key=value` form.
-    ///   - settings: what is set beside it or in its stead, by libpq's names.
-    ///   - isCancelled: asked every tenth of a second; true ends the attempt.
+    ///   - url: a URL or `key=value` words, as libpq accepts them.
+    ///   - settings: more settings by libpq's names; they override the URL.
+    ///   - isCancelled: polled every tenth of a second; true ends the attempt.
     /// - Throws: `PostgresError.url`, `.unreachable`, `.deadline`.
     package init(
         _ url: String, _ settings: [(String, String)] = [],
         until deadline: ContinuousClock.Instant, isCancelled: () -> Bool = { false }
     ) throws(PostgresError) {
-        // What stands before the URL holds where that says nothing.
+        // Settings before the URL are defaults for it.
         let keys = ["application_name", "target_session_attrs", "dbname"] + settings.map(\.0)
         let values = ["gapless", "primary", url] + settings.map(\.1)
         guard let made = Self.start(keys, values) else {
@@ -64,7 +64,7 @@ package final class PostgresConnection {
             throw error
         }
         server = Self.name(made)
-        // Otherwise libpq writes what a server says beside its results to standard error.
+        // Otherwise libpq writes the server's notices to standard error.
         _ = PQsetNoticeReceiver(made, { _, _ in }, nil)
         _ = PQsetnonblocking(made, 1)
         _ = PQenterPipelineMode(made)
@@ -74,10 +74,10 @@ package final class PostgresConnection {
 
     package var descriptor: Int32 { PQsocket(handle) }
 
-    /// The process of the server that this connection has.
+    /// The server's process for this connection.
     package var process: Int { Int(PQbackendPID(handle)) }
 
-    /// Whether something that was sent has not been answered yet.
+    /// Whether answers are outstanding.
     package var isWaiting: Bool { !groups.isEmpty }
 
     // MARK: connecting
@@ -114,7 +114,8 @@ package final class PostgresConnection {
         }
     }
 
-    /// Whether the descriptor is ready before the moment has come.
+    /// Waits for the descriptor.
+    /// - Returns: whether it is ready in time.
     private static func wait(
         _ descriptor: Int32, reading: Bool, writing: Bool, until moment: ContinuousClock.Instant
     ) -> Bool {
@@ -127,7 +128,7 @@ package final class PostgresConnection {
 
     private static func refused(_ made: OpaquePointer) -> PostgresError {
         let text = PQerrorMessage(made).map { String(cString: $0) } ?? ""
-        // One line, in the words of libpq and of the server: they name host, role and database.
+        // One line from the texts of libpq and the server, which name host, role and database.
         let words = text.split(whereSeparator: \.isNewline)
             .map { $0.drop(while: \.isWhitespace) }.joined(separator: "; ")
         let isURL = text.contains("invalid connection option") || text.contains("URI")
@@ -145,9 +146,8 @@ package final class PostgresConnection {
 
     // MARK: sending
 
-    /// Sends statements together, as one transaction (statements of their own that begin and end
-    /// one may be among them). What was sent before is prepared and only named.
-    /// - Throws: `PostgresError.broken`.
+    /// Sends statements together as one transaction (they may contain statements that begin and end
+    /// one). Statements sent before are not sent again, only named.
     package func send(_ statements: [Statement]) throws(PostgresError) {
         var answers: [Bool] = []
         var news: [String] = []
@@ -173,7 +173,7 @@ package final class PostgresConnection {
     }
 
     private func execute(_ name: String, _ parameters: [[UInt8]?]) -> Bool {
-        // libpq wants an end of text that JSON and ids never hold.
+        // libpq needs zero-terminated texts; JSON and ids never contain a zero byte.
         let texts = parameters.map { bytes in
             bytes.map { bytes in bytes.map { CChar(bitPattern: $0) } + [0] }
         }
@@ -188,7 +188,8 @@ package final class PostgresConnection {
         return PQsendQueryPrepared(handle, name, Int32(values.count), values, nil, nil, 0) == 1
     }
 
-    /// Gives the kernel what it takes. Whether there is more.
+    /// Sends as much as the kernel takes.
+    /// - Returns: whether more is left.
     /// - Throws: `PostgresError.broken`.
     package func flush() throws(PostgresError) -> Bool {
         let left = PQflush(handle)
@@ -198,14 +199,14 @@ package final class PostgresConnection {
 
     // MARK: receiving
 
-    /// Reads what has come.
-    /// - Returns: For each group of statements that has ended the results of its statements, or why
-    ///   none of it was done.
+    /// Reads what has arrived.
+    /// - Returns: For each group that ended, the results of its statements, or why none was
+    ///   executed.
     /// - Throws: `PostgresError.broken`.
     package func receive() throws(PostgresError) -> [Result<[PostgresResult], Refused>] {
         guard PQconsumeInput(handle) == 1 else { throw broken("read from") }
         var ended: [Result<[PostgresResult], Refused>] = []
-        // Between the results of two statements there is one that is none.
+        // libpq returns a nil between the results of two statements.
         var nothing = 0
         while !groups.isEmpty, nothing < 2, PQisBusy(handle) == 0 {
             guard let result = PQgetResult(handle) else {
@@ -220,7 +221,7 @@ package final class PostgresConnection {
         return ended
     }
 
-    /// Why a group of statements was not done.
+    /// Why a group of statements was not executed.
     package struct Refused: Error, Sendable {
         package var refusal: PostgresResult.Refusal
     }
@@ -235,7 +236,7 @@ package final class PostgresConnection {
         case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE, PGRES_NONFATAL_ERROR:
             groups[0].refusal = groups[0].refusal ?? Self.refusal(result)
             groups[0].at += 1
-            // What was to be prepared with it may not be.
+            // Statements to be prepared in this group may be missing.
             for text in groups[0].news { prepared[text] = nil }
         default:
             let group = groups[0]
@@ -252,7 +253,7 @@ package final class PostgresConnection {
             PQresultErrorField(result, code).map { String(cString: $0) }
         }
         let state = field(Int32(UInt8(ascii: "C"))) ?? "08006"
-        // What is wrong with the server or with us, and not with a value, which it may quote.
+        // Errors of the server or of ours; texts of other errors may quote a value.
         let kinds = ["08", "28", "25", "3D", "3F", "40", "42", "53", "54", "55", "57", "58", "XX"]
         let isSafe = kinds.contains { state.hasPrefix($0) }
         return .init(state: state, text: isSafe ? field(Int32(UInt8(ascii: "M"))) : nil)
@@ -273,7 +274,7 @@ package final class PostgresConnection {
         return read
     }
 
-    /// What was notified since the last call, in order.
+    /// The notifications since the last call, in order.
     package func notifications() -> [PostgresNotification] {
         var all: [PostgresNotification] = []
         while let notify = PQnotifies(handle) {
@@ -288,8 +289,7 @@ package final class PostgresConnection {
 
     // MARK: one question at a time
 
-    /// Sends and waits for the answer; for what comes before and beside the pipeline.
-    /// - Throws: `PostgresError.broken`, `.deadline`, or `.refused` in the server's words.
+    /// Sends statements and waits for the answer; for use before or outside the pipeline.
     package func exchange(
         _ statements: [Statement], until deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> [PostgresResult] {

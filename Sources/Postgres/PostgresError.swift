@@ -1,26 +1,26 @@
-/// Why a connection to Postgres is not there or not of use. Shown in the log and in health; the
-/// message names what was done, where, and what was seen, and never carries a password or anything
+/// Why a connection to Postgres is missing or can't be used. Shown in the log and in health; the
+/// message names the action, the server and what was seen, and never holds a password or anything
 /// that a user wrote.
 package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What went wrong, as far as somebody can act on it.
+    /// The kind of error, as far as an operator can act on it.
     package enum Code: String, Sendable, Hashable {
-        /// The URL is none that libpq takes, or its file can't be read.
+        /// libpq does not accept the URL, or its file can't be read.
         case url
-        /// No server answers, or it refuses us: libpq's own words say which.
+        /// No server answers, or it refuses us; libpq's text says which.
         case unreachable
-        /// What was asked for did not come in time.
+        /// An answer did not come within the deadline.
         case deadline
         /// The connection was closed or broke.
         case broken
         /// The server refused a statement.
         case refused
-        /// There is something between us and the server that takes notifications away.
+        /// A pooler between us and the server drops notifications.
         case pooler
-        /// The server only follows another one.
+        /// The server is a standby.
         case standby
-        /// It is another server than the one that the feed comes from.
+        /// It is another server than the feed's.
         case stranger
-        /// The schema is not there, or another version than this program works with.
+        /// The schema is missing, or of a version that this program does not support.
         case schema
     }
 
@@ -36,13 +36,13 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     }
 }
 
-/// What a statement came to.
+/// The result of a statement.
 package struct PostgresResult: Sendable {
     /// Why the server refused a statement.
     package struct Refusal: Sendable, Hashable {
-        /// Five characters, SQLSTATE.
+        /// The SQLSTATE, five characters.
         package var state: String
-        /// The server's own words; nil where they may quote a value.
+        /// The server's text; nil if it may quote a value.
         package var text: String?
 
         package init(state: String, text: String?) {
@@ -51,7 +51,7 @@ package struct PostgresResult: Sendable {
         }
     }
 
-    /// The rows, each with its columns as text; nil is NULL.
+    /// The rows, each with its columns as text; nil for NULL.
     package var rows: [[[UInt8]?]] = []
     package var refusal: Refusal?
 
@@ -64,7 +64,7 @@ package struct PostgresResult: Sendable {
     }
 }
 
-/// Somebody's `NOTIFY`.
+/// A notification (`NOTIFY`).
 package struct PostgresNotification: Sendable, Hashable {
     package var channel: String
     package var payload: String

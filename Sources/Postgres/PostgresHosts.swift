@@ -1,17 +1,18 @@
 import CPostgres
 
-/// The servers that a URL names, of which libpq takes the first that will do.
+/// The servers that a URL names; libpq uses the first that will do.
 package struct PostgresHosts: Sendable {
     package struct Host: Sendable, Hashable {
         package var name: String
         package var port: String
     }
 
-    /// In the order of the URL; empty where it says by other means which it is (a service file, a
-    /// numeric address beside the name, the environment).
+    /// In the order of the URL; empty if the host comes from elsewhere (a service file, a numeric
+    /// address beside the name, the environment).
     package let all: [Host]
 
-    /// - Throws: `PostgresError.url`, if libpq does not take the URL. The message never holds it.
+    /// - Throws: `PostgresError.url`, if libpq does not accept the URL. The message never contains
+    ///   it.
     package init(_ url: String) throws(PostgresError) {
         guard let options = PQconninfoParse(url, nil) else {
             throw PostgresError(

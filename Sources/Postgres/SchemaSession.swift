@@ -1,12 +1,12 @@
 import CPostgres
 
-/// A conversation with a server in plain turns: one script, one answer, and the caller waits. For
-/// the commands that install and check a schema, and for tests; a gateway never waits like this.
-/// Not shared between threads; the connection ends with the object.
+/// A blocking session with a server: one script, one answer. For the commands that install and
+/// check a schema, and for tests; a gateway never blocks like this. Not shared between threads; the
+/// connection ends with the object.
 package final class SchemaSession {
-    /// What the server, or libpq, says against a script.
+    /// An error of the server, or of libpq.
     package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The SQLSTATE; `08006` where there is no connection.
+        /// The SQLSTATE; `08006` if there is no connection.
         package var state: String
         package var message: String
         package var detail: String?
@@ -18,7 +18,7 @@ package final class SchemaSession {
         }
     }
 
-    /// Where notices go while a script runs; libpq calls with its address.
+    /// Collects notices while a script runs; libpq gets its address as context.
     private final class Notices {
         var texts: [String] = []
     }
@@ -26,9 +26,9 @@ package final class SchemaSession {
     private let handle: OpaquePointer
     private let heard = Notices()
 
-    /// Connects and waits for it.
-    /// - Parameter url: as libpq takes it.
-    /// - Throws: `Refusal`, in the words of libpq.
+    /// Connects, and waits for that.
+    /// - Parameter url: as libpq accepts it.
+    /// - Throws: `Refusal` with libpq's text.
     package init(_ url: String) throws(Refusal) {
         guard let made = PQconnectdb(url) else {
             throw Refusal(state: "53200", message: "libpq: no memory")
@@ -56,18 +56,18 @@ package final class SchemaSession {
 
     deinit { PQfinish(handle) }
 
-    /// The process of the server that this connection has.
+    /// The server's process for this connection.
     package var process: Int { Int(PQbackendPID(handle)) }
 
-    /// What was noticed since the last call, with hints.
+    /// The notices since the last call, with hints.
     package func notices() -> [String] {
         defer { heard.texts = [] }
         return heard.texts
     }
 
     /// Runs statements, and waits.
-    /// - Returns: The rows of the last one that has some, as text; nil is NULL.
-    /// - Throws: `Refusal`; what the script began is then rolled back.
+    /// - Returns: The rows of the last statement that has any, as text; nil for NULL.
+    /// - Throws: `Refusal`; the script's open transaction is then rolled back.
     @discardableResult
     package func run(_ script: String) throws(Refusal) -> [[String?]] {
         try begin(script)
@@ -94,12 +94,12 @@ package final class SchemaSession {
         guard PQsendQuery(handle, script) == 1 else { throw broken() }
     }
 
-    /// Whether what was begun has ended.
+    /// Whether the statements that were sent have ended.
     package var isDone: Bool {
         PQconsumeInput(handle) == 0 || PQisBusy(handle) == 0
     }
 
-    /// Waits for the end of what was begun.
+    /// Waits for the statements that were sent.
     /// - Throws: `Refusal`
     package func finish() throws(Refusal) -> [[String?]] {
         var rows: [[String?]] = []
@@ -116,7 +116,7 @@ package final class SchemaSession {
         return rows
     }
 
-    /// What was notified since the last call, in order: channel and payload.
+    /// The notifications since the last call, in order: channel and payload.
     package func notifications() -> [(channel: String, payload: String)] {
         _ = PQconsumeInput(handle)
         var all: [(channel: String, payload: String)] = []
@@ -152,7 +152,7 @@ package final class SchemaSession {
         }
     }
 
-    /// Lends texts to C, nil as NULL.
+    /// Lends texts to C; nil becomes NULL.
     private func withTexts<Result>(
         _ texts: [String?], _ body: ([UnsafePointer<CChar>?]) -> Result
     ) -> Result {

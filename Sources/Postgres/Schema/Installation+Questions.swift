@@ -1,7 +1,7 @@
-/// What is asked of a database's catalogue.
+/// Queries on the database's catalogue.
 extension Installation {
-    /// Of a schema's functions: name, signature, arguments, body, whether they run with the owner's
-    /// rights, search path, whether everybody may execute them, volatility, whether strict.
+    /// A schema's functions: name, signature, arguments, body, whether security definer, search
+    /// path, whether everybody may execute them, volatility, whether strict.
     static let functions = """
         select p.proname, p.oid::regprocedure, pg_get_function_arguments(p.oid), p.prosrc,
           p.prosecdef, (select c from unnest(p.proconfig) c where c like 'search_path=%'),
@@ -13,7 +13,7 @@ extension Installation {
         where n.nspname = $1 order by p.proname
         """
 
-    /// What depends on a function, and is not of its schema.
+    /// Objects outside the schema that depend on a function.
     static let dependents = """
         select distinct coalesce(
             'view ' || v.oid::regclass, 'function ' || f.oid::regprocedure,
@@ -44,7 +44,7 @@ extension Installation {
         where n.nspname = $1
         """
 
-    /// Tables with rights for others than their owner, and what belongs to somebody else.
+    /// Rights of others than the owner on tables, and tables of another owner.
     static let strangers = """
         select format('%s may %s table %I', case a.grantee when 0 then 'everybody'
             else a.grantee::regrole::text end, lower(a.privilege_type), c.relname)
@@ -58,7 +58,7 @@ extension Installation {
         where n.nspname = $1 and c.relkind = 'r' and c.relowner <> n.nspowner
         """
 
-    /// What a role lacks.
+    /// The rights that a role is missing.
     static let rights = """
         select case when r.oid is null then format('role %s', $2::text)
           else format('right of %s to execute %s', $2::text, called) end
@@ -71,7 +71,7 @@ extension Installation {
             and has_function_privilege(r.oid, p.oid, 'execute'))
         """
 
-    /// What of a server or a database is dangerous for a log.
+    /// Settings of a server or a database that are dangerous for a log.
     static let dangers = """
         select 'dangerous: the encoding is ' || current_setting('server_encoding')
             || ' (accepted: UTF8)'

@@ -1,5 +1,5 @@
-/// A schema in a database, and what is to be done about it: the work of
-/// `gapless postgres install`, `check` and `upgrade`. The session is that of its owner.
+/// A schema in a database, for `gapless postgres install`, `check` and `upgrade`. The session is
+/// that of its owner.
 package struct Installation {
     package let schema: Schema
     package let session: SchemaSession
@@ -9,12 +9,12 @@ package struct Installation {
         self.session = session
     }
 
-    /// Why an installation or an upgrade was not done.
+    /// Why an installation or an upgrade was refused.
     package struct Refused: Error, Sendable, Hashable {
         package var text: String
     }
 
-    /// The version that is installed; nil: none.
+    /// The installed version; nil: none.
     /// - Throws: `SchemaSession.Refusal`
     package func version() throws(SchemaSession.Refusal) -> Int? {
         let name = Schema.quoted(schema.name)
@@ -24,9 +24,9 @@ package struct Installation {
         return rows.first?.first?.flatMap { Int($0) } ?? nil
     }
 
-    /// Applies the file: what is there already stays.
-    /// - Returns: What the server warned of.
-    /// - Throws: `Refused`, or what the server says.
+    /// Applies the file; existing objects stay.
+    /// - Returns: The server's warnings.
+    /// - Throws: `Refused`, or the server's error.
     package func install() throws -> [String] {
         if let version = try version(), version != Schema.version {
             throw Refused(
@@ -40,8 +40,8 @@ package struct Installation {
         return session.notices()
     }
 
-    /// Writes what bounds the values that applications write in SQL, by the names of the keys.
-    /// - Throws: What the server says.
+    /// Writes the limits for values that applications write in SQL, by their names in `settings`.
+    /// - Throws: The server's error.
     package func hold(_ limits: [String: Int]) throws(SchemaSession.Refusal) {
         for (name, value) in limits {
             try session.run(
@@ -50,10 +50,10 @@ package struct Installation {
         }
     }
 
-    /// Goes up one version, or brings the functions of this one to what they are to be. What has to
-    /// be dropped for that is dropped, unless something depends on it: then nothing is done.
+    /// Upgrades by one version, or replaces functions of this version that differ. Functions that
+    /// must be dropped for that are dropped, unless something depends on one: then nothing is done.
     /// - Returns: What was done, a line each.
-    /// - Throws: `Refused`, or what the server says.
+    /// - Throws: `Refused`, or the server's error.
     package func upgrade() throws -> [String] {
         guard let version = try version() else {
             throw Refused(
@@ -78,7 +78,7 @@ package struct Installation {
         }
     }
 
-    /// Drops the functions that this version does not have, or has with other arguments.
+    /// Drops functions that this version does not have, or has with other arguments.
     private func dropSuperseded() throws -> [String] {
         let wanted = schema.functions
         let present = try session.run(Self.functions, [schema.name])
@@ -103,8 +103,8 @@ package struct Installation {
 
     // MARK: - Checking
 
-    /// What is missing, differs or is dangerous, a line each; empty: nothing.
-    /// - Throws: What the server says.
+    /// What is missing, differs or is dangerous, a line each; empty if there is nothing.
+    /// - Throws: The server's error.
     package func faults() throws(SchemaSession.Refusal) -> [String] {
         let dangers = try session.run(Self.dangers).compactMap { $0.first ?? nil }
         guard let version = try version() else {

@@ -1,4 +1,4 @@
-/// The functions that an application calls in its own transactions.
+/// The functions that applications call in their own transactions.
 extension Schema {
     static let applicationRecords = #"""
         -- ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-/// What the file makes, read from its own text: what a check compares a database with.
+/// The objects that the file creates, parsed from its text: a check compares a database with them.
 extension Schema {
     /// The functions of gateways.
     package static let calledByGateways = [
@@ -18,7 +18,7 @@ extension Schema {
         var body: String
         var isStable: Bool
 
-        /// Whether the server's text of a function's arguments names these.
+        /// Whether the server's description of the arguments has these names.
         func isCalled(with text: String) -> Bool {
             let given = text.split(separator: ",").map { argument in
                 let words = argument.split(separator: " ")
@@ -51,7 +51,7 @@ extension Schema {
         return found
     }
 
-    /// The columns by table and name, with the type that the server shows.
+    /// The columns by table and name, with the type as the server shows it.
     var columns: [String: String] {
         var found: [String: String] = [:]
         var table: String?

@@ -1,4 +1,4 @@
-/// What gateways ask about users, and the one function that takes all questions.
+/// Questions of gateways about users, and the one function that answers all questions.
 extension Schema {
     static let gatewayLists = #"""
         -- A place in a user's list log: no number of rows, since nobody waits for anybody there,

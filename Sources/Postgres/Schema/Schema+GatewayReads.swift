@@ -1,4 +1,4 @@
-/// The questions of gateways. Their shapes are those that `Sources/Upstream/Postgres` reads.
+/// Questions of gateways about logs. `Sources/Upstream/Postgres` reads the replies.
 extension Schema {
     static let gatewayReads = #"""
         -- ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-/// What gateways tell each other by way of the database, and what is no change of any log.
+/// Messages between gateways by way of the database, and events that are no changes of a log.
 extension Schema {
     static let gatewaySignals = #"""
         -- Moves a marker. A transaction of an application that moves it too, and stays open, is

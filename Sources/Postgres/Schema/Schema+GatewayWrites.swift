@@ -1,4 +1,4 @@
-/// What gateways have written.
+/// Writes of gateways.
 extension Schema {
     static let gatewayWrites = #"""
         -- ---------------------------------------------------------------------------------------

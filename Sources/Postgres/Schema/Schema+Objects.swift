@@ -1,4 +1,4 @@
-/// The objects that functions answer with: for applications as `jsonb`, for gateways as `json`.
+/// The objects that functions return: to applications as `jsonb`, to gateways as `json`.
 extension Schema {
     static let objects = #"""
         -- ---------------------------------------------------------------------------------------

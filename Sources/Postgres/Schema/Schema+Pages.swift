@@ -1,4 +1,4 @@
-/// What reads pages, for applications and for gateways.
+/// Functions that read pages, for applications and for gateways.
 extension Schema {
     static let pages = #"""
         -- ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-/// What is stored, and how installing begins and ends.
+/// The tables, and the beginning and end of an installation.
 extension Schema {
     static let opening = #"""
         -- Gapless: the log of conversations, in a schema of its own. Version {version}.

@@ -1,4 +1,4 @@
-/// What is not kept for ever.
+/// Trims what is not kept for ever.
 extension Schema {
     static let gatewayTrimming = #"""
         -- ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-/// What values look like, and what is refused.
+/// The form of values, and what is refused.
 extension Schema {
     static let values = #"""
         -- ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-/// What writes a log, whoever asks: each of these has locked the conversation before.
+/// Functions that write a log, for all callers: each caller has locked the conversation before.
 extension Schema {
     static let locking = #"""
         -- ---------------------------------------------------------------------------------------

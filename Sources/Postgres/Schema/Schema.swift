@@ -1,14 +1,14 @@
-/// The SQL of a log in Postgres: one readable file that may be applied again and again. It is cut
-/// into topics here; what an operator prints, reads and applies is one text.
+/// The SQL of a log in Postgres: one readable file that may be applied again and again. The source
+/// is split by topic; operators print, read and apply one text.
 package struct Schema: Sendable, Hashable {
-    /// The version that this program installs, and works with; it works with the next one too.
+    /// The version that this program installs; it also works with the next one.
     package static let version = 1
 
-    /// The schema of the database that everything lies in: `upstream.postgres.schema`.
+    /// The database schema of all objects: `upstream.postgres.schema`.
     package var name: String
-    /// Who gateways sign in as, or inherit from.
+    /// The role that gateways sign in as, or inherit from.
     package var gatewayRole: String
-    /// Who may write from an application: only by the functions that are meant for it.
+    /// The role that may write from an application, only through the functions meant for it.
     package var writerRole: String
 
     package init(
@@ -20,10 +20,10 @@ package struct Schema: Sendable, Hashable {
         self.writerRole = writerRole
     }
 
-    /// The whole file: a transaction, which changes nothing where all of it is there already.
+    /// The whole file: one transaction, which changes nothing if everything is there already.
     package var text: String { "begin;\n" + statements + "commit;\n" }
 
-    /// What is in the transaction.
+    /// The statements of the transaction.
     package var statements: String {
         let parts = [
             Self.opening, Self.tables, Self.values, Self.limits, Self.objects, Self.locking,
@@ -41,19 +41,19 @@ package struct Schema: Sendable, Hashable {
             .replacing("{version}", with: String(Self.version))
     }
 
-    /// How each function runs: with the owner's rights, and with no name looked up where somebody
-    /// else could have put another.
+    /// How each function runs: with the owner's rights, and a search path in which nobody else can
+    /// place an object.
     private static let safely = """
         security definer
           set search_path = pg_catalog, {schema}, pg_temp
         """
 
-    /// A name as SQL takes it, whatever is in it.
+    /// A quoted SQL identifier, safe for any name.
     package static func quoted(_ name: String) -> String {
         "\"" + name.replacing("\"", with: "\"\"") + "\""
     }
 
-    /// A text as SQL takes it, whatever is in it.
+    /// A quoted SQL literal, safe for any text.
     package static func literal(_ text: String) -> String {
         let doubled = text.replacing("'", with: "''")
         guard doubled.contains("\\") else { return "'" + doubled + "'" }
