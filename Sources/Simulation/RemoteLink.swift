@@ -177,6 +177,18 @@ struct RemoteLink {
         return delivered
     }
 
+    /// Whether the engine is still to be told that the feed has begun to tell of the conversation,
+    /// or that the one before has ended.
+    func isJoining(_ conversation: String) -> Bool {
+        queue.contains { output in
+            switch output {
+            case .lapsed: true
+            case .subscribed(let id, _): id == conversation
+            case .event, .rung, .subscribedList, .state: false
+            }
+        }
+    }
+
     /// Whether something about the conversation is still on its way.
     func isBringing(_ conversation: String) -> Bool {
         doorbells?.isBehind(conversation) == true

@@ -40,8 +40,13 @@ extension ReplicaWorld {
         where gateway.chains[at].answer == nil && (gateway.chains[at].readAt <= turn || isCalm) {
             gateway.chains[at].answer = read(gateway.chains[at], gateway)
         }
-        let due = gateway.chains.filter { $0.answer != nil && ($0.due <= turn || isCalm) }
-        gateway.chains.removeAll { $0.answer != nil && ($0.due <= turn || isCalm) }
+        // What the adapter reads beside a feed it tells behind the beginning of that feed.
+        func isDue(_ chain: Gateway.Chain) -> Bool {
+            chain.answer != nil && (chain.due <= turn || isCalm)
+                && !gateway.link.isJoining(chain.question.conversation)
+        }
+        let due = gateway.chains.filter(isDue)
+        gateway.chains.removeAll(where: isDue)
         for chain in due {
             guard let answer = chain.answer,
                 let taken = gateway.link.take(answer, to: chain.question)

@@ -130,4 +130,27 @@ import Wire
         #expect(Self.lists(frames).map { $0["head"]?.object?["epoch"]?.string } == [nil, "e2"])
         #expect(frames.contains { $0.id == 4 && $0.result != nil })
     }
+
+    /// The list showed the new log before the feed told that the old one has ended.
+    @Test func aConversationThatWasReadAheadOfItsEndIsToldAgain() {
+        let rig = Rig()
+        rig.create()
+        let session = Self.watcher(rig)
+        rig.isHoldingReads = true
+        rig.say("old")
+        let message = NewMessage(author: "ann", content: .init(body: "new"))
+        let untold = rig.writeUntold(
+            .deleteConversation("c1"), .put(id: "c1", .init(participants: ["ann"])),
+            .send(conversation: "c1", [message]))
+        rig.isHoldingReads = false
+        rig.answerReads()
+        let shown = Self.lists(rig.take(session))
+        #expect(shown.map { $0["head"]?.object?["epoch"]?.string } == ["e2"])
+        // Of the new log nothing is news any more.
+        rig.tell([untold[0]])
+        let lists = Self.lists(rig.take(session))
+        #expect(lists.map { $0["head"]?.object?["epoch"]?.string } == [nil, "e2"])
+        rig.tell(Array(untold.dropFirst()))
+        #expect(Self.lists(rig.take(session)).isEmpty)
+    }
 }

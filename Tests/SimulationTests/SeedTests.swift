@@ -8,6 +8,11 @@ import Testing
     struct Seed: Sendable, CustomTestStringConvertible {
         let seed: UInt64
         let steps: Int
+        var kind = Trial.Kind.replica
+        /// Most are of worlds in which no part of a log was lost.
+        var without: Set<Fault> = [.damages]
+        var isPaced = false
+        var isRinging = false
         let found: String
 
         var testDescription: String { "\(seed): \(found)" }
@@ -71,12 +76,23 @@ import Testing
         Seed(
             seed: 1_071, steps: 66,
             found: "an answer left out of its boundaries what its holder was ahead of the gateway"),
+        Seed(
+            seed: 501_778, steps: 56, kind: .embedded,
+            found: "a list that showed a new log was told that the old one is gone, and no more"),
+        Seed(
+            seed: 500_072, steps: 72,
+            without: [
+                .damages, .drops, .empties, .failovers, .floors, .gateways, .lapses, .late,
+                .readers, .reorders, .short, .stalls, .trims,
+            ], isPaced: true, isRinging: true,
+            found: "changes were taken for read that a newer one, not heard of yet, had replaced"),
     ]
 
     @Test(arguments: seeds)
     func whatWasFoundStaysMended(_ seed: Seed) {
-        // They are of worlds in which no part of a log was lost.
-        let trial = Trial(.replica, seed: seed.seed, steps: seed.steps, without: [.damages])
+        let trial = Trial(
+            seed.kind, seed: seed.seed, steps: seed.steps, without: seed.without,
+            isPaced: seed.isPaced, isRinging: seed.isRinging)
         if let failure = trial.failure() { Issue.record("\(seed.found): \(failure)") }
     }
 }

@@ -207,7 +207,13 @@ final class FeedReader {
             stream.waits.events.append(event)
             return
         }
-        guard state.head.epoch == epoch else { return }
+        guard state.head.epoch == epoch else {
+            // The store was read ahead of the feed: lists may have shown the successor already, and
+            // were just told that the conversation is gone.
+            stream.entry.begin()
+            stream.entry.isNew = true
+            return announcer.list(stream)
+        }
         end(stream, with: ServerFrame.unsubscribed(conversation: conversation, reason: .deleted))
     }
 

@@ -170,9 +170,11 @@ struct ReplicaCopy {
     }
 
     /// The changes from `from` up to this one were read.
+    /// - Parameter isKnown: the stream has taken all that the log had then. What it has not taken
+    ///   may have replaced a value below that was not read and that the cache lacks.
     /// - Returns: whether the cache lacks no more of them.
-    mutating func filledBack(from: Int, upTo rev: Int, more: Bool) -> Bool {
-        if more, rev < changesFrom {
+    mutating func filledBack(from: Int, upTo rev: Int, more: Bool, isKnown: Bool) -> Bool {
+        if more, rev < changesFrom || !isKnown {
             backfill?.upTo = rev
             return false
         }

@@ -197,7 +197,8 @@ extension Sync {
             store.keep(message, mark: nil, asOf: changes.head.rev, of: stream)
         }
         let isFilled = stream.replica?.copy.filledBack(
-            from: backfill.from, upTo: changes.upTo, more: changes.more)
+            from: backfill.from, upTo: changes.upTo, more: changes.more,
+            isKnown: changes.head.rev <= state.position.rev)
         guard isFilled == true else { return fetcher.fillBack(stream) }
         store.hasChanges(from: backfill.from, of: stream)
     }

@@ -150,14 +150,17 @@ import Wire
         var copy = ReplicaCopy()
         copy.begin(asOf: 20)
         copy.fillBack(from: 10)
-        let isPart = !copy.filledBack(from: 10, upTo: 15, more: true)
+        let isPart = !copy.filledBack(from: 10, upTo: 15, more: true, isKnown: true)
         #expect(isPart)
         // It begins no sooner than this one.
         copy.fillBack(from: 10)
         #expect(copy.backfill?.from == 10 && copy.backfill?.upTo == 15)
         copy.fillBack(from: 5)
         #expect(copy.backfill?.from == 5 && copy.backfill?.upTo == 5)
-        let isWhole = copy.filledBack(from: 5, upTo: 20, more: true)
+        // What the stream has not taken yet may have replaced what the cache lacks.
+        let isBehind = !copy.filledBack(from: 5, upTo: 20, more: true, isKnown: false)
+        #expect(isBehind && copy.changesFrom == 20)
+        let isWhole = copy.filledBack(from: 5, upTo: 20, more: true, isKnown: true)
         #expect(isWhole)
         #expect(copy.changesFrom == 5 && copy.backfill == nil)
     }
