@@ -5,7 +5,7 @@ import Rules
 /// Translates the configuration into the engine's options; the engine does not know the
 /// configuration.
 extension SyncOptions {
-    /// What the configuration sets.
+    /// Reads the configuration.
     init(_ sync: Configuration.Sync, keepsAll: Bool) {
         self.init()
         page = sync.page

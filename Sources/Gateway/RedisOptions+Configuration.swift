@@ -4,7 +4,7 @@ import Upstream
 
 /// Redis options from the configuration.
 extension RedisOptions {
-    /// What the configuration says.
+    /// Reads the configuration.
     /// - Throws: `RedisError`, if the URL or one of the files can't be used.
     init(_ configuration: Configuration, bytes: Int) throws {
         let redis = configuration.upstream.redis

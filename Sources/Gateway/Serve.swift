@@ -288,7 +288,7 @@ private final class Service {
 }
 
 extension Redis {
-    /// What the configuration says.
+    /// Reads the configuration.
     /// - Throws: `RedisError`, if the URL or one of the files can't be used.
     fileprivate convenience init(_ configuration: Configuration, bytes: Int, _ log: Logger) throws {
         let options = try RedisOptions(configuration, bytes: bytes)
@@ -297,7 +297,7 @@ extension Redis {
 }
 
 extension PostgresUpstream {
-    /// What the configuration says.
+    /// Reads the configuration.
     /// - Throws: `PostgresError`, if the URL or its file can't be used, or the database has no
     ///   schema that this program works with.
     fileprivate convenience init(_ configuration: Configuration, bytes: Int, _ log: Logger) throws {
@@ -310,7 +310,7 @@ extension PostgresUpstream {
 }
 
 extension PostgresOptions {
-    /// What the configuration says.
+    /// Reads the configuration.
     /// - Throws: `PostgresError`, if the URL or its file can't be used.
     init(_ configuration: Configuration, bytes: Int) throws {
         let postgres = configuration.upstream.postgres
@@ -331,7 +331,7 @@ extension PostgresOptions {
 }
 
 extension Retention {
-    /// What the configuration says.
+    /// Reads the configuration.
     init(_ cache: Configuration.Cache) {
         self.init(messages: cache.retainMessages, age: cache.retainAge)
     }
@@ -365,7 +365,7 @@ private final class LoopBox<Value>: @unchecked Sendable {
 }
 
 extension ServerLimits {
-    /// What the configuration sets of them.
+    /// Reads the configuration.
     fileprivate init(_ limits: Configuration.Limits) {
         self.init()
         inboundFrame = limits.inboundFrame

@@ -3,7 +3,7 @@ import Rules
 import Synchronization
 import Wire
 
-/// What an upstream hands to the loop. The outputs of one batch are in log order.
+/// Outputs of an upstream for the loop. The outputs of one batch are in log order.
 ///
 /// A *generation* is one unbroken feed: everything acknowledged and read under the same number came
 /// from the same node with the same history. Generation numbers only rise; 0 means none, and an

@@ -18,7 +18,7 @@ package struct UpstreamFaults: Sendable, Hashable {
 
     /// Writes that the origin's server refused.
     package var refusedWrites: [RefusedWrite: Int] = [:]
-    /// What keeps the upstream offline or from writing; nil if nothing does.
+    /// Why the upstream is offline or can't write; nil if it is well.
     package var trouble: String?
 
     /// How full the server's notification queue is, from 0 to 1; nil where there is none.

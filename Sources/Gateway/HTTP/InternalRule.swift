@@ -5,8 +5,8 @@ import Wire
 
 /// Access to the internal listener. Probes and metrics answer everybody. For the rest the `Host` is
 /// checked, since a page of another site could reach it through a name of its own (DNS rebinding).
-/// Whoever reads conversations must show the password, if there is one; beyond loopback there must
-/// be.
+/// The operator's page, `/explain` and `/events` need the password, if there is one; beyond
+/// loopback there must be one.
 struct InternalRule: Sendable {
     /// The files of the operator's page.
     private static let page: Set = [

@@ -27,7 +27,7 @@ struct Snapshot: Sendable {
     var isDraining: Bool
     var accounting: Accounting
     var figures: Figures
-    /// What is missing here of an origin that lives elsewhere.
+    /// Gaps and fetches, if the origin lives elsewhere.
     var sync: SyncFigures
     /// Connections whose sockets are blocked.
     var blocked: Int

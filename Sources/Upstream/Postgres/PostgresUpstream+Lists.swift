@@ -63,7 +63,7 @@ extension PostgresUpstream {
         return views
     }
 
-    /// What changed in a list.
+    /// The changes of a list since the token.
     func list(
         of user: String, since text: String?, limit: Int,
         then: @escaping Listed<ConversationChanges>

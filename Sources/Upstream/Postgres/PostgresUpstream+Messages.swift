@@ -61,7 +61,7 @@ extension PostgresUpstream {
 
     // MARK: changing one
 
-    /// What a change of a message is decided on: the message, and the caller's role.
+    /// The view on which a change of a message is decided: the message, and the caller's role.
     private struct Seen {
         var head: Head
         var recordRev: Int

@@ -113,7 +113,7 @@ package final class PostgresUpstream: SharedOrigin {
     /// The present limits of the logs' values.
     var limits: LogLimits { present.value }
 
-    /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
+    /// Why the upstream is offline or can't write, for health; nil if it is well.
     package var trouble: String? {
         if let locked = locks.trouble { return locked }
         let queue = links.queue

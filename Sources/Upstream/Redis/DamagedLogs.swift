@@ -8,7 +8,7 @@ final class DamagedLogs: Sendable {
 
     /// The origin's name; below, the remedy for a conversation and the part that is damaged.
     private let origin: String
-    /// What is withheld until a log is mended.
+    /// Says what is withheld until a log is repaired.
     private let withheld: String
     private let remedy: @Sendable (String, String) -> String
     private let parts = Mutex<[ID: String]>([:])
@@ -76,7 +76,8 @@ final class DamagedLogs: Sendable {
 }
 
 extension RequestError {
-    /// The same error while a list is read: it names the conversation, for whoever mends the log.
+    /// The same error while a list is read: it names the conversation, for the operator who repairs
+    /// the log.
     func inList(at conversation: String) -> RequestError {
         guard let part = damagedPart else { return self }
         var error = RequestError(

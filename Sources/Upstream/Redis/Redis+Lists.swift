@@ -42,7 +42,7 @@ extension Redis {
         }
     }
 
-    /// What changed in a list.
+    /// The changes of a list since the token.
     func list(
         of user: String, since text: String?, limit: Int,
         then: @escaping @Sendable (Result<ConversationChanges, RequestError>) -> Void

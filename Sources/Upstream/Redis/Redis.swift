@@ -91,7 +91,7 @@ package final class Redis: SharedOrigin {
     /// The present limits of the logs' values.
     var limits: LogLimits { present.value }
 
-    /// What keeps the upstream from being online or from writing, for health; nil if nothing does.
+    /// Why the upstream is offline or can't write, for health; nil if it is well.
     package var trouble: String? { servers.trouble ?? troubles.first ?? lists.trouble }
 
     package var faults: UpstreamFaults {

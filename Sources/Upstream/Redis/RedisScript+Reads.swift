@@ -1,6 +1,6 @@
 /// The scripts that read, each at one moment of one log.
 extension RedisScript {
-    /// What an edit or a deletion is decided on. Arguments: caller (may be empty), id.
+    /// The view for an edit or a deletion. Arguments: caller (may be empty), id.
     static let lookBody = """
         local log = open()
         if not log then return {'absent'} end
