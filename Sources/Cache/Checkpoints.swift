@@ -41,7 +41,7 @@ final class Checkpoints: Sendable {
         guard !isAsked.exchange(true, ordering: .relaxed) else { return }
         queue.async { [self] in
             isAsked.store(false, ordering: .relaxed)
-            // What this checkpoint leaves, the next one brings over.
+            // The next checkpoint takes over whatever this one leaves.
             do throws(CacheError) {
                 try checkpoint()
                 lastFailure.withLock { $0 = nil }

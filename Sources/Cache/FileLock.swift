@@ -10,7 +10,7 @@ final class FileLock: Sendable {
     /// Whether the lock's file existed before: then the database file was this program's.
     let wasThere: Bool
 
-    /// What an owner writes that is about to exit.
+    /// The note of an owner that is about to exit.
     private static let leaving = Array("leaving\n".utf8)
 
     /// Takes the lock; waits at most `wait` for it, or at most `succession` for an owner that is
@@ -52,7 +52,7 @@ final class FileLock: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Whether another process holds the lock; the check has no side effects.
+    /// Whether another process holds the lock. The check takes a shared lock for a moment.
     /// - Throws: `CacheError`, if the lock could not be checked for another reason.
     static func isTaken(guarding path: String) throws(CacheError) -> Bool {
         let name = path + ".lock"

@@ -241,7 +241,7 @@ public struct Coverage: Sendable, Hashable {
 
     /// A superset with at most `limit` runs (at least 1). Joins the closest runs first, so that it
     /// adds as few places as possible.
-    /// - Parameter places: gaps to keep open as long as other gaps can be closed instead.
+    /// - Parameter places: gaps with any of them stay open as long as others can be closed instead.
     public func coarsened(to limit: Int, sparing places: Coverage = Coverage()) -> Coverage {
         let limit = max(1, limit)
         guard runs.count > limit else { return self }

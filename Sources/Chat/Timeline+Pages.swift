@@ -130,7 +130,7 @@ extension Timeline {
 
     private mutating func noteEnds(of page: Page, _ proven: Spans) {
         if numbering != .unnumbered {
-            // What the page is missing exists all the same.
+            // Messages that the page is missing exist all the same.
             let lacking = page.gaps.first.map { Spans.Cut.number($0) } ?? .end
             if !page.hasMore.before, let low = proven.low { floor = max(floor, min(low, lacking)) }
             if let head = page.head { end = max(end, .number(head + 1)) }

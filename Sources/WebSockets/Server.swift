@@ -38,9 +38,8 @@ extension ServerDelegate {
 package enum SendResult: Sendable, Hashable {
     /// The kernel took all of them.
     case sent
-    /// All bytes were accepted, but the kernel has not taken them yet: the caller should keep
-    /// further bytes until `writable`. (Bytes sent nevertheless are not lost; they only use memory
-    /// here.)
+    /// All bytes were accepted, but the kernel has not taken all yet: the caller should keep
+    /// further bytes until `writable`. (Otherwise they are not lost, but use memory here.)
     case blocked
     /// There is no such open socket; nothing was sent.
     case gone
@@ -57,8 +56,7 @@ package final class Server: @unchecked Sendable {
     /// Receives the events; set before the loop runs.
     package weak var delegate: (any ServerDelegate)?
     @exclusivity(unchecked) var connections: ConnectionTable
-    /// For all bytes that don't come from the caller of `send`: responses, control frames,
-    /// remainders.
+    /// For bytes of the server's own (responses, control frames) and for remainders.
     var scratch = SendBuffer(capacity: VirtualHost.chunk)
     /// For `send` to many sockets.
     @exclusivity(unchecked) var handles: [LibrarySocket?] = []
