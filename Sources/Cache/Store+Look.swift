@@ -1,8 +1,8 @@
 import Glibc
 import SQLite
 
-/// Finds, without changing anything, what would stop a store from being opened, and names the cause
-/// more clearly than SQLite does.
+/// Finds what would stop a store from being opened, and names the cause more clearly than SQLite
+/// does. Changes nothing in the file; SQLite may leave an empty `-wal` and a `-shm` beside it.
 extension Store {
     /// Checks the file and its directory as `init` would find them.
     /// - Returns: whether another process has the file open, which is no fault of the file.
