@@ -1,7 +1,7 @@
 import Wire
 
-/// The place of a conversation in a list of an origin elsewhere: by activity, then by id. As a
-/// cursor it travels through clients.
+/// A conversation's place in a list of an origin elsewhere, by activity, then by id. As a cursor it
+/// passes through clients.
 package struct ActivityCursor: Sendable, Hashable {
     /// Milliseconds of the last activity: the newest message that was sent, deleted or not, or the
     /// newest change of the record.

@@ -2,10 +2,10 @@ import Chat
 import JSON
 import Wire
 
-/// The ends of what a reply proves, as `protocol.md` 4 writes them.
+/// The ends of the runs that a reply proves, in the form of `protocol.md` 4.
 extension JSONWriter {
     /// The boundaries of a coverage, newest run first.
-    /// - Parameter ids: of the messages at the ends, as far as they are known here.
+    /// - Parameter ids: of the messages at the ends, as far as they are known.
     package mutating func boundaries(_ coverage: Coverage, _ ids: [Int: String]) {
         boundaries(
             coverage.runs.reversed().map { run in
@@ -15,8 +15,8 @@ extension JSONWriter {
             })
     }
 
-    /// The boundaries of what a subscriber then holds.
-    /// - Parameter ids: of the messages at the ends, as far as no delta has them.
+    /// The boundaries of what the subscriber then holds.
+    /// - Parameter ids: of the messages at the ends, unless a delta has them.
     package mutating func boundaries(of resume: Resume, _ ids: [Int: String]) {
         var known = ids
         for delta in resume.deltas { known[delta.message.seq] = delta.message.id }
@@ -25,7 +25,7 @@ extension JSONWriter {
 }
 
 extension Page {
-    /// What the page proves: from its older to its newer end, in dense numbering.
+    /// What the page proves: from its older to its newer end, with dense numbering.
     package var covers: Coverage {
         guard let first = messages.first?.seq, let last = messages.last?.seq else {
             return Coverage()

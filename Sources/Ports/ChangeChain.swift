@@ -1,13 +1,13 @@
 import Wire
 
-/// Changes of one log right behind a position, all read at one moment: each rev once, and of each
-/// slot that they name the value that it has then. A feed that only rings reads such parts, and
-/// makes events of them: the values that lie between are nowhere any more.
+/// Contiguous changes of one log after a position, all read at one moment: each rev once, and for
+/// each slot named its value at that moment. A feed that is only a notification ("something
+/// changed") reads such parts and turns them into events; intermediate values no longer exist.
 package struct ChangeChain {
     /// One change of the log.
     package struct Step {
         let rev: Int
-        /// 0 of the record.
+        /// 0: the record.
         let seq: Int
         let mark: String
 
@@ -18,18 +18,18 @@ package struct ChangeChain {
         }
     }
 
-    /// What the changes come to.
+    /// The result of the conversion.
     package enum Events {
-        /// Events, and where they end.
+        /// The events, and the head at their end.
         case part([FeedEvent], Head)
-        /// The changes can't be told one after the other, and are to be read as a whole: one is of
-        /// a message that was trimmed meanwhile; or a message was written before a change of the
-        /// record, or before the end of the part, and has its value from behind that. Who was taken
-        /// out in between must not see it.
+        /// The changes can't be sent one by one and must be read as a whole: one is of a message
+        /// that was trimmed meanwhile, or a message written before a change of the record, or
+        /// before the end of the part, has a value from after that. A participant removed in
+        /// between must not see it.
         case outOfOrder
-        /// There is more, and the part is empty.
+        /// There is more, but the part is empty.
         case stuck
-        /// The changes are not complete, or a value is missing: which part of the log that is.
+        /// Changes or a value are missing: the damaged part of the log.
         case damaged(String)
     }
 
@@ -37,9 +37,9 @@ package struct ChangeChain {
     /// By seq.
     package var messages: [Int: EncodedMessage] = [:]
     package var record: Record?
-    /// Of the log, at the moment of reading.
+    /// The log's head at the moment of reading.
     package let head: Head
-    /// The steps do not reach that head.
+    /// The steps end below that head.
     package let more: Bool
 
     package init(head: Head, more: Bool) {
@@ -47,8 +47,8 @@ package struct ChangeChain {
         self.more = more
     }
 
-    /// Makes events of the changes.
-    /// - Parameter position: the change that they follow.
+    /// Turns the changes into events.
+    /// - Parameter position: the head that they follow.
     package func told(of conversation: String, after position: Head) -> Events {
         guard isInOrder else { return .outOfOrder }
         var events: [FeedEvent] = []
@@ -67,8 +67,8 @@ package struct ChangeChain {
                     isNew ? .inserted : message.isDeleted ? .deleted : .updated
                 events.append(.message(conversation: conversation, type, message, head: end))
             } else {
-                // What was trimmed meanwhile has no value to tell, and who watches must not be left
-                // at the change before it.
+                // A message trimmed meanwhile has no value to send, and subscribers must not be
+                // left at the change before it.
                 return step.seq < head.floor ? .outOfOrder : .damaged("messages")
             }
         }
@@ -78,7 +78,7 @@ package struct ChangeChain {
     }
 
     private var isInOrder: Bool {
-        // Below it nothing may have its value from it or from behind it.
+        // No earlier change may have a value from this rev or a later one.
         var bound = (steps.last?.rev ?? 0) + 1
         for step in steps.reversed() {
             if step.seq == 0 {

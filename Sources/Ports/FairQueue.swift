@@ -1,6 +1,6 @@
 import Wire
 
-/// Whom a piece of work is for: a user, and one of the user's connections.
+/// Who a piece of work is for: a user, and one of the user's connections.
 package struct Payer: Sendable, Hashable {
     package let user: ID
     package let session: UInt64
@@ -10,31 +10,31 @@ package struct Payer: Sendable, Hashable {
         self.session = session
     }
 
-    /// What nobody has asked for, and the server API. No user's id is empty.
+    /// Work of the gateway itself and of the server API. No user's id is empty.
     package static let gateway = Payer(user: "".id)
 }
 
 extension Payer {
-    /// For whom the thread works at the moment, where that would have to be handed through all that
-    /// an operation leads to.
+    /// Who the current thread works for, where passing it through every call of an operation would
+    /// be too much.
     @TaskLocal package static var current = Payer.gateway
 }
 
-/// Work that waits: a connection's stands in the order in which it came, the connections of a user
-/// take turns by what it costs, and so do the users, whichever number of connections they have. See
-/// `FairTurns` for the rule.
+/// A fair queue of waiting work: each connection's work is first in, first out; the connections of
+/// a user take turns by cost, and so do the users, however many connections each has. `FairTurns`
+/// has the rule.
 package struct FairQueue<Element> {
     /// A piece of work.
     package struct Piece {
         package let element: Element
         package let payer: Payer
-        /// At least 1: what a small request costs.
+        /// At least 1, the cost of a small request.
         package let cost: Int
-        /// Rises with each piece that was appended.
+        /// Increases with each appended piece.
         package let serial: Int
     }
 
-    /// What waits of one user.
+    /// The waiting work of one user.
     private struct Lane {
         var turns = FairTurns<UInt64>()
         var lines: [UInt64: ArraySlice<Piece>] = [:]
@@ -63,8 +63,8 @@ package struct FairQueue<Element> {
 
     private var turns = FairTurns<ID>()
     private var lanes: [ID: Lane] = [:]
-    /// What came when nothing waited, which is what most pieces do: as long as nothing else comes
-    /// there are no turns to be taken, and it costs no memory to wait.
+    /// The only waiting piece, which is the usual case: while nothing else comes, no turns are
+    /// needed and waiting allocates nothing.
     private var sole: Piece?
     private var serial = 0
     package private(set) var count = 0
@@ -92,30 +92,30 @@ package struct FairQueue<Element> {
         lanes[user, default: Lane()].append(piece)
     }
 
-    /// Turns are to be taken from here on.
+    /// Moves the sole piece into its lane.
     private mutating func lineUp() {
         guard let first = sole else { return }
         sole = nil
         stand(first)
     }
 
-    /// Whether one more of this one's finds room where so many may wait: a user may have as many as
-    /// there is room for besides, so that there is always some for others. What is the gateway's
-    /// own may fill it.
+    /// Whether `limit` leaves room for one more piece of this payer. A user may have as many pieces
+    /// waiting as there is free room besides, so that some is always left for others. The gateway's
+    /// own work may use all of it.
     package func hasRoom(for payer: Payer, of limit: Int) -> Bool {
         guard count < limit else { return false }
         let own = sole?.payer.user == payer.user ? 1 : lanes[payer.user]?.count ?? 0
         return payer == .gateway || own == 0 || own < limit - count
     }
 
-    /// Whose turn it is.
+    /// The user whose turn is next.
     package mutating func nextUser() -> ID? { sole?.payer.user ?? turns.next() }
 
-    /// The piece whose turn it is.
-    /// - Parameter isFree: it is not done, and costs its user nothing.
+    /// Removes the piece whose turn is next.
+    /// - Parameter isFree: it will not be done, so its user is not charged.
     package mutating func popFirst(isFree: Bool = false) -> Piece? {
         if let first = sole {
-            // Nobody else stands, so that nothing of it is kept.
+            // No turns were taken, so there is no accounting to keep.
             (sole, count) = (nil, 0)
             return first
         }
@@ -129,7 +129,7 @@ package struct FairQueue<Element> {
         return piece
     }
 
-    /// What was done for this one has cost so much more than was said.
+    /// Work for this payer has cost this much more than was estimated.
     package mutating func charge(_ payer: Payer, _ cost: Int) {
         guard cost > 0 else { return }
         lineUp()
@@ -139,7 +139,7 @@ package struct FairQueue<Element> {
 
     // MARK: - What is not done
 
-    /// The least of what these say of all that waits; nil if nothing does.
+    /// The minimum of a value over all waiting pieces; nil if nothing waits.
     /// - Complexity: O(n).
     package func least<Value: Comparable>(_ value: (Element) -> Value) -> Value? {
         var least = sole.map { value($0.element) }
@@ -152,8 +152,8 @@ package struct FairQueue<Element> {
         return least
     }
 
-    /// Takes out what is not to be done any more, in the order in which it came. If there was any,
-    /// what users have had so far is forgiven.
+    /// Removes the pieces that need not be done any more, in order of arrival. If there are any,
+    /// the users' past costs are forgotten.
     /// - Complexity: O(n), and O(n log n) if there was any.
     package mutating func removeAll(where isOver: (Element) -> Bool) -> [Element] {
         lineUp()

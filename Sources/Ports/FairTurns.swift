@@ -1,15 +1,15 @@
-/// Whose turn it is, by what each one's turns have cost: start-time fair queueing. The rule:
+/// Start-time fair queueing: whose turn is next, by the cost of past turns. The rule:
 ///
-/// 1. Who has work stands at a place: where the last turn of the same one ended, and nowhere before
-///    `now`, which is where the turn that was given last began.
-/// 2. The lowest place has the next turn; of equal ones the one that has stood there longest.
-/// 3. A turn ends as far behind its beginning as it costs. What it turns out to cost beyond that is
-///    charged later, and moves who stands already.
-/// 4. When nobody stands any more, all is forgiven.
+/// 1. A key with work has a start: the end of its own last turn, but not before `now`, the start of
+///    the last turn given.
+/// 2. The lowest start has the next turn; among equal ones the one that has waited longest.
+/// 3. A turn ends at its start plus its cost. Cost found out later is charged then, and moves a key
+///    that is waiting already.
+/// 4. When no key waits any more, all past costs are forgotten.
 ///
-/// So whoever comes waits for at most one turn of each other, and of two who both wait, neither
-/// gets more than the other by more than one turn of each. Deficit round robin promises the same,
-/// but walks in circles for a turn that costs much.
+/// So a newcomer waits for at most one turn of each other key, and of two keys that both wait,
+/// neither gets more than the other by more than one turn of each. Deficit round robin guarantees
+/// the same, but loops many times before an expensive turn.
 struct FairTurns<Key: Hashable> {
     private struct Place {
         var start: Int
@@ -23,25 +23,25 @@ struct FairTurns<Key: Hashable> {
 
     /// A heap.
     private var places: [Place] = []
-    /// Where the last turn ended of those whose next one can't begin at `now`.
+    /// The ends of last turns that are later than `now`, and some older ones.
     private var ends: [Key: Int] = [:]
-    /// How many of those there are when the ones that do not matter any more are let go of: twice
-    /// as many as mattered the last time, so that it costs each turn little.
+    /// The size of `ends` at which outdated entries are removed: twice as many as were left the
+    /// last time, so that the amortized cost is small.
     private var endsLimit = Self.fewEnds
     private var now = 0
     private var serial = 0
 
     var isEmpty: Bool { places.isEmpty }
 
-    /// Has work from here on, and had none.
+    /// The key has work now, and had none before.
     mutating func enter(_ key: Key) {
         serial += 1
         insert(Place(start: start(of: key), serial: serial, key: key))
     }
 
-    /// Whose turn it is.
+    /// The key whose turn is next.
     mutating func next() -> Key? {
-        // One that was charged meanwhile stands further behind.
+        // A key that was charged meanwhile has a later start.
         while let first = places.first, start(of: first.key) > first.start {
             remove()
             enter(first.key)
@@ -49,8 +49,8 @@ struct FairTurns<Key: Hashable> {
         return places.first?.key
     }
 
-    /// The turn of `next` is given.
-    /// - Parameter goesOn: it has more work.
+    /// Gives the turn of `next`.
+    /// - Parameter goesOn: whether the key has more work.
     mutating func take(cost: Int, goesOn: Bool) {
         guard let first = places.first else { return }
         remove()
@@ -70,7 +70,7 @@ struct FairTurns<Key: Hashable> {
 
     private static var fewEnds: Int { 64 }
 
-    /// A turn has cost so much more.
+    /// A turn of the key has cost this much more.
     mutating func charge(_ key: Key, _ cost: Int) {
         if !places.isEmpty { ends[key] = start(of: key) + cost }
     }

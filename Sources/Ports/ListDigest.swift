@@ -1,14 +1,14 @@
 import Wire
 
-/// Where the conversations of a user's list stand, as a few bytes for each two of them or so: who
-/// knows where they stand now finds by it those that are news. It travels in tokens, through
-/// clients, and needs nobody's clock and nobody's memory.
+/// A digest of the heads of a user's conversations, a few bytes for about every two of them:
+/// compared with the present heads it shows which conversations have news. It travels in tokens
+/// through clients, so that the server needs neither clock nor memory for it.
 ///
-/// Conversations are spread over buckets by their ids, and a bucket holds 40 bits of the sum of
-/// what its conversations are. A bucket that is the same has no news, but once in a trillion; of
-/// one that is not, all are news.
+/// Conversations are hashed by id into buckets, and a bucket holds 40 bits of the sum of its
+/// conversations' states. An equal bucket has no news, with an error of one in a trillion; in a
+/// different one, all conversations count as news.
 package struct ListDigest: Sendable, Hashable {
-    /// More than this a token is not to hold: 14 KiB.
+    /// The most buckets in a token: 14 KiB.
     private static let bucketLimit = 2048
     private static let bytesPerBucket = 5
 
@@ -16,7 +16,7 @@ package struct ListDigest: Sendable, Hashable {
     package private(set) var count = 0
     private var buckets: [UInt64]
 
-    /// - Parameter count: how many conversations it is for.
+    /// - Parameter count: the expected number of conversations.
     package init(for count: Int) {
         var buckets = 4
         while buckets < min(Self.bucketLimit, count / 2) { buckets *= 2 }
@@ -28,7 +28,7 @@ package struct ListDigest: Sendable, Hashable {
         buckets = Array(repeating: 0, count: other.buckets.count)
     }
 
-    /// Adds a conversation as its reader sees it: where its log stands, and how far it is read.
+    /// Adds a conversation as its reader sees it: its head, and the read marker.
     package mutating func add(_ conversation: String, _ head: Head, lastRead: Int) {
         var hash = Self.hash(conversation)
         for part in [head.epoch, String(head.rev), head.mark, String(lastRead)] {
@@ -39,7 +39,7 @@ package struct ListDigest: Sendable, Hashable {
         count += 1
     }
 
-    /// Whether the conversation may stand elsewhere in `other`, which has the same buckets.
+    /// Whether the conversation may have changed from `other`, which must have as many buckets.
     package func differs(from other: ListDigest, at conversation: String) -> Bool {
         let bucket = bucket(of: conversation)
         return buckets[bucket] != other.buckets[bucket]
@@ -57,7 +57,8 @@ package struct ListDigest: Sendable, Hashable {
         return hash
     }
 
-    /// FNV-1a. The marks in it are random and are not ours to choose.
+    /// FNV-1a: no protection against chosen input is needed, since marks are random and the
+    /// server's.
     private struct Hash {
         private var state: UInt64 = 14_695_981_039_346_656_037
 
@@ -70,7 +71,7 @@ package struct ListDigest: Sendable, Hashable {
             state = (state ^ UInt64(byte)) &* 1_099_511_628_211
         }
 
-        /// Every bit of it depends on every byte.
+        /// Each bit depends on each byte.
         var mixed: UInt64 {
             var mixed = (state ^ state >> 33) &* 0xFF51_AFD7_ED55_8CCD
             mixed = (mixed ^ mixed >> 33) &* 0xC4CE_B9FE_1A85_EC53
@@ -85,7 +86,7 @@ package struct ListDigest: Sendable, Hashable {
     /// 40 bits are seven digits of six.
     private static let digitsPerBucket = 7
 
-    /// As it travels.
+    /// The form in tokens.
     package var text: String {
         var text: [UInt8] = []
         text.reserveCapacity(buckets.count * Self.digitsPerBucket)
@@ -97,7 +98,7 @@ package struct ListDigest: Sendable, Hashable {
         return String(count, radix: 36) + "." + String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads what `text` wrote; nil if it is nothing of ours.
+    /// Parses `text`; nil if it is not of this form.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let count = Int(parts[0], radix: 36), count >= 0 else { return nil }
@@ -133,11 +134,11 @@ package struct ListDigest: Sendable, Hashable {
     }
 }
 
-/// A place in the log of what left a list.
+/// A position in the log of departures from a list.
 package struct ListPlace: Sendable, Hashable {
-    /// The newest departure that is known.
+    /// The newest known departure.
     package var seq: Int
-    /// What the log alone has there, in hexadecimal.
+    /// The log's own mark there, in hexadecimal.
     package var mark: String
 
     package init(seq: Int, mark: String) {
@@ -146,12 +147,12 @@ package struct ListPlace: Sendable, Hashable {
     }
 }
 
-/// What the token of an origin elsewhere says: up to which place of the log of departures a user
-/// knows the list, with the mark there, and where the conversations stood.
+/// The contents of a list token of an origin elsewhere: the position in the log of departures up to
+/// which the user knows the list, with its mark, and the digest of the conversations' heads.
 package struct ListPlaceToken: Sendable, Hashable {
-    /// The newest departure that is known; nil if the origin could not keep a log.
+    /// The newest known departure; nil if the origin could not keep a log.
     package var place: Int?
-    /// What the log alone has there, in hexadecimal.
+    /// The log's own mark there, in hexadecimal.
     package var mark: String
     package var digest: ListDigest
 
@@ -161,12 +162,12 @@ package struct ListPlaceToken: Sendable, Hashable {
         self.digest = digest
     }
 
-    /// As it is given out.
+    /// The form that clients get.
     package var text: String {
         [place.map { String($0, radix: 36) } ?? "-", mark, digest.text].joined(separator: ".")
     }
 
-    /// Reads what `text` wrote.
+    /// Parses `text`.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let digest = ListDigest(parts[2]) else { return nil }

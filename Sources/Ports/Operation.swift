@@ -2,13 +2,13 @@ import Chat
 import JSON
 import Wire
 
-/// Who asks for a write: a user, who may do what `protocol.md` 3 allows, or the backend through the
-/// server API, which may do everything.
+/// Who asks for a write: a user, with the rights of `protocol.md` 3, or the backend by the server
+/// API, which may do everything.
 package enum Caller: Sendable, Hashable {
     case user(String)
     case server
 
-    /// Who waits for the turn of what is asked for.
+    /// The payer that queues charge for it.
     package var payer: Payer {
         switch self {
         case .user(let user): Payer(user: user.id)
@@ -28,7 +28,7 @@ package struct NewMessage: Sendable, Hashable {
     }
 }
 
-/// A participant on the way in: the id and, from the server API, the fields of the object.
+/// A participant to add: the id and, from the server API, the object's fields.
 package struct NewParticipant: Sendable, Hashable {
     package var user: String
     package var name: String?
@@ -45,19 +45,19 @@ package struct NewParticipant: Sendable, Hashable {
     }
 }
 
-/// A write that the origin is asked to do. Everything that decides over it (membership, rights, ids
-/// already taken) is decided by the origin, in the transaction that writes.
+/// A write for the origin. The origin decides about everything (membership, rights, taken ids) in
+/// the transaction that writes.
 package enum Operation: Sendable, Hashable {
     /// One change per message; all of them or none.
     case send(conversation: String, [NewMessage])
     case edit(conversation: String, id: String, MessageEdit)
     case delete(conversation: String, id: String, ifRev: Int? = nil)
-    /// A client's: the caller takes part and is admin.
+    /// By a client: the caller becomes participant and admin.
     case create(id: String?, ConversationFields, distinct: Bool)
-    /// The distinct conversation of the caller and these people, for a client that may not create
-    /// it; where there is none, the error.
+    /// The distinct conversation of the caller and these users, for a client that may not create
+    /// it; if there is none, the error.
     case findDistinct(ConversationFields, otherwise: RequestError)
-    /// The server API's: create, or change the fields that are given.
+    /// By the server API: create it, or change the given fields.
     case put(id: String, ConversationFields)
     case update(conversation: String, ConversationFields)
     case addParticipants(conversation: String, [NewParticipant])
@@ -70,7 +70,7 @@ package enum Operation: Sendable, Hashable {
 }
 
 extension Operation {
-    /// How many rows it writes, about: messages, and people.
+    /// Estimated rows that it writes: messages and participants.
     package var rows: Int {
         switch self {
         case .send(_, let messages): messages.count
@@ -85,13 +85,13 @@ extension Operation {
     }
 }
 
-/// A conversation as a reply shows it.
+/// A conversation as replies show it.
 package struct ConversationView: Sendable, Hashable {
     package var record: Record
     /// The newest message that is not deleted.
     package var lastMessage: EncodedMessage?
     package var head: Head
-    /// The caller's own fields, where the caller takes part.
+    /// The caller's own fields, if the caller takes part.
     package var reader: ReaderState?
     /// The client that created it, as far as the origin knows; nil if the backend did.
     package var createdBy: String?
@@ -107,7 +107,7 @@ package struct ConversationView: Sendable, Hashable {
         self.createdBy = createdBy
     }
 
-    /// About as many bytes as it takes in an answer: what may be long, and room for the rest.
+    /// Estimated bytes in an answer: everything that may be long, and a constant for the rest.
     package var size: Int {
         let listed = record.participants.prefix(Record.listedParticipants) + record.admins
         return 512 + (lastMessage?.json.count ?? 0) + record.metadata.bytes.count
@@ -116,35 +116,35 @@ package struct ConversationView: Sendable, Hashable {
     }
 }
 
-/// What an operation that was done answers with.
+/// The result of an operation that was done.
 package enum Outcome: Sendable, Hashable {
-    /// In the order in which they were given. `isNew` is false where the same author, id and
-    /// content had been sent before (a message as it is now).
+    /// In the order given. `isNew` is false if the same author, id and content had been sent
+    /// before; then the message is as it is now.
     case messages([EncodedMessage], isNew: Bool)
     case conversation(ConversationView, isNew: Bool)
     case read(ReaderState)
     case done
 }
 
-/// What a feed tells: the changes of the logs, in order per conversation, and what is none.
+/// An event of the feed: changes of logs, in order per conversation, and others.
 package enum FeedEvent: Sendable, Hashable {
-    /// A message was inserted, updated or deleted; `head` is the log's head right after it. The
-    /// value may be newer than that change: then the feed tells of the later one too, and no change
-    /// between them is one of slot 0, which may take somebody out.
+    /// A message was inserted, updated or deleted; `head` is the log's head right after that. The
+    /// value may be newer than the change: then the feed also brings the later change, and no
+    /// change between them is of slot 0, which might remove a participant.
     case message(conversation: String, DeltaType, EncodedMessage, head: Head)
-    /// Slot 0 changed; the record may be newer than that change too. `removed`: who took part
-    /// before it and does not any more, or joined anew. `joined`: who joined with it, where the
-    /// record does not name everybody; it is of this change then. `isNew`: it is the first change
-    /// of its log.
+    /// Slot 0 changed; the record may be newer than that change too. `removed`: participants before
+    /// it who are gone, or rejoined. `joined`: who joined with it, if the record does not name
+    /// everybody; the record is then of this very change. `isNew`: it is the first change of its
+    /// log.
     case record(
         Record, head: Head, removed: [String], joined: [String] = [], isNew: Bool)
-    /// The log is gone, with all that took part in it.
+    /// The log was deleted, with its participants then.
     case deleted(conversation: String, epoch: String, participants: [String])
     /// A read marker moved; not a change of the log.
     case read(conversation: String, user: String, seq: Int)
-    /// A conversation came into somebody's list, or left it, by way of somebody else's write.
+    /// A conversation joined or left a user's list, by another user's write.
     case listed(user: String, conversation: String, isIn: Bool)
-    /// Somebody types; not stored anywhere.
+    /// A user is typing; stored nowhere.
     case typing(conversation: String, user: String, TypingState, at: Timestamp)
 }
 
@@ -154,17 +154,17 @@ extension FeedEvent {
         if case .record(_, _, _, _, isNew: true) = self { true } else { false }
     }
 
-    /// Whether it says who takes part, whatever was known before.
+    /// Whether it names all participants, independent of earlier events.
     package var namesEverybody: Bool {
         if case .record(let record, _, _, _, _) = self { record.namesEverybody } else { false }
     }
 
-    /// Who took part until slot 0 changed, and does not any more, or joined anew.
+    /// Participants before this change of slot 0 who are gone, or rejoined.
     package var removed: [String] {
         if case .record(_, _, let removed, _, _) = self { removed } else { [] }
     }
 
-    /// How slot 0 came out of the record of that rev; nil if it names everybody by itself.
+    /// The change of participants since the record of that rev; nil if the record names everybody.
     package func step(since rev: Int) -> RecordStep? {
         guard case .record(let record, _, let removed, let joined, _) = self,
             !record.namesEverybody
@@ -172,17 +172,17 @@ extension FeedEvent {
         return RecordStep(since: rev, removed: removed, joined: joined)
     }
 
-    /// Of the log that changed, or ended; nil if none did.
+    /// The epoch of the log that changed or ended; nil for other events.
     package var epoch: String? {
         if case .deleted(_, let epoch, _) = self { epoch } else { head?.epoch }
     }
 
-    /// The value of the place that changed; nil if that is slot 0, or nothing changed.
+    /// The message that changed; nil for slot 0 and for other events.
     package var message: EncodedMessage? {
         if case .message(_, _, let message, _) = self { message } else { nil }
     }
 
-    /// Of the log right after the change; nil if it is none.
+    /// The log's head right after the change; nil for other events.
     package var head: Head? {
         switch self {
         case .message(_, _, _, let head), .record(_, let head, _, _, _): head

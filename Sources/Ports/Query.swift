@@ -2,40 +2,40 @@ import Chat
 import JSON
 import Wire
 
-/// A question to the store that holds the cache. Each is answered from one moment (one read
-/// transaction), and an answer about one conversation names the `head` of its log at that moment,
-/// so that the engine can lay over it what was decided since.
+/// A question to the store of the cache. Each is answered from one moment (one read transaction),
+/// and an answer about one conversation has the log's `head` at that moment, so that the engine can
+/// relate it to later changes.
 package enum Query: Sendable, Hashable {
     /// The record, head and last message of a conversation.
     case load(conversation: String)
-    /// One page of messages. `around` and ids are resolved in the same moment.
+    /// A page of messages. `around` and ids are resolved at the same moment.
     case page(conversation: String, PageRequest)
-    /// What a holder lacks: see `CatchUp`. `bytes` is what its answer may take; the store needs it
-    /// to know, by `Resume`, at which places the runs of the holder will end.
+    /// What a holder is missing: see `CatchUp`. `bytes` is the limit for the answer, from which the
+    /// store works out, by `Resume`, where the holder's runs will end.
     case catchUp(conversation: String, have: Have, limit: Int, bytes: Int)
-    /// A conversation as a reply shows it, with the user's own fields if the user takes part.
+    /// A conversation as replies show it, with the user's own fields if the user takes part.
     case view(conversation: String, user: String)
-    /// The ids of the messages at these places; places that hold none are left out.
+    /// The ids of the messages at these seqs, as far as there are messages.
     case ids(conversation: String, places: [Int])
     /// A user's conversations, latest activity first; `cursor` is an earlier answer's `next`. With
-    /// `unread` what the user has not read is counted too, over the whole list.
+    /// `unread`, unread messages are counted too, over the whole list.
     case conversations(user: String, limit: Int, cursor: String?, unread: Bool = false)
-    /// What changed in a user's list since `token`.
+    /// The changes in a user's list since `token`.
     case conversationsSince(user: String, token: String?, limit: Int, unread: Bool = false)
     case participants(conversation: String, ParticipantsRequest)
-    /// Where all conversations of a user's list stand, and how the user reads them.
+    /// The heads of all conversations in a user's list, and the user's reading state of each.
     case listed(user: String)
-    /// Where the message with this id is.
+    /// The seq of the message with this id.
     case place(conversation: String, id: String)
-    /// Whether the log has this mark at this rev, as far as the store saw it itself.
+    /// Whether the log has this mark at this rev, as far as the store saw that itself.
     case confirm(conversation: String, Head)
 }
 
 extension Query {
-    /// Whether the answer takes long: each run of a holder is looked up, and has two ends. With as
-    /// many as this it takes about what a page does, and with a thousand some milliseconds. So it
-    /// is with what is unread: each conversation of the user is looked up. And a page of a thousand
-    /// messages takes as long as what a hundred others ask for.
+    /// Whether the answer takes long. Each run of a holder is looked up and has two ends: this many
+    /// take about as long as a page, a thousand some milliseconds. Unread counts look up each
+    /// conversation of the user. A page of a thousand messages takes as long as the requests of a
+    /// hundred other clients.
     package var isLong: Bool {
         switch self {
         case .page(_, let request):
@@ -51,7 +51,7 @@ extension Query {
         }
     }
 
-    /// Reading them takes about as long as a turn has for all its reads.
+    /// Reading these takes about as long as a turn has for all its reads.
     private static let manyRows = 200
 }
 
@@ -68,7 +68,7 @@ package enum Answer: Sendable {
     case listed(ListedHeads)
     /// nil if it is not there.
     case place(Int?)
-    /// nil if the store can't tell.
+    /// nil if the store does not know.
     case confirmation(Bool?)
 }
 
@@ -77,7 +77,7 @@ package struct Loaded: Sendable, Hashable {
     package var record: Record
     package var head: Head
     package var lastMessage: EncodedMessage?
-    /// What is held of it, where the store is the cache of another origin.
+    /// What is held of it, if the store is the cache of another origin.
     package var cached: Cached?
 
     package init(
@@ -93,8 +93,8 @@ package struct Loaded: Sendable, Hashable {
 /// One page of messages, in the order that was asked for.
 package struct Page: Sendable, Hashable {
     package var messages: [EncodedMessage]
-    /// Does the conversation hold messages beyond the older / newer end of the page (of an empty
-    /// page: beyond the anchor on that side)?
+    /// Whether the conversation has messages beyond the older / newer end of the page (for an empty
+    /// page: beyond the anchor on that side).
     package var hasMoreBefore: Bool
     package var hasMoreAfter: Bool
     /// The head of the log at the moment of reading.
@@ -125,15 +125,15 @@ package struct Page: Sendable, Hashable {
     }
 }
 
-/// What a holder lacks: first the changes above its `asOf` inside its runs, then what lies above
-/// its highest run, each newest first.
+/// What a holder is missing: first the changes above its `asOf` inside its runs, then the messages
+/// above its highest run, each newest first.
 package struct CatchUp: Sendable, Equatable {
-    /// Whether the log still has the holder's (epoch, rev, mark). If not, nothing else is read but
-    /// the latest `limit` messages, in `tail`.
+    /// Whether the log still has the holder's (epoch, rev, mark). If not, `tail` has the latest
+    /// `limit` messages, and nothing else is read.
     package var isConfirmed: Bool
     /// Messages inside the runs that changed above `asOf`, highest rev first, at most `limit`.
     package var changed: [EncodedMessage]
-    /// Places inside the runs that changed above `asOf` beyond those in `changed`. A superset where
+    /// Seqs inside the runs that changed above `asOf` and are not in `changed`. A superset if
     /// counting them all would cost too much.
     package var outdated: Coverage
     /// Messages above the highest run (0 if there is none), newest first, at most what `limit`
@@ -141,10 +141,10 @@ package struct CatchUp: Sendable, Equatable {
     package var tail: [EncodedMessage]
     /// The head of the log at the moment of reading.
     package var head: Head
-    /// The ids of the messages at the ends of what the holder then holds (`Resume.held`), as far as
-    /// they are in neither `changed` nor `tail`.
+    /// The ids of the messages at the ends of what the holder then holds (`Resume.held`), unless
+    /// they are in `changed` or `tail`.
     package private(set) var ids: [Int: String]
-    /// What the holder is told where all is known up to `head`, since `placesToIdentify`.
+    /// The resume if everything is known up to `head`; set by `placesToIdentify`.
     private var plan: Resume?
 
     package init(
@@ -159,7 +159,7 @@ package struct CatchUp: Sendable, Equatable {
         self.ids = ids
     }
 
-    /// The plan follows from the rest.
+    /// `plan` is ignored: it follows from the rest.
     package static func == (one: CatchUp, other: CatchUp) -> Bool {
         (one.isConfirmed, one.changed, one.outdated, one.tail, one.head, one.ids)
             == (
@@ -167,7 +167,7 @@ package struct CatchUp: Sendable, Equatable {
             )
     }
 
-    /// What the holder is told, given what was read.
+    /// The resume that follows from what was read.
     /// - Parameters:
     ///   - position: what the stream knows.
     ///   - bytes: what the messages may take together.
@@ -181,14 +181,13 @@ package struct CatchUp: Sendable, Equatable {
         return Resume(have: have, read: self, position: position, bytes: bytes)
     }
 
-    /// What the holder is told where everything is known up to `head`.
+    /// The resume if everything is known up to `head`.
     package func resume(_ have: Have, bytes: Int, at now: Timestamp) -> Resume {
         resume(have, position: StreamPosition(head: head, asOf: head.rev, now: now), bytes: bytes)
     }
 
-    /// The places whose ids `identify` must be told, ascending. To know them is to know what the
-    /// holder is told, which is kept for `resume`: with a thousand runs that is not worked out
-    /// twice.
+    /// The seqs whose ids `identify` needs, ascending. Finding them means computing the resume,
+    /// which is kept: with a thousand runs that should not be done twice.
     package mutating func placesToIdentify(_ have: Have, bytes: Int) -> [Int] {
         plan = nil
         let resume = resume(have, bytes: bytes, at: Timestamp(milliseconds: 0))
@@ -205,9 +204,9 @@ package struct CatchUp: Sendable, Equatable {
         return places
     }
 
-    /// The ids of the messages at `placesToIdentify`. They make the longest part of what a holder
-    /// of many runs is told, which is written here, where the question is answered: the loop need
-    /// not.
+    /// Takes the ids of the messages at `placesToIdentify`. With many runs the boundaries are the
+    /// longest part of the answer. They are encoded here, on the thread that reads, to save the
+    /// loop that work.
     package mutating func identify(_ ids: [Int: String]) {
         self.ids = ids
         guard let plan else { return }
@@ -217,13 +216,13 @@ package struct CatchUp: Sendable, Equatable {
     }
 }
 
-/// A part of a user's list of conversations.
+/// A page of a user's list of conversations.
 package struct ConversationList: Sendable, Hashable {
     package var conversations: [ConversationView]
-    /// The cursor of what follows, nil at the end.
+    /// The cursor of the next page; nil at the end.
     package var next: String?
     package var total: Int
-    /// Of the whole list, where it was counted.
+    /// Of the whole list, if it was counted.
     package var unread: UnreadTotal?
 
     package init(
@@ -236,20 +235,20 @@ package struct ConversationList: Sendable, Hashable {
     }
 }
 
-/// What changed in a user's list of conversations.
+/// The changes in a user's list of conversations.
 package struct ConversationChanges: Sendable, Hashable {
     package var conversations: [ConversationView]
-    /// Ids of conversations that are not the user's any more.
+    /// Ids of conversations that left the list.
     package var removed: [String]
     package var total: Int
-    /// What to ask with the next time.
+    /// The token for the next question.
     package var token: String
-    /// False where the token was absent, unknown or too old: then `conversations` is the beginning
-    /// of the list as it is.
+    /// False if the token was absent, unknown or too old: then `conversations` is the beginning of
+    /// the present list.
     package var complete: Bool
-    /// Of the whole list, where it was counted.
+    /// Of the whole list, if it was counted.
     package var unread: UnreadTotal?
-    /// Where all conversations of the list stand, from an origin elsewhere.
+    /// The heads of all conversations in the list, from an origin elsewhere.
     package var heads: [ID: Head]
 
     package init(
@@ -266,15 +265,14 @@ package struct ConversationChanges: Sendable, Hashable {
     }
 }
 
-/// Where the conversations of a user's list stand.
+/// The heads of the conversations in a user's list.
 package struct ListedHeads: Sendable, Hashable {
     package var heads: [ID: Head]
-    /// How the user reads them, at the same moment.
+    /// The user's reading state of each, at the same moment.
     package var readers: [ID: ReaderState]
-    /// When they were active last, from an origin elsewhere, in milliseconds.
+    /// The times of their last activity in milliseconds, from an origin elsewhere.
     package var activity: [ID: Int64]
-    /// Up to where the log of the list's departures is known with them; nil where that can't be
-    /// told.
+    /// The matching position in the log of departures; nil if it is unknown.
     package var place: ListPlace?
 
     package init(
@@ -288,7 +286,7 @@ package struct ListedHeads: Sendable, Hashable {
     }
 }
 
-/// Participants as JSON objects of `protocol.md` 6, in the order asked for.
+/// Participants as JSON objects of `protocol.md` 6, in the requested order.
 package struct ParticipantList: Sendable, Hashable {
     package var participants: [[UInt8]]
     package var total: Int

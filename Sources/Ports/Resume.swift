@@ -1,40 +1,40 @@
 import Chat
 import Wire
 
-/// What a subscriber is told at the beginning: `protocol.md` 4, as a pure function of what it holds
-/// and of what was read. After it the holder's `have` is true, exactly.
+/// The answer to a subscription, by `protocol.md` 4: a pure function of what the subscriber holds
+/// and what was read. After it the holder's `have` is exactly true.
 package struct Resume: Sendable, Hashable {
     package var deltas: [EncodedDelta]
     package var covers: Coverage
     package var gaps: [Gap]
     package var asOf: Int
     package var isReset: Bool
-    /// What the subscriber holds once it has applied all of the above.
+    /// What the subscriber holds after applying all of the above.
     package var held: Coverage
-    /// What the gateway lacks itself and is to send once it has it: gaps of cause `upstream`.
+    /// What the gateway itself is missing and must send when it has it: gaps of cause `upstream`.
     package var owed = Coverage()
-    /// The boundaries of `held` as text, where they were written already.
+    /// The boundaries of `held`, if they are encoded already.
     package var boundaries: [UInt8]?
 
-    /// Gaps of cause `limit` are joined to at most this many: `protocol.md` 4.
+    /// Gaps of cause `limit` are merged into at most this many: `protocol.md` 4.
     package static let gapLimit = 16
 
-    /// For a holder of nothing: the latest messages. What is older is no gap, it lies below the
+    /// For a holder of nothing: the latest messages. Older ones are no gap: they are below the
     /// oldest run.
     /// - Parameters:
     ///   - tail: the latest messages that there are, newest first.
-    ///   - bytes: what the messages may take together; what does not fit is left below.
+    ///   - bytes: what the messages may take together; older ones are left out.
     ///   - limit: how many messages were asked for.
     package init(
         latest tail: [EncodedMessage], position: StreamPosition, bytes: Int, isReset: Bool = false,
         limit: Int
     ) {
         let head = position.head
-        // One in any case: what is older than the oldest delta is no gap, so with none at all the
-        // holder would take the latest message for one that it need not have.
+        // At least one: messages below the oldest delta are no gap, so without any delta the holder
+        // would not learn that it is missing the latest message.
         let fitting = max(Self.prefix(of: tail, within: bytes), min(1, tail.count))
         deltas = tail.prefix(fitting).map { EncodedDelta(.inserted, .cache, $0) }
-        // Up to the head: above the newest message read there is none, or what there is is lacking.
+        // Up to the head: above the newest message read there is either none, or a gap.
         let oldest =
             fitting > 0 ? tail[fitting - 1].seq : max(head.floor, head.seq - limit + 1)
         let span = Coverage.closed(max(oldest, head.floor), head.seq)
@@ -49,7 +49,7 @@ package struct Resume: Sendable, Hashable {
     /// For a holder whose log was confirmed.
     /// - Parameters:
     ///   - have: what it holds.
-    ///   - read: what it lacks, read where the stream stands.
+    ///   - read: what it is missing, as of the stream's position.
     ///   - bytes: what the messages may take together.
     package init(have: Have, read: CatchUp, position: StreamPosition, bytes: Int) {
         let head = position.head
@@ -70,7 +70,7 @@ package struct Resume: Sendable, Hashable {
             covers = covers.intersection(held.union(Coverage(places: changed.map(\.seq))))
         }
 
-        // What did not fit: changes that the holder does not get, and what is new above its runs.
+        // What did not fit: changes that the holder does not get, and new messages above its runs.
         var missing = read.outdated.intersection(runs)
         for message in read.changed.dropFirst(changedCount) {
             missing.insert(message.seq, message.seq)
@@ -78,7 +78,8 @@ package struct Resume: Sendable, Hashable {
         missing = missing.subtracting(covers)
         let above = max(have.runs.clipped(1, head.seq).last ?? 0, head.floor - 1)
         let new = Coverage.closed(above + 1, head.seq).subtracting(covers)
-        // Of what is new to it, the gateway sends what it lacks itself as soon as it has it.
+        // Among the new messages, those that the gateway itself is missing are sent when it has
+        // them.
         let lacking = new.subtracting(position.held ?? new).coarsened(to: Self.gapLimit / 2)
         owed = lacking
         missing = missing.union(new).subtracting(lacking)
@@ -86,9 +87,9 @@ package struct Resume: Sendable, Hashable {
                 to: position.held == nil ? Self.gapLimit : Self.gapLimit / 2, sparing: covers)
         owed = owed.subtracting(missing)
 
-        // Holes that it had stay as they are, but for what a joined gap already names.
+        // The holder's own holes are named as they are, except where a merged gap covers them.
         let told = missing.union(owed)
-        // What a joined gap takes out again need not be brought.
+        // A delta inside a merged gap is useless.
         deltas.removeAll { told.contains($0.message.seq) }
         covers = covers.subtracting(told)
         let cold = runs.holes.subtracting(covers).subtracting(told)
@@ -112,7 +113,8 @@ package struct Resume: Sendable, Hashable {
         }
     }
 
-    /// The same, found at another moment. Of gaps that are the gateway's own it may have none.
+    /// The same, found at another moment. A plan has no gaps of the gateway's own, whose `since` is
+    /// older.
     func found(at now: Timestamp) -> Resume {
         var resume = self
         for at in resume.gaps.indices { resume.gaps[at].since = now }

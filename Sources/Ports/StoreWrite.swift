@@ -1,37 +1,38 @@
 import Chat
 import Wire
 
-/// What the cache of another origin is told to keep. Performed in order; those of one action are
-/// one transaction, so that what is claimed and what is held are never apart.
+/// A write to the cache of another origin. The writes of one effect are performed in order and in
+/// one transaction, so that claims and rows always agree.
 package enum StoreWrite: Sendable, Hashable {
-    /// The conversation begins in the cache, standing at `head`, with no message held and complete
-    /// for changes from `head.rev` on. What was held under this id before is dropped.
+    /// The conversation begins in the cache, as of `head`, with no message held and complete for
+    /// changes from `head.rev` on. What was held under this id before is dropped.
     case begin(Record, head: Head)
-    /// The value of a message, with the mark of its rev where that is known. The higher rev wins.
+    /// A message's value, with the mark of its rev if known. The higher rev wins.
     case message(conversation: String, EncodedMessage, mark: String?)
-    /// The value of slot 0. The higher rev wins. `step`: how it came out of the one before it,
-    /// where that is known.
+    /// The value of slot 0. The higher rev wins. `step`: the change from the record before it, if
+    /// known.
     case record(Record, mark: String?, step: RecordStep? = nil)
-    /// The stream has moved to `head`: every slot that changed up to `head.rev`, and above
-    /// `changesFrom`, is held with that value. Places below `head.floor` are dropped. `seen`: up to
-    /// where values that lie above a hole were taken from the log; nil if there are none.
+    /// The stream's position is now `head`: the current value of every slot that changed up to
+    /// `head.rev` and above `changesFrom` is held. Rows below `head.floor` are dropped. `seen`: the
+    /// newest head that values above a hole were taken from; nil if there are none.
     case stand(conversation: String, head: Head, seen: Head? = nil)
-    /// These places are held with each change up to `asOf`, whatever was known of them before. Each
-    /// has its message, written before it. A run that stands at the stream's place (`asOf` at or
-    /// above `changesFrom`) becomes one with those that touch it and stand there too, as of the
-    /// earliest of them: so that live messages, each as of its own rev, are no runs of their own.
+    /// These seqs are held with each change up to `asOf`, whatever was known of them before. Their
+    /// messages were written before. A run at the stream's position (`asOf` at or above
+    /// `changesFrom`) merges with the runs that touch it and are there too, as of the earliest of
+    /// them: otherwise each live message, as of its own rev, would be a run of its own.
     case hold(conversation: String, Coverage, asOf: Int)
-    /// Every slot that changed above `rev` is held with its value, or will be by what follows. No
-    /// run is lifted: one that stood at the stream's place, as of less than `rev`, is outdated now.
+    /// The value of every slot that changed above `rev` is held, or will be after the next writes.
+    /// No run is raised: one that was at the stream's position, as of less than `rev`, is now
+    /// outdated.
     case changesFrom(conversation: String, rev: Int)
-    /// The stream jumps to `head`: what changed in between is not held. Runs that stood at the
-    /// stream's place until now are as of that place, and are outdated by it. What was read at
-    /// `head` is held after it, not before: it would become one with what is outdated.
+    /// The stream jumps to `head`: the changes between are not held. Runs at the stream's position
+    /// until now stay as of that position, and are outdated. Hold what was read at `head` after
+    /// this write: before it, it would merge with outdated runs.
     case jump(conversation: String, Record, head: Head)
-    /// Throws away what `cache.retain_*` does not keep, and the coverage with it; `changesFrom`
-    /// rises past every row that went. A thousand at most: the rest goes when there is time.
+    /// Trims rows that `cache.retain_*` does not keep, with their coverage; `changesFrom` rises
+    /// past every trimmed row. At most a thousand at a time: the rest goes later.
     case trim(conversation: String)
-    /// The log is gone or another one. Like `trim`, it may be said of what is not held.
+    /// The log is gone or was replaced. Like `trim`, allowed for a conversation that is not held.
     case drop(conversation: String)
 
     /// The conversation that it is about.
@@ -45,8 +46,7 @@ package enum StoreWrite: Sendable, Hashable {
     }
 }
 
-/// How the participants of a record came out of those of the one before it: first these left, then
-/// these joined.
+/// The change of participants from one record to the next: first these left, then these joined.
 package struct RecordStep: Sendable, Hashable {
     /// The rev of the record before it.
     package var since: Int
@@ -60,7 +60,7 @@ package struct RecordStep: Sendable, Hashable {
     }
 }
 
-/// What a cache of another origin claims of a conversation.
+/// What the cache of another origin claims to hold of a conversation.
 package struct Cached: Sendable, Hashable {
     /// A run that holds each change up to `asOf`.
     package struct Run: Sendable, Hashable {
@@ -73,12 +73,13 @@ package struct Cached: Sendable, Hashable {
         }
     }
 
-    /// Ascending, not overlapping, those of one `asOf` not touching. A run whose `asOf` is at or
-    /// above `changesFrom` stands at the stream's place: all that changed since is in the cache.
+    /// Ascending, without overlaps; runs of equal `asOf` don't touch. A run whose `asOf` is at or
+    /// above `changesFrom` is at the stream's position: everything that changed since is in the
+    /// cache.
     package var runs: [Run]
-    /// The change above which every slot that changed is held with that value.
+    /// The change above which the cache has the current value of every changed slot.
     package var changesFrom: Int
-    /// The newest change that values were taken from, if the stream does not stand there.
+    /// The newest change that values were taken from, if above the stream's position.
     package var seen: Head?
 
     package init(runs: [Run], changesFrom: Int, seen: Head? = nil) {
@@ -87,7 +88,7 @@ package struct Cached: Sendable, Hashable {
         self.seen = seen
     }
 
-    /// The places that stand at the stream's place.
+    /// The seqs held at the stream's position.
     package var standing: Coverage {
         Coverage(runs.filter { $0.asOf >= changesFrom }.map(\.run))
     }

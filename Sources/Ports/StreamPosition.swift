@@ -1,19 +1,19 @@
 import Chat
 import Wire
 
-/// What an answer about a stream's messages rests on: how far the log is known, and what of it is
-/// held where the stream stands.
+/// What an answer about a stream's messages is based on: how far the log is known, and what is held
+/// at the stream's position.
 package struct StreamPosition: Sendable {
     /// The newest change known.
     package var head: Head
-    /// The stream's position: what is held has each change up to here.
+    /// The stream's position: everything held includes each change up to here.
     package var asOf: Int
-    /// Places held as of the position; nil for all of them.
+    /// Slots held as of the position; nil: all.
     package var held: Coverage?
-    /// There may be changes above `asOf` that nobody here knows.
+    /// Whether there may be changes above `asOf` that this gateway does not know.
     package var isOpen: Bool
     package var now: Timestamp
-    /// Since when the stream has lacked what it lacks.
+    /// Since when the stream has been missing what it is missing.
     package var since: Timestamp
 
     package init(
@@ -28,13 +28,13 @@ package struct StreamPosition: Sendable {
         self.since = since ?? now
     }
 
-    /// Whether nothing of the log up to `head` is lacking, and nothing beyond it is known.
+    /// Whether nothing of the log up to `head` is missing, and nothing above it is known.
     package func knowsAll(upTo head: Head) -> Bool {
         held == nil && !isOpen && self.head == head && asOf == head.rev
     }
 
-    /// Gaps for the places. What the gateway lacks is as old as its lack, everything else is found
-    /// now.
+    /// Gaps for these slots. What the gateway itself is missing keeps the time since when; every
+    /// other gap is dated now.
     package func gaps(_ places: Coverage, _ cause: GapCause) -> [Gap] {
         places.runs.map {
             Gap(

@@ -1,13 +1,14 @@
 import Wire
 
-/// What clients may write at all: `clients.*` of the configuration. The server API may everything.
-/// It is asked before anything is looked up, so that nothing is learnt by what it refuses.
+/// What clients may write: `clients.*` of the configuration. The server API is not bound by it. It
+/// is checked before any lookup, so that a refusal reveals nothing.
 package struct ClientPolicy: Sendable, Hashable {
     /// Which conversations a client may create.
     package enum Creation: String, Sendable, CaseIterable {
-        /// Under any id that is free.
+        /// Under any free id.
         case any
-        /// Under an id that the gateway gives, or one that begins with the user's own and a colon.
+        /// Under an id that the gateway gives, or one that consists of the user's id, a colon and a
+        /// rest.
         case own
         /// None.
         case no
@@ -21,7 +22,7 @@ package struct ClientPolicy: Sendable, Hashable {
 
     package init() {}
 
-    /// Why the user may not create a conversation under the id; nil if the user may.
+    /// Why the user may not create a conversation with this id; nil if the user may.
     /// - Parameter id: nil: the gateway gives one.
     package func refusal(ofCreating id: String?, by user: String) -> RequestError? {
         switch create {
@@ -38,8 +39,8 @@ package struct ClientPolicy: Sendable, Hashable {
         }
     }
 
-    /// Whether the id is the user's, a colon, and a rest without one. A user's id may hold colons,
-    /// and then nobody else's begins in the same way: the rest has none.
+    /// Whether the id is the user's id, a colon, and a rest without a colon. User ids may contain
+    /// colons; since the rest may not, an id belongs to at most one user.
     private static func isOwn(_ id: String, of user: String) -> Bool {
         let colon = UInt8(ascii: ":")
         guard id.utf8.starts(with: user.utf8) else { return false }
@@ -54,10 +55,10 @@ package struct ClientPolicy: Sendable, Hashable {
 }
 
 extension RequestError {
-    /// An id that the caller could know to be taken: the caller takes part.
+    /// The caller takes part in that conversation, and so may know that the id is taken.
     package static let conversationTaken = RequestError(
         .conflict, "id: taken by another conversation")
-    /// An id of a conversation in which the caller does not take part.
+    /// The caller does not take part in the conversation with this id.
     package static let conversationOfOthers = RequestError(
         .forbidden, "id: taken by a conversation of others")
 }

@@ -2,18 +2,18 @@ import JSON
 import Ports
 import Wire
 
-/// Changes that are to happen only to a value that the caller has seen.
+/// Conditional changes: only if the value is the one that the caller has seen.
 extension EncodedMessage {
-    /// Whether a change may go on.
+    /// Whether a change is allowed.
     /// - Parameter ifRev: the `rev` that the caller has seen; nil: any.
-    /// - Throws: `conflict` with the message as it is.
+    /// - Throws: `conflict`, with the message as it is.
     package func check(ifRev: Int?) throws(RequestError) {
         guard let ifRev, ifRev != rev else { return }
         throw conflict("ifRev: \(ifRev), but the message has rev \(rev)")
     }
 
-    /// Refuses an edit: this is a tombstone.
-    /// - Parameter ifRev: given, the caller is told what is there instead.
+    /// The error for an edit of a tombstone.
+    /// - Parameter ifRev: if given, the error includes the tombstone.
     package func refusedAsDeleted(ifRev: Int?) -> RequestError {
         let text = "id: the message is deleted"
         return ifRev == nil ? RequestError(.conflict, text) : conflict(text)
@@ -29,9 +29,9 @@ extension EncodedMessage {
 }
 
 extension ConversationView {
-    /// Whether a change of slot 0 may go on.
+    /// Whether a change of slot 0 is allowed.
     /// - Parameter ifRev: the `rev` that the caller has seen; nil: any.
-    /// - Throws: `conflict` with the conversation as it is.
+    /// - Throws: `conflict`, with the conversation as it is.
     package func check(ifRev: Int?) throws(RequestError) {
         guard let ifRev, ifRev != record.rev else { return }
         var current = JSONWriter()

@@ -1,8 +1,8 @@
 import JSON
 import Wire
 
-/// What an application says of a conversation or of a participant: the part of a record that any
-/// text may go into.
+/// The application's description of a conversation or participant: the part of a record that may
+/// hold any text.
 package struct Description: Sendable, Hashable {
     /// What is described.
     package enum Kind: String, Sendable { case conversation, participant }
@@ -10,7 +10,7 @@ package struct Description: Sendable, Hashable {
     package var kind: Kind
     /// The title of a conversation, the name of a participant.
     package var title: String?
-    /// nil and `{}` are two values of a participant; a conversation always has some.
+    /// For a participant, nil and `{}` differ; a conversation always has metadata.
     package var metadata: RawJSON?
     package var unknown: [JSONMember]
 
@@ -23,25 +23,26 @@ package struct Description: Sendable, Hashable {
         self.unknown = unknown
     }
 
-    /// What a client says of a new conversation.
+    /// The description that a client gives a new conversation.
     package init(_ fields: ConversationFields) {
         self.init(
             .conversation, title: fields.title ?? nil, metadata: fields.metadata ?? .emptyObject,
             unknown: fields.unknown)
     }
 
-    /// What the server API says of a new conversation: a field given as `null` is none.
+    /// The description that the server API gives a new conversation: a field that is `null` is left
+    /// out.
     package init(put fields: ConversationFields) {
         self.init(fields)
         unknown = [].merged(with: fields.unknown)
     }
 
-    /// The bytes by which `limits.record` goes.
+    /// The bytes that `limits.record` bounds.
     var stored: Int {
         (title?.utf8.count ?? 0) + (metadata?.stored ?? 0) + unknown.size
     }
 
-    /// What a change makes of it; nil where that says the same.
+    /// The description after a change; nil if nothing changes.
     /// - Parameters:
     ///   - title: nil leaves it as it is, `.some(nil)` takes it away.
     ///   - metadata: nil leaves it as it is.
@@ -56,8 +57,8 @@ package struct Description: Sendable, Hashable {
         return after.isSame(as: self) ? nil : after
     }
 
-    /// The same as the first that is said of something new.
-    /// - Throws: `too_large`, if it passes a limit.
+    /// The same description for something new.
+    /// - Throws: `too_large` if it is above a limit.
     package func new(within limits: LogLimits) throws(RequestError) -> Description {
         try limits.check(self, insteadOf: nil)
         return self
@@ -71,7 +72,7 @@ package struct Description: Sendable, Hashable {
 }
 
 extension Description.Kind {
-    /// What `limits.record` counts, as an error names it.
+    /// The parts that `limits.record` counts, as errors name them.
     var parts: String {
         switch self {
         case .conversation: "title, metadata and unknown fields"

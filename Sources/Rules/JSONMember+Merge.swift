@@ -1,11 +1,11 @@
 import JSON
 import Wire
 
-/// Fields that the gateway does not know. There may be thousands in one frame, so that each of
-/// these takes time by their number and not by its square.
+/// Operations on fields that the gateway does not know. A frame may have thousands, so each
+/// operation takes linear, not quadratic, time.
 extension [JSONMember] {
-    /// These members, with those of `others` in the place of the same names or behind; what is
-    /// `null` there is taken out.
+    /// These members, with those of `others` replacing equal names or appended; a `null` there
+    /// removes the member.
     package func merged(with others: [JSONMember]) -> [JSONMember] {
         guard !others.isEmpty else { return self }
         var places: [ID: Int] = [:]
@@ -23,7 +23,7 @@ extension [JSONMember] {
         return result.compactMap(\.self)
     }
 
-    /// Whether both say the same, in whatever order.
+    /// Whether both have the same members, in any order.
     package func isSame(as others: [JSONMember]) -> Bool {
         guard count == others.count else { return false }
         var values: [ID: RawJSON] = [:]

@@ -1,32 +1,32 @@
 import JSON
 import Wire
 
-/// What the values of a log may take: those of `limits.*` that bound what is stored, whoever keeps
-/// the log. A value type; the defaults are those of the configuration.
+/// Limits of stored values: the keys of `limits.*` that apply to every log. The defaults are those
+/// of the configuration.
 ///
-/// Each rule looks at the value that a change would *leave*, not at what the call brought: many
-/// small changes make a large value too. A value that is above a limit already, because the limit
-/// was lowered, stays as it is and may shrink; it may not grow.
+/// Each rule checks the value *after* a change, not the size of the call: many small changes add up
+/// to a large value. A value that is above a limit already, because the limit was lowered, may stay
+/// or shrink, but not grow.
 package struct LogLimits: Sendable, Hashable {
     /// `limits.message`: the bytes of a message's body, attachment, metadata and unknown fields.
     package var message = 32 << 10
-    /// `limits.record`: the bytes of a conversation's title, metadata and unknown fields; and of a
+    /// `limits.record`: the bytes of a conversation's title, metadata and unknown fields, and of a
     /// participant's name, metadata and unknown fields.
     package var record = 32 << 10
-    /// `limits.unknown_fields`: how many fields that the gateway does not know any value may have.
+    /// `limits.unknown_fields`: how many fields that the gateway does not know a value may have.
     package var unknownFields = 100
-    /// `limits.participants`: how many may take part in a conversation.
+    /// `limits.participants`: of a conversation.
     package var participants = 10_000
-    /// `limits.admins`: how many of them may be admins.
+    /// `limits.admins`: how many participants may be admins.
     package var admins = 100
-    /// `limits.conversations_per_user`: in how many conversations somebody may take part who
-    /// creates another; 0: any number.
+    /// `limits.conversations_per_user`: in how many conversations the creator of another one may
+    /// take part; 0: no limit.
     package var conversationsPerUser = 10_000
 
     package init() {}
 
-    /// Whether a message that is sent keeps the limits.
-    /// - Parameter prefix: stands before the field's name in the error, as `[3].`.
+    /// Checks a message that is sent.
+    /// - Parameter prefix: of the field's name in the error, as `[3].`.
     /// - Throws: `too_large`, naming field, value and limit.
     package func check(sent content: MessageContent, prefix: String = "") throws(RequestError) {
         try hold(content.size, message) { size, limit in
@@ -36,7 +36,7 @@ package struct LogLimits: Sendable, Hashable {
         try hold(unknown: content.unknown.count, prefix: prefix)
     }
 
-    /// Whether a message may become this.
+    /// Checks the content of a message after a change.
     /// - Throws: `too_large`, naming field, value and limit.
     func check(_ content: MessageContent, insteadOf old: MessageContent) throws(RequestError) {
         try hold(content.stored, message, before: old.stored) { size, limit in
@@ -46,8 +46,8 @@ package struct LogLimits: Sendable, Hashable {
         try hold(unknown: content.unknown.count, before: old.unknown.count)
     }
 
-    /// Whether the described thing may become this.
-    /// - Parameter old: what it is now; nil for a new one.
+    /// Checks a description after a change.
+    /// - Parameter old: the present one; nil for something new.
     /// - Throws: `too_large`, naming field, value and limit.
     package func check(
         _ description: Description, insteadOf old: Description?
@@ -59,7 +59,7 @@ package struct LogLimits: Sendable, Hashable {
         try hold(unknown: description.unknown.count, before: old?.unknown.count ?? 0)
     }
 
-    /// Whether so many may take part, and be admins.
+    /// Checks the numbers of participants and admins.
     /// - Parameters:
     ///   - people: before and after the change.
     ///   - rulers: the same of the admins.
@@ -75,7 +75,7 @@ package struct LogLimits: Sendable, Hashable {
         }
     }
 
-    /// Whether somebody who takes part in so many conversations may create one more.
+    /// Checks how many conversations the creator of another one takes part in.
     /// - Throws: `too_large`, naming limit and value.
     package func check(conversationsOfCreator count: Int) throws(RequestError) {
         guard conversationsPerUser > 0, count >= conversationsPerUser else { return }

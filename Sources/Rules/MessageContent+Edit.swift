@@ -1,13 +1,13 @@
 import JSON
 import Wire
 
-/// What becomes of a message by an edit.
+/// The effect of an edit on a message.
 extension MessageContent {
-    /// What an edit makes of a message; nil where that says the same, whatever `ifRev` says: so
-    /// that a repeated call is no conflict with itself.
+    /// The content after the edit. Nil if nothing changes, whatever `ifRev` says, so that a
+    /// repeated call does not conflict with itself.
     /// - Parameter stored: the message as it is.
-    /// - Throws: `conflict`, if the edit is of another `rev`, or `too_large`, if the result would
-    ///   pass a limit.
+    /// - Throws: `conflict` if the edit is of another `rev`, `too_large` if the result would be
+    ///   above a limit.
     package func edited(
         by edit: MessageEdit, of stored: @autoclosure () -> EncodedMessage, within limits: LogLimits
     ) throws(RequestError) -> MessageContent? {
@@ -21,12 +21,12 @@ extension MessageContent {
         return after
     }
 
-    /// The bytes of a stored message by which `limits.message` goes. A log does not tell metadata
-    /// that were left out from empty ones.
+    /// The bytes that `limits.message` bounds. Logs don't distinguish absent metadata from empty
+    /// metadata.
     var stored: Int { size - (metadata?.bytes.count ?? 0) + (metadata?.stored ?? 0) }
 }
 
 extension RawJSON {
-    /// The bytes that count as metadata: none for what is the same as no metadata.
+    /// The bytes that count as metadata: 0 for empty metadata.
     var stored: Int { self == .emptyObject ? 0 : bytes.count }
 }

@@ -1,10 +1,10 @@
 import Ports
 import Wire
 
-/// What every log holds the writes of a user to, whoever keeps it.
+/// Rules for users' writes that every kind of log applies.
 extension [NewMessage] {
-    /// Why they can't be sent; nil if they can.
-    /// - Parameter user: who asks; nil is the server API, which speaks for everybody.
+    /// Why these messages can't be sent; nil if they can.
+    /// - Parameter user: the caller; nil: the server API, which may send for any user.
     package func refusal(ofSendingBy user: String?) -> RequestError? {
         guard !isEmpty else {
             return .badRequest("messages: empty (accepted: at least one message)")
@@ -15,8 +15,8 @@ extension [NewMessage] {
 }
 
 extension ConversationFields {
-    /// With who creates the conversation as its first participant and admin; nil is the server API,
-    /// which takes no part.
+    /// Adds the creator as the first participant and admin; nil is the server API, which does not
+    /// take part.
     package func created(by user: String?) -> ConversationFields {
         guard let user else { return self }
         var fields = self

@@ -2,8 +2,8 @@ import Chat
 import Ports
 import Wire
 
-/// What became of a message, read from the journal. Asked for by an operator, a few times a day: it
-/// walks through the whole journal.
+/// Explains what became of a message, from the journal. Operators ask a few times a day: it walks
+/// through the whole journal.
 extension EngineReport {
     /// - Complexity: O(entries + subscribers)
     package func explain(_ question: Explanation.Question, at now: Timestamp) -> Explanation {
@@ -36,10 +36,10 @@ extension EngineReport {
     }
 }
 
-/// One walk through the journal for one question: first whose writes and which sessions are meant,
-/// then what happened to them, in order.
+/// Two walks through the journal for one question: first to find the writes and sessions that it is
+/// about, then what happened to them, in order.
 private struct ExplainWalk {
-    /// A subscription: from one serial up to another, without.
+    /// A subscription, over serials `since..<until`.
     struct Watching {
         let session: SessionID
         let user: String
@@ -49,13 +49,13 @@ private struct ExplainWalk {
 
     let question: Explanation.Question
     let conversation: ID
-    /// Whom the question is about; nil for everybody.
+    /// The users that the question is about; nil for all.
     var users: Set<ID>?
     var seq: Int?
     var id: String?
     var readers: [SessionID: Explanation.Reader] = [:]
     private var watching: [Watching] = []
-    /// When anybody watched, whoever is asked about.
+    /// When there was any subscriber, whoever the question is about.
     private var watched: [Range<Journal.Serial>] = []
     private var tokens: Set<UInt64> = []
     private var verbs: [UInt64: Journal.Verb] = [:]
@@ -78,7 +78,7 @@ private struct ExplainWalk {
         guard concerns(user) else { return }
         watching.append(
             Watching(session: session.id, user: user, since: since, until: .max))
-        // What was answered, and told, before the journal begins is not known.
+        // What the journal dropped about this subscription is unknown.
         var reader = Explanation.Reader(session: session.id, user: user)
         reader.isSubscribed = true
         reader.fate = since < first ? .earlier : .watching
@@ -118,7 +118,7 @@ private struct ExplainWalk {
         }
     }
 
-    /// Now that the id is known, those who asked by it are too.
+    /// Adds readers whose subscriptions ended, their past unknown.
     mutating func learnPlace() {
         for watcher in watching where readers[watcher.session] == nil {
             var reader = Explanation.Reader(session: watcher.session, user: watcher.user)
@@ -169,7 +169,7 @@ private struct ExplainWalk {
             note("trace", entry, [("traceparent", .text(entry.text))])
         case .answered where entry.low == seq:
             let isNew = entry.high == 1
-            // Where nobody watches, the feed of another origin does not tell.
+            // Without subscribers the feed of an origin elsewhere does not bring it.
             let isWatched = watched.contains { $0.contains(serial) }
             seen.insert(!isNew ? .repeated : isWatched ? .committed : .unwatched)
             note(
@@ -236,7 +236,8 @@ private struct ExplainWalk {
     }
 
     private mutating func takeSession(_ serial: Journal.Serial, _ entry: Journal.Entry) {
-        // Of a connection that never asked for the conversation only its user's explanation speaks.
+        // A connection that never asked for the conversation appears only if the question names its
+        // user.
         if users != nil, readers[entry.session] == nil {
             readers[entry.session] = .init(session: entry.session, user: entry.by)
         }
@@ -300,7 +301,7 @@ private struct ExplainWalk {
                 reader.became(.fetched, at: entry.at)
             }
         case .readRefused:
-            // Who has it lost nothing by that.
+            // A reader that has the message lost nothing by this.
             if reader.fate.isShown {
                 reader.note(
                     Fate.readRefused.rawValue, at: entry.at, [("reason", .text(entry.text))])
@@ -308,7 +309,7 @@ private struct ExplainWalk {
                 reader.became(.readRefused, at: entry.at, [("reason", .text(entry.text))])
             }
         case .shed where entry.places.contains(seq):
-            // Many places become few intervals, which may hold some that were written before.
+            // Many seqs become few intervals, which may include some that were written before.
             reader.isSettled = true
             let gap = entry.places.run(at: seq)
             reader.became(
@@ -330,7 +331,8 @@ private struct ExplainWalk {
         }
         let isBelow = floor.map { floor in seq.map { $0 < floor } ?? false } ?? false
         guard case .message(let message) = question.origin, !isBelow else {
-            // What was refused here may have been sent again elsewhere, so the origin comes first.
+            // A write that was refused here may have been repeated elsewhere: the origin decides
+            // first.
             for fate in [Fate.refused, .waiting] where !isBelow && seen.contains(fate) {
                 return fate
             }
@@ -362,7 +364,7 @@ private struct ExplainWalk {
 }
 
 extension Fate {
-    /// What lies in a gap that an answer names, by its cause.
+    /// The fate of a message in a gap of this cause.
     fileprivate init(gap cause: String) {
         self =
             switch cause {

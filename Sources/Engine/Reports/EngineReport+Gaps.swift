@@ -2,17 +2,17 @@ import Chat
 import Ports
 import Wire
 
-/// A gap that the gateway has still to close: an entry of `GET /v1/gaps`.
+/// A gap that the gateway has to fill: an entry of `GET /v1/gaps`.
 package struct OpenGap: Sendable, Hashable {
-    /// How its filling stands.
+    /// The progress of filling it.
     package enum State: String, Sendable, Hashable {
-        /// It will be asked for.
+        /// Not asked for yet.
         case queued
-        /// It is asked for.
+        /// Asked for.
         case fetching
-        /// The feed is down, or the origin did not answer and is left in peace for a while.
+        /// The feed is down, or the origin did not answer and the backoff lasts.
         case waiting
-        /// The origin has not answered many times in a row; the tries are far apart.
+        /// The origin failed many times in a row; retries are far apart.
         case gaveUp = "gave_up"
     }
 
@@ -21,7 +21,7 @@ package struct OpenGap: Sendable, Hashable {
     package var state: State
 }
 
-/// What the gateway lacks, in numbers.
+/// What the gateway lacks, as numbers.
 package struct SyncFigures: Sendable, Hashable {
     package var openGaps = 0
     package var missing = 0
@@ -34,9 +34,9 @@ package struct SyncFigures: Sendable, Hashable {
 }
 
 extension EngineReport {
-    /// Every gap still open, oldest first: what lies above the position of a stream and is not
-    /// held, what a subscriber is owed, and what could not be stored.
-    /// - Complexity: O(streams)
+    /// Every open gap, oldest first: what is above a stream's position and not held, what
+    /// subscribers are owed, and what could not be stored.
+    /// - Complexity: O(n log n) in streams, and O(subscribers) of those that owe something.
     package func openGaps() -> [OpenGap] {
         var gaps: [OpenGap] = []
         for stream in streams.values.inOrder {
@@ -75,7 +75,7 @@ extension EngineReport {
         }
     }
 
-    /// The same in numbers.
+    /// The same as numbers.
     package func syncFigures() -> SyncFigures {
         var figures = SyncFigures()
         guard isElsewhere else { return figures }

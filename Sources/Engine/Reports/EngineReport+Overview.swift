@@ -1,12 +1,12 @@
 import Chat
 import Wire
 
-/// What stands out among conversations and readers, for the operator's page.
+/// The busiest conversations and the slowest readers, for the operator's page.
 package struct Overview: Sendable {
     package struct Conversation: Sendable {
         package var id: String
         package var watchers: Int
-        /// Deltas put before its watchers since the last look, and since it came into memory.
+        /// Deltas queued for its watchers since the last look, and since it came into memory.
         package var news: Int
         package var accounting: Accounting
     }
@@ -16,25 +16,24 @@ package struct Overview: Sendable {
         package var user: String
         /// Bytes that wait for it.
         package var waiting: Int
-        /// Its socket does not take all that it is given.
+        /// Whether its socket does not take everything.
         package var isBlocked: Bool
-        /// Deltas that it was told as a gap instead.
+        /// Deltas that became part of a gap for it.
         package var coalesced: Int
         package var subscriptions: Int
     }
 
-    /// Those with the most news since the last look, then the most altogether.
+    /// Sorted by deltas since the last look, then by all deltas.
     package var busiest: [Conversation] = []
-    /// Those for whom the most waits, then those who were told the most as gaps.
+    /// Sorted by waiting bytes, then by deltas that became gaps.
     package var slowest: [Reader] = []
     package var blocked = 0
     package var totals: Totals
 }
 
 extension EngineReport {
-    /// Looks at everything that is in memory. What is new is so since the last time that anybody
-    /// looked.
-    /// - Parameter limit: how many of each are named.
+    /// Looks at everything in memory. `news` counts from the last call, whoever made it.
+    /// - Parameter limit: how many conversations and readers to list.
     /// - Complexity: O(streams + sessions)
     package func overview(_ limit: Int) -> Overview {
         var busiest = Leaders<Stream>(limit)

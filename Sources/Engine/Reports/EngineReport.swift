@@ -2,23 +2,22 @@ import Chat
 import Ports
 import Wire
 
-/// What can be said of all that the engine has in memory at one moment, for health, metrics and
-/// operators: numbers, gaps, what stands out, and what became of a message. It is made when
-/// somebody asks and read at once, before the engine goes on; it decides nothing, and the engine
-/// knows none of its questions.
+/// A view of the engine's memory at one moment, for health, metrics and operators: numbers, gaps,
+/// the overview, and what became of a message. Made on demand and read at once, before the engine
+/// goes on. It decides nothing, and the engine does not know it.
 package struct EngineReport {
     let now: Timestamp
     let sessions: SessionRegistry
     let streams: StreamRegistry
     let journal: Journal?
-    /// What was counted so far of deltas, those that wait left out.
+    /// Deltas counted so far, without those still queued.
     package let settledAccounting: Accounting
-    /// What was counted so far.
+    /// Other counters so far.
     package let figures: Figures
     let status: UpstreamStatus
     /// Whether logs live elsewhere.
     let isElsewhere: Bool
-    /// Questions to their origin that wait, and those on their way.
+    /// Questions to the origin that wait; below, those in flight.
     let queuedFetches: Int
     let fetchesInFlight: Int
 
@@ -40,7 +39,7 @@ package struct EngineReport {
 }
 
 extension EngineReport {
-    /// Whether the conversation has something to say, and rests.
+    /// Whether the conversation has something to send, and pacing delays it.
     package func keepsBack(_ conversation: String) -> Bool {
         streams[conversation.id]?.pace.isHeld ?? false
     }
@@ -49,16 +48,16 @@ extension EngineReport {
     /// - Complexity: O(1)
     package var sessionCount: Int { sessions.count }
 
-    /// In which state the upstream is, and since when.
+    /// The upstream's state, and since when.
     package var upstream: (state: UpstreamState, since: Timestamp) {
         (status.state, status.since)
     }
 
-    /// Since when the upstream's link is down, from the start on; nil while it is up, and where the
-    /// store is the origin.
+    /// Since when the upstream's link is down, counted from the start; nil while it is up, and if
+    /// the store is the origin.
     package var unlinkedSince: Timestamp? { status.unlinkedSince }
 
-    /// Counted on demand: health is asked for a few times a minute, changes come by the thousand.
+    /// Counted on demand: health is asked a few times a minute, changes come by the thousand.
     /// - Complexity: O(sessions)
     package func totals() -> Totals {
         sessions.values.reduce(into: totalsWithoutSessions) { $0.add($1) }
@@ -71,7 +70,7 @@ extension EngineReport {
     }
 
     /// The accounting of each conversation in memory.
-    /// - Complexity: O(streams + what waits in outboxes)
+    /// - Complexity: O(n log n) in streams, and O(queued events).
     package func conversationAccounting() -> [(conversation: String, accounting: Accounting)] {
         var queued: [ObjectIdentifier: Int] = [:]
         for session in sessions.values {

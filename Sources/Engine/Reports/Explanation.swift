@@ -3,12 +3,12 @@ import Wire
 
 /// What became of one message: the answer to `explain`.
 package struct Explanation: Sendable {
-    /// Which message is asked for, and what the origin says of it.
+    /// Which message is asked about, and the origin's answer about it.
     package struct Question: Sendable {
         package var conversation: String
         package var seq: Int?
         package var id: String?
-        /// Asked about alone, if given.
+        /// If given, only this user is asked about.
         package var user: String?
         package var origin = Origin.unasked
 
@@ -20,22 +20,22 @@ package struct Explanation: Sendable {
         }
     }
 
-    /// What the origin says of the message.
+    /// The origin's answer about the message.
     package enum Origin: Sendable {
         case message(EncodedMessage)
-        /// It has no such message, or not any more.
+        /// The origin has no such message, or no longer.
         case none
         case unasked
-        /// It could not be asked: why.
+        /// The origin could not be asked, and why.
         case away(String)
     }
 
-    /// Something that happened to it.
+    /// An event in the life of the message.
     package struct Step: Sendable {
         package var at: Timestamp
         /// A fate, or a word of the journal.
         package var what: String
-        /// Names and values, in order: whom it happened to, and in which numbers.
+        /// Names and values in order: who was concerned, and the numbers.
         package var facts: [(name: String, value: Fact)] = []
     }
 
@@ -44,7 +44,7 @@ package struct Explanation: Sendable {
         case number(Int)
     }
 
-    /// One connection, and what it holds of the message; without a session, a user.
+    /// A connection and its state of the message; without a session, a user.
     package struct Reader: Sendable {
         package var session: SessionID?
         package var user: String
@@ -53,7 +53,7 @@ package struct Explanation: Sendable {
         package var fate = Fate.notWatching
         package var at: Timestamp?
         package var steps: [Step] = []
-        /// The event that told it last, and whether what became of that is known.
+        /// The event that last brought it, and whether the outcome of that is known.
         var told: Journal.Serial = 0
         var isSettled = true
 
@@ -74,15 +74,15 @@ package struct Explanation: Sendable {
     package var id: String?
     package var fate: Fate
     package var origin: Origin
-    /// From when on the journal holds all that happened; nil where there is none.
+    /// From when on the journal is complete; nil if there is none.
     package var begins: Timestamp?
     package var steps: [Step]
     /// By user and session, at most `readerLimit`.
     package var readers: [Reader]
-    /// How many readers each fate has, those that are not in `readers` too.
+    /// How many readers each fate has, also those beyond `readerLimit`.
     package var counts: [Fate: Int]
 
-    /// How many readers an answer names, and how many steps of each.
+    /// How many readers an answer lists, and how many steps of each.
     package static let readerLimit = 1000
     static let stepLimit = 100
 }

@@ -1,5 +1,5 @@
-/// What became of a message, as `explain` says it: the first nine are the message's own, the others
-/// those of the message at one reader, which is one connection. `deploy/reference/protocol.md` has
+/// What became of a message, as `explain` reports it. The first nine are of the message itself, the
+/// others of the message at one reader, which is one connection. `deploy/reference/protocol.md` has
 /// the list.
 package enum Fate: String, Sendable, Hashable, CaseIterable {
     case unknown, earlier, trimmed, waiting, refused, repeated, committed, unwatched, told
@@ -12,7 +12,7 @@ package enum Fate: String, Sendable, Hashable, CaseIterable {
     case notParticipant = "not_participant"
     case notConnected = "not_connected"
 
-    /// In plain words, for whoever is asked about a message.
+    /// In plain words, for whoever investigates a message.
     package var meaning: String {
         switch self {
         case .unknown: "the journal does not know it, and the origin has none or could not be asked"

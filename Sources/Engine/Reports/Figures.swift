@@ -1,6 +1,6 @@
 import Wire
 
-/// What the engine counts for health and metrics.
+/// Counters of the engine for health and metrics.
 package struct Figures: Sendable {
     /// Connections closed by the gateway, by code.
     package var closes: [CloseCode: Int] = [:]
@@ -9,15 +9,15 @@ package struct Figures: Sendable {
     package var requests = 0
     /// Changes taken from the feed.
     package var changes = 0
-    /// Times that a slow reader's events became a gap.
+    /// How often a slow reader's events became a gap.
     package var shed = 0
-    /// What pacing has counted.
+    /// Counters of pacing.
     package var pacing = Pacing.Counters()
-    /// Subscriptions answered, by whether the holder's log was confirmed.
+    /// Subscriptions with a `have` that the log confirmed.
     package var resumes = 0
-    /// Subscriptions that were told to forget what they held.
+    /// Subscriptions told to discard what they held.
     package var resets: [ResetReason: Int] = [:]
-    /// Of those that were confirmed, the ones answered from memory.
+    /// Confirmed ones that were answered from memory.
     package var remembered = 0
     /// Questions to an origin that lives elsewhere.
     package var fetches: [FetchKind: Int] = [:]
@@ -25,18 +25,18 @@ package struct Figures: Sendable {
     package init() {}
 }
 
-/// How many there are of what the engine holds.
+/// Sizes of what the engine holds.
 package struct Totals: Sendable {
     package var sessions: Int
     package var subscriptions: Int
     package var streams: Int
     package var outboxBytes: Int
-    /// With what is queued now.
+    /// Including what is queued now.
     package var accounting: Accounting
 }
 
 extension Totals {
-    /// What the engine holds for this session, too.
+    /// Adds what the engine holds for this session.
     mutating func add(_ session: Session) {
         subscriptions += session.subscriptions.count
         outboxBytes += session.lane.outbox.backlog

@@ -1,33 +1,33 @@
 import Chat
 import Wire
 
-/// Why a holder had to forget what it held.
+/// Why a holder had to discard what it held.
 package enum ResetReason: String, Sendable, Hashable, CaseIterable {
-    /// What it holds is of a log that had the name before.
+    /// It held values of a former log of this name.
     case epoch
-    /// It saw changes that the log has not.
+    /// It saw changes that the log does not have.
     case ahead
-    /// The log has another mark at that change, or keeps none so far back, so that nobody can tell.
+    /// The log has another mark at that change, or none so far back, so that nobody can tell.
     case mark
-    /// Neither the cache nor, in time, the origin said whether it is of this log.
+    /// Neither the cache nor, in time, the origin confirmed that it is of this log.
     case unanswered
-    /// The log got another epoch while it watched.
+    /// The log got another epoch while it was subscribed.
     case replaced
 }
 
-/// Something that whoever runs the gateway is to know of, for the log.
+/// Something that the gateway's operator should know, for the log.
 package struct Incident: Sendable, Hashable {
     package var conversation: String
     package var reason: ResetReason
-    /// How many subscriptions were told to forget.
+    /// How many subscriptions had to discard what they held.
     package var subscriptions: Int
 
-    /// Those that wait to be said; beyond, they are counted alone.
+    /// Limit of incidents that wait to be logged; further ones are only counted.
     static let limit = 1000
 }
 
 extension Stream {
-    /// Why what the holder says was not confirmed.
+    /// Why the holder's claim was not confirmed.
     func reason(toReset have: Have, _ state: State) -> ResetReason {
         let seen = have.head
         if seen.epoch != state.head.epoch { return .epoch }

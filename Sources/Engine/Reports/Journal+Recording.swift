@@ -2,9 +2,9 @@ import Chat
 import Ports
 import Wire
 
-/// What is written into the journal, and by what in the engine.
+/// What is recorded in the journal, by the part of the engine that calls.
 extension Journal {
-    /// What a write does to a message.
+    /// The kind of a write to a message.
     enum Verb: Int {
         case send, edit, delete
 
@@ -48,12 +48,12 @@ extension Journal {
         traced(trace, token, at: now)
     }
 
-    /// The write belongs to a trace of its caller's.
+    /// The write has a `traceparent` from its caller.
     private func traced(_ trace: String, _ token: UInt64, at now: Timestamp) {
         if !trace.isEmpty { add(Entry(at: now, kind: .traced, number: token, text: trace)) }
     }
 
-    /// The upstream did it, or refused it.
+    /// The upstream performed the write or refused it.
     func answered(_ token: UInt64, _ result: Result<Outcome, RequestError>, at now: Timestamp) {
         var entry = Entry(at: now, kind: .answered, number: token)
         switch result {
@@ -74,7 +74,7 @@ extension Journal {
     /// A request was refused before the upstream was asked.
     func refused(_ request: Request, _ error: RequestError, _ session: Session, at now: Timestamp) {
         let user = session.user ?? ""
-        // No write has a token as high.
+        // No write has so high a token.
         let number = UInt64.max - next
         var entry = Entry(at: now, kind: .asked, session: session.id, number: number, by: user)
         switch request {
@@ -106,7 +106,7 @@ extension Journal {
 
     // MARK: - Messages and events
 
-    /// The log told of a message, by the feed or to who fetched it.
+    /// The log brought a message, by the feed or by a fetch.
     func came(
         _ kind: Kind, _ conversation: String, _ type: DeltaType, _ message: EncodedMessage,
         at now: Timestamp
@@ -117,7 +117,7 @@ extension Journal {
                 rev: message.rev, text: message.id, by: type.rawValue))
     }
 
-    /// All who watch the stream are told of these places.
+    /// All subscribers of the stream are sent these slots.
     func told(
         _ kind: Kind, _ places: Coverage, _ cause: String = "", _ stream: Stream, at now: Timestamp
     ) -> Place {
@@ -129,7 +129,7 @@ extension Journal {
         return Place(serial: serial, at: now)
     }
 
-    /// Some of those who watch it are sent what they were owed.
+    /// Some subscribers are sent what they were owed.
     func paid(_ places: Coverage, _ sessions: [Session], _ stream: Stream, at now: Timestamp)
         -> Place
     {
@@ -153,7 +153,7 @@ extension Journal {
         add(entry(.connected, session, session.trace, at: now))
     }
 
-    /// - Parameter code: nil where the client went by itself.
+    /// - Parameter code: nil if the client closed the connection.
     func closed(_ session: Session, _ code: CloseCode?, at now: Timestamp) {
         guard session.user != nil else { return }
         add(entry(.closed, session, code.map { String($0.rawValue) } ?? "", at: now))
@@ -229,7 +229,7 @@ extension Journal {
         add(entry)
     }
 
-    /// What is queued for the session is dropped.
+    /// The session's queued frames are dropped.
     func discarded(_ session: Session, at now: Timestamp) {
         let oldest = session.lane.outbox.oldest
         guard oldest.serial > 0 else { return }
@@ -240,6 +240,6 @@ extension Journal {
 }
 
 extension Request {
-    /// What a subscriber says that it holds.
+    /// What the subscriber claims to hold.
     var have: Have? { if case .subscribeMessages(_, let have, _) = self { have } else { nil } }
 }

@@ -1,23 +1,23 @@
 import Chat
 import Wire
 
-/// What became of the latest messages: a ring of entries in memory, bounded in bytes and age, that
-/// `explain` reads. It holds ids, numbers and times, never what a message says. Owned by the
-/// engine, touched on the loop only; there is none where `journal.bytes` is 0.
+/// What became of the latest messages: a ring of entries in memory, bounded in bytes and age, which
+/// `explain` reads. It holds ids, numbers and times, never contents of messages. Owned by the
+/// engine, touched on the loop only; absent if `journal.bytes` is 0.
 ///
-/// An event that goes to thousands is one entry. Who got it follows from when each subscription
-/// began and ended, and what its socket was given follows from the exceptions, which are entries:
-/// events that waited, were joined into a gap, or were dropped with a connection. So a delivery
-/// writes nothing.
+/// An event that goes to thousands is one entry. Its receivers follow from when each subscription
+/// began and ended, and what was written follows from the exceptions, which have entries: events
+/// that waited, became part of a gap, or were dropped with a connection. So a delivery records
+/// nothing.
 package final class Journal {
     /// The number of an entry, from 1 up.
     typealias Serial = UInt64
 
-    /// Where an event stands in the journal, and when it was told. It travels with the event.
+    /// The place of an event in the journal, and when it was sent. Carried by the event.
     struct Place {
         let serial: Serial
         let at: Timestamp
-        /// Of an event that is not in it.
+        /// For an event that is not in the journal.
         static let none = Place(serial: 0, at: Timestamp(milliseconds: 0))
     }
 
@@ -28,26 +28,27 @@ package final class Journal {
         case asked
         /// `text`: its `traceparent`.
         case traced
-        /// `low`: the seq, `rev`, `text`: the id; `high`: 0 where it had been done before.
+        /// `low`: the seq, `rev`, `text`: the id; `high`: 0 if it was a repetition.
         case answered
         /// `text`: the error's message, `by`: its code.
         case refused
         // Of a message that came from the log.
-        /// `low`: the seq, `rev`, `text`: the id, `by`: what happened to it.
+        /// `low`: the seq, `rev`, `text`: the id, `by`: the type of the change.
         case arrived
-        /// The same, fetched after the feed was broken.
+        /// The same, but fetched after the feed broke.
         case fetched
         // Of an event.
-        /// To all subscribers: `places`, `rev`: the position, `number`: how many they are.
+        /// To all subscribers: `places`, `rev`: the position, `number`: how many subscribers.
         case told
-        /// To all subscribers, as a gap: `places`, `text`: the cause, `number`: how many.
+        /// To all subscribers, as a gap: `places`, `text`: the cause, `number`: how many
+        /// subscribers.
         case gapTold
-        /// To those who were owed `places`: `sessions`.
+        /// To the subscribers that were owed `places`: `sessions`.
         case paid
         // Of a session; `by`: its user.
-        /// `text`: the `traceparent` that it came with.
+        /// `text`: the `traceparent` of `connect`.
         case connected
-        /// `text`: the close code; empty if the client went.
+        /// `text`: the close code; empty if the client closed the connection.
         case closed
         /// `places`: what it holds with the answer, `text`: new, resumed or reset, `high`: the
         /// newest seq, `rev`: the position.
@@ -56,15 +57,15 @@ package final class Journal {
         case shown
         /// With the answer before it: `places`, `text`: the cause of the gap.
         case leftOut
-        /// The subscription ended: `text` says why, `number` is the serial at which it began.
+        /// The subscription ended: `text`: why, `number`: the serial when it began.
         case left
         /// A page brought `places`.
         case paged
         /// A request to read was refused: `text`: method and message, `by` the user.
         case readRefused
-        /// Events from serial `low` up to, without, `high` were written long after they were told.
+        /// Events of serials `low..<high` were written late.
         case wroteLate
-        /// Of the events from serial `low` on, `places` became a gap; `number`: bytes that waited.
+        /// Of the events from serial `low` on, `places` became a gap; `number`: waiting bytes.
         case shed
         /// Events from serial `low` on were dropped with the connection.
         case discarded
@@ -84,18 +85,18 @@ package final class Journal {
         var places = Coverage()
         var sessions: [SessionID] = []
 
-        /// What it takes beside its place in the ring. Strings of up to 15 bytes take nothing, and
-        /// an id is mostly shared with what else is in memory.
+        /// Its bytes beyond its slot in the ring. Strings of up to 15 bytes are stored in place,
+        /// and ids are mostly shared with other objects.
         var bytes: Int {
             places.runs.count * MemoryLayout<Coverage.Run>.stride + sessions.count * 8
                 + (text.utf8.count > 15 ? text.utf8.count + 32 : 0)
         }
     }
 
-    /// Stands for the conversation of what is about none.
+    /// The conversation of entries that are about none.
     static let nowhere = "".id
-    /// A write of the socket later than this after the telling is an entry of its own, in
-    /// milliseconds: pacing and other loops' sockets take less.
+    /// In milliseconds: a later write gets an entry of its own. Pacing and sockets of other loops
+    /// take less.
     static let late: Int64 = 100
 
     let limit: Int
@@ -107,7 +108,7 @@ package final class Journal {
     private var heap = 0
     /// The serial of the oldest entry.
     private(set) var first: Serial = 1
-    /// From when on it holds all that happened.
+    /// From when on the journal is complete.
     private(set) var begins: Timestamp
 
     /// - Parameters:
@@ -145,7 +146,7 @@ package final class Journal {
         return serial
     }
 
-    /// Drops what is too old, or too much.
+    /// Drops entries above the limits.
     func drop(at now: Timestamp) {
         let oldest = now.milliseconds - age
         while count > 1, bytes > limit || age > 0 && entries[start].at.milliseconds < oldest {

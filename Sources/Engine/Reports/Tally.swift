@@ -1,7 +1,7 @@
 import Wire
 
-/// What the engine counts, and what the log is yet to be told of. Shared by the
-/// machines of an engine, which tell it what happens.
+/// Counters of the engine, and events that wait to be logged. Shared by the parts of an engine,
+/// which report to it.
 final class Tally {
     private(set) var figures = Figures()
     private var incidents: [Incident] = []
@@ -23,13 +23,13 @@ final class Tally {
 
     func noteFetch(_ kind: FetchKind) { figures.fetches[kind, default: 0] += 1 }
 
-    /// A subscription was confirmed.
+    /// A subscription's `have` was confirmed.
     func noteResume() { figures.resumes += 1 }
 
-    /// One was answered from memory.
+    /// A subscription was answered from memory.
     func noteRemembered() { figures.remembered += 1 }
 
-    /// Subscribers of a conversation are told to forget what they hold.
+    /// Subscribers of a conversation are told to discard what they hold.
     func noteReset(_ reason: ResetReason, _ conversation: String, _ subscriptions: Int) {
         figures.resets[reason, default: 0] += subscriptions
         guard incidents.count < Incident.limit else { return }
@@ -37,8 +37,8 @@ final class Tally {
             Incident(conversation: conversation, reason: reason, subscriptions: subscriptions))
     }
 
-    /// The request ended. Of a session without a trace nothing is noted.
-    /// - Parameter error: nil if it was done.
+    /// The request ended. Ignored for a session without a `traceparent`.
+    /// - Parameter error: nil if it succeeded.
     func noteEnd(of request: Request, _ session: Session, _ error: RequestError? = nil) {
         guard !session.trace.isEmpty, traced.count < TracedCall.limit else { return }
         traced.append(TracedCall(request, of: session, error))
@@ -46,14 +46,14 @@ final class Tally {
 
     // MARK: - What is to be said
 
-    /// What happened since the last call.
+    /// The incidents since the last call.
     func takeIncidents() -> [Incident] {
         guard !incidents.isEmpty else { return [] }
         defer { incidents = [] }
         return incidents
     }
 
-    /// What ended since the last call: requests that were refused, or failed, and writes.
+    /// The calls that ended since the last call: refused or failed requests, and writes.
     func takeTracedCalls() -> [TracedCall] {
         guard !traced.isEmpty else { return [] }
         defer { traced = [] }

@@ -1,20 +1,20 @@
 import Wire
 
-/// How a call ended that belongs to a trace of its caller's, for the log.
+/// The end of a call with a `traceparent`, for the log.
 package struct TracedCall: Sendable, Hashable {
     package var trace: String
     package var method: Method
     package var conversation: String?
     package var user: String
-    /// Nil if it was done.
+    /// Nil if it succeeded.
     package var error: RequestError?
 
-    /// Those that wait to be said; beyond, they are not.
+    /// Limit of ends that wait to be logged; further ones are dropped.
     static let limit = 1000
 }
 
 extension TracedCall {
-    /// - Parameter error: nil if it was done.
+    /// - Parameter error: nil if it succeeded.
     init(_ request: Request, of session: Session, _ error: RequestError?) {
         trace = session.trace
         method = request.row.method

@@ -106,8 +106,8 @@ struct Readership {
 
     /// The origin answered; changes since `expect` are kept.
     /// - Parameters:
-    ///   - head: where the log stood then.
-    ///   - position: where the stream stands.
+    ///   - head: of the log in that answer.
+    ///   - position: of the stream.
     mutating func adopt(_ state: ReaderState, of user: ID, at head: Head, position: Head) {
         guard let reader = readers[user], head.epoch == position.epoch else { return }
         var place = ReadPlace(head, state)

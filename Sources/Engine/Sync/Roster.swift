@@ -70,8 +70,8 @@ struct Roster {
     // MARK: - Answers
 
     /// - Parameters:
-    ///   - record: the change of slot 0 as of which the stream stands.
-    ///   - members: who takes part then.
+    ///   - record: the change of slot 0 at the stream's position.
+    ///   - members: the participants then.
     /// - Returns: nil if that is not known.
     func list(
         _ range: ParticipantsRequest, as record: Int, of members: Set<ID>
