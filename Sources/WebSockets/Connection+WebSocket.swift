@@ -14,8 +14,7 @@ extension Connection {
         }
         // Throttling takes effect at once, not only after the bytes of this read.
         guard isThrottled else { return }
-        throttledInput.reserveCapacity(throttledInput.count + bytes.count - offset)
-        for index in offset..<bytes.count { throttledInput.append(bytes[index]) }
+        hold(bytes, from: offset)
     }
 
     private func receive(_ message: FrameDecoder.Message) {

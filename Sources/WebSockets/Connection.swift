@@ -32,11 +32,7 @@ final class Connection {
     /// Nil before adoption and after the end.
     @exclusivity(unchecked) var socket: LibrarySocket?
     @exclusivity(unchecked) var phase = Phase.head
-    /// The length of the write that the kernel took only in part.
-    @exclusivity(unchecked) private var stalledBytes = 0
-    /// Bytes not yet given to the library; empty unless blocked.
-    private var output: [UInt8] = []
-    private var outputOffset = 0
+    @exclusivity(unchecked) private var output = OutputQueue()
 
     let listener: Listener
     let remoteAddress: String
@@ -48,22 +44,17 @@ final class Connection {
     /// HTTP: the request being read or answered.
     var exchange = Exchange()
     var decoder: FrameDecoder
-    /// The phase to enter when all output is written.
-    var phaseAfterOutput: Phase?
 
-    private var isReadingPaused = false
-    /// The delegate does not want its input for a while, because its peer requests too much.
-    private var isUnwanted = false
-    /// Input that was read but not yet processed while throttled: at most one read.
-    var throttledInput: [UInt8] = []
-    /// Counts what the peer sent that no other quota charges.
-    private var toll = Toll()
-    /// When reading resumes after the toll was exceeded.
-    private var restEnd: Deadlines.Tick?
-    /// Whether its request is included in the server's count.
+    private var gate = ReadGate()
+    /// Whether its request is among those that the server counts.
     private var isCounted = false
-    private var deadline: Deadlines.Tick?
-    private var entry: Deadlines.Tick?
+    private var timer = Timer()
+
+    /// The limit of the present phase, and the entry in the server's wheel of deadlines.
+    private struct Timer {
+        var deadline: Deadlines.Tick?
+        var entry: Deadlines.Tick?
+    }
 
     init(id: SocketID, server: Server, listener: Listener, remoteAddress: String) {
         self.id = id
@@ -85,47 +76,52 @@ final class Connection {
 
     /// Stops or resumes reading; unread bytes stay with the peer.
     func pauseReading(_ pause: Bool) {
-        guard pause != isReadingPaused, let socket else { return }
-        isReadingPaused = pause
+        guard pause != gate.isPaused, let socket else { return }
+        gate.isPaused = pause
         if !isThrottled { socket.pauseReading(pause) }
     }
 
     /// Throttling is a second reason not to read: both must allow it. What the library has already
     /// read waits here.
-    var isThrottled: Bool { isUnwanted || restEnd != nil }
+    var isThrottled: Bool { gate.isThrottled }
+
+    /// Keeps bytes that were read until the connection is heard again.
+    func hold(_ bytes: borrowing Span<UInt8>, from offset: Int) {
+        gate.held.reserveCapacity(gate.held.count + bytes.count - offset)
+        for index in offset..<bytes.count { gate.held.append(bytes[index]) }
+    }
 
     /// Stops or resumes processing its input, for the delegate.
     func throttle(_ isThrottled: Bool) {
-        guard isThrottled != isUnwanted, socket != nil else { return }
-        let before = self.isThrottled
-        isUnwanted = isThrottled
+        guard isThrottled != gate.isUnwanted, socket != nil else { return }
+        let before = gate.isThrottled
+        gate.isUnwanted = isThrottled
         settleThrottle(before)
     }
 
     /// Charges one item that no other quota charges; above the limit the connection rests.
     func payToll() {
-        guard toll.take(at: Server.milliseconds()), restEnd == nil, socket != nil else { return }
+        guard gate.charge(at: Server.milliseconds()), socket != nil else { return }
         let before = isThrottled
         let end = Self.tick(after: Toll.rest)
-        restEnd = end
+        gate.restEnd = end
         wake(at: end)
         settleThrottle(before)
     }
 
     private func endRest() {
-        guard restEnd != nil else { return }
-        restEnd = nil
+        guard gate.restEnd != nil else { return }
+        gate.restEnd = nil
         settleThrottle(true)
     }
 
     private func settleThrottle(_ before: Bool) {
         guard before != isThrottled, let socket else { return }
-        if !isReadingPaused { socket.pauseReading(isThrottled) }
+        if !gate.isPaused { socket.pauseReading(isThrottled) }
         guard !isThrottled else { return }
         if phase == .head || phase == .body { return readRequests() }
-        guard !throttledInput.isEmpty else { return }
-        let bytes = throttledInput
-        throttledInput = []
+        guard !gate.held.isEmpty else { return }
+        let bytes = gate.takeHeld()
         receive(bytes.span)
     }
 
@@ -147,19 +143,19 @@ final class Connection {
 
     // MARK: Out
 
-    var isBlocked: Bool { stalledBytes > 0 }
-    var unsentBytes: Int { stalledBytes + output.count - outputOffset }
+    var isBlocked: Bool { output.isBlocked }
+    var unsentBytes: Int { output.unsent }
 
     /// The socket, if the next write may go directly to it.
     var idleSocket: LibrarySocket? { phase == .open && !isBlocked ? socket : nil }
 
     func send(_ buffer: inout SendBuffer) -> SendResult {
         guard !isBlocked else {
-            output.append(contentsOf: buffer.suffix(from: 0))
+            output.append(buffer.suffix(from: 0))
             return .blocked
         }
         guard let sent = write(&buffer) else { return .gone }
-        if sent < buffer.count { output = Array(buffer.suffix(from: sent)) }
+        if sent < buffer.count { output.append(buffer.suffix(from: sent)) }
         return isBlocked ? .blocked : .sent
     }
 
@@ -176,23 +172,15 @@ final class Connection {
         let first = max(0, min(body.count, VirtualHost.chunk - head.count))
         send(head + body[..<first])
         guard first < body.count, phase != .dead else { return }
-        if isBlocked, output.isEmpty || outputOffset == output.count {
-            output = body
-            outputOffset = first
-        } else if isBlocked {
-            output.append(contentsOf: body[first...])
-        } else {
-            output = body
-            outputOffset = first
-            pushOutput()
-        }
+        output.append(body, from: first)
+        if !isBlocked { pushOutput() }
     }
 
     /// The socket is writable again.
     func drain() {
-        guard stalledBytes > 0, let socket, phase != .dead else { return }
+        guard isBlocked, let socket, phase != .dead else { return }
         guard !socket.holdsRemainder else { return }
-        stalledBytes = 0
+        output.stalled = 0
         pushOutput()
         if isBlocked {
             if phase == .responding || phase == .streaming {
@@ -206,16 +194,11 @@ final class Connection {
 
     /// Gives the library one slice after another, until the kernel's buffer is full.
     private func pushOutput() {
-        while outputOffset < output.count, !isBlocked {
-            let end = min(output.count, outputOffset + VirtualHost.chunk)
+        while !output.isEmpty, !isBlocked {
             server.scratch.removeAll()
-            server.scratch.append(output[outputOffset..<end])
+            server.scratch.append(output.next(VirtualHost.chunk))
             guard let sent = write(&server.scratch) else { return }
-            outputOffset += sent
-        }
-        if outputOffset == output.count {
-            output = []
-            outputOffset = 0
+            output.remove(sent)
         }
     }
 
@@ -240,7 +223,7 @@ final class Connection {
 
     /// The kernel took a part of a write; the library holds the rest.
     func tookPart(of count: Int) {
-        stalledBytes = count
+        output.stalled = count
         // While the library holds a remainder it does not read, but would be woken again and again
         // for every byte that comes in.
         pauseReading(true)
@@ -248,8 +231,8 @@ final class Connection {
 
     /// All output is written.
     private func outputDidDrain() {
-        if let next = phaseAfterOutput {
-            phaseAfterOutput = nil
+        if let next = output.phaseAfter {
+            output.phaseAfter = nil
             enter(next)
         } else if phase == .responding {
             responseDidEnd()
@@ -266,7 +249,7 @@ final class Connection {
     func finish(_ phase: Phase) {
         setDeadline(server.limits.closeTimeout)
         if isBlocked {
-            phaseAfterOutput = phase
+            output.phaseAfter = phase
         } else {
             enter(phase)
         }
@@ -278,7 +261,7 @@ final class Connection {
         guard phase == .lingering else { return }
         leaveCount()
         input = []
-        throttledInput = []
+        gate.held = []
         pauseReading(false)
         throttle(false)
         endRest()
@@ -297,11 +280,11 @@ final class Connection {
     /// Sets the deadline of the present phase; nil removes it.
     func setDeadline(_ duration: Duration?) {
         guard let duration else {
-            deadline = nil
+            timer.deadline = nil
             return
         }
         let tick = Self.tick(after: duration)
-        deadline = tick
+        timer.deadline = tick
         wake(at: tick)
     }
 
@@ -315,16 +298,18 @@ final class Connection {
 
     /// Schedules a call of `deadlineCame` at the tick, or earlier.
     private func wake(at tick: Deadlines.Tick) {
-        if entry.map({ tick < $0 }) ?? true { entry = server.schedule(self, at: tick) }
+        if timer.entry.map({ tick < $0 }) ?? true {
+            timer.entry = server.schedule(self, at: tick)
+        }
     }
 
     /// A wheel entry came up; only the newest one counts.
     func deadlineCame(entry: Deadlines.Tick, now: Deadlines.Tick) {
-        guard entry == self.entry else { return }
-        self.entry = nil
-        if let deadline, deadline <= now { return abandon() }
-        if let restEnd, restEnd <= now { endRest() }
-        if let deadline { wake(at: deadline) }
-        if let restEnd { wake(at: restEnd) }
+        guard entry == timer.entry else { return }
+        timer.entry = nil
+        if let deadline = timer.deadline, deadline <= now { return abandon() }
+        if let restEnd = gate.restEnd, restEnd <= now { endRest() }
+        if let deadline = timer.deadline { wake(at: deadline) }
+        if let restEnd = gate.restEnd { wake(at: restEnd) }
     }
 }

@@ -60,27 +60,48 @@ package final class Server: @unchecked Sendable {
     var scratch = SendBuffer(capacity: VirtualHost.chunk)
     /// For `send` to many sockets.
     @exclusivity(unchecked) var handles: [LibrarySocket?] = []
-    private var acceptors: [Acceptor] = []
+    private var listening = Listening()
     private var doomed: [SocketID] = []
-    /// The refusals of acceptors that are gone.
-    private var leftRefusals = 0
-    private var deadlines = Deadlines(now: Server.now())
-    private var deadlineTimer: TimerWatcher?
-    /// Whether a job is posted for the rest of the due deadlines.
-    private var isCheckingOn = false
+    private var time = Time()
     private var date = DateField()
-    private var secureHost: (files: TLSFiles, host: VirtualHost)?
-    /// Adopts the connections of each listener that another server accepts.
-    private var adopters: [String: (Int32) -> Void] = [:]
-    /// The servers that take a share of a listener's connections.
-    private(set) var sharers: [Server] = []
-    private var sharedListener: String?
+    private var tls = TLS()
+    private var sharing = Sharing()
     /// Open connections, and those handed over but not adopted yet.
     let held = Atomic<Int>(0)
     /// One counter for all servers that share their connections.
     private(set) var requests = RequestCount()
-    /// Set between the TLS callback and the creation of the host to which it belongs.
-    private var tlsContext: TLSContext?
+
+    /// The sockets that listen.
+    private struct Listening {
+        var acceptors: [Acceptor] = []
+        /// Refusals of acceptors that are gone.
+        var earlierRefusals = 0
+    }
+
+    /// The deadlines of all connections, and the timer that looks at them.
+    private struct Time {
+        var deadlines = Deadlines(now: Server.now())
+        var timer: TimerWatcher?
+        /// The next turn goes on with deadlines that have passed.
+        var isCheckingOn = false
+    }
+
+    private struct TLS {
+        var host: (files: TLSFiles, host: VirtualHost)?
+        /// Set between the callback that names it and the creation of its host.
+        var context: TLSContext?
+    }
+
+    /// How connections are shared between the servers of several loops.
+    private struct Sharing {
+        /// Takes a connection here that another server has accepted, by the listener's name.
+        var adopters: [String: (Int32) -> Void] = [:]
+        /// The servers that get a share of the connections to a listener of this one.
+        var servers: [Server] = []
+        var listener: String?
+    }
+
+    var sharers: [Server] { sharing.servers }
 
     /// Binds every listener, and serves them once the loop runs.
     ///
@@ -96,9 +117,11 @@ package final class Server: @unchecked Sendable {
         self.limits = limits
         self.delegate = delegate
         connections = ConnectionTable(server: number)
-        if number == 0 { for listener in listeners { acceptors.append(try Acceptor(listener)) } }
+        if number == 0 {
+            for listener in listeners { listening.acceptors.append(try Acceptor(listener)) }
+        }
         try openHosts(for: listeners)
-        deadlineTimer = TimerWatcher(loop: loop, milliseconds: Deadlines.millisecondsPerTick) {
+        time.timer = TimerWatcher(loop: loop, milliseconds: Deadlines.millisecondsPerTick) {
             [unowned self] in checkDeadlines()
         }
         loop.add(self)
@@ -121,15 +144,15 @@ package final class Server: @unchecked Sendable {
             } else {
                 host = try VirtualHost(loop: loop, server: self, tls: tls)
                 hosts[tls] = host
-                if let tls { secureHost = (tls, host) }
+                if let tls { self.tls.host = (tls, host) }
                 loop.retain(host)
             }
             let adopt = { [unowned self] in self.adopt($0, from: listener, by: host) }
-            guard index < acceptors.count else {
-                adopters[listener.name] = adopt
+            guard index < listening.acceptors.count else {
+                sharing.adopters[listener.name] = adopt
                 continue
             }
-            acceptors[index].start(on: loop) { [unowned self] descriptor in
+            listening.acceptors[index].start(on: loop) { [unowned self] descriptor in
                 if let other = sharer(for: listener) { return other.take(descriptor, listener) }
                 held.add(1, ordering: .relaxed)
                 adopt(descriptor)
@@ -146,14 +169,14 @@ package final class Server: @unchecked Sendable {
     /// loop.
     package func share(_ listener: String, with others: [Server]) {
         loop.preconditionOnLoop()
-        sharedListener = listener
-        sharers = others
+        sharing.listener = listener
+        sharing.servers = others
         for other in others { other.requests = requests }
     }
 
     /// The server that takes the next connection; nil for this one.
     private func sharer(for listener: Listener) -> Server? {
-        guard !sharers.isEmpty, listener.name == sharedListener else { return nil }
+        guard !sharers.isEmpty, listener.name == sharing.listener else { return nil }
         var least: (server: Server?, count: Int) = (nil, connections.count)
         for other in sharers {
             let count = other.held.load(ordering: .relaxed)
@@ -166,7 +189,7 @@ package final class Server: @unchecked Sendable {
     /// dropped, and closed when the process exits.
     private func take(_ descriptor: Int32, _ listener: Listener) {
         held.add(1, ordering: .relaxed)
-        loop.post { [weak self] in self?.adopters[listener.name]?(descriptor) }
+        loop.post { [weak self] in self?.sharing.adopters[listener.name]?(descriptor) }
     }
 
     /// Hands the listener over to another process that listens at the same place, if there is one:
@@ -174,11 +197,11 @@ package final class Server: @unchecked Sendable {
     /// - Returns: whether it was handed over.
     package func leave(_ listener: String) -> Bool {
         loop.preconditionOnLoop()
-        guard let at = acceptors.firstIndex(where: { $0.listener.name == listener }),
-            acceptors[at].hasSuccessor
+        guard let at = listening.acceptors.firstIndex(where: { $0.listener.name == listener }),
+            listening.acceptors[at].hasSuccessor
         else { return false }
-        acceptors[at].finish()
-        leftRefusals += acceptors.remove(at: at).refused
+        listening.acceptors[at].finish()
+        listening.earlierRefusals += listening.acceptors.remove(at: at).refused
         return true
     }
 
@@ -188,31 +211,33 @@ package final class Server: @unchecked Sendable {
     /// - Throws: `WebSocketError` `certificate` if the files are invalid; the current one stays.
     package func reloadCertificate() throws(WebSocketError) -> Bool {
         loop.preconditionOnLoop()
-        guard let secureHost, let certificate = try secureHost.host.reload(secureHost.files) else {
+        guard let secureHost = tls.host,
+            let certificate = try secureHost.host.reload(secureHost.files)
+        else {
             return false
         }
         // All servers share one loaded certificate.
         for other in sharers {
-            other.loop.post { [weak other] in other?.secureHost?.host.show(certificate) }
+            other.loop.post { [weak other] in other?.tls.host?.host.show(certificate) }
         }
         return true
     }
 
-    /// Days until the certificate expires; negative afterwards, nil without TLS.
-    package var certificateDaysLeft: Int? { secureHost?.host.certificateDaysLeft }
+    /// Days until the certificate expires, less than 0 once it has; nil without TLS.
+    package var certificateDaysLeft: Int? { tls.host?.host.certificateDaysLeft }
 
     func madeTLSContext(_ context: TLSContext) {
-        tlsContext = context
+        tls.context = context
     }
 
     func takeTLSContext() -> TLSContext? {
-        defer { tlsContext = nil }
-        return tlsContext
+        defer { tls.context = nil }
+        return tls.context
     }
 
     /// The port in use by a listener.
     package func port(of listener: String) -> UInt16? {
-        acceptors.first { $0.listener.name == listener }?.port
+        listening.acceptors.first { $0.listener.name == listener }?.port
     }
 
     /// Open sockets of both kinds, including those in their handshake, here and on the servers that
@@ -221,67 +246,15 @@ package final class Server: @unchecked Sendable {
         sharers.reduce(held.load(ordering: .relaxed)) { $0 + $1.held.load(ordering: .relaxed) }
     }
 
-    /// Connections that were closed at once because the process had no descriptors left.
-    package var refusedConnections: Int { acceptors.reduce(leftRefusals) { $0 + $1.refused } }
-
-    // MARK: WebSockets
-
-    /// Sends whole frames, headers included. Does not change the buffer: it may be sent to many
-    /// sockets.
-    package func send(_ socket: SocketID, _ buffer: inout SendBuffer) -> SendResult {
-        loop.preconditionOnLoop()
-        guard let connection = connections[socket], connection.phase == .open else { return .gone }
-        return connection.send(&buffer)
-    }
-
-    /// Whether frames can be sent.
-    package func isOpen(_ socket: SocketID) -> Bool { connections[socket]?.phase == .open }
-
-    /// Whether bytes wait here until the socket takes them.
-    package func isBlocked(_ socket: SocketID) -> Bool {
-        connections[socket]?.isBlocked ?? false
-    }
-
-    /// Bytes that this server still holds for the socket. A write that the kernel took in part (at
-    /// most 64 KiB) counts in full until it is completed.
-    package func unsentBytes(_ socket: SocketID) -> Int {
-        connections[socket]?.unsentBytes ?? 0
-    }
-
-    /// Bytes that the peer's kernel has acknowledged on this connection. The number rises while a
-    /// slow peer still takes bytes sent long ago, and stops when the peer has stopped.
-    package func acknowledgedBytes(_ socket: SocketID) -> UInt64 {
-        loop.preconditionOnLoop()
-        return connections[socket]?.socket?.acknowledgedBytes ?? 0
-    }
-
-    /// Backpressure on a peer: leaves its bytes with the peer, or resumes reading; a close also
-    /// resumes it. While throttled nothing is delivered: bytes that were read already wait, and are
-    /// delivered within the call that resumes.
-    package func throttle(_ socket: SocketID, _ isThrottled: Bool) {
-        loop.preconditionOnLoop()
-        guard let connection = connections[socket], connection.phase == .open else { return }
-        loop.noteWork()
-        connection.throttle(isThrottled)
-    }
-
-    /// Sends the queued bytes, then a close frame, and ends the connection when the peer has
-    /// answered, or after `ServerLimits.closeTimeout`. From now on only `closed` is called for it.
-    package func close(_ socket: SocketID, code: UInt16, reason: String) {
-        loop.preconditionOnLoop()
-        connections[socket]?.close(code: code, reason: reason)
-    }
-
-    /// Ends the connection without a close frame; `closed` follows between turns.
-    package func terminate(_ socket: SocketID) {
-        loop.preconditionOnLoop()
-        connections[socket]?.abandon()
+    /// Connections that were closed at once because the process has no descriptor for them.
+    package var refusedConnections: Int {
+        listening.acceptors.reduce(listening.earlierRefusals) { $0 + $1.refused }
     }
 
     /// Stops accepting; open connections stay.
     package func stopListening() {
         loop.preconditionOnLoop()
-        acceptors.removeAll()
+        listening.acceptors.removeAll()
     }
 
     // MARK: Connections
@@ -336,7 +309,7 @@ package final class Server: @unchecked Sendable {
     }
 
     func dateField() -> String {
-        date.value(at: time(nil))
+        date.value(at: Glibc.time(nil))
     }
 
     // MARK: Deadlines
@@ -353,24 +326,24 @@ package final class Server: @unchecked Sendable {
 
     /// Schedules a call of the connection's `deadlineCame` at `tick`, or earlier.
     func schedule(_ connection: Connection, at tick: Deadlines.Tick) -> Deadlines.Tick {
-        if deadlines.count == 0 {
-            _ = deadlines.advance(to: Self.now())
-            deadlineTimer?.start()
+        if time.deadlines.count == 0 {
+            _ = time.deadlines.advance(to: Self.now())
+            time.timer?.start()
         }
-        return deadlines.insert(connection.id, at: tick)
+        return time.deadlines.insert(connection.id, at: tick)
     }
 
     private func checkDeadlines() {
         let now = Self.now()
-        for (id, tick) in deadlines.advance(to: now, limit: Self.deadlinesPerTurn) {
+        for (id, tick) in time.deadlines.advance(to: now, limit: Self.deadlinesPerTurn) {
             connections[id]?.deadlineCame(entry: tick, now: now)
         }
-        if deadlines.count == 0 { deadlineTimer?.stop() }
-        // A timer may fire again while the rest of an earlier one waits.
-        guard deadlines.isBehind(now), !isCheckingOn else { return }
-        isCheckingOn = true
+        if time.deadlines.count == 0 { time.timer?.stop() }
+        // One timer may come while the rest of another's waits.
+        guard time.deadlines.isBehind(now), !time.isCheckingOn else { return }
+        time.isCheckingOn = true
         loop.post { [weak self] in
-            self?.isCheckingOn = false
+            self?.time.isCheckingOn = false
             self?.checkDeadlines()
         }
     }
@@ -393,7 +366,7 @@ extension Server: ServiceLoop.Participant {
         // The context destroys the connections one by one; while their `closed` is called, nobody
         // may write to those that remain.
         connections.forEach { $0.phase = .dead }
-        acceptors.removeAll()
-        deadlineTimer = nil
+        listening.acceptors.removeAll()
+        time.timer = nil
     }
 }

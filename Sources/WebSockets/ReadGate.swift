@@ -1,0 +1,26 @@
+/// Why a connection is not read, if it is not. Bytes that the library read before that wait here.
+struct ReadGate {
+    /// Backpressure: the peer does not take what was sent, so nothing more is read from it.
+    var isPaused = false
+    /// Whoever serves the connection does not want to hear it for now.
+    var isUnwanted = false
+    /// When the connection is read again, after it sent too much that is free of charge.
+    var restEnd: Deadlines.Tick?
+    /// Bytes that were read and are not to be processed yet, at most one read.
+    var held: [UInt8] = []
+    private var toll = Toll()
+
+    /// Whether bytes that arrive have to wait, for another reason than backpressure.
+    var isThrottled: Bool { isUnwanted || restEnd != nil }
+
+    /// Charges one message that is otherwise free.
+    /// - Parameter now: milliseconds of the monotonic clock.
+    /// - Returns: whether the connection has to rest, and does not yet.
+    mutating func charge(at now: UInt64) -> Bool { toll.take(at: now) && restEnd == nil }
+
+    /// - Returns: the bytes that waited, which are to be processed now.
+    mutating func takeHeld() -> [UInt8] {
+        defer { held = [] }
+        return held
+    }
+}
