@@ -3,7 +3,7 @@ import Engine
 import Ports
 import Wire
 
-/// What a cache of another origin answers, found by looking at every row.
+/// The answers of a cache of another origin, computed by looking at every row.
 extension CachedLogs {
     package func answer(_ query: Query) -> Result<Answer, RequestError> {
         do throws(RequestError) {
@@ -59,13 +59,13 @@ extension CachedLogs.Entry {
         return nil
     }
 
-    /// Rows from the highest below a place down to the lowest above another.
+    /// Rows between two seqs, both exclusive, highest first.
     private func rows(below upper: Int, above lower: Int) -> [EncodedMessage] {
         rows.values.map(\.message).filter { lower < $0.seq && $0.seq < upper }
             .sorted { $0.seq > $1.seq }
     }
 
-    /// Those that fit, and one in any case.
+    /// The messages that fit, but at least one.
     private func fitting(_ messages: [EncodedMessage], _ limit: Int, _ bytes: Int)
         -> [EncodedMessage]
     {
@@ -81,7 +81,7 @@ extension CachedLogs.Entry {
 
     fileprivate func catchUp(_ have: Have, limit: Int, bytes: Int) -> CatchUp {
         let standing = cached.standing
-        // Whatever lies above a hole would hide it.
+        // Messages above a hole would hide it.
         let hole = standing.run(at: highest).map { $0.low - 1 } ?? highest
         guard confirmation(of: have.head) ?? true, have.asOf <= have.head.rev else {
             let tail = fitting(rows(below: highest + 1, above: hole), limit, bytes)
@@ -108,7 +108,7 @@ extension CachedLogs.Entry {
 
     // MARK: - Pages
 
-    /// What comes before a place lies below `upper`, what comes after it above `lower`.
+    /// Messages before a place have a seq below `upper`, those after it above `lower`.
     private func place(_ anchor: Anchor?) throws(RequestError) -> (lower: Int, upper: Int)? {
         switch anchor {
         case nil: return nil

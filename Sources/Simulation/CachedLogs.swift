@@ -3,9 +3,9 @@ import Engine
 import Ports
 import Wire
 
-/// The cache of an origin elsewhere, as the plainest tables: it performs what `StoreWrite` says,
-/// place by place, and answers from them. It outlives its gateway's process. A value, owned by the
-/// gateway of a simulated world; no limits.
+/// The cache of an origin elsewhere as plain tables: it performs each `StoreWrite` slot by slot,
+/// and answers from the tables. It outlives its gateway's process. A value, owned by the gateway of
+/// a simulated world; no limits.
 package struct CachedLogs {
     struct Row {
         var message: EncodedMessage
@@ -15,30 +15,30 @@ package struct CachedLogs {
     /// What is held of one conversation.
     struct Entry {
         var head: Head
-        /// Values were taken up to here.
+        /// The newest head that values came from.
         var seen: Head?
         var record: Record
         var recordMark: String?
         var rows: [Int: Row] = [:]
-        /// Of each place that is held, the change up to which it is.
+        /// For each seq held, the change up to which it is.
         var asOf: [Int: Int] = [:]
         var changesFrom: Int
     }
 
     private(set) var entries: [String: Entry] = [:]
-    /// Conversations written since the last look.
+    /// Conversations written since the last check.
     var touched: Set<String> = []
-    /// How many messages of a conversation a trim leaves, 0 for all.
+    /// How many messages of a conversation a trim keeps; 0: all.
     package var retained = 0
-    /// How many of them it takes at most.
+    /// How many messages a trim drops at most.
     var trimmedAtOnce = Int.max
-    /// How many messages trims have taken.
+    /// How many messages were trimmed.
     private(set) var dropped = 0
 
     package init() {}
 
     /// Performs the writes in order.
-    /// - Throws: `Violation`, if they contradict what is held.
+    /// - Throws: `Violation` if they contradict what is held.
     package mutating func perform(_ writes: [StoreWrite]) throws(Violation) {
         for write in writes {
             touched.insert(write.conversation)
@@ -65,7 +65,7 @@ package struct CachedLogs {
         }
     }
 
-    /// Conversations that hold more than a trim leaves.
+    /// Conversations with more messages than a trim keeps.
     var untrimmed: [String] {
         guard retained > 0 else { return [] }
         return entries.filter { $0.value.rows.count > retained }.keys.sorted()
@@ -137,7 +137,7 @@ extension CachedLogs.Entry {
         self.head = head
     }
 
-    /// What stands at the stream's place is written out, before that is seen no more.
+    /// Raises the coverage at the stream's position to that position, before the position changes.
     fileprivate mutating func lift() {
         for (place, asOf) in asOf where changesFrom <= asOf && asOf < head.rev {
             self.asOf[place] = head.rev
@@ -173,7 +173,7 @@ extension CachedLogs.Entry {
         return Cached(runs: runs, changesFrom: changesFrom, seen: seen)
     }
 
-    /// The highest place that the log is known to have.
+    /// The highest seq that the log is known to have.
     var highest: Int { max(head.seq, seen?.seq ?? 0) }
 
     var newestUndeleted: EncodedMessage? {

@@ -2,42 +2,41 @@ import Engine
 import Ports
 import Wire
 
-/// What catching up with one conversation has cost a gateway, in answers of the origin, and the
-/// bound on it (`Sources/README.md`, P2): of each outage, at most two and as many as there are
-/// pages of what changed.
+/// The cost of a gateway's catch-up with one conversation, in answers of the origin, and its bound
+/// (`Sources/README.md`, P2): for each outage, at most two answers plus the pages that hold what
+/// changed.
 ///
-/// An outage begins with the acknowledgement of the feed, or with a hole in it, and ends with the
-/// part of the chain that reaches the end of the log, or what the feed has told of it, or with a
-/// jump. What its faults have to be asked again for
-/// counts apart: a question without an answer, one of another feed, a page that was shorter than
-/// was asked for. Of the rest:
+/// An outage begins when the feed is acknowledged, or with a hole in it. It ends with the part of
+/// the chain that reaches the end of the log, or the changes that the feed brought, or with a jump.
+/// Repetitions caused by faults are not counted: a question without an answer, an answer beside
+/// another feed, a page shorter than requested. For the others:
 ///
 /// - no part of the chain begins before the end of what was read since the feed began, or at the
 ///   end of the log;
-/// - the parts and the newest page together are at most one more than full pages hold what the
-///   parts brought;
+/// - the parts and the newest page together are at most one more than the full pages that would
+///   hold what the parts brought;
 /// - no mark is asked about more than twice, for a holder and for the gateway itself.
 struct CatchUpCost {
-    /// Questions up to this one were asked of what was before.
+    /// Questions with this token or a lower one belong to an earlier feed or log.
     private var first: UInt64 = 0
-    /// Questions up to this one were asked before the feed told of a log that it had not told of.
+    /// Questions with this token or a lower one preceded the first event about some log.
     private(set) var doubted: UInt64 = 0
-    /// Of the feed; what is read of another node is asked for again.
+    /// The feed's generation; answers of another one are asked for again.
     private var generation = 0
     private var epoch: String?
-    /// Logs that the feed has told of, before the chain said which is the one.
+    /// Epochs that the feed reported before the chain showed which one counts.
     private var heard: Set<String> = []
-    /// Changes that the feed has told.
+    /// Changes that the feed brought.
     private var revs: Set<Int> = []
-    /// The end of what the chain has brought.
+    /// The end of what the chain brought.
     private var reached = 0
     private var vouchings: [HistoryQuery: Int] = [:]
-    // Of the present outage.
+    // The current outage:
     private var reads = 0
     private var changes = 0
     private var page = 1
 
-    /// The feed begins anew, or the log may be another one.
+    /// A feed begins, or the log may be another one.
     mutating func begin(after token: UInt64, generation: Int? = nil) {
         let last = self
         self = CatchUpCost()
@@ -46,7 +45,7 @@ struct CatchUpCost {
         self.generation = generation ?? last.generation
     }
 
-    /// The feed tells of this change; nil that a log has ended.
+    /// The feed brings this change; nil: a log ended.
     mutating func hear(_ head: Head?, after token: UInt64) {
         let isOther = epoch.map { $0 != head?.epoch } ?? (head == nil)
         if isOther { begin(after: token) }
@@ -54,13 +53,13 @@ struct CatchUpCost {
         if let head { revs.insert(head.rev) }
     }
 
-    /// Whether what the feed has told goes on where a part of the chain ends, up to its head.
+    /// Whether the feed's changes continue the end of a part of the chain up to its head.
     private func isJoined(by part: Changes) -> Bool {
         part.upTo >= part.head.rev || (part.upTo + 1...part.head.rev).allSatisfy(revs.contains)
     }
 
-    /// Takes the answer to a question that the gateway asked for the conversation as a whole.
-    /// - Throws: `Violation`, if there was no need to ask.
+    /// Takes the answer to a question about the conversation as a whole.
+    /// - Throws: `Violation` if the question was not necessary.
     mutating func take(
         _ query: HistoryQuery, _ answer: HistoryAnswer, token: UInt64, generation: Int
     ) throws(Violation) {
@@ -71,7 +70,7 @@ struct CatchUpCost {
             try require(vouchings[query, default: 0] <= 2, "asks once more about \(query)")
         case (.changes(_, let since, .some, let limit, _), .changes(let part)):
             try take(part, since, limit)
-            // The gateway takes what the feed told for the end of this log.
+            // The gateway takes the feed's report for the end of this log.
             if !heard.isSubset(of: [part.head.epoch]) { begin(after: token) }
         case (.page(_, let request), .page(let page)) where request.isNewest:
             let all = page.head.seq - page.head.floor + 1
@@ -79,7 +78,7 @@ struct CatchUpCost {
             reads += 1
             try check()
         case (.conversation, .conversation):
-            // Where nobody watches any more, the gateway goes on from the present.
+            // Without subscribers the gateway jumps to the present.
             (reads, changes) = (0, 0)
         default:
             break
@@ -115,7 +114,7 @@ extension PageRequest {
 }
 
 extension HistoryQuery {
-    /// The log that is asked about for the gateway's own sake, or for messages or changes.
+    /// The log of a question about messages, changes, or the conversation itself.
     var log: String? {
         switch self {
         case .page(let id, _), .changes(let id, _, _, _, _), .conversation(let id, reader: nil):

@@ -2,7 +2,7 @@ import Chat
 import JSON
 import Wire
 
-/// What a client asks for, as the bytes of its frames.
+/// The requests of a client, encoded as frames.
 extension Client {
     func connect() -> [UInt8] {
         request("connect", .connect) { [user, asksUnread] in
@@ -11,7 +11,7 @@ extension Client {
         }
     }
 
-    /// - Parameter isForged: the mark is not that of the log.
+    /// - Parameter isForged: whether the mark is not the log's.
     func subscribe(
         _ conversation: String, resuming: Bool, limit: Int, isForged: Bool = false
     ) -> [UInt8] {
@@ -52,7 +52,7 @@ extension Client {
         }
     }
 
-    /// Asks for what it knows to be missing of a conversation that it watches, newest first; nil if
+    /// Asks for what it knows to be missing of a subscribed conversation, newest first; nil if
     /// nothing is.
     func heal(_ conversation: String) -> [UInt8]? {
         guard let holding = holdings[conversation], let position = holding.position else {
@@ -84,7 +84,7 @@ extension Client {
 
     func unwatch() -> [UInt8] { request("unsubscribeConversations", .unwatch) { _ in } }
 
-    /// - Parameter goesOn: behind the page before, if there was one that did not end the list.
+    /// - Parameter goesOn: whether to continue after the last page, unless that ended the list.
     func fetchConversations(limit: Int? = nil, goesOn: Bool = false) -> [UInt8] {
         let start = goesOn ? cursor : nil
         return request("fetchConversations", .list(behind: start)) {
@@ -99,11 +99,11 @@ extension Client {
         }
     }
 
-    /// - Parameter range: nil: all of them, or a part, in turns.
+    /// - Parameter range: nil: all participants and a part of them, in turns.
     func fetchParticipants(
         _ conversation: String, _ range: ParticipantsRequest? = nil
     ) -> [UInt8] {
-        // No draw: a seed is to mean the world that it meant.
+        // Not drawn at random: a seed must still give the same world.
         let limit = nextRequest % 3 == 0 ? 1 + nextRequest % 2 : 0
         let order: PageRequest.Order = nextRequest % 2 == 0 ? .asc : .desc
         let range = range ?? ParticipantsRequest(limit: limit, offset: limit - 1, order: order)
@@ -115,7 +115,7 @@ extension Client {
         }
     }
 
-    /// A request whose answer changes nothing that is held.
+    /// A request whose answer changes nothing held.
     func call(
         _ method: String, _ conversation: String, _ params: (inout JSONWriter) -> Void = { _ in }
     ) -> [UInt8] {

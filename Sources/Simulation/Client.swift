@@ -3,10 +3,10 @@ import JSON
 import Wire
 
 /// A client that speaks the protocol and believes every word of it: it keeps what it holds by the
-/// rules of `protocol.md` 1 and has the oracle judge it after every frame. It outlives its
-/// connections, and comes back with what it holds. Owned by the world.
+/// rules of `protocol.md` 1, and the oracle judges that after every frame. It outlives its
+/// connections and resumes with what it holds. Owned by the world.
 final class Client {
-    /// What a request that is not answered yet was about.
+    /// What an unanswered request is about.
     enum Asked {
         case connect
         case subscribe(Subscription)
@@ -15,18 +15,18 @@ final class Client {
         case boundaries(String, have: Have?)
         case watch
         case unwatch
-        /// Behind a cursor, or from the beginning.
+        /// The page after a cursor, or the first one.
         case list(behind: String?)
         case view(String)
         case people(String, ParticipantsRequest)
         case other
     }
 
-    /// A subscription that was asked for, and what was so when it was.
+    /// A subscription request, and the client's state when it was made.
     struct Subscription {
         var conversation: String
         var have: Have?
-        /// The mark in `have` is not that of the log.
+        /// Whether the mark in `have` is not the log's.
         var isForged: Bool
         var holding: Holding
     }
@@ -36,26 +36,26 @@ final class Client {
     /// What it holds, by conversation.
     var holdings: [String: Holding] = [:]
     var list = WatchedList()
-    /// What this connection was shown of it.
+    /// What this connection was shown of the list.
     private(set) var shown = ShownList()
-    /// Where the last page of it ended.
+    /// The cursor after its last page.
     private(set) var cursor: String?
     var nextRequest = 1
     var asked: [Int: Asked] = [:]
     var isConnected = false
-    /// It asks to be told how much is unread.
+    /// Whether it asks for unread totals.
     var asksUnread = false
-    /// What the gateway said last of the state of its upstream.
+    /// The upstream's state as the gateway last reported it.
     private(set) var upstream = "online"
     /// The last reply.
     private(set) var reply: JSONObject?
-    /// By how many changes what it was resumed from lay behind the log, where that was said to be
-    /// open; and where the stream stood when it was removed, where that was open.
+    /// How many changes open resumes were behind the log; and how many an open stream was behind
+    /// when its subscription was ended.
     private(set) var behind: [Int] = []
     private(set) var behindWhenRemoved: [Int] = []
-    /// How many open answers about who takes part were judged.
+    /// How many open answers about participants were judged.
     private(set) var openPeople = 0
-    /// Deltas that came in events, for the accounting.
+    /// Deltas received in events, for the accounting.
     private(set) var deltas = 0
 
     init(name: String, user: String) {
@@ -63,7 +63,7 @@ final class Client {
         self.user = user
     }
 
-    /// The connection is gone: what was asked for will not be answered, what is held stays.
+    /// The connection is gone: requests stay unanswered, what is held stays.
     func disconnect() {
         isConnected = false
         asked = [:]
@@ -72,15 +72,15 @@ final class Client {
         for conversation in holdings.keys { holdings[conversation]?.unsubscribe() }
     }
 
-    /// It was told that there may be more of the conversation than anybody here knows.
+    /// Whether it was told that there may be changes that the gateway does not know.
     func isOpen(_ conversation: String) -> Bool {
         upstream != "online" || holdings[conversation]?.isOpen ?? false
     }
 
     // MARK: - Frames
 
-    /// Takes a frame, and has it judged.
-    /// - Throws: `Violation`, if the gateway breaks a promise with it.
+    /// Takes a frame, and has the oracle judge it.
+    /// - Throws: `Violation` if the frame breaks a promise.
     func receive(_ payload: [UInt8], _ oracle: Oracle) throws(Violation) {
         let frame = try RawJSON(unchecked: payload).members("frame")
         if let event = frame["event"]?.string {
@@ -134,7 +134,7 @@ final class Client {
         }
     }
 
-    /// An answer about the list, or a part of it.
+    /// A reply with the list or a part of it.
     private func show(
         _ result: JSONObject, request: Int, isWhole: Bool, _ oracle: Oracle
     ) throws(Violation) {
@@ -230,13 +230,13 @@ final class Client {
     ) throws(Violation) {
         let code = error["code"]?.string ?? ""
         var expected = ["not_found", "forbidden", "conflict", "rate_limited", "too_large"]
-        // A read marker may lie above the head of a conversation that was created anew.
+        // A read marker may be above the head of a conversation that was created again.
         if case .other = asked { expected.append("bad_request") }
         if oracle.isReplica { expected += ["origin_unavailable", "internal"] }
         try require(expected.contains(code), "an error \(code) to a sound request")
     }
 
-    /// The first of two answers changes nothing that is held.
+    /// The cached phase changes nothing that is held.
     private func show(
         _ asked: Asked, _ result: JSONObject, _ oracle: Oracle
     ) throws(Violation) {
@@ -254,7 +254,7 @@ final class Client {
             asked.isForged
             || asked.have.map { oracle.isOfOtherLog($0.head, than: told.head, asked.conversation) }
                 ?? false
-        // A cache that can't ask takes what it can't confirm for another log's.
+        // A cache that can't ask the origin answers an unconfirmed `have` with a reset.
         try require(
             told.isReset == isOther || oracle.isReplica && told.isReset && asked.have != nil,
             "reset: \(told.isReset), expected \(isOther)")
@@ -297,8 +297,8 @@ final class Client {
         guard let log = oracle.origin.logs(conversation, having: head).last else {
             throw Violation("epoch \(head.epoch) never was")
         }
-        // The answer names ids without the log that they are of: while another one takes its place,
-        // they may be that one's, until the client hears of it.
+        // The ids in the answer come without an epoch: while another log takes the conversation's
+        // place, they may be of that one until the client is told.
         guard log.ended == nil else { return }
         let all = head.floor <= head.seq ? Coverage(head.floor, head.seq) : Coverage()
         let held =

@@ -2,11 +2,11 @@ import Engine
 import Ports
 import Wire
 
-/// What the adapter of a feed that only rings knows of each conversation, as the one for Postgres
-/// does: an event says that something has changed, and what that is is read, from the position that
-/// an answer of this feed has told. A value, owned by the link.
+/// The adapter's state for a feed that only notifies, as that of Postgres: an event says that a
+/// conversation changed, and the changes are read from the position that an answer beside this feed
+/// gave. A value, owned by the link.
 struct Doorbells {
-    /// What changed above a position is to be read.
+    /// The changes above a position must be read.
     struct Question {
         let conversation: String
         let entry: Int
@@ -14,26 +14,26 @@ struct Doorbells {
         let generation: Int
     }
 
-    /// What was read.
+    /// The result of the read.
     enum Answer {
         case part([FeedEvent], Head, more: Bool)
         /// There is no such conversation.
         case ended
-        /// Another log, or what can't be told one after the other.
+        /// Another log, or changes that can't be sent one by one.
         case broken
     }
 
-    /// What is done with an answer.
+    /// What follows from an answer.
     struct Taken {
         var events: [FeedEvent] = []
-        /// The engine is to compare heads, as if the feed had just been joined.
+        /// Whether the engine must compare heads, as if the feed had just been joined.
         var isBroken = false
         var next: Question?
     }
 
     private struct Entry {
         let number: Int
-        /// nil until an answer of this feed has told one.
+        /// Nil until an answer beside this feed gave one.
         var position: Head?
         var isRung = false
         var isAsking = false
@@ -51,7 +51,7 @@ struct Doorbells {
 
     mutating func endAll() { entries = [:] }
 
-    /// It has rung, and what changed is not told yet.
+    /// Whether it was notified of changes that it has not passed on.
     func isBehind(_ conversation: String) -> Bool {
         entries[conversation].map { $0.isRung || $0.isAsking } ?? false
     }
@@ -61,8 +61,8 @@ struct Doorbells {
         return question(conversation, generation)
     }
 
-    /// An answer of this feed has told the head. The stream may stand on an older one than the
-    /// first that came: answers overtake each other.
+    /// An answer beside this feed gave the head. The stream may be at an older one than the first
+    /// answer's: answers overtake each other.
     mutating func learn(_ head: Head, of conversation: String, in generation: Int) -> Taken {
         guard let entry = entries[conversation] else { return Taken() }
         var taken = Taken()
@@ -97,7 +97,7 @@ struct Doorbells {
         entries[conversation]?.isAsking = false
         var taken = Taken()
         guard entries[conversation]?.position == question.position else {
-            // It went back meanwhile.
+            // The position went back meanwhile.
             entries[conversation]?.isRung = true
             taken.next = self.question(conversation, generation)
             return taken
@@ -123,7 +123,7 @@ struct Doorbells {
 }
 
 extension Origin {
-    /// What changed above a position, as it is now.
+    /// The changes above a position, as the log is now.
     /// - Parameter limit: how many changes are read at most.
     func changes(above position: Head, of conversation: String, limit: Int) -> Doorbells.Answer {
         guard let log = log(conversation) else { return .ended }

@@ -2,12 +2,11 @@ import Engine
 import Ports
 import Wire
 
-/// Judges who is read for. Between the moment when a read comes into its class and the one when it
-/// begins, no other user has had more of that class than the user of this read, but for what that
-/// one still owed and one turn of the other: nobody waits longer than the others' bounded turns
-/// before it, and its own.
+/// Judges the fairness of reads. While a read waits in its class, no other user gets more of that
+/// class than the reading user, except for that user's earlier debt and one turn of the other:
+/// nobody waits longer than for one bounded turn of each other user, and their own.
 final class Fairness: ReadWatcher {
-    /// A turn, or what a turn turned out to cost more.
+    /// A turn, or a later charge for one.
     private struct Entry {
         let user: ID
         let cost: Int
@@ -15,10 +14,10 @@ final class Fairness: ReadWatcher {
         let isCharge: Bool
     }
 
-    /// What one user has had while a read waited.
+    /// What one user got while a read waited.
     private struct Share {
         var cost = 0
-        /// The dearest turn, and what was charged.
+        /// The most expensive turn, and the later charges.
         var dearest = 0
         var charged = 0
 
@@ -28,18 +27,18 @@ final class Fairness: ReadWatcher {
         }
     }
 
-    /// What was read of each class, oldest first; what nobody may still wait beside is forgotten.
+    /// Reads of each class, oldest first; the oldest ones are dropped.
     private var entries: [CacheRead.Class: [Entry]] = [:]
     private var now = Duration.zero
     private var violation: Violation?
-    /// How many reads had waited while others were read for.
+    /// How many reads waited while other users' were done.
     private(set) var waited = 0
 
     func began(_ read: CacheRead, at instant: Duration) {
         now = instant
         let user = read.payer.user
         let known = entries[read.class, default: []]
-        // What begins at the moment in which the read came may have begun before it.
+        // A read that began at the same instant may have begun before this one was queued.
         var own = 0
         var others: [ID: Share] = [:]
         for entry in known where entry.instant >= read.queued {
@@ -61,7 +60,7 @@ final class Fairness: ReadWatcher {
         note(Entry(user: user, cost: read.cost, instant: instant, isCharge: false), read.class)
     }
 
-    /// The user's last turn before that moment, and what was charged.
+    /// The cost of the user's last turn before that moment, and the charges.
     private func owed(by user: ID, before moment: Duration, _ entries: [Entry]) -> Int {
         let before = entries.filter { $0.user == user && $0.instant <= moment }
         return (before.last { !$0.isCharge }?.cost ?? 0)
@@ -81,7 +80,7 @@ final class Fairness: ReadWatcher {
 
     private static let kept = 500
 
-    /// What holds after every turn.
+    /// Checked after every turn.
     func check() throws(Violation) {
         if let violation { throw violation }
     }

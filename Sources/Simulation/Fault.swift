@@ -1,39 +1,40 @@
-/// What may go wrong between an origin elsewhere and those who watch. A world has some of them,
-/// drawn from its seed; a failing one is tried again without each.
+/// Faults between an origin elsewhere and its watchers. A world has some of them, drawn from its
+/// seed; a failing world is tried again without each.
 package enum Fault: String, Sendable, Hashable, CaseIterable {
-    /// The link breaks and comes back, sooner or later noticed.
+    /// The link breaks and returns, noticed sooner or later.
     case lapses
-    /// The gateway's process ends, at any moment, and starts again over its cache.
+    /// The gateway's process ends at any moment, and restarts with its cache.
     case restarts
-    /// Answers of origin and cache take their time.
+    /// Answers of origin and cache are late.
     case late
     /// The origin does not answer.
     case failures
-    /// Pages are shorter than was asked for.
+    /// Pages are shorter than requested.
     case short
     /// The same answer comes twice.
     case repeated
     /// The cache can't be written.
     case stores
-    /// The feed loses events and says nothing.
+    /// The feed loses events silently.
     case drops
-    /// The feed says things twice.
+    /// The feed repeats events.
     case duplicates
-    /// The feed says things in another order.
+    /// The feed reorders events.
     case reorders
     /// The feed pauses.
     case stalls
-    /// Another master takes over, without the newest changes.
+    /// Failover: another master takes over without the newest changes.
     case failovers
-    /// Everything at the origin is lost, in silence.
+    /// Everything at the origin is lost silently.
     case empties
-    /// A part of a log is lost, emptied, cut, or another log's, and mended after a while.
+    /// A part of a log is lost, emptied, truncated, or replaced by another log's, and repaired
+    /// later.
     case damages
-    /// The origin keeps the newest messages alone.
+    /// The origin keeps only the newest messages.
     case floors
-    /// The cache drops what it need not keep.
+    /// The cache trims.
     case trims
-    /// Readers are slow, connections are lost.
+    /// Readers are slow, and connections are lost.
     case readers
     /// Clients move between two gateways.
     case gateways

@@ -2,19 +2,19 @@ import Engine
 import Ports
 import Wire
 
-/// The way from the origin to the gateway: what was committed travels in order, and waits here
-/// until the world lets it through. Lossless; a value, owned by the world.
+/// The queue from the origin to the gateway: outputs stay in commit order and wait until the world
+/// delivers them. Lossless; a value, owned by the world.
 package struct Feed {
-    /// What the gateway is told.
+    /// What the gateway receives.
     package enum Output: Sendable {
         case event(FeedEvent)
-        /// The fate of a write, after the events that it caused.
+        /// The result of a write, after the events that it caused.
         case performed(token: UInt64, Result<Outcome, RequestError>)
     }
 
     private var queue: [(commit: Int, output: Output)] = []
-    /// The newest commit of which anything was delivered: a store that is read no earlier than that
-    /// knows all that the gateway was told.
+    /// The newest commit of which anything was delivered: a store read at that commit or later
+    /// knows everything that the gateway was sent.
     package private(set) var position = 0
 
     package init() {}
@@ -33,7 +33,7 @@ package struct Feed {
 }
 
 extension FeedEvent {
-    /// The same of a conversation in which more take part than are named.
+    /// The same event for a conversation whose record does not name the participants.
     var ofMany: FeedEvent {
         guard case .record(var record, let head, let removed, let joined, let isNew) = self else {
             return self

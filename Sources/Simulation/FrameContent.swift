@@ -2,12 +2,12 @@ import Chat
 import JSON
 import Wire
 
-/// What one frame says about one conversation: the part that the answers of `subscribeMessages` and
-/// `fetchMessages` and the events `messages`, `gap` and `conversation` have in common. Read with
-/// the JSON target from the bytes that a client got; a field that is missing or of another kind is
+/// What a frame says about one conversation: the common part of the answers to `subscribeMessages`
+/// and `fetchMessages` and of the events `messages`, `gap` and `conversation`. Decoded with the
+/// JSON target from the bytes that a client received; a field that is missing or of another type is
 /// a violation.
 struct FrameContent {
-    /// Which frame it was.
+    /// The kind of frame.
     enum Source { case subscription, page, messages, gap, record }
 
     /// The new value of a slot, as its bytes.
@@ -21,7 +21,7 @@ struct FrameContent {
 
     var source: Source
     var isReset = false
-    /// Messages, newest first or as they changed.
+    /// Messages, newest first or in order of change.
     var values: [Value] = []
     var record: Value?
     var covers = Coverage()
@@ -30,7 +30,7 @@ struct FrameContent {
     var asOf: Int
     var head: Head
     var isOpen: Bool
-    /// Of the answers: the runs that they name, each end with its id.
+    /// In answers: the runs that they name, with the ids at the ends.
     var boundaries: [Boundary] = []
 
     init(_ source: Source, _ json: JSONObject) throws(Violation) {
@@ -92,7 +92,7 @@ struct FrameContent {
         return boundaries
     }
 
-    /// The places that the gaps take out.
+    /// The seqs inside the gaps.
     var missing: Coverage {
         Coverage(
             gaps.filter { $0.after + 1 < $0.before }.map { .init($0.after + 1, $0.before - 1) })
@@ -138,7 +138,7 @@ extension Gap {
 }
 
 extension Coverage {
-    /// - Throws: `Violation`, unless it is in the normal form: disjoint, ascending, never touching.
+    /// - Throws: `Violation` unless in normal form: disjoint, ascending, never touching.
     init(told json: RawJSON) throws(Violation) {
         var runs: [Run] = []
         for pair in try json.elements("covers") {

@@ -3,10 +3,10 @@ import Engine
 import Ports
 import Wire
 
-/// One gateway of a simulated world: the engine, which ends with its process, the cache, which
-/// doesn't, the link to the origin, and what is on its way between them. Owned by the world.
+/// One gateway of a simulated world: the engine, which ends with its process, the cache, which does
+/// not, the link to the origin, and everything in flight between them. Owned by the world.
 final class Gateway {
-    /// A question of the store, read at one turn and answered at another.
+    /// A question to the store, read in one turn and answered in another.
     struct Read {
         let read: CacheRead
         let readAt: Int
@@ -15,7 +15,7 @@ final class Gateway {
         let isSlow: Bool
     }
 
-    /// A question of the origin.
+    /// A question to the origin.
     struct Fetch {
         enum Subject: Hashable {
             case history(HistoryQuery)
@@ -23,16 +23,16 @@ final class Gateway {
         }
         let token: UInt64
         let subject: Subject
-        /// Of the feed, when it was asked.
+        /// The feed's generation when it was asked.
         let generation: Int
         let readAt: Int
         let due: Int
         var isFailing: Bool
-        /// When it was read, and what.
+        /// When it was read, and the result.
         var read: (turn: Int, result: Result<HistoryAnswer, RequestError>)?
     }
 
-    /// What changed is being read.
+    /// A read of changes after a notification.
     struct Chain {
         let question: Doorbells.Question
         let readAt: Int
@@ -41,16 +41,16 @@ final class Gateway {
         var answer: Doorbells.Answer?
     }
 
-    /// What the feed has lost in silence of a conversation.
+    /// What the feed silently lost of a conversation.
     struct Loss {
-        /// In which turn the last of it was lost.
+        /// The turn of the last loss.
         var turn: Int
         /// When an answer of the origin showed the gateway that there is more.
         var shownAt: Timestamp?
     }
 
     let place: Int
-    /// nil while its process is not there.
+    /// Nil while its process is not running.
     var engine: Engine? {
         didSet {
             turns = engine.map { TurnRunner($0) }
@@ -61,36 +61,36 @@ final class Gateway {
     private(set) var turns: TurnRunner?
     private(set) var fairness = Fairness()
     var store = CachedLogs()
-    /// Its feed only rings.
+    /// Whether its feed only notifies.
     let isRinging: Bool
-    /// It goes on with a primary that another one has replaced, until this turn.
+    /// Until this turn it still uses a primary that was replaced.
     var withOldUntil: Int?
     var isWithOld: Bool { withOldUntil != nil }
     var link: RemoteLink
-    /// What is read because the feed has rung.
+    /// Reads that follow notifications.
     var chains: [Chain] = []
     var reads: [Read] = []
     var fetches: [Fetch] = []
-    /// The last question before each conversation's feed was joined, or told that a log had ended.
+    /// The last question before each conversation's feed was joined, or reported the end of a log.
     var joinedAfter: [String: UInt64] = [:]
     var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
     var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []
-    /// What the feed has lost since the link came up.
+    /// What the feed lost since the link came up.
     var losses: [String: Loss] = [:]
-    /// Of which logs its adapter knows that a part is gone.
+    /// Logs that its adapter knows to be damaged.
     var damaged: Set<String> = []
-    /// Deltas that the engines before this one have written.
+    /// Deltas written by its earlier engines.
     var written = 0
-    /// How many effects the engine has asked for in this turn.
+    /// How many effects the engine asked for in this turn.
     var effects = 0
-    /// After how many effects of this turn the process ends, if it does.
+    /// If the process is to end: after how many effects of this turn.
     var lastAction: Int?
-    /// The turn in which something other than a look at the heads was last asked for.
+    /// The last turn with an effect other than a comparison of heads.
     var lastDeed = 0
 
-    /// What catching up has cost, by conversation.
+    /// The cost of catch-up, by conversation.
     var costs: [String: CatchUpCost] = [:]
-    /// Of the newest question to the origin.
+    /// The token of the newest question to the origin.
     var lastToken: UInt64 = 0
 
     init(place: Int, isRinging: Bool) {
@@ -99,7 +99,7 @@ final class Gateway {
         link = RemoteLink(isRinging: isRinging)
     }
 
-    /// The process ends: what is in the file stays.
+    /// The process ends; the file stays.
     func stop() {
         if let engine { written += engine.report.totals().accounting.written }
         engine = nil
@@ -117,7 +117,7 @@ final class Gateway {
         lastAction = nil
     }
 
-    /// Nothing is on its way but a look at whether the heads are where they should be.
+    /// Whether nothing is in flight except verifications of heads.
     var isQuiet: Bool {
         reads.isEmpty && chains.isEmpty && fetches.allSatisfy(\.subject.isVerification)
             && writes.isEmpty && outcomes.isEmpty && engine?.nextRelease == nil

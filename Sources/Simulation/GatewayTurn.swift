@@ -3,11 +3,11 @@ import Engine
 import Ports
 import Wire
 
-/// What a turn's effects are at a gateway whose log lives elsewhere. The process may end between
-/// any two of them.
+/// The effects of a turn at a gateway whose log lives elsewhere. The process may end between any
+/// two of them.
 struct GatewayTurn: TurnEffects {
     enum Failure: Error {
-        /// The process has ended, and the turn with it.
+        /// The process ended, and the turn with it.
         case ended
         case violation(Violation)
     }
@@ -16,7 +16,7 @@ struct GatewayTurn: TurnEffects {
     let gateway: Gateway
     let engine: Engine
 
-    /// - Returns: nil where no process runs.
+    /// - Returns: nil if no process is running.
     init?(_ world: ReplicaWorld, _ gateway: Gateway) {
         guard let engine = gateway.engine else { return nil }
         self.world = world
@@ -24,7 +24,7 @@ struct GatewayTurn: TurnEffects {
         self.engine = engine
     }
 
-    /// Does what may end with the process.
+    /// Runs what the end of the process may interrupt.
     func mayEnd(_ body: () throws(Failure) -> Void) throws(Violation) {
         do throws(Failure) {
             try body()
@@ -37,7 +37,7 @@ struct GatewayTurn: TurnEffects {
         do throws(Violation) { return try body() } catch { throw .violation(error) }
     }
 
-    /// One more effect of this turn: before it the process may end.
+    /// Counts an effect of this turn; the process may end before it.
     private func count() throws(Failure) {
         gateway.effects += 1
         guard gateway.effects < 10_000 else {
@@ -140,14 +140,14 @@ extension ReplicaWorld {
         connections[place]?.socket.fill(from: engine, session, 65_536)
     }
 
-    /// Has the client's gateway hear what it has said, unless its socket is not to be read.
+    /// Passes the client's frames to its gateway, unless its socket is not to be read.
     func hear(_ place: Int) {
         while let frame = connections[place]?.line.next(), let connection = connections[place],
             let engine = gateways[connection.gateway].engine
         {
             engine.received(
                 connection.session, RequestFrame.decode(frame, isBinary: false), at: now)
-            // Before the next of its frames is read.
+            // Applied before its next frame is read.
             for (session, isThrottled) in engine.takeThrottles() where session == connection.session
             {
                 connections[place]?.line.isThrottled = isThrottled

@@ -2,48 +2,48 @@ import Chat
 import JSON
 import Wire
 
-/// What a client holds of one conversation, and nothing but the rules by which frames change it:
-/// `protocol.md` 1, "What a client does". Beside it stands what the oracle must know: which places
-/// the client was told that it lacks, and where the stream of its subscription stood last.
+/// What a client holds of one conversation, and only the rules by which frames change it:
+/// `protocol.md` 1, "What a client does". In addition the facts that the oracle needs: the seqs
+/// that the client was told are missing, and the last position of its subscription.
 struct Holding {
-    /// The newest head seen; nil as long as nothing is held.
+    /// The newest head seen; nil while nothing is held.
     private(set) var head: Head?
     private(set) var asOf = 0
     private(set) var runs = Coverage()
-    /// The rev of the value had, by slot; slots outside the runs may be outdated.
+    /// The rev of the newest value received, by slot; slots outside the runs may be outdated.
     private(set) var revs: [Int: Int] = [:]
-    /// The value had, by slot, as it came.
+    /// The newest value received, by slot, as encoded.
     private(set) var values: [Int: RawJSON] = [:]
 
-    /// Places that it was told are missing, or that it sees to be missing itself.
+    /// Seqs that it was told are missing, or sees missing itself.
     private(set) var told = Coverage()
-    /// `asOf` of the subscription's last frame; nil while there is no subscription.
+    /// `asOf` of the subscription's last frame; nil without a subscription.
     private(set) var position: Int?
-    /// The revs of what the events of the subscription have brought and not taken out, by slot. No
-    /// places that it was told it lacks: those come newest first to who lacks them, and oldest
-    /// first with what everybody is told.
+    /// The revs that the subscription's events brought and did not take out, by slot. Without slots
+    /// declared missing: those are sent newest first to the client that lacks them, and oldest
+    /// first to everybody.
     private(set) var live: [Int: Int] = [:]
-    /// The last frame said that the conversation is open.
+    /// Whether the last frame said `open`.
     private(set) var isOpen = false
-    /// How often a subscription has ended.
+    /// How often a subscription ended.
     private(set) var breaks = 0
-    /// Counts what has changed of it.
+    /// Incremented with each change.
     private(set) var version = 0
 
     var have: Have? { head.map { Have(head: $0, asOf: asOf, runs: runs) } }
     var isSubscribed: Bool { position != nil }
-    /// Held or known to be missing: what lies above the lowest of these places must be among them.
+    /// Held or known to be missing: everything above the lowest of these must be among them.
     var accounted: Coverage { runs.union(told) }
 
-    /// Forgets everything; a subscription that there is goes on.
+    /// Forgets everything; an existing subscription goes on.
     private mutating func forget() {
         let old = self
         self = Holding()
         (position, version, breaks) = (old.position, old.version + 1, old.breaks)
     }
 
-    /// Takes a frame in.
-    /// - Parameter forgets: it answers a subscription that was asked for without `have`.
+    /// Applies a frame.
+    /// - Parameter forgets: whether it answers a subscription without `have`.
     mutating func apply(_ frame: FrameContent, forgets: Bool = false) {
         if frame.isReset || forgets || head.map({ $0.epoch != frame.head.epoch }) ?? false {
             forget()
@@ -76,20 +76,20 @@ struct Holding {
             position = frame.asOf
         }
         isOpen = frame.isOpen
-        // Floors only rise, also where nothing else is newer.
+        // Floors only rise, even if nothing else is newer.
         let floor = max(head?.floor ?? 1, frame.head.floor)
-        // A page asked for without a subscription may be of another branch of the log: what
-        // is held is of the one that was seen before, and that is what a resume has to say.
+        // A page fetched without a subscription may be of another branch of the log: what is held
+        // is of the branch seen before, and a resume must name that one.
         let isOfSame = isSubscribed || frame.source != .page
         if head.map({ $0.rev < frame.head.rev && isOfSame }) ?? true { head = frame.head }
         head?.floor = floor
         version += 1
     }
 
-    /// What lies between a place below all that is accounted for and the rest: a page from far back
-    /// or the edit of an old message tells of the place alone, and the holder sees the hole itself.
-    /// So does one without a subscription that fetches above what it holds. What the log has thrown
-    /// away is no bound of what is accounted for.
+    /// The hole between a slot below everything accounted for and the rest: a page from far back,
+    /// or the edit of an old message, brings only its own slots, and the holder sees the hole
+    /// itself. The same for a fetch above what is held, without a subscription. Trimmed slots don't
+    /// count as accounted for here.
     private func skipped(by places: Coverage, floor: Int) -> Coverage {
         guard let high = accounted.last, let first = places.first, let last = places.last else {
             return Coverage()
@@ -102,14 +102,14 @@ struct Holding {
         return skipped
     }
 
-    /// The subscription has ended; what is held stays.
+    /// The subscription ended; what is held stays.
     mutating func unsubscribe() {
         position = nil
         live = [:]
         breaks += 1
     }
 
-    /// The subscription has ended, and nothing that is held counts any more.
+    /// The subscription ended, and nothing held counts any more.
     mutating func end() {
         unsubscribe()
         forget()
@@ -117,16 +117,16 @@ struct Holding {
 
     // MARK: - Holding less
 
-    /// Drops some places, as a client that is short of memory may.
+    /// Drops some seqs, as a client short of memory may.
     mutating func drop(_ low: Int, _ high: Int) {
         told = told.union(runs.clipped(low, high))
         runs.remove(low, high)
         version += 1
     }
 
-    /// Makes ready for the answer to a subscription. It is about what was said to be held when it
-    /// was asked for: that may have been dropped since, and it knows nothing of what another answer
-    /// brought in between, unless a subscription kept that up to date all the time.
+    /// Prepares for the answer to a subscription, which is about the `have` of the request. Some of
+    /// that may have been dropped since, and the answer ignores what other answers brought
+    /// meanwhile, unless an unbroken subscription kept that up to date.
     mutating func prepare(forAnswerTo have: Have, isUnbroken: Bool) {
         told = told.union(have.runs.subtracting(runs))
         guard !isUnbroken else { return }
@@ -134,6 +134,6 @@ struct Holding {
         runs = runs.intersection(have.runs)
     }
 
-    /// Goes back to an earlier `asOf`: to know less is never a lie.
+    /// Goes back to an earlier `asOf`: claiming less is never false.
     mutating func goBack(to asOf: Int) { self.asOf = min(self.asOf, asOf) }
 }

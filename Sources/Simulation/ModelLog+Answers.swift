@@ -3,7 +3,7 @@ import Engine
 import Ports
 import Wire
 
-/// What a store answers about one log, as of one of its changes, found by looking at everything.
+/// A store's answers about one log, as of one of its changes, computed by looking at everything.
 extension ModelLog {
     package func load(asOf rev: Int) -> Loaded {
         Loaded(record: record(asOf: rev), head: head(asOf: rev), lastMessage: last(asOf: rev))
@@ -17,7 +17,7 @@ extension ModelLog {
         return ids
     }
 
-    /// What a holder lacks.
+    /// What a holder is missing.
     package func catchUp(_ have: Have, limit: Int, bytes: Int = 1 << 20, asOf: Int? = nil)
         -> CatchUp
     {
@@ -42,15 +42,15 @@ extension ModelLog {
         return read
     }
 
-    /// At most `limit` messages above a place, newest first.
+    /// At most `limit` messages above a seq, newest first.
     private func newest(_ limit: Int, above place: Int, asOf rev: Int) -> [EncodedMessage] {
         let high = highest(asOf: rev)
         let low = max(place + 1, high - limit + 1)
         return stride(from: high, through: low, by: -1).map { message($0, asOf: rev) }
     }
 
-    /// Every slot that changed above `since`, smallest rev first.
-    /// - Throws: `RequestError.conflict`, if this log has no such change.
+    /// Every slot that changed above `since`, ascending by rev.
+    /// - Throws: `RequestError.conflict` if this log has no such change.
     package func changes(
         since: Int, mark: String?, limit: Int, recordAbove: Int? = nil
     ) throws(RequestError) -> Changes {
@@ -70,27 +70,27 @@ extension ModelLog {
             mark: upTo > base ? self.mark(at: upTo) : nil, more: more)
     }
 
-    /// A mark that is not kept any more proves nothing.
+    /// A mark that is no longer kept proves nothing.
     private func confirms(_ mark: String, at rev: Int) -> Bool {
         (rev == 0 || rev > base) && mark == self.mark(at: rev)
     }
 
     // MARK: - Pages
 
-    /// A place that a page is asked from: what comes before it lies below `upper`, what comes after
-    /// it above `lower`. For a message both are its seq, for a moment the places around it.
+    /// The place of a page's anchor: messages before it have a seq below `upper`, those after it
+    /// above `lower`. For a message both are its seq, for a time the seqs around it.
     private struct Place {
         var lower: Int
         var upper: Int
     }
 
-    /// - Throws: `RequestError`, if an anchor is not there.
+    /// - Throws: `RequestError` if an anchor does not exist.
     package func page(_ request: PageRequest, asOf rev: Int) throws(RequestError) -> Page {
         let highest = highest(asOf: rev)
         let before = try place(request.before, highest)
         let after = try place(request.after, highest)
         let around = try place(request.around, highest)
-        // The numbering is dense, so that a page is an interval.
+        // With dense numbering a page is an interval.
         var low = max(floor, ((around ?? after)?.lower ?? 0) + 1)
         var high = min(highest, ((around ?? before)?.upper ?? highest + 1) - 1)
         if around != nil {

@@ -2,9 +2,9 @@ import Chat
 import JSON
 import Wire
 
-/// The truth about one conversation: its log as the plainest list of what was written, every value
-/// of every slot, from the first change on. Nothing is ever forgotten, so that it can say what was
-/// true as of any change. Slow and obvious on purpose; a value, owned by the `Origin`.
+/// The truth about one conversation: its log as a plain list of every value of every slot ever
+/// written. Nothing is ever forgotten, so that it knows the state as of any change. Slow and
+/// obvious on purpose; a value, owned by the `Origin`.
 package struct ModelLog: Sendable {
     /// The value that a change gave its slot.
     package enum Value: Sendable {
@@ -16,30 +16,30 @@ package struct ModelLog: Sendable {
     package struct Change: Sendable {
         package let slot: Int
         package let value: Value
-        /// The number of the commit that made it.
+        /// The commit that made it.
         package let commit: Int
-        /// The highest `seq` right after it.
+        /// The highest `seq` after it.
         let highest: Int
-        /// What this log alone has here.
+        /// The mark, unique to this log.
         let mark: String
     }
 
     package let conversation: String
     package let epoch: String
-    /// Another master may go on from some change with other ones, under the same epoch.
+    /// Another master may continue from some change with its own, under the same epoch.
     let branch: Int
-    /// The oldest message that has not been thrown away.
+    /// The oldest message that was not trimmed.
     package private(set) var floor = 1
-    /// The first commit that saw this log; a log that goes on from another has older changes.
+    /// The first commit with this log; a log that continues another has older changes.
     let began: Int
     package private(set) var changes: [Change] = []
     /// The revs of each slot, ascending.
     private var revs: [[Int]] = [[]]
     /// The commit that deleted the conversation.
     package var ended: Int?
-    /// The last change whose mark is not kept any more.
+    /// The newest change whose mark is no longer kept.
     package var base = 0
-    /// How far each user has read, and the commit that said so.
+    /// How far each user has read, with the commits.
     package var markers: [String: [(commit: Int, seq: Int)]] = [:]
 
     package init(_ record: Record, epoch: String, commit: Int) {
@@ -50,7 +50,7 @@ package struct ModelLog: Sendable {
         append(0, .record(record), commit)
     }
 
-    /// A log of its own, for tests that need no origin.
+    /// A log of its own, for tests without an origin.
     package init(conversation: String = "c1", epoch: String = "e1") {
         let start = Timestamp(milliseconds: 0)
         let record = Record(
@@ -70,8 +70,7 @@ package struct ModelLog: Sendable {
                 slot: slot, value: value, commit: commit, highest: revs.count - 1, mark: mark))
     }
 
-    /// A log that goes on from change `rev` of another one, under another name or as another
-    /// branch.
+    /// A log that continues change `rev` of another one, under another epoch or as another branch.
     package init(_ log: ModelLog, upTo rev: Int, epoch: String, branch: Int, commit: Int) {
         conversation = log.conversation
         self.epoch = epoch
@@ -83,7 +82,7 @@ package struct ModelLog: Sendable {
         markers = log.markers
     }
 
-    /// Throws messages below a place away.
+    /// Trims messages below a seq.
     package mutating func raiseFloor(to place: Int) { floor = max(floor, place) }
 
     /// The rev that the next change gets.
@@ -120,14 +119,14 @@ package struct ModelLog: Sendable {
                 unknown: content.unknown), commit)
     }
 
-    /// Writes a message anew, or its tombstone.
+    /// Writes a new value of a message, or its tombstone.
     package mutating func change(
         _ seq: Int, delete isDeleted: Bool, body: String = "changed", commit: Int = 1
     ) -> EncodedMessage {
         change(seq, to: MessageContent(body: body), delete: isDeleted, commit: commit)
     }
 
-    /// Writes a message anew, or its tombstone.
+    /// Writes a new value of a message, or its tombstone.
     package mutating func change(
         _ seq: Int, to content: MessageContent, delete isDeleted: Bool, commit: Int
     ) -> EncodedMessage {
@@ -140,7 +139,7 @@ package struct ModelLog: Sendable {
                 unknown: content.unknown), commit)
     }
 
-    /// Writes slot 0 as it was.
+    /// Writes slot 0 unchanged.
     package mutating func changeRecord() { _ = write(record(), commit: 1) }
 
     private mutating func write(_ message: EncodedMessage, _ commit: Int) -> EncodedMessage {
@@ -164,7 +163,7 @@ package struct ModelLog: Sendable {
             epoch: epoch, seq: highest(asOf: rev), rev: rev, mark: mark(at: rev), floor: floor)
     }
 
-    /// What this log alone has at `rev`, a change of it.
+    /// The mark at `rev`, unique to this log.
     package func mark(at rev: Int) -> String { rev == 0 ? "" : changes[rev - 1].mark }
 
     /// Whether the log has this change.
@@ -172,14 +171,14 @@ package struct ModelLog: Sendable {
         head.epoch == epoch && head.rev <= rev && mark(at: head.rev) == head.mark
     }
 
-    /// The number of the slot's newest change at or below `asOf`, 0 if there is none.
+    /// The slot's newest change at or below `asOf`; 0 if there is none.
     package func rev(of slot: Int, asOf: Int? = nil) -> Int {
         guard slot < revs.count else { return 0 }
         guard let asOf else { return revs[slot].last ?? 0 }
         return revs[slot].last { $0 <= asOf } ?? 0
     }
 
-    /// The message at the place, as of a change at which it was there.
+    /// The message at this seq, as of a change at which it existed.
     package func message(_ seq: Int, asOf: Int? = nil) -> EncodedMessage {
         guard let message = message(at: rev(of: seq, asOf: asOf)) else {
             preconditionFailure("no message was at place \(seq) then")
@@ -187,7 +186,7 @@ package struct ModelLog: Sendable {
         return message
     }
 
-    /// The message that a change wrote, nil if there is no such change or it wrote slot 0.
+    /// The message that a change wrote; nil if there is no such change or it wrote slot 0.
     package func message(at rev: Int) -> EncodedMessage? {
         guard rev >= 1, rev <= changes.count, case .message(let message) = changes[rev - 1].value
         else { return nil }
@@ -201,7 +200,7 @@ package struct ModelLog: Sendable {
         return record
     }
 
-    /// The change that removed the user; nil for one who takes part, or never did.
+    /// The change that removed the user; nil for a participant, or a user who never was one.
     package func removal(of user: String) -> Int? {
         var removal: Int?
         for (index, change) in changes.enumerated().reversed() {
@@ -221,29 +220,29 @@ package struct ModelLog: Sendable {
         return nil
     }
 
-    /// The last change that a commit, or one before it, made; 0 if the log was not there yet.
+    /// The newest change made by this commit or an earlier one; 0 if the log did not exist yet.
     package func rev(atCommit commit: Int) -> Int {
         (changes.lastIndex { $0.commit <= commit } ?? -1) + 1
     }
 
-    /// Whether the conversation was there right after the commit.
+    /// Whether the conversation existed after the commit.
     package func isThere(atCommit commit: Int) -> Bool {
         guard began <= commit else { return false }
         return ended.map { commit < $0 } ?? true
     }
 
-    /// The newest place that the user wrote, 0 for none.
+    /// The newest message of the user; 0 if there is none.
     func newest(by user: String) -> Int {
         stride(from: highest, to: 0, by: -1).first { message($0).author == user } ?? 0
     }
 
-    /// A user's own fields.
+    /// The user's own fields.
     package func reader(_ user: String, atCommit commit: Int) -> ReaderState? {
         reader(user, asOf: rev(atCommit: commit), atCommit: commit)
     }
 
-    /// A user's own fields within a commit of several changes, up to one of them.
-    /// - Parameter rev: the newest change at the commit, or one of its changes before that.
+    /// The user's own fields inside a commit of several changes, up to one of them.
+    /// - Parameter rev: the newest change at the commit, or an earlier one of the same commit.
     package func reader(
         _ user: String, asOf rev: Int, atCommit commit: Int
     ) -> ReaderState? {

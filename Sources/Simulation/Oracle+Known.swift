@@ -4,10 +4,10 @@ import JSON
 import Ports
 import Wire
 
-/// What the oracle asks of an answer that a gateway gives while its origin is away.
+/// The oracle's checks of answers that a gateway gives while its origin is away.
 extension Oracle {
-    /// The conversation was so as of one change, all of it: the log, and how the user reads it.
-    /// - Throws: `Violation`, if it never was.
+    /// The whole conversation was like this as of one change, with the user's reading state.
+    /// - Throws: `Violation` if it never was.
     func checkKnown(_ view: JSONObject, _ id: String, _ user: String) throws(Violation) {
         let head = try Head(view.required("head").members("head"))
         let isTrue = origin.logs(id, having: head).contains { log in
@@ -20,8 +20,8 @@ extension Oracle {
 }
 
 extension Oracle {
-    /// Those who take part were these as of one change, in this order, and each had read so far.
-    /// - Throws: `Violation`, if they never were.
+    /// The participants were these as of one change, in this order and with these read markers.
+    /// - Throws: `Violation` if they never were.
     func checkPeople(
         _ result: JSONObject, _ range: ParticipantsRequest, of id: String, shownTo user: String
     ) throws(Violation) {
@@ -44,14 +44,14 @@ extension Oracle {
         try require(isTrue, "an open answer with people who never were in \(id) together")
     }
 
-    /// As the library writes it.
+    /// In the library's own encoding.
     private static func normal(_ participant: [UInt8]) -> [UInt8]? {
         (try? Participant(participant))?.json
     }
 }
 
 extension ModelLog {
-    /// The moments at which this was the newest change.
+    /// The commits at which this was the newest change.
     fileprivate func commits(at rev: Int, upTo newest: Int) -> ClosedRange<Int> {
         let first = rev > 0 ? changes[rev - 1].commit : began
         return first...max(first, rev < self.rev ? changes[rev].commit - 1 : newest)
@@ -59,8 +59,8 @@ extension ModelLog {
 }
 
 extension JSONObject {
-    /// - Parameter rev: the newest change that counts; others of the same commit may follow it, and
-    ///   a feed that ends may have told of only some.
+    /// - Parameter rev: the newest change that counts; others of the same commit may follow it,
+    ///   since a feed that ends may have brought only some.
     fileprivate func shows(
         _ log: ModelLog, _ user: String, asOf rev: Int, atCommit commit: Int
     ) -> Bool {
@@ -68,7 +68,7 @@ extension JSONObject {
         guard self["rev"]?.int == record.rev, self["title"]?.string == record.title,
             self["participants"]?.array?.compactMap(\.string) == record.participants
         else { return false }
-        // What was there before the log threw some of it away can't be told any more.
+        // What existed before the log was trimmed can't be told any more.
         guard self["head"]?.object?["floor"]?.int == log.floor else { return true }
         let reader = log.reader(user, asOf: rev, atCommit: commit)
         return self["lastMessage"]?.bytes ?? [] == log.last(asOf: rev)?.json ?? Array("null".utf8)

@@ -3,11 +3,11 @@ import Engine
 import JSON
 import Wire
 
-/// What the oracle asks of a gateway whose log lives elsewhere: it may lack something and say so,
-/// but what it says is held is true, of one and the same log, after every frame.
+/// The oracle's checks of a gateway whose log lives elsewhere: it may lack something and say so,
+/// but what it claims to hold must be true, of one and the same log, after every frame.
 extension Oracle {
-    /// Whether the frame is true by itself, and whether the holder is right after it.
-    /// - Throws: `Violation`, if not.
+    /// Whether the frame is true by itself, and the holder after it.
+    /// - Throws: `Violation` if not.
     func checkReplica(
         _ frame: FrameContent, _ conversation: String, before: Holding, after: Holding
     )
@@ -19,8 +19,8 @@ extension Oracle {
         try among(conversation, frame.head) { log throws(Violation) in
             try checkHead(frame.head, log)
             try checkValues(frame, log)
-            // Whoever fetches without a subscription does not say what it holds, and learns when it
-            // subscribes whether that is of a log that was lost.
+            // A client that fetches without a subscription does not say what it holds, and learns
+            // only when it subscribes that this is of a lost log.
             if frame.source == .page, !after.isSubscribed, let head = after.head, !log.has(head) {
                 return
             }
@@ -33,7 +33,7 @@ extension Oracle {
         }
     }
 
-    /// The first of two answers is only shown; its values were so at some time all the same.
+    /// The cached phase is only shown, but its values must have existed at some time.
     func checkShown(_ frame: FrameContent, _ conversation: String) throws(Violation) {
         try checkForm(frame)
         try among(conversation, frame.head) { log throws(Violation) in
@@ -42,7 +42,7 @@ extension Oracle {
         }
     }
 
-    /// Branches that have not parted yet have the same head: it must be true of one of them.
+    /// Branches that have not diverged yet have the same head: the check must hold for one of them.
     private func among(
         _ conversation: String, _ head: Head, _ isTrue: (ModelLog) throws(Violation) -> Void
     ) throws(Violation) {
@@ -106,7 +106,7 @@ extension Oracle {
         }
     }
 
-    /// What is held was written by this log, to the byte.
+    /// What is held was written by this log, byte by byte.
     private func checkHeld(_ holding: Holding, _ log: ModelLog) throws(Violation) {
         for run in holding.runs.runs {
             for slot in run.low...run.high {
@@ -120,7 +120,7 @@ extension Oracle {
         }
     }
 
-    /// Whether a holder's head is not of the log that the other head is of.
+    /// Whether a holder's head is of another log than the other head.
     func isOfOtherLog(_ head: Head, than other: Head, _ conversation: String) -> Bool {
         guard isReplica else { return head.epoch != other.epoch }
         guard head.epoch == other.epoch else { return true }
@@ -130,8 +130,8 @@ extension Oracle {
 
     // MARK: - The cache
 
-    /// The cache claims nothing that it does not hold: row by row.
-    /// - Throws: `Violation`, if it does.
+    /// The cache claims only what it holds: checked row by row.
+    /// - Throws: `Violation` if not.
     func check(_ entry: CachedLogs.Entry, _ conversation: String) throws(Violation) {
         try among(conversation, entry.seen ?? entry.head) { log throws(Violation) in
             try require(log.has(entry.head), "stands in another log than values were taken from")

@@ -2,16 +2,16 @@ import Chat
 import JSON
 import Wire
 
-/// Judges what clients are told against the truth: `Sources/README.md`, "The oracle", made exact
-/// for a feed that is dense and lossless. It is asked about every single frame, right after the
-/// client has applied it; it keeps nothing between two frames.
+/// Judges what clients are sent against the truth: `Sources/README.md`, "The oracle", made exact
+/// for a dense and lossless feed. Called for every single frame after the client has applied it;
+/// stateless.
 struct Oracle {
     let origin: Origin
-    /// Judges a gateway whose log lives elsewhere.
+    /// Whether it judges a gateway whose log lives elsewhere.
     var isReplica = false
 
-    /// Whether the frame is true by itself, and whether the holder is right after it.
-    /// - Throws: `Violation`, if not.
+    /// Whether the frame is true by itself, and the holder after it.
+    /// - Throws: `Violation` if not.
     func check(_ frame: FrameContent, _ conversation: String, before: Holding, after: Holding)
         throws(Violation)
     {
@@ -31,8 +31,8 @@ struct Oracle {
         try check(after, log)
     }
 
-    /// Whoever was removed is sent nothing that was written after that, unless it is in again: in
-    /// at least one of the logs that the frame may be of.
+    /// A user who was removed is sent nothing written after that, unless they rejoined: in at least
+    /// one of the logs that the frame may be of.
     func checkRemoval(_ frame: FrameContent, _ conversation: String, of user: String)
         throws(Violation)
     {
@@ -48,7 +48,7 @@ struct Oracle {
 
     // MARK: - The frame
 
-    /// Each value is, to the byte, what the log had at that rev.
+    /// Each value is, byte by byte, what the log had at that rev.
     func checkValues(_ frame: FrameContent, _ log: ModelLog) throws(Violation) {
         for value in frame.values {
             guard let message = log.message(at: value.rev), message.seq == value.slot else {
@@ -76,7 +76,8 @@ struct Oracle {
     private func checkType(
         _ type: DeltaType, _ value: FrameContent.Value, _ message: EncodedMessage, _ log: ModelLog
     ) throws(Violation) {
-        // What is new to a holder is inserted, even as a tombstone; what it has had is not.
+        // A value new to a holder is an insertion, even a tombstone; a value of a slot that it had
+        // is not.
         switch (value.via, type) {
         case (.live, .inserted):
             try require(
@@ -92,7 +93,7 @@ struct Oracle {
         }
     }
 
-    /// What the frame covers it brings, or the holder has it by an earlier one; gaps are in form.
+    /// The frame brings exactly what it covers, and its gaps are well-formed.
     private func checkProof(_ frame: FrameContent, _ log: ModelLog) throws(Violation) {
         let brought = Coverage(places: frame.values.map(\.slot))
         try require(
@@ -121,14 +122,14 @@ struct Oracle {
         }
     }
 
-    /// A cache need not know the ids of what only the client holds.
+    /// A cache need not know the ids of messages that only the client holds.
     func checkID(of end: Boundary.End, _ log: ModelLog) throws(Violation) {
         try require(
             end.id.map { $0 == log.message(end.seq).id } ?? isReplica,
             "a boundary's id is not that of place \(end.seq)")
     }
 
-    /// The frame goes on exactly where the one before it ended, each change once.
+    /// The frame continues exactly where the one before it ended, with each change once.
     private func checkOrder(_ frame: FrameContent, _ log: ModelLog, _ before: Holding)
         throws(Violation)
     {
@@ -162,7 +163,7 @@ struct Oracle {
         try checkSpan(frame, log, prev)
     }
 
-    /// Each change between `prev` and `asOf` is in the frame, once and in order, or its place is in
+    /// Each change between `prev` and `asOf` is in the frame, once and in order, or its slot is in
     /// the gap.
     private func checkSpan(_ frame: FrameContent, _ log: ModelLog, _ prev: Int) throws(Violation) {
         let revs = prev + 1..<frame.asOf + 1
@@ -173,7 +174,7 @@ struct Oracle {
                 "changes \(frame.values.map(\.rev)) between \(prev) and \(frame.asOf)")
             try require(frame.head.rev == frame.asOf, "a live event's head is not its asOf")
         case .record:
-            // Ahead of a gap the latest record comes first and moves nothing.
+            // Before a gap comes the latest record, which moves nothing.
             let rev = frame.record?.rev ?? 0
             try require(
                 frame.asOf == prev ? rev > prev : rev == frame.asOf && revs.count == 1,
@@ -191,12 +192,12 @@ struct Oracle {
 
     // MARK: - The holder
 
-    /// Each held slot has a value that is not older than its last change at or below `asOf`, and
-    /// nothing is missing in silence.
+    /// No held slot's value is older than its last change at or below `asOf`, and nothing is
+    /// missing silently.
     func check(_ holding: Holding, _ log: ModelLog) throws(Violation) {
         guard let head = holding.head else { return }
         try require(holding.asOf <= head.rev, "asOf \(holding.asOf) is above the head")
-        // Whoever never subscribed was never given the record.
+        // A client that never subscribed was never given the record.
         let first = holding.revs[0] == nil ? 1 : 0
         for run in [Coverage.Run(0, 0)] + holding.runs.runs {
             for slot in stride(from: max(first, run.low), through: run.high, by: 1) {
@@ -211,7 +212,7 @@ struct Oracle {
         guard let position = holding.position, position <= log.rev else { return }
         let highest = log.highest(asOf: position)
         let accounted = holding.accounted
-        // What lies below the oldest run is not there to be missed.
+        // Messages below the oldest run are not missing.
         let known = isReplica ? accounted.first : nil
         let low = max(holding.runs.first ?? known ?? max(1, highest), head.floor)
         try require(
@@ -220,7 +221,7 @@ struct Oracle {
         try require((accounted.last ?? 0) <= log.highest, "holds a place that never was")
     }
 
-    /// Everything that the client holds is the newest there is, and it holds all up to the head.
+    /// Everything that the client holds is the newest, and it holds everything up to the head.
     func checkWhole(_ holding: Holding, _ conversation: String) throws(Violation) {
         guard let head = holding.head else { throw Violation("nothing is held") }
         let logs = origin.logs(conversation, having: head)
@@ -230,7 +231,7 @@ struct Oracle {
         try require(log.ended == nil, "the log is gone, and the client was not told")
         try require(holding.asOf == log.rev, "asOf \(holding.asOf) of \(log.rev) at rest")
         try check(holding, log)
-        // Of a log that has thrown everything away there is nothing to hold.
+        // Of a log that was trimmed entirely there is nothing to hold.
         let highest = head.floor <= log.highest ? log.highest : 0
         try require(
             holding.runs.runs.count <= 1 && holding.runs.last ?? 0 == highest,

@@ -4,13 +4,12 @@ import JSON
 import Ports
 import Wire
 
-/// The store: every question of the engine, answered as of one commit.
+/// The store: answers every question of the engine as of one commit.
 extension Origin {
     /// - Parameters:
     ///   - commit: the moment of reading, not above the newest commit.
-    ///   - told: the commit that the feed has reached. A list's token is never ahead of it: who
-    ///   goes
-    ///     away before the feed has told of a change must hear of it by the token.
+    ///   - told: the commit that the feed has reached. A list's token is never ahead of it: a
+    ///     client that leaves before the feed brings a change must get it by the token.
     package func answer(
         _ query: Query, atCommit commit: Int, told: Int
     ) -> Result<Answer, RequestError> {
@@ -72,7 +71,7 @@ extension Origin {
 
     // MARK: - Lists
 
-    /// The user's conversations right after the commit, by id.
+    /// The user's conversations after the commit, by id.
     package func list(of user: String, atCommit commit: Int? = nil) -> [ConversationView] {
         let commit = commit ?? self.commit
         return
@@ -102,7 +101,7 @@ extension Origin {
         views.map { ($0, cursor(of: $0)) }.sorted { $0.cursor.stands(before: $1.cursor) }
     }
 
-    /// Where the conversation stands in lists, as it was shown.
+    /// The conversation's place in lists, as it was shown.
     package func cursor(of view: ConversationView) -> ActivityCursor {
         let activity = logs(view.record.id, having: view.head).last?.activity(asOf: view.head.rev)
         return ActivityCursor(activity: activity ?? 0, id: view.record.id)
@@ -122,7 +121,8 @@ extension Origin {
         }
         let before = list(of: user, atCommit: since)
         let present = Set(all.map(\.record.id))
-        // Also what came after the token and went again: who watched meanwhile has it.
+        // Also those that came after the token and went again: a client that watched meanwhile has
+        // them.
         let removed = conversations.filter { id in
             !present.contains(id)
                 && logs[id]?.contains { $0.had(user, betweenCommits: since...commit) } ?? false
@@ -135,7 +135,7 @@ extension Origin {
 }
 
 extension ModelLog {
-    /// The moment of the newest message that was sent, or of the newest change of the record.
+    /// The time of the newest message sent, or of the newest change of the record.
     package func activity(asOf rev: Int) -> Int64 {
         let changed = record(asOf: rev).updatedAt
         let sent = stride(from: 1, through: highest(asOf: rev), by: 1)
@@ -143,7 +143,7 @@ extension ModelLog {
         return max(changed, sent.max() ?? changed).milliseconds
     }
 
-    /// Whether the user took part at any moment between the two commits.
+    /// Whether the user took part at any time between the two commits.
     func had(_ user: String, betweenCommits commits: ClosedRange<Int>) -> Bool {
         if let ended, ended <= commits.lowerBound { return false }
         let first = max(rev(atCommit: commits.lowerBound), 1)

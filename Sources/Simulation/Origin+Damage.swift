@@ -2,8 +2,8 @@ import Chat
 import Ports
 import Wire
 
-/// What became of one of the parts in which a log lies at its origin. The others are as they were,
-/// so that they contradict it.
+/// Damage to one of the parts of a log at its origin. The other parts are unchanged, so that they
+/// contradict it.
 package struct Damage: Sendable, Hashable {
     package enum Part: String, Sendable, CaseIterable {
         case marks, messages, changes, ids, members, reads, deleted, trimmed
@@ -11,9 +11,9 @@ package struct Damage: Sendable, Hashable {
 
     package enum Harm: String, Sendable, CaseIterable {
         case lost, emptied
-        /// Its newest value is gone.
+        /// Its newest value is missing.
         case truncated
-        /// It is that of another log.
+        /// It is another log's.
         case swapped
     }
 
@@ -26,10 +26,9 @@ package struct Damage: Sendable, Hashable {
     }
 }
 
-/// Single parts of logs that are lost. The log as it was stays known here: it is the truth by which
-/// the oracle goes.
+/// Logs with damaged parts. The undamaged log stays known here: it is the truth for the oracle.
 extension Origin {
-    /// What is wrong with the log that is there now.
+    /// The damage of the present log.
     package func damage(of conversation: String) -> Damage? {
         log(conversation) == nil ? nil : damages[conversation]
     }
@@ -38,8 +37,8 @@ extension Origin {
         if log(conversation) != nil { damages[conversation] = damage }
     }
 
-    /// Somebody has what is left of it made a log again, of another epoch; lost members are named
-    /// anew, and it stays the one that it was.
+    /// Repairs the log: what is left gets another epoch; if only members were lost, they are named
+    /// again and the epoch stays.
     package mutating func mend(_ conversation: String) {
         guard let damage = damages.removeValue(forKey: conversation), damage.part != .members,
             var log = log(conversation)
@@ -53,14 +52,14 @@ extension Origin {
 
     // MARK: - What an origin that looks says
 
-    /// Why the origin answers nothing about it.
+    /// Why the origin does not answer about it.
     func look(at conversation: String) throws(RequestError) {
         guard looks, let damage = damage(of: conversation) else { return }
         throw .damaged(damage.part.rawValue)
     }
 
-    /// Why the origin answers nothing about a list: the members of a damaged log are in it, and
-    /// nobody can say whether the user is one of them.
+    /// Why the origin does not answer about a list: it has a damaged log, whose members are
+    /// unknown.
     func look(atListOf user: String) throws(RequestError) {
         guard looks, !damages.isEmpty else { return }
         for id in conversations where logs[id]?.contains(where: { $0.ever(had: user) }) ?? false {
@@ -68,7 +67,7 @@ extension Origin {
         }
     }
 
-    /// What is damaged of these, and which part of each.
+    /// The damaged part of each of these logs that has one.
     func damaged(among ids: [String]) -> [String: String] {
         guard looks else { return [:] }
         var parts: [String: String] = [:]
@@ -78,7 +77,7 @@ extension Origin {
 
     // MARK: - What one says that does not look
 
-    /// The answer made of what is left, as if it were the log: for showing that an oracle finds it.
+    /// An answer made of what is left, as if it were the log: shows that the oracle detects that.
     func spoiled(
         _ answer: HistoryAnswer, of conversation: String
     ) throws(RequestError) -> HistoryAnswer {
@@ -105,7 +104,7 @@ extension Origin {
         }
     }
 
-    /// - Parameter order: by which the newest is known.
+    /// - Parameter order: what the newest is determined by.
     private func left(
         of messages: [EncodedMessage], _ damage: Damage, _ order: (EncodedMessage) -> Int
     ) -> [EncodedMessage] {

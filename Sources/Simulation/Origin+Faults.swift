@@ -1,11 +1,11 @@
 import Engine
 import Wire
 
-/// What happens to the origin itself. The logs that are lost by it stay known here: they are what
-/// holders have values of.
+/// Faults of the origin itself. The logs lost by them stay known here, since holders have their
+/// values.
 extension Origin {
-    /// Another master takes over that has not the newest `count` changes, and goes on from there
-    /// with changes of its own.
+    /// Failover: another master takes over without the newest `count` changes, and continues with
+    /// its own.
     package mutating func lose(_ count: Int, of conversation: String) {
         guard var log = log(conversation) else { return }
         beginCommit()
@@ -18,14 +18,14 @@ extension Origin {
                 commit: commit))
     }
 
-    /// The log keeps no marks any more but those of the newest `count` changes.
+    /// The log keeps only the marks of the newest `count` changes.
     package mutating func forgetMarks(butFor count: Int, of conversation: String) {
         guard var log = log(conversation) else { return }
         log.base = max(log.base, log.rev - count)
         put(log)
     }
 
-    /// Everything is gone, and nobody is told.
+    /// Everything is gone, without notice.
     package mutating func empty() {
         beginCommit()
         for id in conversations {
@@ -35,7 +35,7 @@ extension Origin {
         }
     }
 
-    /// Somebody took values from `head`: if the log has lost them, it gets another epoch.
+    /// Values were taken from `head`: if the log has lost them, it gets another epoch.
     package mutating func forkEpoch(_ head: Head, _ conversation: String) -> [String: Head] {
         guard var log = log(conversation) else { return [:] }
         if log.epoch == head.epoch, head.rev > log.base, !log.has(head) {

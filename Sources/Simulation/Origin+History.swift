@@ -2,9 +2,9 @@ import Engine
 import Ports
 import Wire
 
-/// The questions that a gateway asks of an origin elsewhere, answered as of now.
+/// Answers a gateway's questions to an origin elsewhere, as of now.
 extension Origin {
-    /// - Parameter clamp: how many messages or changes an answer holds at most.
+    /// - Parameter clamp: the most messages or changes in an answer.
     package func answer(
         _ query: HistoryQuery, clamp: Int = .max
     ) -> Result<HistoryAnswer, RequestError> {
@@ -55,7 +55,7 @@ extension Origin {
         }
     }
 
-    /// What changed since a token that holds a place in the log of departures.
+    /// The changes since a token with a position in the log of departures.
     private func changes(
         of user: String, sincePlace text: String?, limit: Int
     ) -> ConversationChanges {
@@ -93,7 +93,7 @@ extension Origin {
         }
     }
 
-    /// The newest departure of the user: the commit that took somebody's conversation away.
+    /// The user's newest departure: the commit that took a conversation away.
     private func place(of user: String) -> ListPlace {
         let seqs = conversations.flatMap { logs[$0] ?? [] }.compactMap { log in
             [log.ended, log.removal(of: user).map { log.changes[$0 - 1].commit }]

@@ -5,7 +5,7 @@ import Ports
 import Rules
 import Wire
 
-/// What becomes of messages: sent once, edited by their author, deleted to a tombstone.
+/// Writes of messages: sent once, edited by their author, deleted to a tombstone.
 extension Origin {
     mutating func send(
         _ messages: [NewMessage], to log: ModelLog
@@ -80,7 +80,7 @@ extension Origin {
 }
 
 extension ModelLog {
-    /// What was first sent under this id.
+    /// What was first sent with this id.
     fileprivate func first(
         id: String
     ) -> (seq: Int, author: String, content: MessageContent)? {

@@ -5,7 +5,7 @@ import Ports
 import Rules
 import Wire
 
-/// What becomes of slot 0: created, changed, gone; and of read markers, which are no change.
+/// Writes of slot 0, created, changed or deleted; and of read markers, which are not changes.
 extension Origin {
     mutating func create(
         _ id: String?, _ fields: ConversationFields, isDistinct: Bool, by caller: Caller
@@ -30,7 +30,7 @@ extension Origin {
         return outcome
     }
 
-    /// The distinct conversation of the caller and these people.
+    /// The distinct conversation of the caller and these users.
     func distinct(_ fields: ConversationFields, _ caller: Caller) -> ModelLog? {
         let people = Set([caller.name] + (fields.participants ?? []))
         return conversations.compactMap { log($0) }.first { log in
@@ -38,7 +38,7 @@ extension Origin {
         }
     }
 
-    /// The server API's: creates, or changes the fields that are given.
+    /// By the server API: creates, or changes the given fields.
     mutating func put(
         _ id: String, _ fields: ConversationFields, by caller: Caller
     ) throws(RequestError) -> Outcome {
@@ -149,7 +149,7 @@ extension Record {
         Description(.conversation, title: title, metadata: metadata, unknown: unknown)
     }
 
-    /// Changes what a call names of title, metadata and unknown fields.
+    /// Changes the given fields among title, metadata and unknown fields.
     mutating func say(_ fields: ConversationFields) {
         let changed = said.changed(
             title: fields.title, metadata: fields.metadata, unknown: fields.unknown)

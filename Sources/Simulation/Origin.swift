@@ -5,38 +5,38 @@ import Ports
 import Rules
 import Wire
 
-/// The scripted backend: it decides over writes by the rules of `protocol.md` 3, keeps every log
-/// that ever was, and numbers its commits, so that a store can answer as of any of them. It is the
-/// truth that the oracle goes by. Owned by the world; no limits.
+/// The scripted backend: it decides about writes by the rules of `protocol.md` 3, keeps every log
+/// that ever existed, and numbers its commits, so that a store can answer as of any of them. It is
+/// the truth for the oracle. Owned by the world; no limits.
 package struct Origin {
-    /// What became of one write.
+    /// The result of a write.
     package struct Performed {
         package var result: Result<Outcome, RequestError>
-        /// What the feed tells of it, in order.
+        /// The feed's events of it, in order.
         package var events: [FeedEvent] = []
     }
 
-    /// The number of the newest commit.
+    /// The newest commit.
     package private(set) var commit = 0
     /// All logs that had the id, oldest first.
     private(set) var logs: [String: [ModelLog]] = [:]
     var epochs = 0
     var branches = 0
     var ids = 0
-    /// Of which logs a part is gone.
+    /// Logs with a damaged part.
     var damages: [String: Damage] = [:]
-    /// Whether what is answered was looked at first; without it a damage is served as the log.
+    /// Whether answers are checked for damage first; without that a damaged log is served as it is.
     package var looks = true
-    /// What the values of the logs may take.
+    /// Limits of the values in logs.
     package var limits = LogLimits()
-    /// How many messages of each conversation are kept, 0 for all.
+    /// How many messages of each conversation are kept; 0: all.
     package var retained = 0
-    /// The clients that created conversations, by epoch, and which of these are distinct ones.
+    /// The clients that created conversations, by epoch; below, the distinct conversations.
     var creators: [String: String] = [:]
     var distinct: Set<String> = []
-    /// Another one has replaced it.
+    /// Whether another primary has replaced it.
     var isOld = false
-    /// What the commit under way has to tell.
+    /// The events of the current commit.
     var events: [FeedEvent] = []
     var now = Timestamp(milliseconds: 0)
 
@@ -44,18 +44,18 @@ package struct Origin {
 
     // MARK: - Reading
 
-    /// The log of this id that the epoch names.
+    /// The log of this id and epoch.
     package func log(_ conversation: String, epoch: String) -> ModelLog? {
         logs[conversation]?.last { $0.epoch == epoch }
     }
 
-    /// The logs that had this change, of all that ever were: branches of one log have the changes
-    /// before they parted.
+    /// Every log that ever had this change: branches of one log share the changes before they
+    /// diverged.
     package func logs(_ conversation: String, having head: Head) -> [ModelLog] {
         (logs[conversation] ?? []).filter { $0.has(head) }
     }
 
-    /// The log that was there right after the commit.
+    /// The log that existed after the commit.
     package func log(_ conversation: String, atCommit commit: Int? = nil) -> ModelLog? {
         logs[conversation]?.last { $0.isThere(atCommit: commit ?? self.commit) }
     }
@@ -64,7 +64,7 @@ package struct Origin {
 
     // MARK: - Writing
 
-    /// Does a write, or refuses it; what it changes is one commit.
+    /// Performs a write or refuses it; its changes are one commit.
     package mutating func perform(_ operation: Operation, by caller: Caller) -> Performed {
         do throws(RequestError) {
             if let id = operation.written { try look(at: id) }
@@ -125,7 +125,7 @@ package struct Origin {
         }
     }
 
-    /// The log, if the caller takes part in it.
+    /// The log, if the caller takes part.
     private func open(_ id: String, _ caller: Caller) throws(RequestError) -> ModelLog {
         guard let log = log(id), caller == .server || log.has(caller.name) else {
             throw .noConversation
@@ -145,7 +145,7 @@ package struct Origin {
 
     // MARK: - A primary that was replaced
 
-    /// From here on it writes beside the one that has replaced it: nothing of both has one name.
+    /// From here on it writes beside its successor, with names that never collide.
     mutating func goesOnAlone() {
         epochs += 1_000_000
         branches += 1_000_000
@@ -153,10 +153,10 @@ package struct Origin {
         isOld = true
     }
 
-    /// Commits of both are numbered together.
+    /// Both number their commits together.
     mutating func follow(_ other: Origin) { commit = max(commit, other.commit) }
 
-    /// What was written to the old primary was never here, but holders may have values of it.
+    /// Writes to the old primary never reached this one, but holders may have their values.
     mutating func remember(_ old: Origin) {
         commit = max(commit, old.commit)
         for log in old.logs.values.joined() {
@@ -170,7 +170,7 @@ package struct Origin {
         }
     }
 
-    /// What happens to the origin itself is a commit as well.
+    /// Begins a commit; faults of the origin are commits as well.
     mutating func beginCommit() {
         events = []
         commit += 1
@@ -188,7 +188,7 @@ package struct Origin {
 }
 
 extension Caller {
-    /// The user's id, empty for the server API.
+    /// The user's id; empty for the server API.
     var name: String {
         if case .user(let user) = self { user } else { "" }
     }

@@ -1,9 +1,9 @@
 import Chat
 import Engine
 
-/// What writing to sockets takes in a world whose conversations rest after it. The turns of a world
-/// are up to 400 ms apart, so the rests are as long. It draws from a source of its own: with and
-/// without it a seed is the same world.
+/// The time that socket writes take in a world with pacing. Turns of a world are up to 400 ms
+/// apart, so rests are as long. It has a random source of its own, so that a seed gives the same
+/// world with and without it.
 struct Pace {
     private var random: SplitMix64
     private static let longest = 1_500
@@ -17,27 +17,27 @@ struct Pace {
         return limits
     }
 
-    /// The sockets were written, which took some time.
+    /// The sockets were written, which took this long.
     mutating func wrote() -> Duration { .milliseconds(random.number(0...2 * Self.longest)) }
 }
 
-/// How a greedy client asks. It draws from a source of its own, as `Pace` does.
+/// The requests of a greedy client. It has a random source of its own, like `Pace`.
 struct Crowd {
     private var random: SplitMix64
 
     init(seed: UInt64) { random = SplitMix64(seed ^ 0x6372_6f77_64) }
 
-    /// How many pages it asks for at once in this turn; nil for none.
+    /// How many pages it asks for at once in this turn; nil: none.
     mutating func pages() -> Int? { random.chance(40) ? random.number(10...60) : nil }
 
-    /// How many messages each of them may have.
+    /// The limit of each of them.
     mutating func limit() -> Int { random.pick([1, 50, 150, 500]) ?? 1 }
 
     mutating func pick(_ conversations: [String]) -> String? { random.pick(conversations) }
 }
 
-/// The clock that never jumps, in a world where reading the cache takes time, so that turns run out
-/// of their read budget. It draws from a source of its own, as `Pace` does.
+/// A steady clock for a world in which reading the cache takes time, so that turns exhaust their
+/// read budget. It has a random source of its own, like `Pace`.
 struct ReadClock {
     private var random: SplitMix64
     private(set) var instant: Duration = .zero
@@ -46,7 +46,7 @@ struct ReadClock {
 
     mutating func advance(to now: Timestamp) { instant = max(instant, now.instant) }
 
-    /// Something was read: most often that takes little, now and then more than a turn has.
+    /// A read was done: mostly short, sometimes longer than a turn's budget.
     mutating func read() {
         instant += .microseconds(random.chance(5) ? 3_000 : random.number(10...400))
     }

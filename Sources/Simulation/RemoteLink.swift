@@ -2,13 +2,13 @@ import Engine
 import Ports
 import Wire
 
-/// One gateway's link to an origin elsewhere, as its adapter sees it: a feed for what was asked
-/// for, in generations, each of which is one unbroken connection to one node. What it has to say
-/// waits here in order until the world lets it through. A value, owned by the gateway.
+/// One gateway's link to an origin elsewhere, as its adapter sees it: a feed for the subscriptions,
+/// in generations, each of which is one unbroken connection to one node. Outputs wait here in order
+/// until the world delivers them. A value, owned by the gateway.
 struct RemoteLink {
     enum Output {
         case event(FeedEvent)
-        /// Something has changed.
+        /// A notification that something changed.
         case rung(String)
         case subscribed(String, generation: Int)
         case subscribedList(String)
@@ -26,23 +26,23 @@ struct RemoteLink {
         }
     }
 
-    /// Of the connection that the adapter believes in; 0 for none.
+    /// Of the connection that the adapter believes in; 0: none.
     private(set) var generation = 0
     private var last = 0
     /// The connection is dead, and the adapter has not noticed.
     private(set) var isDead = false
-    /// What is asked for.
+    /// The conversations asked for.
     private(set) var wanted: Set<String> = []
     private(set) var lists: Set<String> = []
-    /// What this generation tells of.
+    /// The conversations that this generation covers.
     private(set) var acknowledged: Set<String> = []
     private(set) var acknowledgedLists: Set<String> = []
     private(set) var queue: [Output] = []
-    /// What is known beside a feed that only rings; nil beside one that tells what has changed.
+    /// The state beside a feed that only notifies; nil beside a feed that brings the changes.
     private var doorbells: Doorbells?
     /// Nothing gets through until this turn.
     var stalledUntil = 0
-    /// Conversations of which the feed has lost something in silence, in this generation.
+    /// Conversations of which the feed silently lost something in this generation.
     var lossy: Set<String> = []
 
     init(isRinging: Bool = false) { doorbells = isRinging ? Doorbells() : nil }
@@ -59,7 +59,7 @@ struct RemoteLink {
         queue.append(.state(.online))
     }
 
-    /// The connection breaks; `notice` when the adapter is to know.
+    /// The connection breaks; the adapter learns of it by `notice`.
     mutating func die() { isDead = true }
 
     mutating func notice() {
@@ -90,7 +90,7 @@ struct RemoteLink {
         }
         lists.remove(user)
         acknowledgedLists.remove(user)
-        // Of a list that is asked for anew, nothing of before is told.
+        // After a new subscription to a list nothing from before it is delivered.
         queue.removeAll {
             switch $0 {
             case .event(.listed(user, _, _)), .subscribedList(user): true
@@ -119,7 +119,7 @@ struct RemoteLink {
 
     // MARK: - What it tells
 
-    /// Whether an event reaches this gateway.
+    /// Whether this gateway's feed covers the event.
     func hears(_ event: FeedEvent) -> Bool {
         guard isUp else { return false }
         switch event {
@@ -142,17 +142,18 @@ struct RemoteLink {
 
     // MARK: - A feed that only rings
 
-    /// - Returns: what is to be read.
+    /// - Returns: what must be read.
     mutating func ring(_ conversation: String) -> Doorbells.Question? {
         doorbells?.ring(conversation, in: generation)
     }
 
-    /// An answer of this generation has told the head.
+    /// An answer of this generation gave the head.
     mutating func learn(_ head: Head, of conversation: String) -> Doorbells.Taken? {
         doorbells?.learn(head, of: conversation, in: generation)
     }
 
-    /// Takes what was read, which proves nothing beside another feed than it was asked beside.
+    /// Takes the result of a read, which proves nothing beside another feed than it was asked
+    /// beside.
     mutating func take(
         _ answer: Doorbells.Answer, to question: Doorbells.Question
     ) -> Doorbells.Taken? {
@@ -160,8 +161,7 @@ struct RemoteLink {
         return doorbells?.take(answer, to: question, in: generation)
     }
 
-    /// The last two events of one conversation change places, unless another output of it stands
-    /// between them.
+    /// Swaps the last two events of one conversation, unless another output of it is between them.
     mutating func swapLast() {
         guard let last = queue.last?.conversation,
             let other = queue.dropLast().lastIndex(where: {
@@ -177,8 +177,8 @@ struct RemoteLink {
         return delivered
     }
 
-    /// Whether the engine is still to be told that the feed has begun to tell of the conversation,
-    /// or that the one before has ended.
+    /// Whether the engine has not been told yet that the conversation's feed began, or that the
+    /// earlier one ended.
     func isJoining(_ conversation: String) -> Bool {
         queue.contains { output in
             switch output {
@@ -189,7 +189,7 @@ struct RemoteLink {
         }
     }
 
-    /// Whether something about the conversation is still on its way.
+    /// Whether something about the conversation is still in flight.
     func isBringing(_ conversation: String) -> Bool {
         doorbells?.isBehind(conversation) == true
             || queue.contains { $0.conversation.map { $0 == conversation } ?? true }

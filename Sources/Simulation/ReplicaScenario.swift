@@ -1,7 +1,7 @@
 import Engine
 
-/// What kind of world with an origin elsewhere it is. Drawn from the seed before the first turn,
-/// every time in the same way, so that a fault can be left out and the rest stays as it is.
+/// The parameters of a world with an origin elsewhere. Always drawn from the seed in the same way
+/// before the first turn, so that a fault can be left out while the rest stays as it is.
 struct ReplicaScenario {
     var faults: Set<Fault>
     var limits = Limits()
@@ -10,31 +10,31 @@ struct ReplicaScenario {
     var conversations: [String]
     var clients: Int
     var gateways: Int
-    /// How many outputs of the feed get through in a turn, at most.
+    /// How many outputs of the feed are delivered in a turn at most.
     var feed: Int
-    /// How much later a late answer comes, in turns.
+    /// How late an answer may be, in turns.
     var delay: Int
-    /// In how many turns of a hundred a client asks for something, the backend writes something.
+    /// Percent of turns with requests of a client; below, with a write of the backend.
     var requests: Int
     var writes: Int
-    /// Something goes wrong in so many of a hundred chances.
+    /// Percent of opportunities at which a fault strikes.
     var rate: Int
-    /// What a page of the origin holds at most.
+    /// The most messages or changes in an answer of the origin.
     var clamp: Int
-    /// How many messages of a conversation the origin and the cache keep.
+    /// How many messages of a conversation origin and cache keep.
     var kept: Int
-    /// Events of records name nobody, as of conversations with many.
+    /// Records in events name no participants, as for large conversations.
     var hasMany = false
-    /// How many messages the cache drops at once.
+    /// How many messages a trim drops at once.
     var trimmed: Int
-    /// What a kernel buffer takes, in bytes.
+    /// Size of a kernel buffer in bytes.
     var socket: Int
-    /// The feeds only ring.
+    /// The feeds only notify.
     var isRinging = false
-    /// In how many turns of a hundred, while a link is down, much is said at once.
+    /// Percent of turns with a burst of writes while a link is down.
     var bursts = 5
 
-    /// Without faults and deeds: for a script.
+    /// Without faults and random actions: for a script.
     init(_ users: [String], conversations: [String], gateways: Int, sync: SyncOptions) {
         faults = []
         self.users = users
@@ -46,7 +46,7 @@ struct ReplicaScenario {
         (socket, trimmed) = (1 << 30, 1_000)
     }
 
-    /// Links are down often, and much is said meanwhile: ten pages, of two messages each.
+    /// Links are often down while much is written: ten pages of two messages each.
     mutating func goFar() {
         (sync.page, sync.pages, bursts, writes) = (2, 10, 40, 100)
         faults.formUnion([.lapses, .gateways])
@@ -55,7 +55,7 @@ struct ReplicaScenario {
 
     init(_ random: inout SplitMix64, without left: Set<Fault>) {
         let share = random.pick([5, 15, 40]) ?? 0
-        // Whether logs are damaged is drawn aside: a seed is to mean the world that it meant.
+        // Damage has random draws of its own: a seed must still give the same world.
         let drawn = Fault.allCases.filter { $0 != .damages }
         faults = Set(drawn.filter { _ in random.chance(share) }).subtracting(left)
         var aside = random
@@ -74,7 +74,7 @@ struct ReplicaScenario {
         rate = random.pick([3, 10, 30]) ?? 0
         clamp = random.number(1...5)
         kept = random.number(3...20)
-        // By a draw that is made already, so that each seed stays the world that it was.
+        // Derived from an earlier draw, so that each seed still gives the same world.
         hasMany = kept.isMultiple(of: 5)
         socket = random.pick([300, 2_000, 20_000]) ?? 0
         sync.page = random.pick([2, 5, 20, 100]) ?? 0
@@ -98,7 +98,8 @@ struct ReplicaScenario {
         }
         if faults.contains(.trims) {
             sync.trimAfter = random.pick([1, 4, 20])
-            // Who gets no answer in time, and asks again, finds what was brought meanwhile dropped.
+            // A client that asks again after a timeout would find that its fetched messages were
+            // trimmed.
             sync.wait = 2_000
         }
         trimmed = random.pick([1, 3, 1_000]) ?? 0

@@ -3,11 +3,11 @@ import Engine
 import Ports
 import Wire
 
-/// Single parts of logs that are lost at the origin, as a gateway is told of it: with each answer,
-/// by the adapter that asked.
+/// Damaged logs at the origin, as a gateway learns of them: with each answer, by the adapter that
+/// asked.
 extension ReplicaWorld {
-    /// Something happens to a part of a log, or somebody mends one. By draws of its own: a seed is
-    /// to mean the world that it meant.
+    /// Damages a part of a log, or repairs one. It has random draws of its own: a seed must still
+    /// give the same world.
     func damageSomething() {
         guard scenario.faults.contains(.damages), !scenario.isRinging else { return }
         for conversation in conversations where origin.damage(of: conversation) != nil {
@@ -23,9 +23,9 @@ extension ReplicaWorld {
         origin.harm(id, Damage(part, harm))
     }
 
-    /// Parts of logs are lost in this world.
-    /// - Parameter looks: whether the origin looks before it answers; otherwise it serves what is
-    ///   left, which the oracle is to find.
+    /// Enables damage in this world.
+    /// - Parameter looks: whether the origin checks before it answers; otherwise it serves what is
+    ///   left, which the oracle must detect.
     package func damages(looks: Bool) {
         scenario.faults.insert(.damages)
         origin.looks = looks
@@ -41,7 +41,7 @@ extension ReplicaWorld {
         if origin.commit > commit { lose(conversation) }
     }
 
-    /// The answer shows the adapter that a log is damaged, or that it is not any more.
+    /// The answer shows the adapter that a log is damaged, or no longer is.
     func noteDamage(_ fetch: Gateway.Fetch, _ gateway: Gateway) {
         guard case .history(let query) = fetch.subject, let read = fetch.read else { return }
         switch (query, read.result) {
@@ -78,7 +78,7 @@ extension ReplicaWorld {
 }
 
 extension HistoryQuery {
-    /// The one log that it is about.
+    /// The one log that it is about; nil for others.
     var conversation: String? {
         switch self {
         case .conversation(let id, _), .message(let id, _), .page(let id, _),

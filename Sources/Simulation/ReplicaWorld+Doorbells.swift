@@ -2,8 +2,8 @@ import Engine
 import Ports
 import Wire
 
-/// Beside a feed that only rings: what has changed is read in its time, at one moment, and handed
-/// to the engine together.
+/// A feed that only notifies: the changes are read later, at one moment, and passed to the engine
+/// together.
 extension ReplicaWorld {
     func ask(_ question: Doorbells.Question?, _ gateway: Gateway) {
         guard let question else { return }
@@ -17,7 +17,7 @@ extension ReplicaWorld {
                 isFailing: strikes(.failures)))
     }
 
-    /// The answer tells where conversations stand.
+    /// The answer gives the heads of conversations.
     func learn(_ fetch: Gateway.Fetch, _ gateway: Gateway) {
         guard scenario.isRinging, case .success(let answer) = fetch.read?.result else { return }
         var heads: [String: Head] = [:]
@@ -40,7 +40,7 @@ extension ReplicaWorld {
         where gateway.chains[at].answer == nil && (gateway.chains[at].readAt <= turn || isCalm) {
             gateway.chains[at].answer = read(gateway.chains[at], gateway)
         }
-        // What the adapter reads beside a feed it tells behind the beginning of that feed.
+        // What the adapter reads beside a feed is passed on after the beginning of that feed.
         func isDue(_ chain: Gateway.Chain) -> Bool {
             chain.answer != nil && (chain.due <= turn || isCalm)
                 && !gateway.link.isJoining(chain.question.conversation)
@@ -56,7 +56,7 @@ extension ReplicaWorld {
                 note(event, gateway)
             }
             engine.feed(taken.events, at: now)
-            // The adapter says so at once: no event that it reads from then on comes before.
+            // Reported at once: before every event that the adapter reads from then on.
             if taken.isBroken { joinFeed(chain.question.conversation, gateway) }
             ask(taken.next, gateway)
         }
@@ -64,7 +64,7 @@ extension ReplicaWorld {
 
     private func read(_ chain: Gateway.Chain, _ gateway: Gateway) -> Doorbells.Answer {
         let question = chain.question
-        // Of a node that the adapter does not believe in, or of none.
+        // From another node than the adapter believes in, or from none.
         let isElsewhere =
             gateway.link.isDead || gateway.link.generation != question.generation
         if isElsewhere || chain.isFailing && !isCalm || held.contains(.origin) { return .broken }

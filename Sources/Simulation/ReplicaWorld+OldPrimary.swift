@@ -3,14 +3,14 @@ import JSON
 import Ports
 import Wire
 
-/// A primary that another one has replaced, and that goes on answering, and taking writes, until
-/// its gateways find out: what is written to it from then on is lost.
+/// A primary that was replaced, but goes on answering and taking writes until its gateways find
+/// out: what is written to it from then on is lost.
 extension ReplicaWorld {
-    /// Where the gateway's questions and writes go.
+    /// The node that gets the gateway's questions and writes.
     func node(of gateway: Gateway) -> Origin { gateway.isWithOld ? old ?? origin : origin }
 
-    /// Another primary takes over; some gateways do not know.
-    /// - Parameter lose: does to the origin what that costs.
+    /// Another primary takes over; some gateways do not notice.
+    /// - Parameter lose: makes the origin lose what that costs.
     func replacePrimary(_ lose: () -> Void) {
         for gateway in gateways where gateway.isWithOld { leave(gateway) }
         transactions = []
@@ -31,7 +31,7 @@ extension ReplicaWorld {
         }
     }
 
-    /// An application goes on with the old primary as well, and gateways find out.
+    /// An application still uses the old primary, and gateways find out.
     func keepOldPrimary() {
         for gateway in gateways {
             guard let until = gateway.withOldUntil else { continue }
@@ -61,7 +61,7 @@ extension ReplicaWorld {
         return performed
     }
 
-    /// The old primary's log is given another epoch.
+    /// Gives the old primary's log another epoch.
     func forkEpochAtOld(_ head: Head, _ conversation: String) -> [String: Head] {
         guard var old else { return origin.forkEpoch(head, conversation) }
         old.follow(origin)

@@ -3,8 +3,8 @@ import Engine
 import Ports
 import Wire
 
-/// What comes to a gateway from elsewhere: its link's outputs, answers of cache and origin, the
-/// fate of writes; each in its time, and with what may go wrong on the way.
+/// What reaches a gateway from elsewhere: outputs of its link, answers of cache and origin, results
+/// of writes; each after its delay, and subject to faults.
 extension ReplicaWorld {
     // MARK: - The link
 
@@ -53,7 +53,7 @@ extension ReplicaWorld {
         }
     }
 
-    /// From here on the feed tells of the conversation: the engine compares heads.
+    /// From here on the feed covers the conversation: the engine compares heads.
     func joinFeed(_ conversation: String, _ gateway: Gateway, in generation: Int? = nil) {
         let generation = generation ?? gateway.link.generation
         gateway.joinedAfter[conversation] = gateway.lastToken
@@ -62,8 +62,8 @@ extension ReplicaWorld {
         gateway.engine?.subscribed(conversation, generation: generation, at: now)
     }
 
-    /// What the feed tells, the gateway need not ask for; and that a log has ended makes all that
-    /// it asked before uncertain.
+    /// The gateway need not ask for what the feed brings; and the end of a log makes everything
+    /// asked before it uncertain.
     func note(_ event: FeedEvent, _ gateway: Gateway) {
         switch event {
         case .message(let id, _, _, let head):
@@ -134,7 +134,7 @@ extension ReplicaWorld {
     private func answer(
         _ fetch: Gateway.Fetch, _ gateway: Gateway
     ) -> Result<HistoryAnswer, RequestError> {
-        // Of a node that the adapter does not believe in, or of none.
+        // From another node than the adapter believes in, or from none.
         let isElsewhere = gateway.link.isDead || gateway.link.generation != fetch.generation
         if held.contains(.origin) { return .failure(.originUnavailable) }
         if fetch.isFailing && !isCalm || isElsewhere || fetch.generation == 0 && !isCalm {
@@ -158,7 +158,7 @@ extension ReplicaWorld {
         }
     }
 
-    /// What happens to the conversation is told to nobody.
+    /// The conversation changes without any feed reporting it.
     func lose(_ conversation: String) {
         for gateway in gateways where gateway.link.acknowledged.contains(conversation) {
             gateway.losses[conversation] = Gateway.Loss(turn: turn)
@@ -178,7 +178,7 @@ extension ReplicaWorld {
         }
     }
 
-    /// What an answer brings is not to be asked for again.
+    /// What an answer brings must not be asked for again.
     private func charge(_ fetch: Gateway.Fetch, _ gateway: Gateway) throws(Violation) {
         guard case .history(let query) = fetch.subject, let conversation = query.log,
             let read = fetch.read
@@ -209,7 +209,7 @@ extension ReplicaWorld {
         for write in due {
             var result: Result<Outcome, RequestError> = .failure(.originUnavailable)
             let isCut = !gateway.link.isUp
-            // Done, and nobody hears of it; or not done.
+            // Either done without a reply, or not done.
             if !isCut || random.chance(30) {
                 let done = perform(write.operation, by: write.caller, atOld: gateway.isWithOld)
                 if !isCut, !strikes(.failures) { result = done }
@@ -226,7 +226,7 @@ extension ReplicaWorld {
 
     // MARK: - Faults
 
-    /// What goes wrong by itself.
+    /// Random faults.
     func goWrong() throws(Violation) {
         for gateway in gateways {
             guard let engine = gateway.engine else {
@@ -260,7 +260,7 @@ extension ReplicaWorld {
         for place in clients.indices where connections[place] != nil && strikes(.readers, 2) {
             try disconnect(place)
         }
-        // Many parts of a chain: who comes, resumes or is removed is in the middle of it.
+        // A burst makes a long chain: clients join, resume or are removed in the middle of it.
         if random.chance(scenario.bursts), gateways.contains(where: { !$0.link.isUp }) {
             for _ in 0..<random.number(20...80) { writeAsBackend() }
         }
@@ -285,7 +285,7 @@ extension ReplicaWorld {
 }
 
 extension Gateway.Fetch.Subject {
-    /// An answer that is none to this.
+    /// An answer to another question.
     fileprivate var answerToAnother: Result<HistoryAnswer, RequestError> {
         if case .history(.listed) = self { return .success(.heads([:])) }
         return .success(.listed(ListedHeads(heads: [:], readers: [:])))

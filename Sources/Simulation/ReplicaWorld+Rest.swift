@@ -2,11 +2,12 @@ import Chat
 import Engine
 import Wire
 
-/// What holds after every turn of a world with its origin elsewhere, and in the end, when the
-/// faults have stopped and everybody has read and asked for what they know to be missing.
+/// Invariants after every turn of a world with its origin elsewhere, and at the end, when the
+/// faults have stopped and all clients have read everything and asked for what they know to be
+/// missing.
 extension ReplicaWorld {
-    /// Runs a whole life: `steps` turns of everything, then rest.
-    /// - Throws: `Violation`, with the turn in which it was seen.
+    /// A whole run: `steps` turns with everything, then rest.
+    /// - Throws: `Violation`, with the turn in which it was found.
     package func run(steps: Int) throws(Violation) {
         do throws(Violation) {
             for _ in 0..<steps { try step() }
@@ -45,7 +46,7 @@ extension ReplicaWorld {
         try require(received <= written, "\(received) deltas came, \(written) were written")
         for (place, connection) in connections.sorted(by: { $0.key < $1.key })
         where connection.deadline == nil && connection.socket.isEmpty {
-            // What waits for somebody in the gateway's memory was said all the same.
+            // Frames still queued in the gateway count as sent.
             let engine = gateways[connection.gateway].engine
             guard engine?.report.totals().outboxBytes == 0 else { continue }
             try checkTold(clients[place], gateways[connection.gateway])
@@ -71,7 +72,7 @@ extension ReplicaWorld {
         gateway.store.touched = []
     }
 
-    /// Who has read all that was sent knows the present, or knows that it may not.
+    /// A client that has read everything knows the present, or knows that it may not.
     private func checkTold(_ client: Client, _ gateway: Gateway) throws(Violation) {
         for (conversation, holding) in client.holdings.sorted(by: { $0.key < $1.key }) {
             if gateway.damaged.contains(conversation), holding.position != nil {
@@ -94,7 +95,7 @@ extension ReplicaWorld {
         }
     }
 
-    /// What the gateway can't know yet.
+    /// Whether the gateway can't know the present yet.
     private func isExcused(_ conversation: String, _ gateway: Gateway) -> Bool {
         let link = gateway.link
         if gateway.isWithOld { return true }
@@ -116,7 +117,7 @@ extension ReplicaWorld {
             && connections.allSatisfy { $0.value.socket.isEmpty && clients[$0.key].asked.isEmpty }
     }
 
-    /// Quiet, and for so long that every stream was compared with its log.
+    /// Until nothing happens for so long that every stream was compared with its log.
     private func comeToRest() throws(Violation) {
         let turns = Int(scenario.sync.verifyInterval + scenario.sync.backoffMax) / 200 + 20
         var quiet = 0
@@ -149,8 +150,8 @@ extension ReplicaWorld {
         }
     }
 
-    /// Everybody asks for what they know to be missing.
-    /// - Returns: whether anybody had to.
+    /// All clients ask for what they know to be missing.
+    /// - Returns: whether any client had to.
     private func heal() throws(Violation) -> Bool {
         var isHealing = false
         for place in connections.keys.sorted() where connections[place]?.deadline == nil {
@@ -174,7 +175,7 @@ extension ReplicaWorld {
                     try require(!client.isOpen(conversation), "\(conversation) is open at rest")
                     try oracle.checkWhole(holding, conversation)
                 }
-                // Of a loss in silence a list is told when it is read again, and not before.
+                // After a silent loss a list is corrected only when it is read again.
                 let isTold = scenario.faults.isDisjoint(with: [.drops, .empties, .damages])
                 if client.list.isWatched, isTold { try client.list.checkWhole(client.user, oracle) }
             } catch {

@@ -4,26 +4,26 @@ import JSON
 import Ports
 import Wire
 
-/// A world that follows a script instead of a seed: nothing happens by chance, everything comes at
-/// once unless the script holds it back, and every frame is judged all the same. For regression
-/// tests, each of which tells one story.
+/// A world that follows a script instead of a seed: nothing is random, everything arrives at once
+/// unless the script holds it back, and the oracle still judges every frame. For regression tests,
+/// each with one scenario.
 extension ReplicaWorld {
-    /// What a script may hold back.
+    /// What a script can hold back.
     package enum Part: Sendable {
-        /// The link, once it is lost.
+        /// The link's return after it was lost.
         case link
-        /// What acknowledges subscriptions.
+        /// Acknowledgements of subscriptions.
         case acknowledgements
         case feed
-        /// Questions of the cache.
+        /// Reads of the cache.
         case reads
-        /// Questions of the origin, before they are read.
+        /// Questions to the origin, before they are read.
         case questions
-        /// Answers of the origin, which were read.
+        /// Answers of the origin, after they were read.
         case answers
-        /// The origin answers nothing.
+        /// All answers of the origin.
         case origin
-        /// The origin answers what it is asked: held back, it answers something else.
+        /// Answers of the right kind: while held back, the origin answers something else.
         case kinds
     }
 
@@ -42,7 +42,7 @@ extension ReplicaWorld {
         }
     }
 
-    /// A client for each of the users.
+    /// With a client for each user.
     package convenience init(
         _ users: [String], gateways: Int = 1, sync: SyncOptions = SyncOptions(),
         limits: Limits = Limits(), socket: Int = 1 << 30, isRinging: Bool = false
@@ -58,7 +58,7 @@ extension ReplicaWorld {
 
     // MARK: - What happens
 
-    /// Lets some turns pass, of 200 ms each.
+    /// Runs some turns of 200 ms each.
     package func pass(_ turns: Int = 8) throws(Violation) {
         for _ in 0..<turns { try step() }
     }
@@ -70,7 +70,7 @@ extension ReplicaWorld {
         try pass()
     }
 
-    /// One answer of those that are held back comes.
+    /// Delivers one of the answers held back.
     package func answerOnce() throws(Violation) {
         held.remove(.answers)
         try step()
@@ -78,24 +78,24 @@ extension ReplicaWorld {
         try pass()
     }
 
-    /// Pages of the origin hold this many messages at most.
+    /// Limits the origin's answers to this many messages.
     package func clamp(to count: Int) { clamp = count }
 
-    /// The origin keeps so many messages of each conversation.
+    /// The origin keeps this many messages of each conversation.
     package func retain(_ count: Int) { origin.retained = count }
 
-    /// Caches keep so many messages of each conversation.
+    /// Caches keep this many messages of each conversation.
     package func trim(to count: Int) {
         for gateway in gateways { gateway.store.retained = count }
     }
 
-    /// Has the origin write.
+    /// Writes to the origin as the backend.
     package func write(_ operations: Operation...) throws(Violation) {
         for operation in operations { perform(operation, by: .server) }
         try pass()
     }
 
-    /// Has the origin write what a user asked for.
+    /// Writes to the origin as a user.
     package func write(_ operation: Operation, by user: String) throws(Violation) {
         perform(operation, by: .user(user))
         try pass()
@@ -110,7 +110,7 @@ extension ReplicaWorld {
         try pass()
     }
 
-    /// Changes the message at a place, or deletes it.
+    /// Edits or deletes the message with this seq.
     package func change(
         _ seq: Int, deleting: Bool = false, of conversation: String = "c1"
     ) throws(Violation) {
@@ -125,14 +125,14 @@ extension ReplicaWorld {
         try pass()
     }
 
-    /// The link breaks, and the gateway notices; it does not come back while that is held.
+    /// The link breaks, and the gateway notices; it does not return while `.link` is held.
     package func cut(_ gateway: Int = 0) throws(Violation) {
         gateways[gateway].link.die()
         gateways[gateway].link.notice()
         try pass()
     }
 
-    /// Another master takes over without the newest changes; every link breaks.
+    /// Failover: another master takes over without the newest changes, and every link breaks.
     package func failOver(losing count: Int, of conversation: String = "c1") {
         origin.lose(count, of: conversation)
         for gateway in gateways {
@@ -141,23 +141,23 @@ extension ReplicaWorld {
         }
     }
 
-    /// The origin keeps marks of the newest changes alone.
+    /// The origin keeps only the marks of the newest changes.
     package func forgetMarks(butFor count: Int, of conversation: String = "c1") {
         origin.forgetMarks(butFor: count, of: conversation)
     }
 
-    /// The feed loses what it would have told next, and says nothing.
+    /// The feed silently loses its pending outputs.
     package func loseFeed(_ gateway: Int = 0, _ conversation: String = "c1") {
         _ = gateways[gateway].link.deliver(.max)
         lose(conversation)
     }
 
-    /// The origin has told the gateway that a part of the log is damaged.
+    /// The origin reports a damaged part of the log to the gateway.
     package func damage(_ part: String, of conversation: String = "c1", _ gateway: Int = 0) {
         gateways[gateway].engine?.damaged(conversation, part, at: now)
     }
 
-    /// The gateway's process ends and starts again over its cache.
+    /// The gateway's process ends and restarts with its cache.
     package func restart(_ gateway: Int = 0) throws(Violation) {
         try stop(gateways[gateway])
         start(gateways[gateway])
@@ -180,19 +180,19 @@ extension ReplicaWorld {
         try pass()
     }
 
-    /// The client watches its list, which is to be right once everything has settled.
+    /// The client watches its list, which must be right when everything has settled.
     package func watch(_ client: Int) throws(Violation) {
         send(client, clients[client].watch())
         try pass()
     }
 
-    /// - Returns: the reply, also to a client that watches its list.
+    /// - Returns: the reply, also if the client watches its list already.
     package func rewatch(_ client: Int) throws(Violation) -> JSONObject? {
         try watch(client)
         return clients[client].reply
     }
 
-    /// - Parameter goesOn: behind the page before.
+    /// - Parameter goesOn: whether to continue after the last page.
     /// - Returns: the reply.
     package func fetchConversations(
         _ client: Int, limit: Int? = nil, goesOn: Bool = false
@@ -227,7 +227,7 @@ extension ReplicaWorld {
         return clients[client].reply
     }
 
-    /// The client takes nothing from its socket, or all of it.
+    /// The client reads nothing from its socket, or everything.
     package func stall(_ client: Int, _ isStalled: Bool = true) throws(Violation) {
         connections[client]?.pace = isStalled ? 0 : .max
         try pass()
@@ -240,33 +240,33 @@ extension ReplicaWorld {
             isSubscribed: holding.isSubscribed)
     }
 
-    /// How many deltas events have brought the client.
+    /// How many deltas the client received in events.
     package func deltas(to client: Int) -> Int { clients[client].deltas }
 
     /// Whether every request of the client was answered.
     package func isAnswered(_ client: Int) -> Bool { clients[client].asked.isEmpty }
 
-    /// The newest change of the conversation, and the epoch of its log.
+    /// The head of the conversation's present log.
     package func head(of conversation: String = "c1") -> Head? { origin.log(conversation)?.head }
 
     package func openGaps(_ gateway: Int = 0) -> [OpenGap] {
         gateways[gateway].engine?.report.openGaps() ?? []
     }
 
-    /// What a gateway's journal says of a message of `c1`.
+    /// The explanation of a message of `c1` from a gateway's journal.
     package func explain(_ seq: Int, _ gateway: Int = 0) -> Explanation? {
         let question = Explanation.Question(conversation: "c1", seq: seq, id: nil, user: nil)
         return gateways[gateway].engine?.report.explain(question, at: now)
     }
 
-    /// What was asked of the origin since the last look.
+    /// The questions to the origin since the last call.
     package func questions() -> [HistoryQuery] {
         defer { asked = [] }
         return asked
     }
 
-    /// Everything comes, and everybody is whole.
-    /// - Throws: `Violation`, if somebody is not.
+    /// Releases everything, and runs until all clients are whole.
+    /// - Throws: `Violation` if one is not.
     package func settle() throws(Violation) {
         held = []
         clamp = .max

@@ -4,7 +4,7 @@ import JSON
 import Ports
 import Wire
 
-/// The shell around each engine, as the gateway's driver is around it.
+/// The shell around each engine, in place of the gateway's driver.
 extension ReplicaWorld {
     func start(_ gateway: Gateway) {
         gateway.store.retained = scenario.faults.contains(.trims) ? scenario.kept : 0
@@ -15,14 +15,14 @@ extension ReplicaWorld {
             at: now)
     }
 
-    /// The gateway's process ends, and all connections with it.
+    /// The gateway's process ends, with all its connections.
     func stop(_ gateway: Gateway) throws(Violation) {
         say("gateway \(gateway.place) ends")
         for place in connections.keys.sorted()
         where connections[place]?.gateway == gateway.place {
             try disconnect(place)
         }
-        // What was asked of the origin may still be done.
+        // Writes already sent to the origin may still be done.
         for write in gateway.writes where random.chance(50) {
             perform(write.operation, by: write.caller)
         }
@@ -31,7 +31,7 @@ extension ReplicaWorld {
 
     // MARK: - The turn
 
-    /// Performs turns of the gateway until none is due at once.
+    /// Runs turns of the gateway until none is due at once.
     func endTurn(_ gateway: Gateway) throws(Violation) {
         clock.advance(to: now)
         var turns = 0
@@ -45,7 +45,7 @@ extension ReplicaWorld {
         }
     }
 
-    /// The turn in which something happens that may be late.
+    /// The turn of something that may be late.
     func delay() -> Int {
         strikes(.late, 40) ? turn + random.number(0...scenario.delay) : turn
     }
@@ -60,7 +60,7 @@ extension ReplicaWorld {
         if gateway.store.dropped > dropped { injected[.trims, default: 0] += 1 }
     }
 
-    /// The cache drops by itself what one trim has left.
+    /// The cache trims on its own what one trim has left.
     func tidy(_ gateway: Gateway, _ engine: Engine) throws(Violation) {
         guard let conversation = random.pick(gateway.store.untrimmed) else { return }
         say("gateway \(gateway.place) trims \(conversation)")
@@ -76,8 +76,8 @@ extension ReplicaWorld {
         if case .history(let query) = subject { asked.append(query) }
         gateway.lastToken = token
         if let conversation = subject.shared {
-            // What was asked before the feed was joined, or before it told of another log, does not
-            // count, and is asked again.
+            // Questions asked before the feed was joined, or before it reported another log, don't
+            // count and are asked again.
             let joined = max(
                 gateway.joinedAfter[conversation] ?? 0, gateway.costs[conversation]?.doubted ?? 0)
             let twin = gateway.fetches.first {

@@ -2,9 +2,9 @@ import Engine
 import Ports
 import Wire
 
-/// Applications that write in transactions of their own: each locks the conversations that it
-/// writes to, all that it wrote is there at once when it commits, and those that were begun first
-/// need not be the first to commit. Some are rolled back.
+/// Applications that write in transactions of their own: each locks its conversations, and its
+/// writes appear together when it commits. Transactions need not commit in the order in which they
+/// began, and some are rolled back.
 extension ReplicaWorld {
     struct Transaction {
         let conversations: [String]
@@ -13,7 +13,7 @@ extension ReplicaWorld {
         let isRolledBack: Bool
     }
 
-    /// How many turns a write waits for a conversation that is locked.
+    /// How many turns a write waits for a locked conversation.
     private static let patience = 4
 
     func isLocked(_ operation: Operation) -> Bool {
@@ -21,12 +21,12 @@ extension ReplicaWorld {
         return transactions.contains { $0.conversations.contains(id) }
     }
 
-    /// Whether a write of a client is still waiting for a transaction to end.
+    /// Whether a client's write still waits for the end of a transaction.
     func waits(_ operation: Operation, since due: Int) -> Bool {
         turn < due + Self.patience && isLocked(operation)
     }
 
-    /// Transactions end, in whatever order, and others begin.
+    /// Ends transactions in any order, and begins others.
     func transact() {
         let ended = transactions.filter { $0.due <= turn || isCalm }
         transactions.removeAll { $0.due <= turn || isCalm }
@@ -47,15 +47,15 @@ extension ReplicaWorld {
                 isRolledBack: random.chance(15)))
     }
 
-    /// Nobody else could write to these conversations meanwhile: what is decided now is what was
-    /// decided when they were locked.
+    /// Nobody else could write to these conversations since they were locked, so deciding now
+    /// equals deciding then.
     private func commit(_ transaction: Transaction) {
         say("a transaction commits to \(transaction.conversations)")
         committing = []
         for _ in 0..<random.number(1...6) {
             guard let id = random.pick(transaction.conversations) else { continue }
             writeAsBackend(to: id)
-            // What an application has just sent it often changes again before it commits.
+            // Applications often change what they just sent before they commit.
             for _ in 0..<random.number(0...2) { rewriteNewest(of: id) }
         }
         let events = committing ?? []
@@ -76,7 +76,7 @@ extension ReplicaWorld {
 }
 
 extension Operation {
-    /// The conversation that it writes to, where it names one.
+    /// The conversation that it writes to, if it names one.
     var written: String? {
         switch self {
         case .create(let id, _, _): id

@@ -4,10 +4,10 @@ import JSON
 import Ports
 import Wire
 
-/// A small world around real engines whose log lives elsewhere: an origin that is written to, that
-/// loses, forks and forgets, links that break and feeds that lie, caches that fail, gateways that
-/// end and start again, and clients that move between them. Time is virtual and every choice is
-/// drawn from the seed. One thread; a run owns everything in it.
+/// A small world around real engines whose log lives elsewhere: an origin that is written to, and
+/// that loses, forks and forgets; links that break and feeds that are wrong; caches that fail;
+/// gateways that end and restart; and clients that move between them. Time is virtual and every
+/// choice is drawn from the seed. One thread; a run owns everything in it.
 package final class ReplicaWorld: Workload {
     package let seed: UInt64
     var scenario: ReplicaScenario
@@ -17,45 +17,45 @@ package final class ReplicaWorld: Workload {
     var origin = Origin()
     let gateways: [Gateway]
     let clients: [Client]
-    /// The connections that there are, by the client's place among the clients.
+    /// The open connections, by the client's index.
     var connections: [Int: Connection] = [:]
-    /// Faults and random deeds have stopped: what is under way comes to its end.
+    /// Faults and random actions have stopped: what is in flight is completed.
     var isCalm = false
-    /// Gets a line for whatever happens, if somebody listens.
+    /// Called with a line for every event.
     package var trace: ((String) -> Void)?
-    /// How often what went wrong.
+    /// How often each fault struck.
     package var injected: [Fault: Int] = [:]
     var nextSession: SessionID = 0
-    /// The gateway that a client was connected to last.
+    /// The gateway of each client's last connection.
     var homes: [Int: Int] = [:]
-    /// Deltas in frames that were lost with their connection.
+    /// Deltas in frames lost with their connection.
     var lostDeltas = 0
     /// What a script holds back.
     var held: Set<Part> = []
-    /// How many messages a page of the origin holds at most.
+    /// The most messages in a page of the origin.
     var clamp = Int.max
-    /// What was asked of the origin, oldest first.
+    /// The questions to the origin, oldest first.
     var asked: [HistoryQuery] = []
 
-    /// By which logs are damaged.
+    /// The random source of damage.
     var damageRandom: SplitMix64
 
-    /// Transactions of applications that are under way.
+    /// The applications' open transactions.
     var transactions: [Transaction] = []
-    /// What the transaction that commits now has told; nil while none does.
+    /// The events of the transaction that is committing; nil if none is.
     var committing: [FeedEvent]?
-    /// The primary that another one has replaced, and that goes on answering those who do not know.
+    /// The primary that was replaced, and still answers gateways that have not noticed.
     var old: Origin?
-    /// How many transactions have committed before one that was begun earlier.
+    /// How many transactions committed before one that began earlier.
     package var overtaken = 0
     /// How many changes were written to an old primary.
     package var writtenToOld = 0
 
-    /// How long writing takes; nil where nobody rests.
+    /// The time that writes take; nil without pacing.
     var pace: Pace?
     var clock: ReadClock
 
-    /// A client's connection: to which gateway, and how it reads.
+    /// A client's connection: its gateway, and how it reads.
     struct Connection {
         let gateway: Int
         let session: SessionID
@@ -69,9 +69,9 @@ package final class ReplicaWorld: Workload {
     var conversations: [String] { scenario.conversations }
 
     /// - Parameters:
-    ///   - isPaced: whether conversations that are busy rest.
-    ///   - isRinging: whether feeds only ring, and what has changed is read.
-    ///   - isFar: whether much is said while a gateway is cut off.
+    ///   - isPaced: whether busy conversations are paced.
+    ///   - isRinging: whether feeds only notify, so that changes must be read.
+    ///   - isFar: whether much is written while a gateway is cut off.
     package convenience init(
         seed: UInt64, without left: Set<Fault> = [], isPaced: Bool = false, isRinging: Bool = false,
         isFar: Bool = false
@@ -103,13 +103,13 @@ package final class ReplicaWorld: Workload {
         for gateway in gateways { start(gateway) }
     }
 
-    /// What the gateways that run have counted since they began.
+    /// The figures of the running gateways since they started.
     package var figures: [Figures] { gateways.compactMap { $0.engine?.report.figures } }
 
-    /// How many answers about lists were given as open, and judged.
+    /// How many open answers about lists were judged.
     package var openLists: Int { clients.reduce(0) { $0 + $1.shown.judged } }
 
-    /// How often somebody resumed at, or was removed by, a gateway that was so many pages behind.
+    /// How often a client resumed at, or was removed by, a gateway that was this many pages behind.
     package func farBehind(_ pages: Int) -> (resumes: Int, removals: Int) {
         let changes = pages * scenario.sync.page
         return clients.reduce((0, 0)) { sum, client in
@@ -120,17 +120,17 @@ package final class ReplicaWorld: Workload {
         }
     }
 
-    /// How many answers about who takes part were given as open, and judged.
+    /// How many open answers about participants were judged.
     package var openPeople: Int { clients.reduce(0) { $0 + $1.openPeople } }
 
-    /// How many reads waited while others were read for.
+    /// How many reads waited while other users' were done.
     package var readsThatWaited: Int { gateways.reduce(0) { $0 + $1.fairness.waited } }
 
     func say(_ line: @autoclosure () -> String) {
         if let trace { trace("\(turn): \(line())") }
     }
 
-    /// Whether something goes wrong now.
+    /// Whether the fault strikes now.
     func strikes(_ fault: Fault, _ percent: Int? = nil) -> Bool {
         guard !isCalm, scenario.faults.contains(fault), random.chance(percent ?? scenario.rate)
         else { return false }
@@ -140,7 +140,7 @@ package final class ReplicaWorld: Workload {
 
     // MARK: - A turn
 
-    /// Lets time pass, and everything that happens in it happen, in an order of the seed's.
+    /// A turn: time passes, and everything due in it happens in random order.
     package func step() throws(Violation) {
         turn += 1
         now.milliseconds += Int64(isCalm ? 200 : random.chance(2) ? 20_000 : random.number(1...400))
@@ -170,7 +170,7 @@ package final class ReplicaWorld: Workload {
         }
         try readSockets()
         for gateway in gateways { try endTurn(gateway) }
-        // Who reads at once is looked at where the gateway says that all is said.
+        // A client that reads at once is checked when the gateway has sent everything.
         if isCalm || random.chance(50) { try readSockets() }
         try checkTurn()
     }
@@ -193,13 +193,13 @@ package final class ReplicaWorld: Workload {
 
     // MARK: - Writes
 
-    /// Writes to the origin, which tells every gateway that listens.
+    /// Writes to the origin, which notifies every gateway that listens.
     @discardableResult
     func perform(_ operation: Operation, by caller: Caller) -> Result<Outcome, RequestError> {
         perform(operation, by: caller, atOld: false)
     }
 
-    /// - Parameter isOld: it is written to the primary that counts no more.
+    /// - Parameter isOld: whether to write to the primary that was replaced.
     @discardableResult
     func perform(
         _ operation: Operation, by caller: Caller, atOld isOld: Bool
@@ -227,7 +227,7 @@ package final class ReplicaWorld: Workload {
 
     private var floors: Int { conversations.reduce(0) { $0 + (origin.log($1)?.floor ?? 0) } }
 
-    /// Hands the events of a commit to the links: a feed that only rings does so once for each
+    /// Passes the events of a commit to the links; a feed that only notifies does so once for each
     /// conversation.
     func tell(_ events: [FeedEvent], ofOld isOld: Bool) {
         var rung: Set<String> = []
@@ -240,7 +240,7 @@ package final class ReplicaWorld: Workload {
         }
     }
 
-    /// Hands an event to the links, which may lose it.
+    /// Passes an event to the links, which may lose it.
     private func tell(_ event: FeedEvent, ofOld isOld: Bool) {
         for gateway in gateways where gateway.isWithOld == isOld && gateway.link.hears(event) {
             let conversation = RemoteLink.Output.event(event).conversation
@@ -258,8 +258,8 @@ package final class ReplicaWorld: Workload {
 }
 
 extension FeedEvent {
-    /// What lists are told of it.
-    /// - Parameter before: who took part, by conversation.
+    /// The events of lists that follow from it.
+    /// - Parameter before: the earlier participants, by conversation.
     fileprivate func listed(_ before: [String: Set<String>]) -> [FeedEvent] {
         switch self {
         case .record(let record, _, let removed, _, _):

@@ -1,30 +1,30 @@
 import Engine
 
-/// What kind of world it is: how many live in it, how fast things are, how tight the gateway's
-/// limits. Drawn from the seed before the first turn, so that one seed is one world.
+/// The parameters of a world: its size, its speed, and the gateway's limits. Drawn from the seed
+/// before the first turn, so that one seed is one world.
 package struct Scenario: Sendable {
     var limits = Limits()
     var users: [String]
     var conversations: [String]
     var clients: Int
-    /// What a kernel buffer takes, in bytes.
+    /// Size of a kernel buffer in bytes.
     var socket: Int
-    /// What is written to a socket at once, in bytes.
+    /// Bytes in one write of a socket.
     var write: Int
-    /// How many in a hundred reads of the store are answered in a later turn, and how much later.
+    /// Percent of reads of the store answered in a later turn; below, how much later.
     var late: Int
     var delay: Int
-    /// How many in a hundred reads are of a moment before the one that the feed has reached.
+    /// Percent of reads as of a moment before the one that the feed has reached.
     var behind: Int
-    /// How many outputs of the feed get through in a turn, at most.
+    /// How many outputs of the feed are delivered in a turn at most.
     var feed: Int
-    /// How many turns in a hundred a client asks for something in.
+    /// Percent of turns in which a client sends requests.
     var requests: Int
-    /// How many turns in a hundred a client's reader changes its pace in.
+    /// Percent of turns in which a client's reader changes its pace.
     var stalls: Int
-    /// How many turns in a hundred a connection is lost in.
+    /// Percent of turns in which a connection is lost.
     var losses: Int
-    /// Records name nobody, as of conversations with many.
+    /// Records name no participants, as for large conversations.
     var hasMany: Bool
 
     init(_ random: inout SplitMix64) {
@@ -46,7 +46,7 @@ package struct Scenario: Sendable {
         limits.requestsPerSecond = random.pick([0, 0, 0, 30]) ?? 0
         limits.idleStreams = random.pick([0, 1, 1_000]) ?? 0
         limits.subscriptions = random.pick([1, 2, 1_000]) ?? 0
-        // By a draw that was made already, so that each seed stays the world that it was.
+        // Derived from an earlier draw, so that each seed still gives the same world.
         limits.recentBytes = clients == 1 ? 2_000 : 131_072
         hasMany = clients > 2
         limits.recentBytesInAll = clients == 2 ? 4_000 : 64 << 20

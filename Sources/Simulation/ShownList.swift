@@ -4,12 +4,12 @@ import JSON
 import Ports
 import Wire
 
-/// What one connection was shown of a user's list, and what an answer may say behind it that a
-/// gateway gives while its origin is away: nothing older, and nobody back who was told to be out.
+/// What one connection was shown of a user's list, to judge later open answers (while the gateway's
+/// origin is away): nothing older, and no conversation that the user was told to have left.
 struct ShownList {
     private struct Entry {
         var epoch: String
-        /// The newest change that it was shown with.
+        /// The newest change with which it was shown.
         var rev: Int
         var isIn: Bool
     }
@@ -27,7 +27,7 @@ struct ShownList {
         entries[id] = Entry(epoch: head.epoch, rev: head.rev, isIn: true)
     }
 
-    /// The user was told to be out of it: which of several logs that had the name, nobody says.
+    /// The user was told to be out of it; of which of several logs with the name is not said.
     mutating func remove(_ id: String, _ oracle: Oracle) {
         if oracle.origin.logs[id]?.count == 1 {
             entries[id]?.isIn = false
@@ -37,7 +37,7 @@ struct ShownList {
     }
 
     /// Judges an open answer.
-    /// - Parameter isWhole: whether it is to hold all of the list.
+    /// - Parameter isWhole: whether it must hold all of the list.
     mutating func judge(
         _ result: JSONObject, isWhole: Bool, _ user: String, _ oracle: Oracle
     ) throws(Violation) {
@@ -105,7 +105,7 @@ extension Oracle {
 }
 
 extension ModelLog {
-    /// Whether there was a change behind the first with which the user did not take part.
+    /// Whether a change in the range has a record without the user.
     fileprivate func lacks(_ user: String, after first: Int, upTo last: Int) -> Bool {
         stride(from: first + 1, through: last, by: 1).contains {
             !record(asOf: $0).participants.contains(user)

@@ -1,19 +1,19 @@
 import Engine
 import Wire
 
-/// A client's socket as the gateway sees it: a kernel buffer that takes so much, and behind it the
-/// library's own queue of what the kernel did not take. The client empties it as fast as it likes.
-/// Counts bytes; a frame arrives when its last byte does.
+/// A client's socket as the gateway sees it: a kernel buffer of a fixed size, and behind it the
+/// library's queue of what the kernel did not take. The client reads as fast as it likes. Counts
+/// bytes; a frame arrives with its last byte.
 package struct Socket {
-    /// How much the kernel takes beyond what the client has read.
+    /// How many unread bytes the kernel holds.
     let capacity: Int
     private var frames: [[UInt8]] = []
-    /// Bytes that the client has taken of the first frame.
+    /// Bytes of the first frame that the client has read.
     private var taken = 0
     private var bytes = 0
-    /// What the gateway was last told to wait in the library.
+    /// The bytes in the library's queue that the gateway was last told.
     var reported = 0
-    /// The gateway closes the connection behind the last frame.
+    /// The gateway closes the connection after the last frame.
     var closing: CloseCode?
 
     init(capacity: Int) { self.capacity = capacity }
@@ -22,8 +22,8 @@ package struct Socket {
     var unsent: Int { max(0, bytes - capacity) }
     var isEmpty: Bool { frames.isEmpty }
 
-    /// Takes what waits for the session, in writes of about `limit` bytes, until nothing does or
-    /// the kernel takes no more.
+    /// Takes the session's pending frames, in writes of about `limit` bytes, until there are none
+    /// or the kernel takes no more.
     mutating func fill(from engine: Engine, _ session: SessionID, _ limit: Int) {
         var isMoreQueued = true
         while isMoreQueued {
@@ -43,8 +43,8 @@ package struct Socket {
         bytes += frame.count
     }
 
-    /// The client takes up to `count` bytes.
-    /// - Returns: the frames that are whole now.
+    /// The client reads up to `count` bytes.
+    /// - Returns: the frames that are complete now.
     mutating func read(_ count: Int) -> [[UInt8]] {
         var left = min(count, bytes)
         bytes -= left
@@ -64,7 +64,7 @@ package struct Socket {
     }
 }
 
-/// The other way: what a client has sent, and the gateway has not read.
+/// The other direction: frames that a client sent and the gateway has not read.
 struct Line {
     var frames: [[UInt8]] = []
     /// The gateway does not read the socket.
@@ -75,12 +75,12 @@ struct Line {
     }
 }
 
-/// What a frame of the gateway is, read from its RFC 6455 header.
+/// A frame of the gateway, decoded from its RFC 6455 header.
 package enum ReceivedFrame {
     case text([UInt8])
     case ping
 
-    /// - Throws: `Violation`, if header and payload are not those of one whole server frame.
+    /// - Throws: `Violation` unless header and payload are those of one whole server frame.
     package init(_ bytes: [UInt8]) throws(Violation) {
         try require(bytes.count >= 2, "a frame of \(bytes.count) bytes")
         var header = 2

@@ -1,5 +1,5 @@
-/// A small seeded generator (Steele, Lea and Flood, 2014), so that every choice of a run, and with
-/// it the run, can be made again from one number. A value; whoever owns it draws from it in order.
+/// A small seeded generator (Steele, Lea and Flood, 2014), so that every choice of a run, and thus
+/// the run, can be repeated from one number. A value; its owner draws from it in order.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -13,19 +13,19 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         return z ^ (z >> 31)
     }
 
-    /// Whether something that happens `percent` times in a hundred happens now.
+    /// True with a probability of `percent`.
     package mutating func chance(_ percent: Int) -> Bool { upTo(100) < percent }
 
-    /// A number from 0 up to, not including, `bound`. The bias of the remainder is far below what a
-    /// simulation could notice, and the remainder is cheap in a debug build.
+    /// A number from 0 up to, not including, `bound`. The bias of the remainder is far too small to
+    /// matter here, and the remainder is cheap in a debug build.
     package mutating func upTo(_ bound: Int) -> Int { Int(next() % UInt64(max(1, bound))) }
 
-    /// A number of the range.
+    /// A number in the range.
     package mutating func number(_ range: ClosedRange<Int>) -> Int {
         range.lowerBound + upTo(range.count)
     }
 
-    /// One of the elements, nil if there is none.
+    /// One of the elements; nil if there are none.
     package mutating func pick<Element>(_ elements: [Element]) -> Element? {
         elements.isEmpty ? nil : elements[upTo(elements.count)]
     }

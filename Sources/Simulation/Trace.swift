@@ -3,9 +3,9 @@ import JSON
 import Ports
 import Wire
 
-/// What the trace of a run says of the engine's questions and of what it is told, a few words each.
+/// Short descriptions of the engine's questions and inputs, for the trace of a run.
 extension Query {
-    /// The conversation, where the engine itself looks at the head that the answer is of.
+    /// The conversation, if the engine itself checks the head of the answer.
     var boundTo: String? {
         switch self {
         case .page(let id, _), .catchUp(let id, _, _, _): id
@@ -81,7 +81,7 @@ extension ReceivedFrame {
 }
 
 extension SplitMix64 {
-    /// The elements in an order of the generator's.
+    /// The elements in random order.
     mutating func shuffled<Element>(_ elements: [Element]) -> [Element] {
         var rest = elements
         var shuffled: [Element] = []
@@ -115,7 +115,7 @@ extension Gateway.Fetch.Subject {
         if case .history(.heads) = self { true } else { false }
     }
 
-    /// Whether everybody who needs it waits for one answer.
+    /// The conversation, if one answer must serve everyone who needs it.
     var shared: String? {
         switch self {
         case .history(.changes(let conversation, _, _, let limit, _)):
@@ -167,7 +167,7 @@ extension StoreWrite {
 }
 
 extension Turn.UpstreamEffect {
-    /// A look at whether the heads are where they should be.
+    /// Whether it only compares heads.
     var isVerification: Bool {
         if case .fetch(_, .heads) = self { true } else { false }
     }

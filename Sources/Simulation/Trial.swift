@@ -1,8 +1,7 @@
-/// One seed put to the test: its world runs, and if a promise is broken in it, the fewest faults
-/// and then the fewest turns that still break one are looked for, and the command that shows them
-/// again.
+/// One seed under test: runs its world, and if that breaks a promise, searches for the fewest
+/// faults and then the fewest turns that still break one, and gives the command that repeats them.
 package struct Trial {
-    /// Which kind of world.
+    /// The kind of world.
     package enum Kind: String, Sendable, CaseIterable {
         /// The log is the gateway's own.
         case embedded
@@ -13,11 +12,11 @@ package struct Trial {
     package let kind: Kind
     package let seed: UInt64
     package let steps: Int
-    /// Faults that the world is spared.
+    /// Faults that are left out.
     package var without: Set<Fault>
-    /// Whether conversations that are busy rest.
+    /// Whether busy conversations are paced.
     package let isPaced: Bool
-    /// Whether the feeds of a world of replicas only ring.
+    /// Whether the feeds of a world of replicas only notify.
     package let isRinging: Bool
 
     package init(
@@ -32,8 +31,8 @@ package struct Trial {
         self.without = without
     }
 
-    /// What is wrong in the seed's world, nil if nothing is.
-    /// - Parameter note: is told how often what went wrong.
+    /// What is wrong in the seed's world; nil if nothing is.
+    /// - Parameter note: called with how often each fault struck.
     package func failure(_ note: ([Fault: Int]) -> Void = { _ in }) -> String? {
         guard var violation = violation(note: note) else { return nil }
         var least = self
@@ -45,7 +44,7 @@ package struct Trial {
                 (least, violation) = (fewer, other)
             }
         }
-        // Fewer turns are another run only from its rest on; so the shortest is found from below.
+        // A run with fewer turns differs only in its rest, so the shortest is searched from below.
         for steps in 0..<steps {
             let shorter = Trial(
                 kind, seed: seed, steps: steps, without: least.without, isPaced: isPaced,
@@ -57,8 +56,8 @@ package struct Trial {
     }
 
     /// - Parameters:
-    ///   - note: is told how often what went wrong.
-    ///   - trace: gets a line for whatever happens.
+    ///   - note: called with how often each fault struck.
+    ///   - trace: called with a line for every event.
     package func violation(
         note: ([Fault: Int]) -> Void = { _ in }, trace: ((String) -> Void)? = nil
     ) -> Violation? {
@@ -82,7 +81,7 @@ package struct Trial {
         }
     }
 
-    /// Shows the run again.
+    /// Repeats the run.
     package var command: String {
         let left = without.map(\.rawValue).sorted().joined(separator: ",")
         return "to see it again: SIMULATION_WORLD=\(kind.rawValue) SIMULATION_SEED=\(seed)"

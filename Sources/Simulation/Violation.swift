@@ -1,12 +1,12 @@
-/// What was seen in a simulated world and must never be: a promise of the protocol is broken, or
-/// the gateway's own accounts are.
+/// Something that must never happen in a simulated world: a broken promise of the protocol, or an
+/// error in the gateway's accounting.
 package struct Violation: Error, Sendable, CustomStringConvertible {
     package var description: String
 
     package init(_ description: String) { self.description = description }
 }
 
-/// Says what must hold, and what was seen where it does not.
+/// Throws a violation with `seen` unless the condition holds.
 func require(
     _ condition: @autoclosure () -> Bool, _ seen: @autoclosure () -> String
 ) throws(Violation) {

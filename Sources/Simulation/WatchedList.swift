@@ -4,29 +4,29 @@ import JSON
 import Ports
 import Wire
 
-/// A client's list of conversations, kept by the simplest rule there is: the last event is right,
-/// and so is a reply behind it. That holds only because replies and events stand in one order,
-/// which is what it checks. Of two replies the one that knows more counts.
+/// A client's list of conversations, kept by the simplest rule: the last event is right, and so is
+/// a reply after it. That only works if replies and events are in one order, which this checks. Of
+/// two replies the newer one counts.
 struct WatchedList {
-    /// What of an entry is compared with the truth.
+    /// The part of an entry that is compared with the truth.
     struct Entry: Hashable {
         var epoch: String
-        /// The newest change of the log, of its record and of its last message.
+        /// The newest change of the log; below, of its record and of its last message.
         var rev: Int
         var record: Int
         var last: Int
-        /// It came with an event.
+        /// Whether it came with an event.
         var isTold = false
     }
 
     private(set) var entries: [String: Entry] = [:]
-    /// What to ask with the next time.
+    /// The token for the next request.
     private(set) var token: String?
     var isWatched = false
-    /// The request that the list began with.
+    /// The request with which the list began.
     private var first = 0
 
-    /// An event's delta.
+    /// The delta of an event.
     mutating func apply(_ delta: JSONObject, _ user: String, _ oracle: Oracle) throws(Violation) {
         let view = try delta.required("conversation").members("conversation")
         guard let id = view["id"]?.string else { throw Violation("a conversation without an id") }
@@ -59,8 +59,8 @@ struct WatchedList {
         }
     }
 
-    /// A conversation in a reply. Whoever does not watch the list has none to keep, and what was
-    /// asked for before the list began may be older than it.
+    /// A conversation in a reply. A client that does not watch keeps no list, and a reply to a
+    /// request from before the list began may be older than it.
     mutating func show(
         _ json: RawJSON, in result: JSONObject, request: Int, _ user: String, _ oracle: Oracle
     ) throws(Violation) {
@@ -74,7 +74,7 @@ struct WatchedList {
         let entry = try Entry(view, id, user, oracle)
         guard isWatched, request >= first else { return }
         if let earlier = entries[id], earlier.epoch == entry.epoch, earlier.rev > entry.rev {
-            // A log that was lost, or a gateway that is behind, may have told more.
+            // A lost log, or a gateway that is behind, may have shown more.
             try require(
                 !earlier.isTold || oracle.isReplica,
                 "a reply as of \(entry.rev), an event before it was as of \(earlier.rev)")
@@ -83,7 +83,7 @@ struct WatchedList {
         }
     }
 
-    /// - Throws: `Violation`, if the list is not what the user's list is now.
+    /// - Throws: `Violation` unless the list equals the user's present list.
     func checkWhole(_ user: String, _ oracle: Oracle) throws(Violation) {
         let views = oracle.origin.list(of: user)
         let truth = Dictionary(
@@ -105,7 +105,7 @@ struct WatchedList {
 }
 
 extension WatchedList.Entry {
-    /// Reads an entry, and checks that it is what the log was as of its head.
+    /// Decodes an entry, and checks it against the log as of its head.
     init(_ view: JSONObject, _ id: String, _ user: String, _ oracle: Oracle) throws(Violation) {
         let head = try Head(view.required("head").members("head"))
         epoch = head.epoch
@@ -114,7 +114,7 @@ extension WatchedList.Entry {
         let message = try view.required("lastMessage")
         last = message.isNull ? 0 : try FrameContent.Value(message: message).rev
         if oracle.isReplica {
-            // A list is as of no moment while there may be more than is known.
+            // While a log may have unknown changes, its entry need not be of one moment.
             try require(
                 !oracle.origin.logs(id, having: head).isEmpty, "a list's head that never was")
             return

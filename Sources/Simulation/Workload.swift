@@ -4,15 +4,15 @@ import JSON
 import Ports
 import Wire
 
-/// A world in which people do things: the deeds of a turn, drawn from the seed. What becomes of a
-/// deed is the world's own matter.
+/// A world with random actions of clients and backend, drawn from the seed. How an action is
+/// carried out is up to the world.
 protocol Workload: AnyObject {
     var random: SplitMix64 { get set }
     var origin: Origin { get }
     var users: [String] { get }
     var conversations: [String] { get }
 
-    /// Writes to the origin, which tells whom it tells.
+    /// Writes to the origin.
     @discardableResult
     func perform(_ operation: Operation, by caller: Caller) -> Result<Outcome, RequestError>
 }
@@ -50,7 +50,7 @@ extension Workload {
             perform(.removeParticipants(conversation: conversation, [user]), by: .server)
         case 59:
             perform(.deleteConversation(conversation), by: .server)
-            // Often the same id comes back before the gateway has heard of its end.
+            // Often the same id returns before the gateway has learned of its end.
             if random.chance(50) { create(conversation) }
         default:
             break
@@ -62,10 +62,10 @@ extension Workload {
         perform(.put(id: conversation, .init(title: body(), participants: people)), by: .server)
     }
 
-    /// An author edits a message or takes it back.
+    /// An author edits or deletes a message.
     private func change(_ log: ModelLog) {
         guard log.highest > 0 else { return }
-        // The newest are changed most often.
+        // The newest ones are changed most often.
         let message = log.message(max(1, log.highest - random.upTo(random.chance(50) ? 3 : 60)))
         perform(
             random.chance(30)
@@ -80,7 +80,7 @@ extension Workload {
 
     // MARK: - Clients
 
-    /// What the client sends.
+    /// A random frame of the client.
     func deed(of client: Client) -> [UInt8]? {
         guard let conversation = random.pick(conversations) else { return nil }
         switch random.upTo(100) {
@@ -99,8 +99,8 @@ extension Workload {
         }
     }
 
-    /// A subscription with whatever the client likes to say that it holds, as long as it is true;
-    /// or, rarely, with the head of a log that never was.
+    /// A subscription with a `have` of the client's choice, as long as it is true; or, rarely, with
+    /// the head of a log that never was.
     private func subscription(_ client: Client, _ conversation: String) -> [UInt8] {
         if let holding = client.holdings[conversation] {
             if random.chance(30), let run = random.pick(holding.runs.runs) {
@@ -151,7 +151,7 @@ extension Workload {
         let user = random.pick(users) ?? "ann"
         switch random.upTo(40) {
         case 0..<14:
-            // An id that was used before is sent once more, or is in conflict.
+            // An id used before is a repetition, or a conflict.
             let own: String? = random.chance(20) ? "own\(random.upTo(10))" : nil
             return client.call("sendMessage", conversation) {
                 if let own { $0.member("id", string: own) }

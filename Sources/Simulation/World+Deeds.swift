@@ -3,7 +3,7 @@ import Engine
 import JSON
 import Wire
 
-/// What people do in the world, until it is calm: each turn a few deeds, drawn from the seed.
+/// The random actions in each turn, until the world is calm.
 extension World: Workload {
     var users: [String] { scenario.users }
     var conversations: [String] { scenario.conversations }
@@ -26,7 +26,7 @@ extension World: Workload {
         }
     }
 
-    /// One asks for many pages at once, and everybody else behind it for one.
+    /// One client asks for many pages at once, and all others after it for one.
     private func askInACrowd() {
         guard var crowd, let count = crowd.pages() else { return }
         for place in connections.keys.sorted() where clients[place].isConnected {
@@ -39,7 +39,7 @@ extension World: Workload {
         self.crowd = crowd
     }
 
-    /// Loses connections, at any moment.
+    /// Loses connections at random.
     func lose() throws(Violation) {
         for place in clients.indices where random.chance(scenario.losses) {
             if connections[place] != nil { count(.readers) }

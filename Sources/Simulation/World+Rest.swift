@@ -2,11 +2,11 @@ import Chat
 import Engine
 import Wire
 
-/// The end of a run: the faults stop, everybody reads what is owed to them and asks for what they
-/// know to be missing, and then all must be whole and quiet.
+/// The end of a run: the faults stop, all clients read everything and ask for what they know to be
+/// missing, and then everything must be whole and quiet.
 extension World {
-    /// Runs a whole life: `steps` turns of everything, then rest.
-    /// - Throws: `Violation`, with the turn in which it was seen.
+    /// A whole run: `steps` turns with everything, then rest.
+    /// - Throws: `Violation`, with the turn in which it was found.
     package func run(steps: Int) throws(Violation) {
         do throws(Violation) {
             for _ in 0..<steps {
@@ -30,8 +30,8 @@ extension World {
         throw Violation("the world does not come to rest")
     }
 
-    /// Everybody asks for what they know to be missing.
-    /// - Returns: whether anybody had to.
+    /// All clients ask for what they know to be missing.
+    /// - Returns: whether any client had to.
     private func heal() throws(Violation) -> Bool {
         var isHealing = false
         for place in connections.keys.sorted() where connections[place]?.deadline == nil {

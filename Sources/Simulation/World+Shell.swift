@@ -4,12 +4,12 @@ import JSON
 import Ports
 import Wire
 
-/// The shell around the engine, as the gateway's driver is around it: it does what the engine
-/// decides, and brings frames from one side to the other.
+/// The shell around the engine, in place of the gateway's driver: it performs the engine's
+/// decisions, and passes frames between the two sides.
 extension World {
     // MARK: - The turn
 
-    /// Performs turns until none is due at once.
+    /// Runs turns until none is due at once.
     func endTurn() throws(Violation) {
         clock.advance(to: now)
         var turns = 0
@@ -83,7 +83,7 @@ extension World {
     }
 }
 
-/// Lets everybody in under the name that they give.
+/// Admits every client under the name that it gives.
 struct OpenDoor: Authenticator {
     func identify(token: String?, user: String?, at now: Timestamp) -> Result<Identity, Refusal> {
         guard let user else { return .failure(.request(.badRequest("params.user: missing"))) }

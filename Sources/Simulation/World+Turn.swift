@@ -3,7 +3,7 @@ import Engine
 import Ports
 import Wire
 
-/// What a turn's effects are in a world whose log is the gateway's own.
+/// The effects of a turn in a world whose log is the gateway's own.
 extension World: TurnEffects {
     package typealias Failure = Violation
 
@@ -48,15 +48,15 @@ extension World: TurnEffects {
         answers.append(LateAnswer(due: due, read: read, result: look(read), isSlow: true))
     }
 
-    /// Answers a read as of some moment: at least the one that the feed has reached, as long as the
-    /// question does not say that the engine looks at the moment itself.
+    /// Answers a read as of some moment, not before the one that the feed has reached unless the
+    /// engine checks the answer's head itself.
     private func look(_ read: CacheRead) -> Result<Answer, RequestError> {
         let query = read.query
         var commit = random.number(max(feed.position, readCommit)...origin.commit)
         if isCalm || random.chance(50) { commit = origin.commit }
         readCommit = commit
         if !isCalm, let conversation = query.boundTo, random.chance(scenario.behind) {
-            // Within the same log: of two epochs nobody can tell which is the later one.
+            // Within the same log: nobody can tell which of two epochs is later.
             let earlier = random.number(max(0, feed.position - 5)...feed.position)
             let log = origin.log(conversation, atCommit: earlier)
             if log?.ended == nil { commit = earlier }
@@ -94,12 +94,12 @@ extension World: TurnEffects {
         hear(place)
     }
 
-    /// Has the engine hear what the client has said, unless its socket is not to be read.
+    /// Passes the client's frames to the engine, unless its socket is not to be read.
     func hear(_ place: Int) {
         while let frame = connections[place]?.line.next(), let connection = connections[place] {
             engine.received(
                 connection.session, RequestFrame.decode(frame, isBinary: false), at: now)
-            // Before the next of its frames is read.
+            // Applied before its next frame is read.
             for (session, isThrottled) in engine.takeThrottles() where session == connection.session
             {
                 connections[place]?.line.isThrottled = isThrottled

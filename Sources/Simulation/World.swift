@@ -6,7 +6,7 @@ import Wire
 
 /// A small world around the real engine: an origin that is written to, a feed and a store between
 /// it and the gateway, sockets that stall, clients that come and go. Time is virtual and every
-/// choice is drawn from the seed, so that a run can be made again, turn by turn. One thread; a run
+/// choice is drawn from the seed, so that a run can be repeated turn by turn. One thread; a run
 /// owns everything in it.
 package final class World {
     package let seed: UInt64
@@ -18,41 +18,41 @@ package final class World {
     var feed = Feed()
     package let engine: Engine
     let clients: [Client]
-    /// The connections that there are, by the client's place among the clients.
+    /// The open connections, by the client's index.
     var connections: [Int: Connection] = [:]
-    /// Faults and random deeds have stopped: what is under way comes to its end.
+    /// Faults and random actions have stopped: what is in flight is completed.
     var isCalm = false
-    /// Gets a line for whatever happens, if somebody listens.
+    /// Called with a line for every event.
     package var trace: ((String) -> Void)?
 
-    /// How often what went wrong.
+    /// How often each fault struck.
     package private(set) var injected: [Fault: Int] = [:]
 
     var nextSession: SessionID = 0
-    /// Answers of the store on their way.
+    /// Pending answers of the store.
     var answers: [LateAnswer] = []
-    /// The moment of the last read: a store never goes back.
+    /// The commit of the last read: a store never goes back.
     var readCommit = 0
-    /// Writes on their way to the origin.
+    /// Pending writes to the origin.
     var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
-    /// Outcomes that come later than the events that they caused.
+    /// Results that come later than the events of their writes.
     var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []
-    /// Deltas in frames that were lost with their connection.
+    /// Deltas in frames lost with their connection.
     var lostDeltas = 0
 
-    /// How long writing takes; nil where nobody rests.
+    /// The time that writes take; nil without pacing.
     var pace: Pace?
     var clock: ReadClock
-    /// Who asks for more than a turn can answer; nil where nobody does.
+    /// The client that asks for more than a turn can answer; nil if there is none.
     var crowd: Crowd?
     let turns: TurnRunner
     let fairness = Fairness()
-    /// How many reads waited while others were read for.
+    /// How many reads waited while other users' were done.
     package var readsThatWaited: Int { fairness.waited }
-    /// What the engine has asked for in this turn.
+    /// How many effects the engine asked for in this turn.
     var effects = 0
 
-    /// An answer of the store on its way.
+    /// A pending answer of the store.
     struct LateAnswer {
         let due: Int
         let read: CacheRead
@@ -65,14 +65,14 @@ package final class World {
         let session: SessionID
         var socket: Socket
         var line = Line()
-        /// Bytes that the client reads a turn.
+        /// Bytes that the client reads in a turn.
         var pace: Int
-        /// The turn in which the gateway gives up waiting for the end of a close.
+        /// The turn in which the gateway stops waiting for the end of a close.
         var deadline: Int?
     }
 
     /// - Parameters:
-    ///   - isPaced: whether conversations that are busy rest.
+    ///   - isPaced: whether busy conversations are paced.
     ///   - isCrowded: whether one client asks for more than a turn can answer.
     package init(seed: UInt64, isPaced: Bool = false, isCrowded: Bool = false) {
         self.seed = seed
@@ -101,7 +101,7 @@ package final class World {
 
     // MARK: - A turn
 
-    /// Lets time pass, and everything that happens in it happen, in an order of the seed's.
+    /// A turn: time passes, and everything due in it happens in random order.
     package func step() throws(Violation) {
         turn += 1
         now.milliseconds += Int64(isCalm ? 50 : random.chance(2) ? 20_000 : random.number(1...400))
@@ -161,7 +161,7 @@ package final class World {
         }
     }
 
-    /// Writes to the origin, which tells the feed.
+    /// Writes to the origin, which passes its events to the feed.
     @discardableResult
     func perform(_ operation: Operation, by caller: Caller) -> Result<Outcome, RequestError> {
         let performed = origin.perform(operation, by: caller)
@@ -185,14 +185,14 @@ package final class World {
         try require(
             received <= totals.accounting.written,
             "\(received) deltas came, \(totals.accounting.written) were written")
-        // What one write of a socket may hand over, frame and all, comes on top.
+        // In addition, what one write of a socket may take beyond its limit: a whole frame.
         let most = scenario.limits.outboxHard + scenario.write + scenario.limits.reply
         try require(
             totals.outboxBytes <= totals.sessions * most,
             "\(totals.outboxBytes) bytes wait for \(totals.sessions) sessions")
     }
 
-    /// What holds once every socket is empty.
+    /// Invariants once every socket is empty.
     func checkRest() throws(Violation) {
         let accounting = engine.report.totals().accounting
         let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
@@ -202,7 +202,7 @@ package final class World {
         )
     }
 
-    /// Whether nothing is on its way any more.
+    /// Whether nothing is in flight any more.
     var isQuiet: Bool {
         feed.count == 0 && engine.nextRelease == nil && turns.isIdle && answers.isEmpty
             && writes.isEmpty
