@@ -15,7 +15,7 @@ import Wire
 package final class Engine {
     /// The shell's interface to delivery, and its reports about sockets.
     package let sockets: Sockets
-    /// Who is connected.
+    /// The connections of clients.
     let connections: Connections
     /// Follows logs that live elsewhere, as a replica.
     let sync: Sync
@@ -53,7 +53,7 @@ package final class Engine {
         set { sync.clock.now = newValue }
     }
 
-    /// What became of the latest messages; nil if no journal is kept.
+    /// The journal of the latest messages; nil if none is kept.
     package var journal: Journal? { connections.journal }
 
     package var limits: Limits { connections.limits }
@@ -298,7 +298,7 @@ package final class Engine {
 
     // MARK: - What can be asked
 
-    /// What is in memory now, for health, metrics and operators.
+    /// A view of the memory now, for health, metrics and operators.
     package var report: EngineReport { EngineReport(of: connections, sync) }
 
     /// Subscribers that were told to discard what they hold, since the last call.

@@ -1,6 +1,6 @@
 import Rules
 
-/// What the engine allows, in bytes, milliseconds and counts: `limits.*` of the configuration.
+/// The engine's limits, in bytes, milliseconds and counts: `limits.*` of the configuration.
 package struct Limits: Sendable {
     package var subscriptions = 1000
     package var connectionsPerUser = 0
@@ -9,7 +9,7 @@ package struct Limits: Sendable {
     package var connections = 20_000
     /// Limits on the values of a log.
     package var log = LogLimits()
-    /// What clients may write.
+    /// The kinds of writes that clients may make.
     package var clients = ClientPolicy()
     /// Size of a reply; a longer one holds fewer messages.
     package var reply = 1_048_576

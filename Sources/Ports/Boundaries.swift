@@ -25,7 +25,7 @@ extension JSONWriter {
 }
 
 extension Page {
-    /// What the page proves: from its older to its newer end, with dense numbering.
+    /// The interval that the page proves: from its older to its newer end.
     package var covers: Coverage {
         guard let first = messages.first?.seq, let last = messages.last?.seq else {
             return Coverage()

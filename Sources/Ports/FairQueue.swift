@@ -1,6 +1,6 @@
 import Wire
 
-/// Who a piece of work is for: a user, and one of the user's connections.
+/// The beneficiary of a piece of work: a user, and one of the user's connections.
 package struct Payer: Sendable, Hashable {
     package let user: ID
     package let session: UInt64

@@ -77,7 +77,7 @@ package struct Loaded: Sendable, Hashable {
     package var record: Record
     package var head: Head
     package var lastMessage: EncodedMessage?
-    /// What is held of it, if the store is the cache of another origin.
+    /// The coverage of it, if the store is the cache of another origin.
     package var cached: Cached?
 
     package init(
@@ -199,7 +199,7 @@ package struct CatchUp: Sendable, Equatable {
             if !known.contains(run.low) { places.append(run.low) }
             if run.high > run.low, !known.contains(run.high) { places.append(run.high) }
         }
-        // What the holder has above this head was never seen here.
+        // Messages that the holder has above this head were never seen here.
         places.removeAll { $0 > head.seq }
         return places
     }

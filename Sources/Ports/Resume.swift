@@ -9,9 +9,9 @@ package struct Resume: Sendable, Hashable {
     package var gaps: [Gap]
     package var asOf: Int
     package var isReset: Bool
-    /// What the subscriber holds after applying all of the above.
+    /// The subscriber's coverage after applying all of the above.
     package var held: Coverage
-    /// What the gateway itself is missing and must send when it has it: gaps of cause `upstream`.
+    /// Slots that the gateway is missing, and sends once it has them: gaps of cause `upstream`.
     package var owed = Coverage()
     /// The boundaries of `held`, if they are encoded already.
     package var boundaries: [UInt8]?
@@ -70,7 +70,7 @@ package struct Resume: Sendable, Hashable {
             covers = covers.intersection(held.union(Coverage(places: changed.map(\.seq))))
         }
 
-        // What did not fit: changes that the holder does not get, and new messages above its runs.
+        // Left out: changes that the holder does not get, and new messages above its runs.
         var missing = read.outdated.intersection(runs)
         for message in read.changed.dropFirst(changedCount) {
             missing.insert(message.seq, message.seq)

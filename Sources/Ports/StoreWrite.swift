@@ -60,7 +60,7 @@ package struct RecordStep: Sendable, Hashable {
     }
 }
 
-/// What the cache of another origin claims to hold of a conversation.
+/// The claim of a cache of another origin about a conversation.
 package struct Cached: Sendable, Hashable {
     /// A run that holds each change up to `asOf`.
     package struct Run: Sendable, Hashable {

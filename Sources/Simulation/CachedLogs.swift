@@ -12,7 +12,7 @@ package struct CachedLogs {
         var mark: String?
     }
 
-    /// What is held of one conversation.
+    /// The tables of one conversation.
     struct Entry {
         var head: Head
         /// The newest head that values came from.

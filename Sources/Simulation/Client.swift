@@ -6,7 +6,7 @@ import Wire
 /// rules of `protocol.md` 1, and the oracle judges that after every frame. It outlives its
 /// connections and resumes with what it holds. Owned by the world.
 final class Client {
-    /// What an unanswered request is about.
+    /// The subject of an unanswered request.
     enum Asked {
         case connect
         case subscribe(Subscription)
@@ -33,10 +33,10 @@ final class Client {
 
     let name: String
     let user: String
-    /// What it holds, by conversation.
+    /// Its holdings, by conversation.
     var holdings: [String: Holding] = [:]
     var list = WatchedList()
-    /// What this connection was shown of the list.
+    /// The part of the list that this connection was shown.
     private(set) var shown = ShownList()
     /// The cursor after its last page.
     private(set) var cursor: String?

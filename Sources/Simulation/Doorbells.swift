@@ -23,7 +23,7 @@ struct Doorbells {
         case broken
     }
 
-    /// What follows from an answer.
+    /// The consequences of an answer.
     struct Taken {
         var events: [FeedEvent] = []
         /// Whether the engine must compare heads, as if the feed had just been joined.

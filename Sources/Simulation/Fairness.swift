@@ -14,7 +14,7 @@ final class Fairness: ReadWatcher {
         let isCharge: Bool
     }
 
-    /// What one user got while a read waited.
+    /// The reads of one user while another read waited.
     private struct Share {
         var cost = 0
         /// The most expensive turn, and the later charges.

@@ -5,7 +5,7 @@ import Wire
 /// The queue from the origin to the gateway: outputs stay in commit order and wait until the world
 /// delivers them. Lossless; a value, owned by the world.
 package struct Feed {
-    /// What the gateway receives.
+    /// An output to the gateway.
     package enum Output: Sendable {
         case event(FeedEvent)
         /// The result of a write, after the events that it caused.

@@ -41,7 +41,7 @@ final class Gateway {
         var answer: Doorbells.Answer?
     }
 
-    /// What the feed silently lost of a conversation.
+    /// Events of a conversation that the feed lost silently.
     struct Loss {
         /// The turn of the last loss.
         var turn: Int
@@ -75,7 +75,7 @@ final class Gateway {
     var joinedAfter: [String: UInt64] = [:]
     var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
     var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []
-    /// What the feed lost since the link came up.
+    /// Losses of the feed since the link came up.
     var losses: [String: Loss] = [:]
     /// Logs that its adapter knows to be damaged.
     var damaged: Set<String> = []

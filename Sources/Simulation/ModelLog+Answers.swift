@@ -17,7 +17,7 @@ extension ModelLog {
         return ids
     }
 
-    /// What a holder is missing.
+    /// The changes and messages that a holder is missing.
     package func catchUp(_ have: Have, limit: Int, bytes: Int = 1 << 20, asOf: Int? = nil)
         -> CatchUp
     {

@@ -68,7 +68,7 @@ extension JSONObject {
         guard self["rev"]?.int == record.rev, self["title"]?.string == record.title,
             self["participants"]?.array?.compactMap(\.string) == record.participants
         else { return false }
-        // What existed before the log was trimmed can't be told any more.
+        // After a trim the earlier state is no longer known here.
         guard self["head"]?.object?["floor"]?.int == log.floor else { return true }
         let reader = log.reader(user, asOf: rev, atCommit: commit)
         return self["lastMessage"]?.bytes ?? [] == log.last(asOf: rev)?.json ?? Array("null".utf8)

@@ -106,7 +106,7 @@ extension Oracle {
         }
     }
 
-    /// What is held was written by this log, byte by byte.
+    /// Every held value was written by this log, byte by byte.
     private func checkHeld(_ holding: Holding, _ log: ModelLog) throws(Violation) {
         for run in holding.runs.runs {
             for slot in run.low...run.high {

@@ -80,7 +80,7 @@ extension Origin {
 }
 
 extension ModelLog {
-    /// What was first sent with this id.
+    /// The message first sent with this id.
     fileprivate func first(
         id: String
     ) -> (seq: Int, author: String, content: MessageContent)? {
@@ -95,7 +95,7 @@ extension ModelLog {
 }
 
 extension EncodedMessage {
-    /// What its author wrote.
+    /// Its content as sent by the author.
     fileprivate var content: MessageContent {
         guard let message = try? EncodedMessage.decode(json: json) else { return MessageContent() }
         return MessageContent(

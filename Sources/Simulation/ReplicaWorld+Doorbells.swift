@@ -40,7 +40,7 @@ extension ReplicaWorld {
         where gateway.chains[at].answer == nil && (gateway.chains[at].readAt <= turn || isCalm) {
             gateway.chains[at].answer = read(gateway.chains[at], gateway)
         }
-        // What the adapter reads beside a feed is passed on after the beginning of that feed.
+        // The adapter passes on its reads beside a feed after the beginning of that feed.
         func isDue(_ chain: Gateway.Chain) -> Bool {
             chain.answer != nil && (chain.due <= turn || isCalm)
                 && !gateway.link.isJoining(chain.question.conversation)

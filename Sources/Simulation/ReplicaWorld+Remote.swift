@@ -178,7 +178,7 @@ extension ReplicaWorld {
         }
     }
 
-    /// What an answer brings must not be asked for again.
+    /// Nothing that an answer brought may be asked for again.
     private func charge(_ fetch: Gateway.Fetch, _ gateway: Gateway) throws(Violation) {
         guard case .history(let query) = fetch.subject, let conversation = query.log,
             let read = fetch.read

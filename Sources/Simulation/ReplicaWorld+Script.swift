@@ -8,7 +8,7 @@ import Wire
 /// unless the script holds it back, and the oracle still judges every frame. For regression tests,
 /// each with one scenario.
 extension ReplicaWorld {
-    /// What a script can hold back.
+    /// Something that a script can hold back.
     package enum Part: Sendable {
         /// The link's return after it was lost.
         case link
@@ -27,7 +27,7 @@ extension ReplicaWorld {
         case kinds
     }
 
-    /// What a client holds of a conversation.
+    /// A client's state of a conversation.
     package struct Held: Sendable, Equatable {
         package var asOf: Int
         package var runs: Coverage

@@ -30,7 +30,7 @@ package final class ReplicaWorld: Workload {
     var homes: [Int: Int] = [:]
     /// Deltas in frames lost with their connection.
     var lostDeltas = 0
-    /// What a script holds back.
+    /// The parts that a script holds back.
     var held: Set<Part> = []
     /// The most messages in a page of the origin.
     var clamp = Int.max

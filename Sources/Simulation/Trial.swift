@@ -31,7 +31,7 @@ package struct Trial {
         self.without = without
     }
 
-    /// What is wrong in the seed's world; nil if nothing is.
+    /// The failure of the seed's world; nil if there is none.
     /// - Parameter note: called with how often each fault struck.
     package func failure(_ note: ([Fault: Int]) -> Void = { _ in }) -> String? {
         guard var violation = violation(note: note) else { return nil }

@@ -46,7 +46,7 @@ package struct Pacing {
         }
     }
 
-    /// What it counts, for metrics.
+    /// Counters for metrics.
     package struct Counters: Sendable {
         /// Times that a conversation with something to send was resting.
         package var heldBack = 0

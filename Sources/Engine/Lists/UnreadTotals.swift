@@ -128,7 +128,7 @@ final class UnreadTotals {
 
     // MARK: - Reading
 
-    /// Has the origin read the user's list, with the counts.
+    /// Asks the origin for the user's list, with the counts.
     func readList(_ user: ID) {
         guard let reading = lists.read(user) else { return }
         counts[user]?.began(reading, at: now)

@@ -78,7 +78,7 @@ private struct ExplainWalk {
         guard concerns(user) else { return }
         watching.append(
             Watching(session: session.id, user: user, since: since, until: .max))
-        // What the journal dropped about this subscription is unknown.
+        // Entries about this subscription that the journal dropped are unknown.
         var reader = Explanation.Reader(session: session.id, user: user)
         reader.isSubscribed = true
         reader.fate = since < first ? .earlier : .watching

@@ -21,7 +21,7 @@ package struct OpenGap: Sendable, Hashable {
     package var state: State
 }
 
-/// What the gateway lacks, as numbers.
+/// The gateway's open gaps and fetches, as numbers.
 package struct SyncFigures: Sendable, Hashable {
     package var openGaps = 0
     package var missing = 0

@@ -1,7 +1,7 @@
 import Chat
 import Wire
 
-/// What became of one message: the answer to `explain`.
+/// The fate of one message: the answer to `explain`.
 package struct Explanation: Sendable {
     /// Which message is asked about, and the origin's answer about it.
     package struct Question: Sendable {

@@ -2,7 +2,7 @@ import Chat
 import Ports
 import Wire
 
-/// What is recorded in the journal, by the part of the engine that calls.
+/// The journal's records, grouped by the part of the engine that makes them.
 extension Journal {
     /// The kind of a write to a message.
     enum Verb: Int {
@@ -240,6 +240,6 @@ extension Journal {
 }
 
 extension Request {
-    /// What the subscriber claims to hold.
+    /// The subscriber's claim of what it holds.
     var have: Have? { if case .subscribeMessages(_, let have, _) = self { have } else { nil } }
 }

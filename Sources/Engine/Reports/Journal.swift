@@ -21,9 +21,9 @@ package final class Journal {
         static let none = Place(serial: 0, at: Timestamp(milliseconds: 0))
     }
 
-    /// What happened.
+    /// The kind of an entry.
     enum Kind: UInt8 {
-        // Of a write; `number` is its token.
+        // About a write; `number` is its token.
         /// `low`: the verb, `text`: the message's id, if it has one, `by`: the author.
         case asked
         /// `text`: its `traceparent`.
@@ -32,12 +32,12 @@ package final class Journal {
         case answered
         /// `text`: the error's message, `by`: its code.
         case refused
-        // Of a message that came from the log.
+        // About a message that came from the log.
         /// `low`: the seq, `rev`, `text`: the id, `by`: the type of the change.
         case arrived
         /// The same, but fetched after the feed broke.
         case fetched
-        // Of an event.
+        // About an event.
         /// To all subscribers: `places`, `rev`: the position, `number`: how many subscribers.
         case told
         /// To all subscribers, as a gap: `places`, `text`: the cause, `number`: how many
@@ -45,7 +45,7 @@ package final class Journal {
         case gapTold
         /// To the subscribers that were owed `places`: `sessions`.
         case paid
-        // Of a session; `by`: its user.
+        // About a session; `by`: its user.
         /// `text`: the `traceparent` of `connect`.
         case connected
         /// `text`: the close code; empty if the client closed the connection.

@@ -6,7 +6,7 @@ import Wire
 /// its purpose is kept until the answer, and goes out with the turn. Shared by the parts of an
 /// engine that ask.
 final class Questions {
-    /// What an answer is for.
+    /// The purpose of an answer.
     enum Purpose {
         case load(String)
         /// A reload for a stream in memory that lacks its last message.
@@ -38,10 +38,10 @@ final class Questions {
 
     // MARK: - What is asked
 
-    /// Has the upstream do this.
+    /// Queues an effect for the upstream.
     func act(_ effect: Turn.UpstreamEffect) { decided.append(.upstream(effect)) }
 
-    /// Has the cache store this.
+    /// Queues writes to the cache.
     func store(_ writes: [StoreWrite], of streams: [Stream]) {
         decided.append(.store(token: number(for: .store(streams)), writes))
     }
@@ -63,7 +63,7 @@ final class Questions {
 
     // MARK: - What waits for an answer
 
-    /// What the question is for; nil if its answer is not awaited.
+    /// The purpose of the question; nil if its answer is not awaited.
     subscript(_ number: UInt64) -> Purpose? { open[number] }
 
     /// The question was answered, or its answer is not awaited any more.

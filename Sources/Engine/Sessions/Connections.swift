@@ -29,7 +29,7 @@ final class Connections {
     var drain: Drain?
     private var steps: [Step] = []
 
-    /// What identifies this gateway to clients.
+    /// The gateway's identity, shown to clients.
     struct House {
         let server: ServerIdentity
         let authenticator: any Authenticator
@@ -194,7 +194,7 @@ extension Request {
     /// Stands for the list of conversations where a conversation id is expected: no id is empty.
     static let ownList = ""
 
-    /// What a subscription is to: no other request about it overtakes it. Nil for other requests.
+    /// The subject of a subscription, which other requests about it don't overtake; else nil.
     fileprivate var subject: ID? {
         switch self {
         case .subscribeMessages(let id, _, _): id.id

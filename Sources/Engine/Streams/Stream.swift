@@ -10,7 +10,7 @@ final class Stream {
     var state: State?
     /// The sessions that get its messages.
     private(set) var subscribers: [Subscriber] = []
-    /// What waits for it.
+    /// Calls, answers and events that wait for it.
     var waits = Waits()
     var lastUsed: Timestamp
     /// The replica's state if the log lives elsewhere.
@@ -24,7 +24,7 @@ final class Stream {
     var reading = Reading()
     /// How lists show it.
     var entry = ListEntry()
-    /// What its subscribers were sent and what is pending; changed only by `Fanout`.
+    /// Sent and pending changes of its subscribers; changed only by `Fanout`.
     var outgoing = Fanout.Outgoing()
     /// Whether it may send; changed only by `Pacing`.
     var pace = Pacing.Pace()
@@ -50,7 +50,7 @@ final class Stream {
         var owed = Coverage()
     }
 
-    /// What waits until the stream is loaded or moves.
+    /// Everything that waits until the stream is loaded or moves.
     struct Waits {
         /// Requests that came before it was loaded, or that need something from the origin.
         var calls: [Call] = []
@@ -161,7 +161,7 @@ final class Stream {
     /// Whether there may be changes above the position that this gateway does not know.
     var isOpen: Bool { replica.map { !$0.isLive } ?? false }
 
-    /// What an answer about its messages is based on.
+    /// The basis of an answer about its messages.
     func position(_ state: State, at now: Timestamp) -> StreamPosition {
         StreamPosition(
             head: state.head, asOf: state.position.rev, held: replica?.copy.held, isOpen: isOpen,

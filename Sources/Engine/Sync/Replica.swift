@@ -42,7 +42,7 @@ struct Replica {
     var ahead = ChangesAhead()
     /// Whether it is the log that the stream knows.
     var identity = LogIdentity()
-    /// What the cache holds of it.
+    /// The cached copy of it.
     var copy = ReplicaCopy()
     /// Questions about it without an answer.
     var inFlight = FetchesInFlight()
@@ -236,7 +236,7 @@ extension Replica {
     /// - Returns: whether the stream begins there or jumps there.
     mutating func mayStand(at rev: Int, position: Head?, isWatched: Bool) -> Bool {
         guard let position else { return true }
-        // What the chain has read need not be read again.
+        // The part that the chain has read need not be read again.
         if rev > (readTo ?? position).rev, !isWatched { return true }
         enter(rev > position.rev ? .catchingUp : .comparingHead)
         return false

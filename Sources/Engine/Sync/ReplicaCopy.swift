@@ -170,9 +170,9 @@ struct ReplicaCopy {
     }
 
     /// The changes from `from` up to this one were read.
-    /// - Parameter isKnown: the stream has taken all that the log had then. What it has not taken
-    ///   may have replaced a value below that was not read and that the cache lacks.
-    /// - Returns: whether the cache lacks no more of them.
+    /// - Parameter isKnown: whether the stream has taken everything that the log had then. A change
+    ///   not taken may have replaced a lower value that was not read and the cache does not have.
+    /// - Returns: whether the cache has all of them now.
     mutating func filledBack(from: Int, upTo rev: Int, more: Bool, isKnown: Bool) -> Bool {
         if more, rev < changesFrom || !isKnown {
             backfill?.upTo = rev

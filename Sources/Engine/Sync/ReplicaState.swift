@@ -16,7 +16,7 @@ extension Replica {
         case liveWithHole(generation: Int, since: Timestamp)
     }
 
-    /// What a stream that is behind waits for.
+    /// The next thing that a stream that is behind needs.
     enum Phase: Equatable {
         /// Record and head: the cache does not have the conversation, or the stream jumps.
         case loading
@@ -41,7 +41,7 @@ extension Replica {
         case backfill(since: Int)
     }
 
-    /// What an answer says about the log.
+    /// The meaning of an answer about the log.
     enum Finding: Equatable {
         /// Nothing new, or nothing that is awaited.
         case nothing
@@ -56,7 +56,7 @@ extension Replica {
         case confirmed(missing: Bool)
     }
 
-    /// Where the end of a chain has led.
+    /// The result of reaching the end of a chain.
     enum Arrival: Equatable {
         /// Another question comes first.
         case reading

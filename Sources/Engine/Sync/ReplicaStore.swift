@@ -73,7 +73,7 @@ final class ReplicaStore {
         !stream.waits.calls.isEmpty || questions.isRead(stream.id)
     }
 
-    /// Has the shell write everything decided so far.
+    /// Hands everything decided so far to the shell, to be written.
     func saveAll() {
         writer.saveAll { isToBeRead($0) }
         guard let batch = writer.takeBatch() else { return }

@@ -121,7 +121,7 @@ extension Sync {
 }
 
 extension Result<HistoryAnswer, RequestError> {
-    /// What an answer about several logs says of one of them.
+    /// The part of an answer about several logs that is about this one.
     fileprivate func about(_ conversation: String) -> Self {
         guard case .success(.heads(_, let damaged)) = self,
             let part = damaged.first(where: { $0.key.isSameID(conversation) })?.value

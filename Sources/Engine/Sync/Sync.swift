@@ -32,7 +32,7 @@ final class Sync {
         case replaced(Stream, Head, [Call])
     }
 
-    /// What the parts of an engine share.
+    /// Shared by the parts of an engine.
     struct Shared {
         /// Nil if the store is the origin.
         let options: SyncOptions?
@@ -92,7 +92,7 @@ final class Sync {
     /// The steps since the last call, in order.
     func takeSteps() -> [Step] { shared.steps.take() }
 
-    /// Has each tick look at the stream: time decides something.
+    /// Registers the stream for a look in each tick.
     func watch(_ stream: Stream) { shared.steps.watch(stream) }
 
     // MARK: - The link
@@ -185,7 +185,7 @@ final class Sync {
 
     // MARK: - Waiting
 
-    /// Has the call wait for the stream, unless that is useless or took too long already.
+    /// Makes the call wait for the stream, unless that is useless or took too long already.
     /// - Returns: whether it waits.
     func wait(_ call: Call, for stream: Stream) -> Bool {
         guard let options, !fetcher.isUnavailable(stream), stream.replica?.copy.isDetached == false

@@ -17,7 +17,7 @@ final class SyncSteps {
         return steps
     }
 
-    /// Has each tick look at the stream.
+    /// Registers the stream for a look in each tick.
     func watch(_ stream: Stream) { watchful[stream.id.id] = stream }
 
     /// Ends that.

@@ -39,7 +39,7 @@ struct Decided {
 }
 
 extension Turn {
-    /// What the engine asks others to do, other than reading the cache.
+    /// An order of the engine to others, other than reading the cache.
     package enum Effect: Sendable {
         /// Store this in the cache in one transaction, before anything that follows; answered by
         /// `stored`. Skip it if nobody awaits it any more, since an earlier one failed.

@@ -1,7 +1,7 @@
 import Ports
 import Wire
 
-/// What the runner knows of a read before it begins.
+/// Properties of a read that the runner knows before it begins.
 extension TurnRunner {
     /// Whether it runs beside the turns.
     func isSlow(_ read: Turn.Read) -> Bool {
@@ -15,7 +15,7 @@ extension TurnRunner {
 
     private static let manyMembers = 200
 
-    /// Who the answer is for, and the read's cost as far as it is known beforehand.
+    /// The payer of the answer, and the read's cost as far as it is known beforehand.
     func payer(of read: Turn.Read) -> (Payer, cost: Int) {
         let purpose = engine.questions[read.token]
         if case .unread(let user, _) = purpose { return (Payer(user: user), 1) }
