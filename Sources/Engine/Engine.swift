@@ -296,7 +296,7 @@ package final class Engine {
     /// passed.
     package var isDrained: Bool { connections.isDrained }
 
-    // MARK: - What can be asked
+    // MARK: - Reports
 
     /// A view of the memory now, for health, metrics and operators.
     package var report: EngineReport { EngineReport(of: connections, sync) }

@@ -137,7 +137,7 @@ package struct FairQueue<Element> {
         lanes[payer.user]?.turns.charge(payer.session, cost)
     }
 
-    // MARK: - What is not done
+    // MARK: - Removal
 
     /// The minimum of a value over all waiting pieces; nil if nothing waits.
     /// - Complexity: O(n).

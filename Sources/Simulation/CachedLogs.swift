@@ -159,7 +159,7 @@ extension CachedLogs.Entry {
         asOf = asOf.filter { $0.key >= floor }
     }
 
-    // MARK: - What it claims
+    // MARK: - Claims
 
     var cached: Cached {
         var runs: [Cached.Run] = []

@@ -50,7 +50,7 @@ extension Origin {
         put(ModelLog(log, upTo: log.rev, epoch: "e\(epochs)", branch: 0, commit: commit))
     }
 
-    // MARK: - What an origin that looks says
+    // MARK: - An origin that checks
 
     /// Why the origin does not answer about it.
     func look(at conversation: String) throws(RequestError) {
@@ -75,7 +75,7 @@ extension Origin {
         return parts
     }
 
-    // MARK: - What one says that does not look
+    // MARK: - An origin that does not check
 
     /// An answer made of what is left, as if it were the log: shows that the oracle detects that.
     func spoiled(

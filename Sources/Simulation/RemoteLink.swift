@@ -73,7 +73,7 @@ struct RemoteLink {
         doorbells?.endAll()
     }
 
-    // MARK: - What is asked for
+    // MARK: - Subscriptions
 
     mutating func subscribe(_ conversation: String) { wanted.insert(conversation) }
 
@@ -117,7 +117,7 @@ struct RemoteLink {
         queue.append(.subscribed(conversation, generation: generation))
     }
 
-    // MARK: - What it tells
+    // MARK: - Events
 
     /// Whether this gateway's feed covers the event.
     func hears(_ event: FeedEvent) -> Bool {
@@ -140,7 +140,7 @@ struct RemoteLink {
         }
     }
 
-    // MARK: - A feed that only rings
+    // MARK: - A feed that only notifies
 
     /// - Returns: what must be read.
     mutating func ring(_ conversation: String) -> Doorbells.Question? {

@@ -56,7 +56,7 @@ extension ReplicaWorld {
         isCalm = true
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
     /// Runs some turns of 200 ms each.
     package func pass(_ turns: Int = 8) throws(Violation) {

@@ -170,7 +170,7 @@ package final class World {
         return performed.result
     }
 
-    // MARK: - What holds after every turn
+    // MARK: - Invariants
 
     func checkBooks() throws(Violation) {
         try fairness.check()

@@ -70,7 +70,7 @@ struct Delivery {
     /// Backpressure: the session is above its soft limit.
     func isOverfull(_ session: Session) -> Bool { session.lane.outbox.backlog > softLimit }
 
-    // MARK: - What is queued
+    // MARK: - Queueing
 
     mutating func push(_ session: Session, _ item: Outbox.Item) {
         guard !session.isClosing else { return }
@@ -122,7 +122,7 @@ struct Delivery {
         accounting.discarded += session.lane.outbox.discard()
     }
 
-    // MARK: - What is written
+    // MARK: - Writing
 
     /// The sessions that have frames to send and whose sockets take more.
     mutating func takeReady() -> [Session] {
@@ -174,7 +174,7 @@ struct Delivery {
         session.lane.outbox.bytesInFlight += bytes
     }
 
-    // MARK: - What sockets say
+    // MARK: - Reports of sockets
 
     /// The socket did not take everything: `unsent` bytes wait in the library.
     /// - Returns: whether the session must be closed.

@@ -92,7 +92,7 @@ package struct Pacing {
         longest = limits.pacingCap
     }
 
-    // MARK: - What has something to say
+    // MARK: - Streams with changes to send
 
     /// The stream has something to send at the end of the turn.
     mutating func touch(_ stream: Stream) {
@@ -128,7 +128,7 @@ package struct Pacing {
         spoken.removeAll(keepingCapacity: true)
     }
 
-    // MARK: - Who speaks
+    // MARK: - Streams that are due
 
     /// Sets the moment of the turn that ends.
     mutating func advance(to instant: Duration) { self.instant = instant }

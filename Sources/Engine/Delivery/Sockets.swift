@@ -21,7 +21,7 @@ package final class Sockets {
 
     private var now: Timestamp { fanout.clock.now }
 
-    // MARK: - What is written
+    // MARK: - Writing
 
     /// Sessions above the soft limit whose sockets were not tried in this turn: flush them.
     package func takeSessionsToFlush() -> [Session] { fanout.delivery.takeToFlush() }
@@ -54,7 +54,7 @@ package final class Sockets {
         return session
     }
 
-    // MARK: - What became of it
+    // MARK: - Reports of sockets
 
     /// Sessions whose sockets did not take everything.
     package func blockedSessions() -> [SessionID] {

@@ -58,7 +58,7 @@ struct KnownList {
         return list
     }
 
-    // MARK: - What changed
+    // MARK: - Changes since a token
 
     /// The changes since a token. Only a token of the same place can be compared here: only the
     /// origin knows what left the list between two places.

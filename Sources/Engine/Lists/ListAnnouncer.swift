@@ -128,7 +128,7 @@ final class ListAnnouncer {
         }
     }
 
-    // MARK: - What answers show
+    // MARK: - Answers
 
     /// A watcher of a list was shown these conversations in it. Those that the list is not known to
     /// have are followed as well, until the list is read again.

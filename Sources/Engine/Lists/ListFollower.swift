@@ -65,7 +65,7 @@ struct ListFollower {
 
     init(user: String) { self.user = user }
 
-    // MARK: - What is told
+    // MARK: - Contents
 
     /// Whether a conversation found by a reading joined after watchers were given the list. A
     /// reading may find it before the feed reports it.
@@ -132,7 +132,7 @@ struct ListFollower {
         Set(told.left.keys).subtracting(conversations).union(gone).map(\.text).sorted()
     }
 
-    // MARK: - What counts
+    // MARK: - Readings
 
     /// The list's feed begins: a read before that may miss changes.
     mutating func follow(readings: Int) {

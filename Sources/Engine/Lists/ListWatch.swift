@@ -50,7 +50,7 @@ struct ListWatch {
     /// Forgets what it was shown.
     mutating func forgetShown() { shown = [:] }
 
-    // MARK: - What it was shown
+    // MARK: - Shown heads
 
     /// Whether an answer showed a newer change of the same log than this head.
     func wasShown(_ conversation: ID, beyond head: Head) -> Bool {

@@ -102,7 +102,7 @@ final class Lists {
         }
     }
 
-    // MARK: - What stands in them
+    // MARK: - Contents
 
     /// A conversation joined the user's list.
     /// - Returns: whether it was absent.
@@ -239,7 +239,7 @@ final class Lists {
         if view.reader == nil { doubt(user) } else { learn(view, of: user) }
     }
 
-    // MARK: - What users were shown
+    // MARK: - Answers to users
 
     /// An answer of the origin showed a user these. Later answers must not be older.
     /// - Parameter total: the length of the list, if the answer has it.
@@ -282,7 +282,7 @@ final class Lists {
         followers[user]?.noteGone(conversation)
     }
 
-    // MARK: - Looking at what is known
+    // MARK: - Periodic checks
 
     /// Schedules a check of what is known of the list.
     func look(at user: ID, in milliseconds: Int64) {

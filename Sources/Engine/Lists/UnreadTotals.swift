@@ -28,7 +28,7 @@ final class UnreadTotals {
     /// Whether no connection asks.
     var isEmpty: Bool { counts.isEmpty }
 
-    // MARK: - Who asks
+    // MARK: - Sessions that ask
 
     /// The session was admitted.
     func begin(_ session: Session) {
@@ -58,7 +58,7 @@ final class UnreadTotals {
         touch(user)
     }
 
-    // MARK: - What happens
+    // MARK: - Changes
 
     /// A change of the stream's log, for those who count.
     /// - Parameter message: its value, or a newer one that counts with its own change.
@@ -182,7 +182,7 @@ final class UnreadTotals {
             || follower.conversations.allSatisfy { streams[$0]?.replica?.generation != nil }
     }
 
-    // MARK: - Telling
+    // MARK: - Events
 
     /// The count changed: look at it before the turn ends.
     private func touch(_ user: ID) {

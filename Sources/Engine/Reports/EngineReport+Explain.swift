@@ -91,7 +91,7 @@ private struct ExplainWalk {
         }
     }
 
-    // MARK: - Which writes and sessions
+    // MARK: - The first walk: writes and sessions
 
     mutating func find(_ serial: Journal.Serial, _ entry: Journal.Entry) {
         switch entry.kind {
@@ -127,7 +127,7 @@ private struct ExplainWalk {
         }
     }
 
-    // MARK: - What happened
+    // MARK: - The second walk: events
 
     mutating func take(_ serial: Journal.Serial, _ entry: Journal.Entry) {
         switch entry.kind {

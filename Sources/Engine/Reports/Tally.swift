@@ -7,7 +7,7 @@ final class Tally {
     private var incidents: [Incident] = []
     private var traced: [TracedCall] = []
 
-    // MARK: - What happens
+    // MARK: - Counting
 
     func noteRequest() { figures.requests += 1 }
 
@@ -44,7 +44,7 @@ final class Tally {
         traced.append(TracedCall(request, of: session, error))
     }
 
-    // MARK: - What is to be said
+    // MARK: - For the log
 
     /// The incidents since the last call.
     func takeIncidents() -> [Incident] {

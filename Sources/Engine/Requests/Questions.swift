@@ -36,7 +36,7 @@ final class Questions {
     /// The number of the latest question.
     private(set) var last: UInt64 = 0
 
-    // MARK: - What is asked
+    // MARK: - Asking
 
     /// Queues an effect for the upstream.
     func act(_ effect: Turn.UpstreamEffect) { decided.append(.upstream(effect)) }
@@ -61,7 +61,7 @@ final class Questions {
     /// Everything decided since the last call.
     func takeDecided() -> Turn { decided.take() }
 
-    // MARK: - What waits for an answer
+    // MARK: - Pending questions
 
     /// The purpose of the question; nil if its answer is not awaited.
     subscript(_ number: UInt64) -> Purpose? { open[number] }

@@ -55,7 +55,7 @@ extension RequestDesk {
         }
     }
 
-    // MARK: - Who may
+    // MARK: - Permission
 
     /// The conversation's stream, if the caller takes part. Otherwise the call now waits for it to
     /// load, or was answered.

@@ -208,7 +208,7 @@ extension RequestDesk {
         perform(call.with(moment, behind: place))
     }
 
-    // MARK: - Writes of one's own
+    // MARK: - Held replies
 
     /// Holds the reply to a write until the feed has brought its change, so that the client's later
     /// reads include it.

@@ -66,7 +66,7 @@ final class RequestDesk {
 
     func fail(_ call: Call, _ error: RequestError) { connections.fail(call, error) }
 
-    // MARK: - What the store answers
+    // MARK: - Answers of the store
 
     /// The store answered a question for a call.
     func answered(_ token: UInt64, _ call: Call, _ result: Result<Answer, RequestError>) {
@@ -144,7 +144,7 @@ final class RequestDesk {
         }
     }
 
-    // MARK: - What needs no look at the store
+    // MARK: - Answers without the store
 
     /// Answers a resume after a short absence from memory.
     /// - Returns: whether it did.

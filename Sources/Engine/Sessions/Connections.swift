@@ -121,7 +121,7 @@ final class Connections {
         steps.append(.left(session))
     }
 
-    // MARK: - What is given
+    // MARK: - Outgoing frames
 
     /// Backpressure: the session is above its soft limit.
     func isOverfull(_ session: Session) -> Bool { fanout.delivery.isOverfull(session) }

@@ -32,7 +32,7 @@ struct RequestsUnderWay {
         return true
     }
 
-    // MARK: - In order
+    // MARK: - Order
 
     /// A subscription to the conversation begins.
     mutating func occupy(_ conversation: ID, by id: Int) { busy[conversation] = id }

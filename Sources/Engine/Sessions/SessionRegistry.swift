@@ -24,7 +24,7 @@ struct SessionRegistry {
 
     init(at now: Timestamp) { timers.advance(to: now) }
 
-    // MARK: - Who is here
+    // MARK: - Sessions
 
     subscript(_ id: SessionID) -> Session? { byID[id] }
 
@@ -114,7 +114,7 @@ struct SessionRegistry {
         }
     }
 
-    // MARK: - Whose read is next
+    // MARK: - Charges for reads
 
     /// A read for the session has cost this much more than was known before.
     mutating func noteLate(_ cost: Int, _ session: Session) {
@@ -128,7 +128,7 @@ struct SessionRegistry {
         return lateCharges
     }
 
-    // MARK: - Who is read
+    // MARK: - Throttling
 
     /// Decides again whether the session's socket is read. It is not while a pause for rate limits
     /// lasts, nor while its unanswered requests weigh too much.

@@ -33,7 +33,7 @@ package struct RecentChanges {
     /// The head of its newest change.
     private var position: Head? { changes.last?.head ?? base }
 
-    // MARK: - What it is told
+    // MARK: - Input
 
     /// The log moved by one change. A change that does not continue the kept ones restarts them.
     /// - Parameters:
@@ -77,7 +77,7 @@ package struct RecentChanges {
     /// Frees the memory.
     package mutating func forget() { self = RecentChanges() }
 
-    // MARK: - What it answers
+    // MARK: - Answers
 
     /// The changes that the holder needs to reach `head`; nil if only the store knows.
     /// - Complexity: O(changes)

@@ -127,7 +127,7 @@ struct FetchQueue {
         }
     }
 
-    // MARK: - Backing off
+    // MARK: - Backoff
 
     /// The backoff in milliseconds after this many failures, with jitter. A poor source of
     /// randomness, but repeatable in a simulation.

@@ -24,7 +24,7 @@ final class Fetcher {
     var queued: Int { fetches.queued }
     var inFlight: Int { fetches.inFlight }
 
-    // MARK: - What streams need
+    // MARK: - Questions of streams
 
     /// Asks for the stream's next step, unless it is under way or in backoff.
     func drive(_ stream: Stream) {
@@ -142,7 +142,7 @@ final class Fetcher {
         ask(.last(FetchQueue.Subject(stream)), .conversation(stream.id), rank(of: stream))
     }
 
-    // MARK: - In which order
+    // MARK: - Order
 
     /// Lower is asked earlier.
     func rank(of stream: Stream) -> Int {
@@ -176,7 +176,7 @@ final class Fetcher {
         return question.checked(result)
     }
 
-    // MARK: - No answer
+    // MARK: - Backoff
 
     /// The origin did not answer: begins the backoff, and notifies waiting calls and subscribers.
     func fallBack(_ stream: Stream) {

@@ -51,7 +51,7 @@ struct Replica {
 
     init(at now: Timestamp) { awaySince = now }
 
-    // MARK: - How it stands
+    // MARK: - State
 
     var isConfirmed: Bool { identity.isConfirmed }
     var isLive: Bool { state.isLive }
@@ -160,7 +160,7 @@ struct Replica {
     mutating func note(isOwed: Bool) { self.isOwed = isOwed }
 }
 
-// MARK: - What the origin answers
+// MARK: - Answers of the origin
 
 extension Replica {
     /// The origin answered with the head of the log.

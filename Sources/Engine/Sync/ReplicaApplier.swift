@@ -85,7 +85,7 @@ final class ReplicaApplier {
         stream.replica?.knowMembers(upTo: head.rev)
     }
 
-    // MARK: - Where it stands
+    // MARK: - Position
 
     /// The stream's position rises to `head`.
     func stand(_ stream: Stream, at head: Head) {

@@ -37,7 +37,7 @@ struct ReplicaCopy {
     /// Since when the file could not be written, over all retries; nil if it could.
     private var unstoredSince: Timestamp?
 
-    // MARK: - Values come
+    // MARK: - Values
 
     /// Whether the cache takes a value that is the newest as of this change. Below `changesFrom` a
     /// newer value may exist that the cache does not have.
@@ -74,7 +74,7 @@ struct ReplicaCopy {
         unsaved.remove(1, floor - 1)
     }
 
-    // MARK: - Values are written
+    // MARK: - Writes
 
     /// The contents for the turn's transaction; nil if nothing changed.
     mutating func takeUnsaved() -> (places: Coverage, asOf: Int)? {

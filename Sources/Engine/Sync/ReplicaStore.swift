@@ -18,7 +18,7 @@ final class ReplicaStore {
     private var now: Timestamp { shared.clock.now }
     private var questions: Questions { shared.questions }
 
-    // MARK: - What it keeps
+    // MARK: - Values
 
     /// The value that a message has in the log now.
     /// - Parameter asOf: the change up to which it is the newest value, according to its source.
@@ -64,7 +64,7 @@ final class ReplicaStore {
         saveAll()
     }
 
-    // MARK: - When it writes
+    // MARK: - Transactions
 
     /// Writes the stream's position and what is held since the last time.
     func save(_ stream: Stream) { writer.save(stream) { isToBeRead(stream) } }
@@ -88,7 +88,7 @@ final class ReplicaStore {
         questions.read(query, as: number)
     }
 
-    // MARK: - What it says
+    // MARK: - Results
 
     /// The cache was asked to trim: asks what it holds now, without a save before that.
     private func reload(_ stream: Stream) {

@@ -35,7 +35,7 @@ struct ReplicaWriter {
         resumesAt = now
     }
 
-    // MARK: - What comes in
+    // MARK: - Input
 
     mutating func keep(_ write: StoreWrite, of stream: Stream) {
         guard stream.replica?.copy.isDetached == false else { return }
@@ -134,7 +134,7 @@ struct ReplicaWriter {
         restart(stream, state.record, at: state.position)
     }
 
-    // MARK: - What goes out
+    // MARK: - Output
 
     /// Writes the positions of all streams that moved; call it before `takeBatch`.
     mutating func saveAll(isToBeRead: (Stream) -> Bool) {

@@ -24,7 +24,7 @@ struct Roster {
     /// Nothing is known until all were read again.
     mutating func forget() { people = nil }
 
-    // MARK: - What happens
+    // MARK: - Changes
 
     /// The origin is asked, with slot 0 as of this change.
     mutating func expect(_ record: Int) {

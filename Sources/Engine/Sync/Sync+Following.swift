@@ -49,7 +49,7 @@ extension Sync {
         takePostponed(stream)
     }
 
-    // MARK: - What waits
+    // MARK: - Postponed events
 
     /// The event waits until it is known whether it is of the stream's log and who may be sent it.
     func postpone(_ event: FeedEvent, _ head: Head, _ stream: Stream) {

@@ -203,7 +203,7 @@ final class Sync {
         return true
     }
 
-    // MARK: - The life of a stream
+    // MARK: - Streams
 
     /// The conversation in memory; if it is not there, the store is asked for it.
     func stream(_ conversation: String) -> Stream {

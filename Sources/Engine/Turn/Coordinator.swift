@@ -100,7 +100,7 @@ final class Coordinator {
         successor.entry.isToBeAnnounced = true
     }
 
-    // MARK: - What comes in
+    // MARK: - Input
 
     /// A frame whose session takes replies.
     func take(_ frame: RequestFrame, _ session: Session) {
