@@ -93,7 +93,7 @@ extension Origin {
         }
     }
 
-    /// The user's newest departure: the commit that took a conversation away.
+    /// The newest commit that removed the user or ended any log: not before the last departure.
     private func place(of user: String) -> ListPlace {
         let seqs = conversations.flatMap { logs[$0] ?? [] }.compactMap { log in
             [log.ended, log.removal(of: user).map { log.changes[$0 - 1].commit }]
