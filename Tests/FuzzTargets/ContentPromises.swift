@@ -90,7 +90,7 @@ extension ContentPromises {
             name: participant.name, metadata: participant.metadata, unknown: participant.unknown)
         let value = Array("0\t1\t2\t3\t".utf8) + stored
         let reply = RedisReply.array([.text(Array(participant.user.utf8)), .text(value)])
-        guard let member = StoredMember.all(reply).first else {
+        guard let member = StoredMember.all(reply)?.first else {
             return require(false, "what is stored in Redis is read again")
         }
         check(member)

@@ -50,7 +50,7 @@ enum RedisInput {
     /// The answers of the scripts.
     private static func record(_ reply: RedisReply) {
         _ = Head(reply)
-        for member in StoredMember.all(reply).prefix(16) { ContentPromises.check(member) }
+        for member in StoredMember.all(reply)?.prefix(16) ?? [] { ContentPromises.check(member) }
         if let message = EncodedMessage(reply, of: "c") { ContentPromises.check(message) }
         if let view = StoredConversation(reply.elements, of: "c") {
             let shown = view.shown

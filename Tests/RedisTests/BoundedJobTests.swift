@@ -39,6 +39,44 @@ import Wire
         try server.ask("EVAL", fill, "1", "gapless:user:\(user)", "\(madeAt)", "\(count)")
     }
 
+    /// Long jobs wait in a row of their own, in which one user leaves room for others as well.
+    @Test func longJobsOfOneUserLeaveRoomForOthers() {
+        let many = (0...CommandJob.pieceCount).map { _ in RedisCommand.words("PING") }
+        var queue = CommandQueue()
+        func add(_ user: String) -> Bool {
+            Payer.$current.withValue(Payer(user: user.id)) {
+                queue.add(CommandJob(many, until: .now) { _ in })
+            }
+        }
+        let taken = (0..<CommandQueue.jobLimit).prefix { _ in add("greedy") }.count
+        #expect(taken == CommandQueue.jobLimit / 2)
+        #expect(add("another"))
+    }
+
+    /// What is done after a late answer counts for whoever asked.
+    @Test func whoIsGivenUpOnStillPays() throws {
+        let one = Payer(user: "alice".id)
+        let options = try server.options {
+            $0.address.port = proxy.port
+            $0.deadline = .seconds(1)
+        }
+        let redis = Redis(options)
+        let other = Subject(redis)
+        try other.waitUntilOnline()
+        try server.ask("SET", "long", String(repeating: "x", count: 2 << 20))
+        let paying = Collected()
+        // Its answer takes three seconds, and is on its way all the time.
+        proxy.set(.slow)
+        let slow = RedisCommand.words("GET", "long")
+        Payer.$current.withValue(one) {
+            redis.servers.send([slow]) { _ in
+                paying.add(Payer.current == one ? "own" : "another's")
+            }
+        }
+        let isAnswered = Deadline.standard.poll { !paying.all.isEmpty }
+        #expect(isAnswered && paying.all == ["own"])
+    }
+
     private func expectNoBreak() {
         #expect(!notices.all.contains { $0.contains("no reply in time") }, "\(notices.all)")
     }

@@ -53,6 +53,33 @@ import Wire
         return list.total
     }
 
+    /// A call that waits for another one is counted anew then; if that fails, the next one is.
+    @Test func whoWaitsBehindACallThatFailsIsAnsweredToo() throws {
+        var limits = LogLimits()
+        limits.conversationsPerUser = 1
+        let subject = Subject(Redis(try server.options(), limits: limits))
+        try subject.waitUntilOnline()
+        let crowd = (0..<4000).map { "member\($0)" }
+        let tokens = (0..<4).map { _ in subject.outputs.token() }
+        subject.upstream.submit(
+            tokens.enumerated().map { number, token in
+                let fields = ConversationFields(participants: number == 0 ? crowd : [])
+                let operation = Operation.create(id: nil, fields, distinct: false)
+                return .perform(operation, by: .user("alice"), token: token)
+            })
+        // The first one is on its way, and has entered it.
+        let isEntered = Deadline.standard.poll {
+            (try? server.ask("EXISTS", "gapless:user:alice")) == .integer(1)
+        }
+        try server.ask("SET", "gapless:user:alice", "no list")
+        #expect(isEntered)
+        for token in tokens {
+            guard case .performed = try subject.outputs.wait(for: token) else {
+                throw TestFailure("another kind of answer to a write")
+            }
+        }
+    }
+
     @Test(arguments: [false, true])
     func callsAtTheSameTimeDoNotPassTheLimitTogether(isDistinct: Bool) throws {
         let wishes = [String?](repeating: nil, count: 40)

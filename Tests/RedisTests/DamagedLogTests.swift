@@ -37,6 +37,55 @@ import Wire
         try subject.perform(.markRead(conversation: id, seq: 12), by: .user("bob"))
     }
 
+    /// A record and a member that nobody can read are no answer without them.
+    @Test func whatCanNotBeReadIsNotLeftOut() throws {
+        try subject.conversation()
+        #expect(try subject.changes(since: 0, mark: nil).record != nil)
+        for (key, field) in [("meta", "metadata"), ("members", "bob")] {
+            let before = try server.ask("HGET", "gapless:{c1}:\(key)", field).string ?? ""
+            try server.ask("HSET", "gapless:{c1}:\(key)", field, "[")
+            #expect(refusal { try subject.changes(since: 0, mark: nil) } == .internal)
+            let view = HistoryQuery.conversation("c1", reader: "alice")
+            #expect(refusal { try subject.ask(view) } == .internal)
+            if key == "members" {
+                let people = HistoryQuery.participants(
+                    conversation: "c1", ParticipantsRequest(limit: 0, offset: 0, order: .asc))
+                #expect(refusal { try subject.ask(people) } == .internal)
+            }
+            try server.ask("HSET", "gapless:{c1}:\(key)", field, before)
+        }
+        #expect(try subject.changes(since: 0, mark: nil).record != nil)
+    }
+
+    /// A message that changes whenever it is looked at: that is said, and no broken connection.
+    @Test func whoIsAlwaysTooLateIsToldSo() throws {
+        try subject.conversation()
+        try subject.send("one", id: "m1")
+        let value = try server.ask("HGET", "gapless:{c1}:messages", "1").string ?? ""
+        try server.ask("HSET", "gapless:{c1}:messages", "1", "0" + value)
+        for operation in [
+            Operation.edit(conversation: "c1", id: "m1", MessageEdit(body: "two")),
+            .delete(conversation: "c1", id: "m1"),
+        ] {
+            let error = #expect(throws: RequestError.self) { try subject.perform(operation) }
+            #expect(error?.message == "the conversation changes too fast", "\(operation)")
+        }
+    }
+
+    /// Looking at one without its members, in order to mend it, mends nothing.
+    @Test func whatIsShownToBeMendedIsNotWholeYet() throws {
+        try fill("c1")
+        try damage(.members, .deleted)
+        #expect(refusal { try subject.page() } == .originUnavailable)
+        let title = ConversationFields(title: "x")
+        #expect(refusal { try subject.perform(.update(conversation: "c1", title)) } != nil)
+        #expect(refusal { try subject.perform(.put(id: "c1", title)) } != nil)
+        #expect(!notices.all.contains { $0.contains("is whole again") })
+        try subject.conversation()
+        _ = try subject.page()
+        #expect(notices.all.contains { $0.contains("is whole again") })
+    }
+
     private func key(_ part: Part, _ conversation: String = "c1") -> String {
         "gapless:{\(conversation)}:\(part.rawValue)"
     }

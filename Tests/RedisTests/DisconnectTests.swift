@@ -44,6 +44,42 @@ import Wire
         }
     }
 
+    /// Nobody can be told by it; but nobody is kept offline by it, and it is said once.
+    @Test func whatIsNoStreamKeepsNoGatewayOffline() throws {
+        try redis.server.ask("SET", "gapless:disconnects:{all}", "x")
+        let notices = Collected()
+        let subject = Subject(Redis(try redis.server.options()) { notices.add($0.text) })
+        try subject.waitUntilOnline()
+        try subject.conversation()
+        let said = notices.all.filter { $0.contains("whom to disconnect") }
+        #expect(said.count == 1 && said[0].contains("WRONGTYPE"), "\(said)")
+        #expect(throws: RequestError.self) { try disconnect("alice") }
+    }
+
+    /// A server that does not answer it now is asked again in a while, not as fast as it refuses.
+    @Test func aRefusalIsNotAnsweredWithHaste() throws {
+        let server = redis.server
+        try server.ask("SET", "gapless:disconnects:{all}", "x")
+        let rights = ["on", "nopass", "~*", "&*", "+@all", "-xrange"]
+        try server.ask(["ACL", "SETUSER", "gate"] + rights)
+        let notices = Collected()
+        let options = try server.options {
+            $0.user = "gate"
+            $0.password = "any"
+        }
+        let subject = Subject(Redis(options) { notices.add($0.text) })
+        let began = ContinuousClock.now
+        let isRefused = Deadline.standard.poll {
+            notices.all.contains { $0.contains("whom to disconnect") }
+        }
+        #expect(isRefused)
+        try server.ask("DEL", "gapless:disconnects:{all}")
+        while ContinuousClock.now < began + .seconds(1) { usleep(10_000) }
+        #expect(notices.all.filter { $0.contains("whom to disconnect") }.count == 1)
+        try server.ask("ACL", "SETUSER", "gate", "+xrange")
+        try subject.waitUntilOnline()
+    }
+
     @Test func everyOtherGatewayHearsOfItOnce() throws {
         let others = try (0..<2).map { _ in try linked() }
         try disconnect("alice")

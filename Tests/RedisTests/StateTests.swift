@@ -43,6 +43,40 @@ import Wire
         #expect(isOffline)
     }
 
+    /// What can't be read is over when something can, whether or not anybody writes.
+    @Test func aRefusedQuestionIsOverWithTheNextAnswer() throws {
+        let subject = try subject()
+        try subject.waitUntilOnline()
+        try subject.conversation()
+        try server.ask("SET", "gapless:user:carol", "no list")
+        let query = HistoryQuery.conversations(user: "carol", limit: 10, cursor: nil)
+        #expect(refusal { try subject.ask(query) } == .originUnavailable)
+        expectTrouble("run listed", of: subject)
+        _ = try subject.page()
+        expectTrouble(nil, of: subject)
+    }
+
+    /// A script that never ends: what is asked for meanwhile is asked for again.
+    @Test func whatABusyServerRefusesToSubscribeIsAskedForAgain() throws {
+        try server.ask("CONFIG", "SET", "busy-reply-threshold", "50")
+        let subject = try subject()
+        try subject.waitUntilOnline()
+        let busy = try TCPSocket(port: server.port)
+        try busy.write(Array("EVAL \"while true do end\" 0\r\n".utf8))
+        // The feed has a ping on its way, to which it is told that the server is busy.
+        usleep(700_000)
+        subject.upstream.subscribe("c1")
+        usleep(300_000)
+        try server.ask("SCRIPT", "KILL")
+        let isSubscribed = Deadline.standard.poll {
+            subject.outputs.all.contains { output in
+                if case .subscribed("c1", _) = output { true } else { false }
+            }
+        }
+        #expect(isSubscribed)
+        withExtendedLifetime(busy) {}
+    }
+
     @Test func aWrongPasswordIsSaidUntilItIsTheRightOne() throws {
         try server.ask("CONFIG", "SET", "requirepass", "right")
         let subject = try subject { $0.password = "wrong-secret" }

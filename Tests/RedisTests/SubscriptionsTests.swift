@@ -30,9 +30,25 @@ import Wire
         #expect(all.refused == [])
     }
 
+    /// One command may be for several topics, and is refused as a whole.
+    @Test mutating func aRefusalIsOfAllThatTheCommandAskedFor() {
+        let c = RedisTopic.conversation("c".id)
+        all.begin()
+        for topic in [a, b] { all.ask(topic, true) }
+        let pinged = all.command
+        all.begin()
+        all.ask(c, true)
+        #expect(all.isAwaited(pinged))
+        all.refuse { _ in true }
+        #expect(all.refused == [a, b] && !all.isAwaited(pinged))
+        #expect(all.acknowledged(c, true) == .held)
+    }
+
     @Test mutating func aRefusalIsThatOfTheNextCommand() {
-        all.ask(a, true)
-        all.ask(b, true)
+        for topic in [a, b] {
+            all.begin()
+            all.ask(topic, true)
+        }
         all.refuse { $0 == self.a }
         #expect(all.refused == [a])
         #expect(all.acknowledged(b, true) == .held)

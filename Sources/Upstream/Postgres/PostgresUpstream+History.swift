@@ -134,8 +134,9 @@ extension PostgresUpstream {
                     let upTo = read["upTo"]?.place,
                     let messages = Self.messages(read["messages"], of: id)
                 else { return .failure(.unreadable) }
-                let record = read["record"].flatMap { StoredConversation(postgres: $0, of: id) }?
-                    .record
+                let slot = read["record"].flatMap { $0.isNull ? nil : $0 }
+                let record = slot.flatMap { StoredConversation(postgres: $0, of: id) }?.record
+                guard slot == nil || record != nil else { return .failure(.unreadable) }
                 return .success(
                     Changes(
                         messages: messages, record: record, head: head, upTo: upTo,

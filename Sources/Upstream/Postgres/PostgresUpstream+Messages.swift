@@ -151,7 +151,7 @@ extension PostgresUpstream {
                     return finish(call, .success(.messages([encoded], isNew: false)))
                 }
                 write(replacement, seen, message, conversation, call) { [self] in
-                    guard tries < Self.tryLimit else { return finish(call, .failure(.fateUnknown)) }
+                    guard tries < Self.tryLimit else { return finish(call, .failure(.stale)) }
                     replace(id, of: conversation, call, tries: tries + 1, decide: decide)
                 }
             } catch {

@@ -90,7 +90,7 @@ extension PostgresUpstream {
                     let answer = checked(result, id)
                     if case .success(let answer) = answer, answer.word == "stale" {
                         guard tries < Self.tryLimit else {
-                            return finish(call, .failure(.fateUnknown))
+                            return finish(call, .failure(.stale))
                         }
                         return deleteConversation(id, call, tries: tries + 1)
                     }

@@ -214,14 +214,15 @@ final class CommandLink: @unchecked Sendable {
     /// The oldest job in flight is late while others are answered: it alone fails. Its replies are
     /// still to come.
     private func giveUp() {
-        let then = onTheirWay.withFirst { job in
+        let late = onTheirWay.withFirst { job -> CommandJob? in
             defer {
                 job.isGivenUp = true
                 job.deadline = .now + options.deadline
             }
-            return job.isGivenUp ? nil : job.then
+            return job.isGivenUp ? nil : job
         }
-        then??(.failure(.fateUnknown))
+        guard let job = late ?? nil else { return }
+        Payer.$current.withValue(job.payer) { job.then(.failure(.fateUnknown)) }
     }
 
     private func opened(_ session: RedisSession, _ askedAt: ContinuousClock.Instant) {

@@ -107,7 +107,7 @@ struct CommandQueue {
     /// - Returns: whether there was room for it.
     mutating func add(_ job: CommandJob) -> Bool {
         guard count < Self.jobLimit, bytes < Self.byteLimit,
-            short.hasRoom(for: job.payer, of: Self.jobLimit)
+            (job.isLong ? long : short).hasRoom(for: job.payer, of: Self.jobLimit)
         else { return false }
         begin(job)
         if job.isLong {

@@ -57,7 +57,7 @@ final class Creations: Sendable {
     }
 
     /// The next waiting call counts again. Its own end or refusal wakes the one after it.
-    private func wake(_ user: String) {
+    func wake(_ user: String) {
         let next = lines.withLock { lines -> (@Sendable () -> Void)? in
             guard var line = lines[user.id] else { return nil }
             let next = line.waiting.isEmpty ? nil : line.waiting.removeFirst()

@@ -1,4 +1,5 @@
 import Crypto
+import Dispatch
 import Synchronization
 import Wire
 
@@ -14,6 +15,9 @@ final class DisconnectWatch: Sendable {
     /// some, and its clock may be behind.
     private static let overlap = 60_000
 
+    /// How long to wait before it is read again.
+    private static let patience = DispatchTimeInterval.milliseconds(200)
+
     /// How long the origin keeps entries, in milliseconds.
     fileprivate static let kept = 3_600_000
 
@@ -26,6 +30,8 @@ final class DisconnectWatch: Sendable {
         /// The generation for which all entries are known.
         var current = 0
         var isReading = false
+        /// The refusal that was logged last.
+        var refusal: String?
         /// The newest known entry, in milliseconds of the server's clock; nil before the first.
         var newest: Int?
         /// Entries that were acted on, or need not be, with their times.
@@ -126,14 +132,18 @@ final class DisconnectWatch: Sendable {
     }
 
     private func took(_ result: Result<[RedisReply], RequestError>, in generation: Int) {
-        guard case .success(let replies) = result, let servers = state.withLock({ $0.servers })
-        else { return end(in: nil) }
+        guard let servers = state.withLock({ $0.servers }) else { return end(in: nil) }
+        guard case .success(let replies) = result else { return endLater(in: generation, servers) }
         if let code = replies[0].errorCode {
-            notice(RedisNotice(.error, "read whom to disconnect from Redis: refused (\(code))"))
-            // A gateway without the right to read the stream is ready without it; after other
-            // errors it is read again.
-            return end(in: code == "NOPERM" ? generation : nil)
+            log(refusal: code)
+            // A gateway without the right to read the stream, or with something else in its place,
+            // is ready without it; after other errors it is read again.
+            guard ["NOPERM", "WRONGTYPE"].contains(code) else {
+                return endLater(in: generation, servers)
+            }
+            return end(in: generation)
         }
+        state.withLock { $0.refusal = nil }
         let parts = replies[0].elements
         guard parts.count == 3, let now = parts[1].int else { return end(in: generation) }
         let (seconds, _) = (ContinuousClock.now - began).components
@@ -144,6 +154,21 @@ final class DisconnectWatch: Sendable {
             return end(in: generation)
         }
         read(from: "(" + last.id, in: generation, servers)
+    }
+
+    private func log(refusal code: String) {
+        let isNews = state.withLock { state in
+            defer { state.refusal = code }
+            return state.refusal != code
+        }
+        guard isNews else { return }
+        notice(RedisNotice(.error, "read whom to disconnect from Redis: refused (\(code))"))
+    }
+
+    /// It could not be read: it is read again in a while, or at once beside the next feed.
+    private func endLater(in generation: Int, _ servers: any RedisServers) {
+        guard servers.generation(of: .disconnects) == generation else { return end(in: nil) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { self.end(in: nil) }
     }
 
     private func end(in generation: Int?) {

@@ -57,6 +57,8 @@ final class FeedLink: @unchecked Sendable {
     /// The last try found no master.
     private var lacksMaster = false
     private var pingSentAt: ContinuousClock.Instant?
+    /// The last command for subscriptions that was sent before the ping, and is answered before.
+    private var pingedAfter = 0
 
     init(
         _ options: RedisOptions, master: any MasterSource, links: LinkPair,
@@ -206,6 +208,7 @@ final class FeedLink: @unchecked Sendable {
             if pingSentAt == nil, now >= provenAt + options.deadline / (2 * Self.pings) {
                 connection.append(.words("PING"))
                 pingSentAt = now
+                pingedAfter = subscriptions.command
             }
             try connection.flush()
             let ready = Wakeup.poll(
@@ -299,6 +302,7 @@ final class FeedLink: @unchecked Sendable {
             let word = (options.isCluster ? "S" : "") + (wish == .wanted ? "" : "UN") + "SUBSCRIBE"
             let channels = same.map { keys.channel(of: $0.topic) }
             connection.append(.words([Array(word.utf8)] + channels))
+            subscriptions.begin()
             for change in same { subscriptions.ask(change.topic, wish == .wanted) }
         }
     }
@@ -314,7 +318,9 @@ final class FeedLink: @unchecked Sendable {
             if let code = reply.errorCode {
                 // A server that can't write, or is busy, answers a ping with that error: it is
                 // alive.
-                if let sentAt = pingSentAt, RedisReply.signsOfLife.contains(code) {
+                if let sentAt = pingSentAt, RedisReply.signsOfLife.contains(code),
+                    !subscriptions.isAwaited(pingedAfter)
+                {
                     provenAt = sentAt
                     pingSentAt = nil
                     continue
@@ -353,6 +359,7 @@ final class FeedLink: @unchecked Sendable {
             let slot = reply.redirection?.slot
             subscriptions.refuse { HashSlot.of(keys.channel(of: $0)) == slot }
         case "CLUSTERDOWN", "TRYAGAIN": subscriptions.refuse { _ in true }
+        case _ where RedisReply.signsOfLife.contains(code): subscriptions.refuse { _ in true }
         default:
             throw RedisError(.refused, doing: "listen to", on: "\(address)", reply)
         }

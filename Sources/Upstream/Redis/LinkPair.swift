@@ -22,6 +22,7 @@ final class Troubles: Sendable {
     private let all = Mutex<[String: Trouble]>([:])
     private let seen = Mutex(UpstreamFaults())
     private let refusing = Atomic(false)
+    private let refusingReads = Atomic(false)
     let damagedLogs = DamagedLogs()
 
     /// The counters.
@@ -38,6 +39,20 @@ final class Troubles: Sendable {
         if [.oom, .misconf, .noreplicas].contains(kind) {
             refusing.store(true, ordering: .relaxed)
         }
+    }
+
+    /// The server answered a question with an error.
+    /// - Returns: as `line`.
+    func refusedRead(_ text: String) -> String? {
+        refusingReads.store(true, ordering: .relaxed)
+        return line("reads", text)
+    }
+
+    /// The server answers questions.
+    func takesReads() {
+        guard refusingReads.load(ordering: .relaxed) else { return }
+        refusingReads.store(false, ordering: .relaxed)
+        _ = isOver("reads")
     }
 
     /// Whether the server refuses writes, as far as is known.

@@ -20,6 +20,8 @@ extension Redis {
             let count = result.flatMap { replies in
                 self.read(replies[0], .listed, "of a user").map { _ in replies[0].int ?? 0 }
             }
+            // Whoever waits behind it counts too, and may not fail.
+            if case .failure = count { self.creations.wake(user) }
             do throws(RequestError) {
                 let count = try count.get()
                 let limits = self.limits

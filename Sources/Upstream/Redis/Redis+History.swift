@@ -105,7 +105,9 @@ extension Redis {
                         let mark = read[6].bytes,
                         let messages = Self.messages(read[2], of: id)
                     else { return .failure(.unreadable) }
-                    let record = StoredConversation(read[3].elements, of: id)?.record
+                    let slot = read[3].elements
+                    let record = StoredConversation(slot, of: id)?.record
+                    guard slot.isEmpty || record != nil else { return .failure(.unreadable) }
                     return .success(
                         .changes(
                             Changes(
@@ -127,7 +129,9 @@ extension Redis {
                     var damaged: [String: String] = [:]
                     for (id, reply) in zip(ids, replies) {
                         switch self.read(reply, .head, id) {
-                        case .success(let read): heads[id] = Head(read[1])
+                        case .success(let read):
+                            guard let head = Head(read[1]) else { return .failure(.unreadable) }
+                            heads[id] = head
                         case .failure(.noConversation): continue
                         case .failure(let error):
                             guard let part = error.damagedPart else { return .failure(error) }

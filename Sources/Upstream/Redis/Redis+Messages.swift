@@ -122,7 +122,7 @@ extension Redis {
                 }
                 self.write(replacement, seen, conversation, call) {
                     guard tries < Self.tryLimit else {
-                        return self.finish(call, .failure(.fateUnknown))
+                        return self.finish(call, .failure(.stale))
                     }
                     self.replace(id, of: conversation, call, tries: tries + 1, decide: decide)
                 }

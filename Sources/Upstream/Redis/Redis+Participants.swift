@@ -29,7 +29,10 @@ extension Redis {
         let asked = page.map { [known?.version ?? ""] + $0 } ?? []
         run(.people, of: id, asked.map { Array($0.utf8) }) { [self] result in
             answer(
-                result.map { read in
+                result.flatMap { read in
+                    guard let members = StoredMember.all(read[1]) else {
+                        return .failure(.unreadable)
+                    }
                     var places: [[UInt8]: Int] = [:]
                     let reads = read[2].elements
                     for at in stride(from: 0, to: reads.count - reads.count % 2, by: 2) {
@@ -41,20 +44,17 @@ extension Redis {
                         }
                         return ParticipantList(participants: objects, total: total)
                     }
-                    let members = StoredMember.all(read[1])
+                    let ordered = request.order == .asc ? members : members.reversed()
                     if read.word == "page" {
-                        let ordered = request.order == .asc ? members : members.reversed()
-                        return list(ordered, of: known?.users.count ?? 0)
+                        return .success(list(ordered, of: known?.users.count ?? 0))
                     }
                     let roster = Roster(version: read[3].string ?? "", users: members.map(\.user))
                     rosters.keep(roster, of: id)
                     guard request.limit > 0 else {
-                        return list(
-                            request.order == .asc ? members : members.reversed(), of: members.count)
+                        return .success(list(ordered, of: members.count))
                     }
-                    let ordered = request.order == .asc ? members : members.reversed()
                     let page = ordered.dropFirst(max(0, request.offset)).prefix(request.limit)
-                    return list(Array(page), of: members.count)
+                    return .success(list(Array(page), of: members.count))
                 })
         }
     }

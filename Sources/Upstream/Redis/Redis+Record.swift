@@ -110,7 +110,7 @@ extension Redis {
             case .failure(let error): self.finish(call, .failure(error))
             case .success(let answer) where answer.word == "stale":
                 guard tries < Self.tryLimit else {
-                    return self.finish(call, .failure(.fateUnknown))
+                    return self.finish(call, .failure(.stale))
                 }
                 self.deleteConversation(id, call, tries: tries + 1)
             case .success(let answer):

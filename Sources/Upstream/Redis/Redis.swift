@@ -241,12 +241,12 @@ package final class Redis: SharedOrigin {
             outlet.deliver([.damaged(conversation: conversation, part: part)])
             return .failure(.damaged(part))
         default:
-            if troubles.damagedLogs.remove(conversation) {
+            if script.shows(answer), troubles.damagedLogs.remove(conversation) {
                 let text = "the log of conversation \(conversation) is whole again"
                 notice(RedisNotice(.info, text))
                 outlet.deliver([.damaged(conversation: conversation, part: nil)])
             }
-            if script.isWrite { troubles.takesWrites() }
+            if script.isWrite { troubles.takesWrites() } else { troubles.takesReads() }
             return .success(answer)
         }
     }
@@ -254,7 +254,10 @@ package final class Redis: SharedOrigin {
     private func refused(
         _ reply: RedisReply, _ code: String, _ script: RedisScript
     ) -> RequestError {
-        say("run \(script.rawValue) on Redis: \(reply.refusal ?? code)")
+        let text = "run \(script.rawValue) on Redis: \(reply.refusal ?? code)"
+        if script.isWrite { say(text) } else if let line = troubles.refusedRead(text) {
+            notice(RedisNotice(.error, line))
+        }
         if script.isWrite { troubles.refused(RefusedWrite(rawValue: code.lowercased()) ?? .other) }
         switch code {
         case "OOM", "MISCONF", "NOREPLICAS": return .writesRefused

@@ -1,3 +1,6 @@
+import Ports
+import Wire
+
 /// Our scripts, which run inside Redis: each reads one conversation at one moment; what it writes
 /// is there completely, with its event, or not at all. The texts are in `RedisScript+Writes`,
 /// `+Reads`, `+Lists` and `+Repair`.
@@ -90,6 +93,22 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         case .forkEpoch, .enter, .forget, .adopt, .vouch, .relist, .seek, .depart, .claim, .repair,
             .look, .view, .page, .changes, .message, .head, .listed, .people, .roster,
             .disconnects, .expiring:
+            false
+        }
+    }
+
+    /// Whether an answer that is no refusal shows that the parts of the conversation's log agree.
+    func shows(_ answer: Redis.Answer) -> Bool {
+        switch self {
+        case .append, .replace, .record, .remove, .read, .forkEpoch, .look, .page, .changes,
+            .message, .head, .listed, .people:
+            true
+        // One without its members may be shown, to be mended.
+        case .view: answer[7].int != 1
+        // Of the steps of a repair, the last one shows it.
+        case .repair: answer.word == "whole" || Head(answer[1]) != nil
+        case .enter, .forget, .adopt, .vouch, .relist, .seek, .roster, .depart, .claim,
+            .disconnect, .disconnects, .expiring:
             false
         }
     }

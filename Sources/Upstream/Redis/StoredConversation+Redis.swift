@@ -24,7 +24,7 @@ extension StoredConversation {
         self.unknown = unknown
         createdAt = Timestamp(milliseconds: Int64(created))
         updatedAt = Timestamp(milliseconds: Int64(updated))
-        let members = StoredMember.all(parts[4])
+        guard let members = StoredMember.all(parts[4]) else { return nil }
         self.members = members
         memberCount = parts.count > 8 ? parts[8].place ?? members.count : members.count
         last = EncodedMessage(parts[5], of: id)
@@ -61,17 +61,18 @@ extension StoredMember {
         self.unknown = unknown
     }
 
-    /// The members in a hash, in the order in which they joined.
-    package static func all(_ hash: RedisReply) -> [StoredMember] {
+    /// The members in a hash, in the order in which they joined; nil if one of them can't be read.
+    package static func all(_ hash: RedisReply) -> [StoredMember]? {
         let parts = hash.elements
-        return stride(from: 0, to: parts.count - parts.count % 2, by: 2)
-            .compactMap { at in
-                guard let user = parts[at].string, let value = parts[at + 1].bytes else {
-                    return nil
-                }
-                return StoredMember(user, value)
-            }
-            .sorted { $0.place < $1.place }
+        var members: [StoredMember] = []
+        for at in stride(from: 0, to: parts.count - parts.count % 2, by: 2) {
+            guard let user = parts[at].string, let value = parts[at + 1].bytes else { return nil }
+            // The tag of the log is nobody.
+            if user.utf8.first == UInt8(ascii: "\t") { continue }
+            guard let member = StoredMember(user, value) else { return nil }
+            members.append(member)
+        }
+        return members.sorted { $0.place < $1.place }
     }
 }
 

@@ -13,7 +13,9 @@ struct Subscriptions {
 
     private var entries: [RedisTopic: Entry] = [:]
     /// Unanswered commands, in order.
-    private var asked = Fifo<(topic: RedisTopic, isWanted: Bool)>()
+    private var asked = Fifo<(topic: RedisTopic, isWanted: Bool, command: Int)>()
+    /// The number of the newest command.
+    private(set) var command = 0
     /// Wanted topics that the server refuses: another node may have them, or this one later.
     private(set) var refused: Set<RedisTopic> = []
 
@@ -25,11 +27,17 @@ struct Subscriptions {
     /// Whether events of the topic are wanted.
     func isWanted(_ topic: RedisTopic) -> Bool { entries[topic]?.isWanted == true }
 
-    /// Records a command that was sent.
+    /// A command for one topic or several is sent.
+    mutating func begin() { command += 1 }
+
+    /// Whether an answer to this command, or to one before it, is still to come.
+    func isAwaited(_ command: Int) -> Bool { asked.first.map { $0.command <= command } ?? false }
+
+    /// Records a topic of the command that is sent.
     mutating func ask(_ topic: RedisTopic, _ isWanted: Bool) {
         entries[topic, default: Entry(isWanted: isWanted)].isWanted = isWanted
         entries[topic]?.outstanding += 1
-        asked.append((topic, isWanted))
+        asked.append((topic, isWanted, command))
         refused.remove(topic)
     }
 
@@ -74,14 +82,19 @@ struct Subscriptions {
     /// - Parameter isMeant: whether the refusal can be about the topic; if not, it is ignored.
     mutating func refuse(_ isMeant: (RedisTopic) -> Bool) {
         guard let first = asked.first, isMeant(first.topic) else { return }
-        _ = asked.popFirst()
-        guard var entry = entries[first.topic] else { return }
-        entry.outstanding -= 1
-        entries[first.topic] = entry
-        if entry.outstanding == 0 {
-            entries[first.topic] = entry.isHeld && entry.isWanted ? entry : nil
-            if entry.isWanted, !entry.isHeld { refused.insert(first.topic) }
+        while let next = asked.first, next.command == first.command {
+            _ = asked.popFirst()
+            refuse(next.topic)
         }
+    }
+
+    private mutating func refuse(_ topic: RedisTopic) {
+        guard var entry = entries[topic] else { return }
+        entry.outstanding -= 1
+        entries[topic] = entry
+        guard entry.outstanding == 0 else { return }
+        entries[topic] = entry.isHeld && entry.isWanted ? entry : nil
+        if entry.isWanted, !entry.isHeld { refused.insert(topic) }
     }
 
     /// The topic has moved to another server.
