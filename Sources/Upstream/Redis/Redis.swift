@@ -255,7 +255,9 @@ package final class Redis: SharedOrigin {
         _ reply: RedisReply, _ code: String, _ script: RedisScript
     ) -> RequestError {
         let text = "run \(script.rawValue) on Redis: \(reply.refusal ?? code)"
-        if script.isWrite { say(text) } else if let line = troubles.refusedRead(text) {
+        if script.isWrite {
+            say(text)
+        } else if let line = troubles.refusedRead(text) {
             notice(RedisNotice(.error, line))
         }
         if script.isWrite { troubles.refused(RefusedWrite(rawValue: code.lowercased()) ?? .other) }
