@@ -204,6 +204,32 @@ import Testing
         try await until { first.conversations.count == 4 }
     }
 
+    /// Objects for views and their client, through an outage.
+    @Test func whatNobodyHoldsIsReleased() async throws {
+        weak var client: ChatClient?
+        weak var list: ManagedMessageList?
+        weak var history: History?
+        weak var model: ConversationModel?
+        func use() async throws {
+            let user = try gateway.client("alice")
+            let ops = Conversation(id: "ops")
+            let shown = ManagedMessageList(user, conversation: ops, reader: "alice", delegate: nil)
+            let opened = History(user, conversation: ops, reader: "alice")
+            let observed = ConversationModel(user, conversation: "ops", reader: "alice")
+            (client, list, history, model) = (user, shown, opened, observed)
+            await gateway.connected(user)
+            shown.online()
+            opened.open()
+            observed.online()
+            try await until { shown.messageCount() == 5 && observed.rows.count == 5 }
+            gateway.cut()
+            await gateway.advance(by: .seconds(30))
+            try await until { opened.messages.count == 5 && user.pubsub.isConnected }
+        }
+        try await use()
+        try await until { list == nil && history == nil && model == nil && client == nil }
+    }
+
     /// The client stops reading its socket when a listener is 256 messages behind, and goes on
     /// when it has taken them.
     @Test func whoIsBehindStopsTheReading() async throws {
