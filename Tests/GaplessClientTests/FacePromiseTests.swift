@@ -99,6 +99,22 @@ import TestSupport
         #expect(list.gaps.map(\.places) == [Coverage.Run(201, 1_000)])
     }
 
+    @Test func withoutSubscribeNewMessagesWhatAnOutageMissedComesAllTheSame() throws {
+        let client = try client(100)
+        let list = list(client)
+        list.subscribeNewMessages = false
+        list.online()
+        try client.settle()
+        client.gateway.write(1)
+        try client.exchange()
+        #expect(list.messageCount() == 100 && list.hasMore.after)
+        try outage(client) { $0.write(3) }
+        #expect(seqs(list) == Array(1...104) && list.gaps.isEmpty)
+        client.gateway.write(1)
+        try client.exchange()
+        #expect(list.messageCount() == 104)
+    }
+
     @Test func aFocusThatIsNoNumberDoesNotTrap() throws {
         let client = try client(100)
         let source = ChatDataSource(client, conversation: "c", reader: "alice", pageSize: 50)
@@ -263,6 +279,26 @@ import TestSupport
         }
         while try client.tell() {}
         #expect(list.drafts.map(\.id) == ids && (1..<4).map { list.messageAt($0).id } == ids)
+    }
+
+    private final class Told: ManagedMessageListDelegate {
+        private(set) var deltas: [MessageDelta] = []
+        func managedMessageListDidChange(messageDeltas: [MessageDelta]) { deltas = messageDeltas }
+    }
+
+    @Test func aDeletionIsToldAsOneAndWhatWasLetGoOfAsTrimmed() throws {
+        let client = try client(300)
+        let (list, told) = (list(client), Told())
+        list.delegate = told
+        list.online()
+        try client.settle()
+        client.gateway.change(250, delete: true)
+        try client.exchange()
+        #expect(told.deltas.map(\.type) == [.deleted] && list.messageCount() == 100)
+        try outage(client) { $0.trim(to: 221) }
+        #expect(told.deltas.map(\.type) == Array(repeating: .trimmed, count: 20))
+        #expect(told.deltas.compactMap(\.message.seq) == Array(201...220))
+        #expect(seqs(list) == Array(221...300))
     }
 
     /// What a plain list is told, as by `subscribeMessages(conversation:handler:)`.
