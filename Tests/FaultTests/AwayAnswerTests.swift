@@ -35,6 +35,18 @@ extension Faults {
             _ = try client.nextEvent("upstream") { $0["state"] == state }
         }
 
+        /// Says which request was refused.
+        private func answer(
+            _ client: ChatTestClient, _ method: String, _ params: JSONValue
+        ) throws -> JSONValue {
+            do {
+                return try client.request(method, params)
+            } catch {
+                Issue.record("\(method) \(params)")
+                throw error
+            }
+        }
+
         @Test(arguments: Away.Kind.allCases)
         fileprivate func aConversationThatWasReadWholeIsAnsweredAsOpen(_ kind: Away.Kind) throws {
             let origin = try Away(kind)
@@ -64,7 +76,7 @@ extension Faults {
             #expect(try alice.wait { $0.holder("c1").messages.count == 6 })
             try origin.leave()
             try hears(alice, "offline")
-            let known = try alice.request("fetchConversation", c1)
+            let known = try answer(alice, "fetchConversation", c1)
             #expect(known["open"] == true)
             let shown = known["conversation"]
             #expect(shown["lastMessage"] == last)
@@ -75,8 +87,8 @@ extension Faults {
                 #expect(shown[field] == before[field])
             }
             // Whoever asks is answered, since all who take part were read.
-            let people = try bob.request(
-                "fetchParticipants", ["conversation": "c1", "order": "asc"])
+            let people = try answer(
+                bob, "fetchParticipants", ["conversation": "c1", "order": "asc"])
             #expect(people["open"] == true && people["total"] == 2)
             let (asked, told) = (everybody.elements, people["participants"].elements)
             #expect(told.map { $0["id"] } == ["alice", "bob"])
@@ -85,8 +97,8 @@ extension Faults {
                 #expect(told.map { $0[field] } == asked.map { $0[field] })
             }
             #expect(told.first?["name"] == "Alice")
-            let second = try alice.request(
-                "fetchParticipants", ["conversation": "c1", "limit": 1, "offset": 1])
+            let second = try answer(
+                alice, "fetchParticipants", ["conversation": "c1", "limit": 1, "offset": 1])
             #expect(second["open"] == true && second["participants"].elements == [told[0]])
             let other: JSONValue = ["conversation": "c2"]
             #expect(try code(alice, other, of: "fetchParticipants") == "origin_unavailable")

@@ -59,13 +59,50 @@ import Wire
         #expect(second.text.contains(#""rev":1"#))
     }
 
+    private var joined: Int {
+        told.outputs.withLock { outputs in
+            outputs.count { if case .subscribed = $0 { true } else { false } }
+        }
+    }
+
+    @Test("forgets nothing where a question fails that the feed breaks with")
+    func broken() throws {
+        learn(2)
+        let task = try #require(asked()).task
+        pool.finish(task, [.failure(.originUnavailable)])
+        // It has rung again, and what it said then is not read either.
+        feed.rang(["c".id])
+        #expect(asked() == nil && joined == 1)
+        feed.closed()
+        #expect(joined == 1)
+        let last = told.outputs.withLock { $0.last }
+        guard case .lapsed = last else { throw Failed() }
+    }
+
+    private struct Failed: Error {}
+
+    @Test("has heads compared where a question fails and the feed lives on")
+    func refused() throws {
+        let before = ContinuousClock.now
+        learn(2)
+        let task = try #require(asked()).task
+        pool.finish(task, [.failure(.originUnavailable)])
+        feed.lives(at: before)
+        #expect(joined == 1)
+        feed.lives(at: .now)
+        #expect(joined == 2)
+        feed.lives(at: .now)
+        #expect(joined == 2)
+        // And the next question is asked.
+        feed.rang(["c".id])
+        learn(3)
+        #expect(asked() != nil)
+    }
+
     @Test("has heads compared where answers tell of two logs")
     func replaced() {
         learn(2)
         learn(9, epoch: "f")
-        let joined = told.outputs.withLock { outputs in
-            outputs.count { if case .subscribed = $0 { true } else { false } }
-        }
         #expect(joined == 2)
     }
 }

@@ -13,6 +13,8 @@ final class PostgresFeed: Sendable {
         /// Whether something changed since the last question.
         var isRung = false
         var isAsking = false
+        /// When the last question failed, until it is known whether the feed broke too.
+        var failedAt: ContinuousClock.Instant?
         /// Callers that wait until the feed has delivered a change, by its rev.
         var waiting: [(epoch: String, rev: Int, then: @Sendable () -> Void)] = []
         /// Unique: an answer for an earlier entry is ignored.
@@ -26,6 +28,8 @@ final class PostgresFeed: Sendable {
         var told: Set<Int> = []
         /// List events that are delivered together with the conversation's change.
         var listed: [ID: [UpstreamOutput]] = [:]
+        /// Conversations whose last question failed.
+        var failed: Set<ID> = []
         /// 0 while not listening.
         var generation = 0
         private var entries = 0
@@ -58,6 +62,7 @@ final class PostgresFeed: Sendable {
         let entry: Int
         let position: Head
         let generation: Int
+        let askedAt = ContinuousClock.now
     }
 
     /// The most changes of one answer.
@@ -68,6 +73,8 @@ final class PostgresFeed: Sendable {
     private let pool: PostgresPool
     private let links: PostgresLinks
     private let bytes: Int
+    /// The time within which a broken feed is noticed.
+    private let deadline: Duration
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
     private let damaged: @Sendable (_ conversation: String, _ part: String) -> Void
     private let state = Mutex(State())
@@ -80,6 +87,7 @@ final class PostgresFeed: Sendable {
         self.pool = pool
         self.links = links
         bytes = options.bytes
+        deadline = options.deadline
         self.deliver = deliver
         self.damaged = damaged
     }
@@ -157,6 +165,7 @@ final class PostgresFeed: Sendable {
             let ended = state.generation
             state.generation = 0
             state.listed = [:]
+            state.failed = []
             for id in Array(state.conversations.keys) { state.begin(id) }
             deliver([.lapsed(generation: ended)])
         }
@@ -190,7 +199,7 @@ final class PostgresFeed: Sendable {
     /// Starts a question for the conversation's chain, if one is due.
     private func begin(_ conversation: ID, _ state: inout State) -> Question? {
         guard let entry = state.conversations[conversation], entry.isRung, !entry.isAsking,
-            let position = entry.position
+            entry.failedAt == nil, let position = entry.position
         else { return nil }
         state.conversations[conversation]?.isRung = false
         state.conversations[conversation]?.isAsking = true
@@ -273,6 +282,12 @@ final class PostgresFeed: Sendable {
                 // answer.
                 state.begin(conversation)
             case .broken: startAnew(conversation, &state)
+            case nil where .now - question.askedAt < deadline / 4:
+                // Usually the feed breaks at the same moment. Then the conversation keeps its
+                // position, and what the gateway knows as of it.
+                state.conversations[conversation]?.isRung = true
+                state.conversations[conversation]?.failedAt = .now
+                state.failed.insert(conversation)
             case nil: startAnew(conversation, &state)
             }
             deliver(state.listed.removeValue(forKey: conversation) ?? [])
@@ -280,6 +295,19 @@ final class PostgresFeed: Sendable {
         }
         letGo()
         if let next { ask(next) }
+    }
+
+    /// The feed was alive at this moment: changes that could not be read before it are missing.
+    func lives(at moment: ContinuousClock.Instant) {
+        state.withLock { state in
+            for conversation in state.failed {
+                let failedAt = state.conversations[conversation]?.failedAt
+                guard failedAt.map({ $0 < moment }) ?? true else { continue }
+                state.failed.remove(conversation)
+                if failedAt != nil { startAnew(conversation, &state) }
+            }
+        }
+        letGo()
     }
 
     /// What is missing is unknown: the engine must compare heads and catch up.
@@ -358,23 +386,5 @@ final class PostgresFeed: Sendable {
             }
             deliver(told.map { .feed($0) })
         }
-    }
-}
-
-/// An entry of a user's list log.
-private struct PostgresListEntry {
-    var user: String
-    var place: Int
-    var conversation: String
-    var isIn: Bool
-
-    init?(_ row: RawJSON) {
-        guard let parts = row.array, parts.count == 4, let user = parts[0].string,
-            let place = parts[1].int, let conversation = parts[2].string, let isIn = parts[3].bool
-        else { return nil }
-        self.user = user
-        self.place = place
-        self.conversation = conversation
-        self.isIn = isIn
     }
 }

@@ -146,6 +146,7 @@ final class PostgresListener: @unchecked Sendable {
                 if !answers.isEmpty, let sent = sentAt {
                     provenAt = sent
                     sentAt = nil
+                    feed.lives(at: sent)
                 } else {
                     // Any byte is a sign of life.
                     provenAt = max(provenAt, now)
