@@ -164,13 +164,13 @@ extension ConfigurationKey {
             "A file with the URL in its first line, in place of the key; read with each"
                 + " connection."),
         .init(
-            "upstream.postgres.schema", \.upstream.postgres.schema, .text,
+            "upstream.postgres.schema", \.upstream.postgres.schema, .identifier,
             "The schema of the database that holds the logs."),
         .init(
-            "upstream.postgres.roles.gateway", \.upstream.postgres.roles.gateway, .text,
+            "upstream.postgres.roles.gateway", \.upstream.postgres.roles.gateway, .identifier,
             "The role that gapless postgres install gives what gateways call."),
         .init(
-            "upstream.postgres.roles.writer", \.upstream.postgres.roles.writer, .text,
+            "upstream.postgres.roles.writer", \.upstream.postgres.roles.writer, .identifier,
             "The role that gapless postgres install gives what applications call."),
         .init(
             "upstream.postgres.connections", \.upstream.postgres.connections, .count(2...100),

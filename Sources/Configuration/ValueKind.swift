@@ -135,6 +135,15 @@ extension ValueKind where Value == String {
         return kind
     }()
 
+    /// The name of a schema or of a role. A longer one the database would cut off, and `$user` is
+    /// no schema of that name to it.
+    static let identifier = checked(
+        "the name of a schema or a role: 1–63 bytes, without $, not pg_…, public or none"
+    ) { text in
+        text.utf8.count <= 63 && !text.contains("$") && !text.hasPrefix("pg_")
+            && !["public", "none"].contains(text)
+    }
+
     private static func checked(
         _ accepted: String, _ holds: @escaping @Sendable (String) -> Bool
     ) -> ValueKind {

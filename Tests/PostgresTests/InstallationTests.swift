@@ -37,65 +37,152 @@ import Testing
                 "(select value = 5 from gapless.settings where name = 'limits.message')"))
     }
 
-    @Test(
-        "finds what is missing, differs or is dangerous",
-        arguments: [
-            ("drop function gapless.head", "missing: function head"),
-            ("drop index gapless.messages_by_rev", "missing: index messages_by_rev"),
-            ("alter table gapless.messages drop hash", "missing: column messages.hash"),
-            (
-                "alter table gapless.reads alter user_id type text",
-                "differs: column reads.user_id is text, not text collate \"C\""
-            ),
-            (
-                "create or replace function gapless.ring(p_conversation text) returns void"
-                    + " language sql as ''",
-                "differs: body of function gapless.ring(text)"
-            ),
-            (
-                "alter function gapless.ring reset search_path",
-                "dangerous: search_path of gapless.ring(text) does not end with pg_temp"
-            ),
-            (
-                "alter function gapless.head security invoker",
-                "differs: gapless.head(text) is not security definer"
-            ),
-            (
-                "alter function gapless.head volatile", "differs: volatility of gapless.head(text)"
-            ),
-            ("alter function gapless.head strict", "differs: volatility of gapless.head(text)"),
-            (
-                "grant execute on function gapless.head to public",
-                "dangerous: everybody may execute gapless.head(text)"
-            ),
-            (
-                "grant select on gapless.messages to public",
-                "dangerous: everybody may select table messages"
-            ),
-            (
-                "create function gapless.old() returns void language sql as ''",
-                "differs: function gapless.old() is none of this version"
-            ),
-            (
-                "revoke usage on schema gapless from gapless_writer",
-                "missing: right of gapless_writer to execute post_message"
-            ),
-            (
-                "update gapless.installation set version = 0",
-                "differs: version 0, this program has 1 (gapless postgres upgrade goes up)"
-            ),
-            (
-                "set synchronous_commit = off",
-                "dangerous: synchronous_commit is off: what was acknowledged may be lost in a"
-                    + " crash (accepted: on, remote_apply, remote_write, and local where there is"
-                    + " no synchronous standby)"
-            ),
-        ])
-    func finds(change: String, fault: String) throws {
+    /// Changes, and the fault that is found for each.
+    private static let changes = [
+        ("drop function gapless.head", "missing: function head"),
+        ("drop index gapless.messages_by_rev", "missing: index messages_by_rev"),
+        ("alter table gapless.messages drop hash", "missing: column messages.hash"),
+        (
+            "alter table gapless.reads alter user_id type text",
+            "differs: column reads.user_id is text not null, not text collate \"C\" not null"
+        ),
+        (
+            "alter table gapless.changes alter at drop not null",
+            "differs: column changes.at is timestamp with time zone, not timestamp with time"
+                + " zone not null"
+        ),
+        (
+            "alter table gapless.list_changes alter xid drop default",
+            "differs: column list_changes.xid is xid8 not null, not xid8 not null default"
+        ),
+        (
+            "alter table gapless.messages drop constraint messages_pkey",
+            "missing: primary key of table messages"
+        ),
+        (
+            "drop index gapless.messages_by_id; create index messages_by_id"
+                + " on gapless.messages (conversation, id)",
+            "differs: index messages_by_id is on messages (conversation, id), not unique on"
+                + " messages (conversation, id)"
+        ),
+        (
+            "drop index gapless.messages_deleted; create index messages_deleted"
+                + " on gapless.messages (conversation, seq)",
+            "differs: index messages_deleted is on messages (conversation, seq), not on"
+                + " messages (conversation, seq) where deleted"
+        ),
+        (
+            "create function gapless.head(conversation varchar) returns jsonb language sql"
+                + " as 'select null::jsonb'",
+            "differs: function gapless.head(character varying) is (conversation character"
+                + " varying) returns jsonb, not (conversation text) returns jsonb"
+        ),
+        (
+            "drop function gapless.head; create function gapless.head(conversation text)"
+                + " returns json language sql as 'select null::json'",
+            "differs: function gapless.head(text) is (conversation text) returns json, not"
+                + " (conversation text) returns jsonb"
+        ),
+        (
+            "alter function gapless.head set search_path = public, pg_temp",
+            "dangerous: gapless.head(text) runs with search_path=public, pg_temp"
+        ),
+        (
+            "create role stranger_here; alter function gapless.head owner to stranger_here",
+            "dangerous: gapless.head(text) belongs to stranger_here, not to the owner of the"
+                + " schema"
+        ),
+        (
+            "grant execute on function gapless.gateway_write to gapless_writer",
+            "dangerous: gapless_writer may execute gapless.gateway_write(json,boolean)"
+        ),
+        (
+            "grant execute on function gapless.remove_log to gapless_gateway",
+            "dangerous: gapless_gateway may execute gapless.remove_log(gapless.conversations)"
+        ),
+        (
+            "grant update on sequence gapless.disconnects_id_seq to gapless_writer",
+            "dangerous: gapless_writer may update sequence disconnects_id_seq"
+        ),
+        (
+            "grant select (content) on gapless.messages to gapless_writer",
+            "dangerous: gapless_writer may select table messages"
+        ),
+        (
+            "create or replace function gapless.ring(p_conversation text) returns void"
+                + " language sql as ''",
+            "differs: body of function gapless.ring(text)"
+        ),
+        (
+            "alter function gapless.ring reset search_path",
+            "dangerous: search_path of gapless.ring(text) does not end with pg_temp"
+        ),
+        (
+            "alter function gapless.head security invoker",
+            "differs: gapless.head(text) is not security definer"
+        ),
+        (
+            "alter function gapless.head volatile", "differs: volatility of gapless.head(text)"
+        ),
+        ("alter function gapless.head strict", "differs: volatility of gapless.head(text)"),
+        (
+            "grant execute on function gapless.head to public",
+            "dangerous: everybody may execute gapless.head(text)"
+        ),
+        (
+            "grant select on gapless.messages to public",
+            "dangerous: everybody may select table messages"
+        ),
+        (
+            "create function gapless.old() returns void language sql as ''",
+            "differs: function gapless.old() is none of this version"
+        ),
+        (
+            "revoke usage on schema gapless from gapless_writer",
+            "missing: right of gapless_writer to execute post_message"
+        ),
+        (
+            "update gapless.installation set version = 0",
+            "differs: version 0, this program has 1 (gapless postgres upgrade goes up)"
+        ),
+        (
+            "set synchronous_commit = off",
+            "dangerous: synchronous_commit is off: what was acknowledged may be lost in a"
+                + " crash (accepted: on, remote_apply, remote_write, and local where there is"
+                + " no synchronous standby)"
+        ),
+    ]
+
+    @Test("finds what is missing, differs or is dangerous")
+    func finds() throws {
         _ = try installation.install()
-        try session.run(change)
-        let found = try faults()
-        #expect(found.contains(fault), "\(found)")
+        for (change, fault) in Self.changes {
+            try session.run("begin")
+            try session.run(change)
+            let found = try faults()
+            #expect(found.contains(fault), "\(change): \(found)")
+            try session.run("rollback")
+        }
+    }
+
+    /// Databases of this server share their roles.
+    @Test("gives nothing to whom the owner's default privileges name, but what applications call")
+    func defaultPrivileges() throws {
+        let role = "reporting_\(session.process)"
+        try session.run(
+            """
+            create role \(role);
+            alter default privileges grant all on tables to \(role);
+            alter default privileges grant all on sequences to \(role);
+            alter default privileges grant execute on functions to \(role)
+            """)
+        defer { _ = try? session.run("drop owned by \(role); drop role \(role)") }
+        _ = try installation.install()
+        #expect(try faults() == [])
+        let may = try session.run(
+            "select proname from pg_proc where pronamespace = 'gapless'::regnamespace"
+                + " and has_function_privilege('\(role)', oid, 'execute') order by 1")
+        #expect(may.compactMap { $0[0] } == Schema.calledByApplications.sorted())
     }
 
     @Test("goes up in one transaction, and names what depends on what it would drop")
@@ -119,6 +206,49 @@ import Testing
         let done = try installation.upgrade()
         #expect(done == ["dropped gapless.old()", "schema gapless is at version 1"])
         #expect(try faults() == [])
+    }
+
+    @Test("drops what would stand beside a function of its own, or in its way")
+    func superseded() throws {
+        _ = try installation.install()
+        for declaration in [
+            "signal_read(p_signal json) returns json", "head(conversation varchar) returns jsonb",
+            "head(conversation text) returns json", "head(talk text) returns jsonb",
+            "page_of(c gapless.messages) returns json",
+        ] {
+            let name = declaration.prefix { $0 != "(" }
+            let result = declaration.split(separator: " ").last ?? ""
+            // One with these arguments is there already.
+            if declaration.hasPrefix("head("), declaration.contains(" text)") {
+                try session.run("drop function gapless.head")
+            }
+            try session.run(
+                "create function gapless.\(declaration) language sql as 'select null::\(result)'")
+            #expect(try !faults().isEmpty, "\(declaration)")
+            let done = try installation.upgrade()
+            #expect(done.count == 2 && done[0].hasPrefix("dropped gapless.\(name)("), "\(done)")
+            #expect(try faults() == [], "\(declaration)")
+            #expect(try session.value("select gapless.head('none')") == nil)
+        }
+    }
+
+    @Test(
+        "installs, checks, goes up and works under any name",
+        arguments: ["Ünder a,b;c", "select", "it's \"quoted\" \\", "(x) returns y"])
+    func names(name: String) throws {
+        let own = Installation(Schema(name: name), session)
+        #expect(try own.install() == [])
+        let faults = try own.faults().filter { !$0.hasPrefix("dangerous: fsync is off") }
+        #expect(faults == [])
+        #expect(try own.upgrade().count == 1)
+        let schema = Schema.quoted(name)
+        try session.run(
+            """
+            select \(schema).put_conversation('c', '{"participants": ["a"]}');
+            select \(schema).post_message('c', 'a', '{"body": "1"}');
+            select \(schema).gateway_read('{"q": "view", "c": "c"}')
+            """)
+        #expect(try session.holds("(\(schema).head('c') ->> 'seq') = '1'"))
     }
 
     @Test("writes limits for those who write in SQL")

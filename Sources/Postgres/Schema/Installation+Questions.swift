@@ -1,16 +1,32 @@
 /// Queries on the database's catalogue.
 extension Installation {
-    /// A schema's functions: name, signature, arguments, body, whether security definer, search
-    /// path, whether everybody may execute them, volatility, whether strict.
+    /// Of a schema's functions: name, signature, arguments and result, body, whether they run with
+    /// the owner's rights, what is set for them if that is not what is to be, whether everybody may
+    /// execute them, volatility, whether strict, an owner who is not the schema's, others than the
+    /// roles who may execute them. The parameters behind the schema: each role with its functions.
     static let functions = """
-        select p.proname, p.oid::regprocedure, pg_get_function_arguments(p.oid), p.prosrc,
-          p.prosecdef, (select c from unnest(p.proconfig) c where c like 'search_path=%'),
+        select p.proname, p.oid::regprocedure, format('(%s) returns %s', (
+            select string_agg(case when mode = 'o' then 'out ' else '' end || argument || ' '
+              || replace(format_type(t, null), quote_ident($1) || '.', ''), ', ' order by place)
+            from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[]), p.proargnames,
+              p.proargmodes) with ordinality as a(t, argument, mode, place)),
+            replace(replace(pg_get_function_result(p.oid), quote_ident($1) || '.', ''),
+              'SETOF', 'setof')),
+          p.prosrc, p.prosecdef,
+          nullif(coalesce(array_to_string(p.proconfig, '; '), 'nothing'),
+            'search_path=pg_catalog, ' || quote_ident($1) || ', pg_temp'),
           exists (
             select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
             where a.grantee = 0),
-          p.provolatile, p.proisstrict
+          p.provolatile, p.proisstrict,
+          case when p.proowner <> n.nspowner then p.proowner::regrole end, (
+            select string_agg(distinct a.grantee::regrole::text, ', ')
+            from aclexplode(p.proacl) a left join pg_roles r on r.oid = a.grantee
+            where a.grantee not in (0, p.proowner) and p.proname <> all ($5::text[])
+              and not (r.rolname = $2 and p.proname = any ($3::text[]))
+              and not (r.rolname = $4 and p.proname = any ($5::text[])))
         from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-        where n.nspname = $1 order by p.proname
+        where n.nspname = $1 order by p.proname, 2
         """
 
     /// Objects outside the schema that depend on a function.
@@ -32,6 +48,8 @@ extension Installation {
         select c.relname || '.' || a.attname, format_type(a.atttypid, null) || case
             when a.attcollation <> 0 and l.collname <> 'default'
             then ' collate "' || l.collname || '"' else '' end
+            || case when a.attnotnull then ' not null' else '' end
+            || case when a.atthasdef or a.attidentity <> '' then ' default' else '' end
         from pg_class c join pg_namespace n on n.oid = c.relnamespace
         join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
         left join pg_collation l on l.oid = a.attcollation
@@ -39,23 +57,46 @@ extension Installation {
         """
 
     static let indexes = """
-        select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        select c.relname, case when i.indisunique then 'unique ' else '' end || 'on ' || t.relname
+          || ' ' || lower(substring(pg_get_indexdef(c.oid) from ' USING btree (.*)$'))
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace
         join pg_index i on i.indexrelid = c.oid and i.indisvalid
+        join pg_class t on t.oid = i.indrelid
         where n.nspname = $1
         """
 
-    /// Rights of others than the owner on tables, and tables of another owner.
+    static let primaryKeys = """
+        select t.relname, string_agg(a.attname, ', ' order by k.place)
+        from pg_constraint c join pg_class t on t.oid = c.conrelid
+        join pg_namespace n on n.oid = t.relnamespace
+        cross join unnest(c.conkey) with ordinality as k(number, place)
+        join pg_attribute a on a.attrelid = t.oid and a.attnum = k.number
+        where n.nspname = $1 and c.contype = 'p' group by t.relname
+        """
+
+    /// Tables and sequences with rights for others than their owner, and what belongs to somebody
+    /// else.
     static let strangers = """
-        select format('%s may %s table %I', case a.grantee when 0 then 'everybody'
-            else a.grantee::regrole::text end, lower(a.privilege_type), c.relname)
-        from pg_class c join pg_namespace n on n.oid = c.relnamespace,
-          aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
-        where n.nspname = $1 and c.relkind in ('r', 'v') and a.grantee <> c.relowner
+        with here as (
+          select c.* from pg_class c join pg_namespace n on n.oid = c.relnamespace
+          where n.nspname = $1 and c.relkind in ('r', 'v', 'm', 'S')
+        ), granted as (
+          select c.oid, c.relname, c.relkind, c.relowner, a.grantee, a.privilege_type
+          from here c, aclexplode(coalesce(c.relacl, acldefault(
+            case c.relkind when 'S' then 's' else 'r' end::"char", c.relowner))) a
+          union
+          select c.oid, c.relname, c.relkind, c.relowner, a.grantee, a.privilege_type
+          from here c join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a
+        )
+        select format('%s may %s %s %I', case grantee when 0 then 'everybody'
+            else grantee::regrole::text end, lower(privilege_type),
+            case relkind when 'S' then 'sequence' else 'table' end, relname)
+        from granted where grantee <> relowner
         union all
         select format('table %I belongs to %s, not to the owner of the schema', c.relname,
             c.relowner::regrole)
-        from pg_class c join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname = $1 and c.relkind = 'r' and c.relowner <> n.nspowner
+        from here c join pg_namespace n on n.oid = c.relnamespace
+        where c.relkind = 'r' and c.relowner <> n.nspowner
         """
 
     /// The rights that a role is missing.

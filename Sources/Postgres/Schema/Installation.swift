@@ -66,6 +66,8 @@ package struct Installation {
         }
         try session.run("begin")
         do {
+            // Two who do so at a time come one after the other.
+            try session.run(schema.installationLock)
             let dropped = try dropSuperseded()
             try session.run(schema.statements)
             try session.run("commit")
@@ -78,15 +80,25 @@ package struct Installation {
         }
     }
 
-    /// Drops functions that this version does not have, or has with other arguments.
+    /// What of the schema's functions is compared.
+    private func presentFunctions() throws(SchemaSession.Refusal) -> [[String?]] {
+        func array(_ names: [String]) -> String { "{\(names.joined(separator: ","))}" }
+        return try session.run(
+            Self.functions,
+            [
+                schema.name, schema.gatewayRole, array(Schema.calledByGateways),
+                schema.writerRole, array(Schema.calledByApplications),
+            ])
+    }
+
+    /// Drops the functions that this version does not have, or has with other arguments or another
+    /// result: a new one beside them would make calls ambiguous, or can't take their place.
     private func dropSuperseded() throws -> [String] {
         let wanted = schema.functions
-        let present = try session.run(Self.functions, [schema.name])
         var dropped: [String] = []
-        for row in present {
-            guard let name = row[0], let signature = row[1], let arguments = row[2]
+        for row in try presentFunctions() {
+            guard let name = row[0], let signature = row[1], row[2] != wanted[name]?.signature
             else { continue }
-            if let function = wanted[name], function.isCalled(with: arguments) { continue }
             let dependents = try session.run(Self.dependents, [signature])
                 .compactMap { $0.first ?? nil }
             guard dependents.isEmpty else {
@@ -126,22 +138,27 @@ package struct Installation {
         let wanted = schema.functions
         var missing = Set(wanted.keys)
         var faults: [String] = []
-        for row in try session.run(Self.functions, [schema.name]) {
-            guard let name = row[0], let signature = row[1], let arguments = row[2]
-            else { continue }
+        for row in try presentFunctions() {
+            guard let name = row[0], let signature = row[1] else { continue }
             guard let function = wanted[name] else {
                 faults.append("differs: function \(signature) is none of this version")
                 continue
             }
-            missing.remove(name)
-            if !function.isCalled(with: arguments) {
-                faults.append("differs: arguments of function \(signature): \(arguments)")
-            } else if row[3] != function.body {
-                faults.append("differs: body of function \(signature)")
+            if let found = row[2], found != function.signature {
+                faults.append(
+                    "differs: function \(signature) is \(found), not \(function.signature)")
+            } else {
+                missing.remove(name)
+                if row[3] != function.body {
+                    faults.append("differs: body of function \(signature)")
+                }
             }
             if row[4] != "t" { faults.append("differs: \(signature) is not security definer") }
-            if row[5]?.hasSuffix(", pg_temp") != true {
-                faults.append("dangerous: search_path of \(signature) does not end with pg_temp")
+            if let settings = row[5] {
+                faults.append(
+                    settings.hasSuffix(", pg_temp")
+                        ? "dangerous: \(signature) runs with \(settings)"
+                        : "dangerous: search_path of \(signature) does not end with pg_temp")
             }
             if row[6] == "t" {
                 faults.append("dangerous: everybody may execute \(signature)")
@@ -149,29 +166,37 @@ package struct Installation {
             if (row[7] == "s") != function.isStable || row[8] == "t" {
                 faults.append("differs: volatility of \(signature)")
             }
+            if let owner = row[9] {
+                faults.append(
+                    "dangerous: \(signature) belongs to \(owner), not to the owner of the schema")
+            }
+            if let others = row[10] {
+                faults.append("dangerous: \(others) may execute \(signature)")
+            }
         }
         return missing.sorted().map { "missing: function \($0)" } + faults
     }
 
     private func tableFaults() throws(SchemaSession.Refusal) -> [String] {
+        let keys = schema.primaryKeys.mapValues { $0.joined(separator: ", ") }
+        return try differences("column", Self.columns, schema.columns)
+            + differences("primary key of table", Self.primaryKeys, keys)
+            + differences("index", Self.indexes, schema.indexes)
+    }
+
+    /// What is missing or differs of things of one kind.
+    private func differences(
+        _ kind: String, _ question: String, _ wanted: [String: String]
+    ) throws(SchemaSession.Refusal) -> [String] {
         var present: [String: String] = [:]
-        for row in try session.run(Self.columns, [schema.name]) {
-            guard let column = row[0], let type = row[1] else { continue }
-            present[column] = type
+        for row in try session.run(question, [schema.name]) {
+            guard let name = row[0], let value = row[1] else { continue }
+            present[name] = value
         }
-        var faults: [String] = []
-        for (column, type) in schema.columns.sorted(by: { $0.key < $1.key }) {
-            switch present[column] {
-            case nil: faults.append("missing: column \(column)")
-            case let found? where found != type:
-                faults.append("differs: column \(column) is \(found), not \(type)")
-            default: break
-            }
+        return wanted.sorted { $0.key < $1.key }.compactMap { name, value in
+            guard let found = present[name] else { return "missing: \(kind) \(name)" }
+            return found == value ? nil : "differs: \(kind) \(name) is \(found), not \(value)"
         }
-        let indexes = Set(
-            try session.run(Self.indexes, [schema.name]).compactMap { $0.first ?? nil })
-        let lacking = schema.indexes.filter { !indexes.contains($0) }
-        return faults + lacking.map { "missing: index \($0)" }
     }
 
     private func rightFaults() throws(SchemaSession.Refusal) -> [String] {

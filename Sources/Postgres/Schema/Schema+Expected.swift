@@ -13,19 +13,10 @@ extension Schema {
     ]
 
     struct Function: Sendable, Hashable {
-        /// The names of its arguments, in order.
-        var arguments: [String]
+        /// Its arguments by name and type, and what it gives, as `Installation.functions` has them.
+        var signature: String
         var body: String
         var isStable: Bool
-
-        /// Whether the server's description of the arguments has these names.
-        func isCalled(with text: String) -> Bool {
-            let given = text.split(separator: ",").map { argument in
-                let words = argument.split(separator: " ")
-                return String(words.first == "OUT" ? words[1] : words.first ?? "")
-            }
-            return given == arguments
-        }
     }
 
     /// The functions by their names.
@@ -37,23 +28,75 @@ extension Schema {
             guard parts.count == 3, let opening = parts[0].firstIndex(of: "("),
                 let end = parts[0].ranges(of: "language").first
             else { continue }
-            let head = parts[0][opening..<end.lowerBound]
-            let declared = head.split(separator: "returns", maxSplits: 1)[0]
-            let arguments = declared.drop { $0 == "(" }.split(separator: ",").compactMap {
-                let words = $0.split { $0 == " " || $0.isNewline || $0 == ")" }
-                return (words.first == "out" ? words.dropFirst().first : words.first)
-                    .map { String($0) }
-            }
             found[String(parts[0][..<opening])] = Function(
-                arguments: arguments, body: String(parts[1]),
+                signature: signature(parts[0][opening..<end.lowerBound]), body: String(parts[1]),
                 isStable: parts[0].contains(" stable "))
         }
         return found
     }
 
-    /// The columns by table and name, with the type as the server shows it.
+    /// `(a text, out b bigint) returns json`, with types as the server shows them.
+    private func signature(_ declared: Substring) -> String {
+        let own = declared.replacing(Self.quoted(name) + ".", with: "")
+        let closing = own.lastIndex(of: ")") ?? own.endIndex
+        let arguments = own[..<closing].dropFirst().split(separator: ",").map { argument in
+            let words = argument.split { $0 == " " || $0.isNewline }.map(String.init)
+            return (words.dropLast() + words.suffix(1).map(Self.shown)).joined(separator: " ")
+        }
+        let words = own[closing...].split { $0 == " " || $0.isNewline || $0 == ")" }
+        // With several that come out and none that is named: a record of them.
+        let result = words.first == "returns" ? words.dropFirst().map(String.init) : ["record"]
+        return "(\(arguments.joined(separator: ", "))) returns "
+            + (result.dropLast() + result.suffix(1).map(Self.shown)).joined(separator: " ")
+    }
+
+    /// A type as the server shows it.
+    private static func shown(_ type: String) -> String {
+        type == "timestamptz" ? "timestamp with time zone" : type
+    }
+
+    /// The columns by table and name, with what the server shows of them: the type, whether NULL is
+    /// refused, whether something stands there by default.
     var columns: [String: String] {
         var found: [String: String] = [:]
+        for (table, lines) in tables {
+            let key = Self.primaryKey(lines)
+            var last = ""
+            for line in lines {
+                let words = line.split(separator: " ").map { String($0.filter { $0 != "," }) }
+                guard words.count > 1, Self.types.contains(words[1].filter { !"[]".contains($0) })
+                else {
+                    if words.first == "default" { found[last, default: ""] += " default" }
+                    continue
+                }
+                last = "\(table).\(words[0])"
+                let said = line.split(separator: "--").first ?? ""
+                let isKey = key.contains(words[0])
+                let isCollated = words.count > 3 && words[2] == "collate"
+                found[last] =
+                    Self.shown(words[1]) + (isCollated ? " collate \(words[3])" : "")
+                    + (isKey || said.contains("not null") || said.contains("generated")
+                        ? " not null" : "")
+                    + (said.contains(" default ") || said.contains("generated") ? " default" : "")
+            }
+        }
+        return found
+    }
+
+    /// The columns of the primary keys, by table.
+    var primaryKeys: [String: [String]] { tables.mapValues { Self.primaryKey($0) } }
+
+    private static func primaryKey(_ lines: [Substring]) -> [String] {
+        let line = lines.first { $0.contains("primary key") } ?? ""
+        guard let columns = line.split(separator: "primary key (").last, columns != line else {
+            return line.split(separator: " ").prefix(1).map(String.init)
+        }
+        return columns.prefix { $0 != ")" }.split(separator: ", ").map(String.init)
+    }
+
+    /// The lines of each table, between its parentheses.
+    private var tables: [String: [Substring]] {
+        var found: [String: [Substring]] = [:]
         var table: String?
         let start = "create table if not exists " + Self.quoted(name) + "."
         for line in text.split(whereSeparator: \.isNewline) {
@@ -62,24 +105,27 @@ extension Schema {
             } else if line.hasPrefix(")") {
                 table = nil
             } else if let table {
-                let words = line.split(separator: " ").map { String($0.filter { $0 != "," }) }
-                guard words.count > 1, let type = Self.types[words[1]] else { continue }
-                let collated = words.count > 3 && words[2] == "collate"
-                found["\(table).\(words[0])"] = type + (collated ? " collate \(words[3])" : "")
+                found[table, default: []].append(line.drop { $0 == " " })
             }
         }
         return found
     }
 
-    private static let types = [
-        "text": "text", "bigint": "bigint", "integer": "integer", "boolean": "boolean",
-        "json": "json", "bytea": "bytea", "xid8": "xid8",
-        "timestamptz": "timestamp with time zone",
+    private static let types: Set = [
+        "text", "bigint", "integer", "boolean", "json", "bytea", "xid8", "timestamptz",
     ]
 
-    /// The indexes by their names.
-    var indexes: [String] {
-        text.split(separator: "index if not exists ").dropFirst()
-            .map { String($0.prefix { $0 != " " && !$0.isNewline }) }
+    /// The indexes by their names, with what the server shows of them.
+    var indexes: [String: String] {
+        var found: [String: String] = [:]
+        for piece in text.replacing(Self.quoted(name) + ".", with: "").split(separator: ";") {
+            guard let start = piece.ranges(of: "index if not exists ").first else { continue }
+            let words = piece[start.upperBound...].split { $0 == " " || $0.isNewline }
+            guard words.count > 3, words[1] == "on" else { continue }
+            let isUnique = piece[..<start.lowerBound].hasSuffix("unique ")
+            found[String(words[0])] =
+                (isUnique ? "unique " : "") + words[1...].joined(separator: " ")
+        }
+        return found
     }
 }

@@ -23,11 +23,16 @@ extension Schema {
           end if;
         end
         $check$;
+        """#
 
+    static let installing = #"""
         -- Two who install at a time come one after the other.
         do $lock$ begin
           perform pg_advisory_xact_lock(hashtextextended('gapless:' || {schema_text}, 0));
         end $lock$;
+        """#
+
+    static let beginning = #"""
         create schema if not exists {schema};
         """#
 
@@ -112,6 +117,8 @@ extension Schema {
           mark text collate "C" not null,
           slot bigint not null,
           at timestamptz not null,
+          joined text[] collate "C",             -- with a change of the record: who came in
+          gone text[] collate "C",               -- and who is out, or came in anew
           primary key (conversation, rev)
         );
 
@@ -130,6 +137,8 @@ extension Schema {
         create unique index if not exists members_by_place
           on {schema}.members (conversation, place);
         create index if not exists members_by_user on {schema}.members (user_id, conversation);
+        create index if not exists members_ruling on {schema}.members (conversation, place)
+          where is_admin;
 
         -- How far somebody has read, also who left or never took part; and the newest message of
         -- each author, who has read that far too. Two tables, so that who reads never waits for a
@@ -203,9 +212,27 @@ extension Schema {
         declare
           gateway name := {gateway};
           writer name := {writer};
+          here oid := to_regnamespace(quote_ident({schema_text}));
           wanted name;
           entry record;
         begin
+          -- Default privileges of the owner may have given some to others. Whoever was granted what
+          -- applications call keeps it.
+          for entry in
+            select 'table ' || c.oid::regclass as what, a.grantee::regrole as who
+              from pg_class c, aclexplode(c.relacl) a
+              where relnamespace = here and relkind in ('r', 'v', 'm')
+                and a.grantee not in (0, c.relowner)
+            union select 'sequence ' || c.oid::regclass, a.grantee::regrole
+              from pg_class c, aclexplode(c.relacl) a
+              where relnamespace = here and relkind = 'S' and a.grantee not in (0, c.relowner)
+            union select 'function ' || p.oid::regprocedure, a.grantee::regrole
+              from pg_proc p, aclexplode(p.proacl) a
+              where pronamespace = here and a.grantee not in (0, p.proowner)
+                and proname <> all ({called})
+          loop
+            execute format('revoke all on %s from %s cascade', entry.what, entry.who);
+          end loop;
           foreach wanted in array array[gateway, writer] loop
             if not exists (select from pg_roles where rolname = wanted) then
               if (select rolsuper or rolcreaterole from pg_roles where rolname = current_user) then
@@ -226,13 +253,9 @@ extension Schema {
             execute format('grant usage on schema %I to %I', {schema_text}, wanted);
             for entry in
               select oid::regprocedure as signature, proname from pg_proc
-              where pronamespace = to_regnamespace(quote_ident({schema_text}))
-                and case when wanted = gateway and starts_with(proname, 'gateway_') then true
-                  when wanted = writer then proname in (
-                    'put_conversation', 'delete_conversation', 'add_participants',
-                    'remove_participants', 'post_message', 'edit_message', 'delete_message',
-                    'mark_read', 'messages', 'head')
-                  else false end
+              where pronamespace = here
+                and (wanted = gateway and starts_with(proname, 'gateway_')
+                  or wanted = writer and proname = any ({called}))
             loop
               execute format('grant execute on function %s to %I', entry.signature, wanted);
             end loop;

@@ -26,10 +26,11 @@ package struct Schema: Sendable, Hashable {
     /// The statements of the transaction.
     package var statements: String {
         let parts = [
-            Self.opening, Self.tables, Self.values, Self.limits, Self.objects, Self.locking,
-            Self.messageWrites, Self.recordWrites, Self.applicationRecords,
-            Self.applicationMessages, Self.pages, Self.gatewayReads, Self.gatewayLists,
-            Self.gatewayWrites, Self.gatewaySignals, Self.gatewayTrimming, Self.closing,
+            Self.opening, Self.installing, Self.beginning, Self.tables, Self.values, Self.limits,
+            Self.objects, Self.locking, Self.messageWrites, Self.recordWrites,
+            Self.applicationRecords, Self.applicationMessages, Self.pages, Self.gatewayReads,
+            Self.gatewayLists, Self.gatewayWrites, Self.gatewaySignals, Self.gatewayTrimming,
+            Self.closing,
         ]
         return (parts.joined(separator: "\n\n") + "\n")
             .replacing("{stable}", with: "stable " + Self.safely)
@@ -38,7 +39,21 @@ package struct Schema: Sendable, Hashable {
             .replacing("{schema_text}", with: Self.literal(name))
             .replacing("{gateway}", with: Self.literal(gatewayRole))
             .replacing("{writer}", with: Self.literal(writerRole))
+            .replacing("{called}", with: Self.namesOfCalled)
             .replacing("{version}", with: String(Self.version))
+    }
+
+    /// Two who install, or go up, at a time come one after the other.
+    var installationLock: String {
+        Self.installing.replacing("{schema_text}", with: Self.literal(name))
+    }
+
+    /// The names of what applications call, as an array.
+    private static var namesOfCalled: String {
+        let rows = stride(from: 0, to: calledByApplications.count, by: 4).map { start in
+            calledByApplications[start...].prefix(4).map(literal).joined(separator: ", ")
+        }
+        return "array[\n              " + rows.joined(separator: ",\n              ") + "]::name[]"
     }
 
     /// How each function runs: with the owner's rights, and a search path in which nobody else can
