@@ -54,6 +54,10 @@ extension Faults {
 
         /// Each right is taken away in turn.
         @Test func eachRightThatIsMissingIsNamed() throws {
+            try Scene.run("a right is missing, eight of them") { try loseRights() }
+        }
+
+        private func loseRights() throws -> Scene {
             let server = try PostgresProcess()
             let scene = try Scene(
                 server, role: "lacking", more: ["upstream.postgres.retain": "500"])
@@ -78,11 +82,15 @@ extension Faults {
                 try server.query(scene.inDatabase(right.give), in: scene.url)
                 try scene.expectWhole(place)
             }
-            try scene.judge()
+            return scene
         }
 
         /// All connections are somebody else's, those for superusers left out.
         @Test func connectionsThatAreUsedUpAreNamed() throws {
+            try Scene.run("connections used up") { try useUpConnections() }
+        }
+
+        private func useUpConnections() throws -> Scene {
             let server = try PostgresProcess(["max_connections=20"])
             // No connection is on its way when it is stopped.
             let scene = try Scene(server, role: "late", more: ["sync.verify_interval": "60s"])
@@ -112,12 +120,16 @@ extension Faults {
             try server.query(
                 "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'others'")
             try scene.expectWhole("connections")
-            try scene.judge()
+            return scene
         }
 
         /// Who can't write says so; who reads is served; and it goes on when there is room.
         @Test(.enabled(if: geteuid() == 0, "Postgres runs as another user, on a disk of root's"))
         func aFullDiskIsNamed() throws {
+            try Scene.run("full disk") { try fillDisk() }
+        }
+
+        private func fillDisk() throws -> Scene {
             let disk = try SmallDisk(kilobytes: 32 * 1024)
             let user = getpwnam("postgres")
             chown(disk.outside, user?.pointee.pw_uid ?? 0, user?.pointee.pw_gid ?? 0)
@@ -136,12 +148,16 @@ extension Faults {
             #expect(try !scene.api.page("ops", "limit=10")["messages"].isNull)
             disk.free()
             try scene.expectWhole("disk")
-            try scene.judge()
+            return scene
         }
 
         /// The queue is eight gigabytes, whatever the machine.
         @Test(.enabled(if: Faults.isLong, "takes minutes, and the room"))
         func aFullNotificationQueueIsNamed() throws {
+            try Scene.run("full notification queue", Faults.scale / 4) { try fillQueue() }
+        }
+
+        private func fillQueue() throws -> Scene {
             let server = try PostgresProcess()
             let scene = try Scene(server, role: "ringing")
             // The server takes so long to give eight gigabytes back.
@@ -174,7 +190,7 @@ extension Faults {
                 "select pg_terminate_backend(pid) from pg_stat_activity"
                     + " where query like '%pg_sleep(900)' and pid <> pg_backend_pid()")
             try scene.expectWhole("queue")
-            try scene.judge()
+            return scene
         }
     }
 }
@@ -191,6 +207,25 @@ private final class Scene {
     let watcher: Watcher
     /// How long something may take to come to hold.
     var patience = Duration.seconds(30)
+    /// The longest until health named it, and until all was whole again behind its end.
+    private var naming = Duration.zero
+    private var recovery = Duration.zero
+
+    /// Runs a story as often as the scale says, and reports what that came to.
+    static func run(
+        _ title: String, _ runs: Int = Faults.scale, _ story: () throws -> Scene
+    ) throws {
+        var (naming, recovery, violations) = (Duration.zero, Duration.zero, 0)
+        for _ in 0..<max(1, runs) {
+            let scene = try story()
+            violations += try scene.judge()
+            naming = max(naming, scene.naming)
+            recovery = max(recovery, scene.recovery)
+        }
+        Faults.report(
+            "\(title) | runs \(max(1, runs)) | named \(naming.text) s"
+                + " | recovered \(recovery.text) s | violations \(violations)")
+    }
 
     /// - Parameter prepare: called with the database before anybody is there.
     init(
@@ -247,7 +282,9 @@ private final class Scene {
 
     /// Whether health comes to name it.
     func isTold(_ text: String) throws -> Bool {
-        try live {
+        let began = ContinuousClock.now
+        defer { naming = max(naming, .now - began) }
+        return try live {
             try trouble.contains(text) && gateway.health().json["status"] == "degraded"
         }
     }
@@ -271,6 +308,8 @@ private final class Scene {
 
     /// Everything comes back by itself, and health has nothing to say once somebody has written.
     func expectWhole(_ place: Comment) throws {
+        let began = ContinuousClock.now
+        defer { recovery = max(recovery, .now - began) }
         let isWritten = try live { try refusal() == nil }
         #expect(isWritten, "\(place): writes do not go on")
         let head = try server.query("select rev from gapless.conversations", in: url)
@@ -280,11 +319,14 @@ private final class Scene {
         #expect(isWell, "\(place): \(trouble)")
     }
 
-    func judge() throws {
+    /// - Returns: How many promises are broken.
+    private func judge() throws -> Int {
         let truth = try api.learnChanges(of: "ops")
         #expect(truth.log?.unknownChanges == [])
         let head = truth.log?.headRev ?? 0
         #expect(try live { watcher.isWhole(["ops": head]) })
-        #expect(watcher.judge(["ops": truth]) == [])
+        let faults = watcher.judge(["ops": truth])
+        #expect(faults == [])
+        return faults.count
     }
 }

@@ -260,6 +260,15 @@ extension Faults {
 
         /// Through a pooler in transaction mode notifications are lost, and nobody would know.
         @Test func aPoolerInTransactionModeIsRefused() throws {
+            var naming = Duration.zero
+            for _ in 0..<Faults.scale { naming = max(naming, try refusePooler()) }
+            Faults.report(
+                "pooler in transaction mode | runs \(Faults.scale) | refused after"
+                    + " \(naming.text) s | violations 0")
+        }
+
+        /// - Returns: How long the gateway took to say so.
+        private func refusePooler() throws -> Duration {
             let url = try server.database()
             let database = url.split(separator: "/").last.map(String.init) ?? ""
             let port = try Port.free()
@@ -286,10 +295,13 @@ extension Faults {
             defer { pooler.kill() }
             let gateway = try gateway(
                 "postgres://postgres@127.0.0.1:\(port)/\(database)", starts: false)
+            let began = ContinuousClock.now
             try gateway.start(waits: false)
             let isNamed = Deadline.after(.seconds(30)).poll { gateway.log.contains("pooler") }
+            let naming = ContinuousClock.now - began
             #expect(isNamed, "\(gateway.log.suffix(1500))")
             #expect(try gateway.health("/health/ready").status == 503)
+            return naming
         }
     }
 }
