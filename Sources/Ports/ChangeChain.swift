@@ -10,6 +10,8 @@ package struct ChangeChain {
         /// 0: the record.
         let seq: Int
         let mark: String
+        /// Of the record: who joined with it, and who is out, or joined anew, if that is known.
+        package var members: (joined: [String], gone: [String])?
 
         package init(rev: Int, seq: Int, mark: String) {
             self.rev = rev
@@ -50,8 +52,9 @@ package struct ChangeChain {
     /// Turns the changes into events.
     /// - Parameter position: the head that they follow.
     package func told(of conversation: String, after position: Head) -> Events {
-        guard isInOrder else { return .outOfOrder }
+        guard isInOrder, let members = membersTold else { return .outOfOrder }
         var events: [FeedEvent] = []
+        var isRecordTold = false
         var end = position
         end.floor = head.floor
         for step in steps {
@@ -61,7 +64,12 @@ package struct ChangeChain {
             end.seq = max(end.seq, step.seq)
             if step.seq == 0 {
                 guard let record else { return .damaged("record") }
-                events.append(.record(record, head: end, removed: [], isNew: step.rev == 1))
+                // The first brings the newest record, and so all that came to pass until then.
+                let (joined, gone) = isRecordTold ? ([], []) : members
+                isRecordTold = true
+                events.append(
+                    .record(
+                        record, head: end, removed: gone, joined: joined, isNew: step.rev == 1))
             } else if let message = messages[step.seq] {
                 let type: DeltaType =
                     isNew ? .inserted : message.isDeleted ? .deleted : .updated
@@ -75,6 +83,32 @@ package struct ChangeChain {
         guard more || end.rev == head.rev else { return .damaged("changes") }
         guard !more || end.rev > position.rev else { return .stuck }
         return .part(events, end)
+    }
+
+    /// Who joined and who is out with these changes of the record, for one that does not say who
+    /// takes part; nobody where it does. nil: that is not known, since it is of a change behind
+    /// these.
+    private var membersTold: (joined: [String], gone: [String])? {
+        guard let record, !record.namesEverybody else { return ([], []) }
+        let changes = steps.filter { $0.seq == 0 }
+        guard changes.last?.rev == record.rev else { return nil }
+        var gone: [String] = []
+        // In their order, with the change by which each is in.
+        var joined: [String] = []
+        var changeOfJoining: [ID: Int] = [:]
+        for change in changes {
+            guard let members = change.members else { return nil }
+            for user in members.gone where changeOfJoining.removeValue(forKey: user.id) == nil {
+                gone.append(user)
+            }
+            for user in members.joined { changeOfJoining[user.id] = change.rev }
+        }
+        for change in changes {
+            joined += (change.members?.joined ?? []).filter {
+                changeOfJoining[$0.id] == change.rev
+            }
+        }
+        return (joined, gone)
     }
 
     private var isInOrder: Bool {

@@ -23,7 +23,7 @@ package struct StoredConversation {
     let reader: ReaderState?
     /// For a distinct conversation: the key made of its participants.
     let people: String?
-    /// Whether the member rows are lost; `members` is then empty.
+    /// Whether member rows are lost; `members` is then empty, or holds those that are left.
     let isMemberless: Bool
     /// The client that created it; nil if the backend did.
     let createdBy: String?
@@ -31,7 +31,8 @@ package struct StoredConversation {
     init(
         id: String, head: Head, recordRev: Int, title: String?, metadata: RawJSON,
         unknown: [JSONMember], createdAt: Timestamp, updatedAt: Timestamp, members: [StoredMember],
-        last: EncodedMessage?, reader: ReaderState?, people: String?, createdBy: String?
+        memberCount: Int, last: EncodedMessage?, reader: ReaderState?, people: String?,
+        createdBy: String?, isMemberless: Bool = false
     ) {
         self.id = id
         self.head = head
@@ -42,12 +43,12 @@ package struct StoredConversation {
         self.createdAt = createdAt
         self.updatedAt = updatedAt
         self.members = members
-        memberCount = members.count
+        self.memberCount = memberCount
         self.last = last
         self.reader = reader
         self.people = people
         self.createdBy = createdBy
-        isMemberless = false
+        self.isMemberless = isMemberless
     }
 
     var users: [String] { members.map(\.user) }

@@ -94,7 +94,60 @@ extension Sentence {
             .refused(
                 #"gapless.messages('c', '{"before": "none"}')"#, "PG404",
                 naming: "before: no such message"),
-            .refused("gapless.messages('none', '{}')", "PG404", naming: "conversation: no such")),
+            .refused("gapless.messages('none', '{}')", "PG404", naming: "conversation: no such"),
+            .refused(
+                #"gapless.messages('c', '{"before": 1e400}')"#, "PG400",
+                naming: "before: 1000000000000000000000000000000000000... (accepted: an integer")),
+    ]
+
+    static let sessions: [Sentence] = [
+        Sentence(
+            "ids are compared by bytes, however the columns of an application are collated",
+            .run(
+                """
+                create table told (
+                  c text collate "de-x-icu", u text collate "en-x-icu", m text collate "sv-x-icu");
+                insert into told values ('c', 'alice', 'm')
+                """),
+            .holds("(select gapless.head(c) ->> 'seq' = '1' from told)"),
+            .holds("(select count(*) = 1 from told, gapless.messages(c, '{}'))"),
+            .holds(
+                "(select gapless.post_message(c, u, jsonb_build_object('id', m, 'body', 'hi'))"
+                    + " ->> 'seq' = '1' from told)"),
+            .holds(#"(select gapless.edit_message(c, m, '{"body": "b"}') is not null from told)"#),
+            .holds("(select gapless.mark_read(c, u, 1) = 1 from told)"),
+            .holds("(select gapless.add_participants(c, array[u, m]) is not null from told)"),
+            .holds("(select gapless.remove_participants(c, array[m]) is not null from told)"),
+            .holds("(select gapless.put_conversation(c, '{}') ->> 'rev' = '5' from told)"),
+            .holds("(select gapless.delete_message(c, m) ->> 'deleted' = 'true' from told)"),
+            .holds("(select gapless.delete_conversation(c) from told)")),
+        Sentence(
+            "an id that looks the same to a collation is another one",
+            .run(
+                "create collation alike (provider = icu, locale = 'und-u-ks-level1',"
+                    + " deterministic = false)"),
+            .refused(
+                "gapless.post_message('C' collate alike, 'a', '{\"body\": \"\"}')", "PG404",
+                naming: "no such conversation"),
+            .holds("gapless.head('C' collate alike) is null")),
+        Sentence(
+            "what a session is set to changes nothing",
+            .run(
+                """
+                set local standard_conforming_strings = off; set local backslash_quote = off;
+                set local quote_all_identifiers = on; set local bytea_output = 'escape';
+                set local datestyle = 'SQL, DMY'; set local intervalstyle = 'sql_standard';
+                set local timezone = 'Asia/Kolkata'; set local array_nulls = off;
+                set local transform_null_equals = on; set local extra_float_digits = -15;
+                set local search_path = ''
+                """),
+            .run("select gapless.post_message('c', 'bob', '{\"id\": \"n\", \"x\": 1.50}')"),
+            .holds(page(#"{"before": {"time": "2101-01-01T00:00:00Z"}}"#, "2,1")),
+            .holds(page(#"{"before": {"time": "2001-01-01T00:00:00.5+05:30"}}"#, "")),
+            .holds("gapless.edit_message('c', 'n', '{\"y\": 2}') ->> 'x' = '1.50'"),
+            .refused(
+                "gapless.post_message('c', chr(1), '{\"body\": \"\"}')", "PG400",
+                naming: "author: a text with a control character")),
     ]
 
     private static func page(_ query: String, _ seqs: String) -> String {

@@ -4,10 +4,12 @@ extension Schema {
         -- ---------------------------------------------------------------------------------------
         -- For applications, in their own transactions.
 
-        -- Changes slot 0 of a locked conversation by the fields that are given, and answers with
-        -- the conversation; for a new one (no change yet) all others are empty.
+        -- Changes slot 0 of a locked conversation by the fields that are given, and by who is to
+        -- join or to leave (unless all who take part are given), and answers with the conversation;
+        -- for a new one (no change yet) all others are empty. Of those who take part only they are
+        -- looked at, and the admins.
         create or replace function {schema}.change_record(
-          c {schema}.conversations, p_changes jsonb)
+          c {schema}.conversations, p_changes jsonb, p_join text[], p_leave text[])
           returns {schema}.conversations language plpgsql {volatile} as $$
         declare
           is_new boolean := c.rev = 0;
@@ -18,38 +20,56 @@ extension Schema {
           if_rev bigint := integer_of(p_changes, 'ifRev', 0, 9007199254740991);
           wanted text[] := ids_of(p_changes, 'participants');
           rulers text[] := ids_of(p_changes, 'admins');
-          users text[] := array(select user_id from members where conversation = c.id
-            order by place);
           admins text[] := array(select user_id from members where conversation = c.id and is_admin
             order by place);
-          leaving text[] := '{}';
-          joining text[] := '{}';
-          staying text[];
+          stored bigint := c.participants;
+          leaving text[];
+          present text[];
+          joining text[];
           ruling text[];
+          changed text[];
           written json;
         begin
           if wanted is not null then
-            leaving := array(select u from unnest(users) u where u <> all (wanted));
-            joining := array(
-              select u from unnest(wanted) with ordinality as t(u, n)
-              where u <> all (users) group by u order by min(n));
+            c := counted(c);
+            leaving := array(
+              select user_id from members m where conversation = c.id
+                and not exists (select from unnest(wanted) u where u = m.user_id));
+          else
+            leaving := array(
+              select user_id from members where conversation = c.id and user_id = any (p_leave));
           end if;
-          staying := array(select u from unnest(users) u where u <> all (leaving)) || joining;
-          ruling := array(select u from unnest(coalesce(rulers, admins)) u where u = any (staying));
-          if rulers is not null and exists (
-            select from unnest(rulers) u where u <> all (staying))
-          then
-            perform refuse('PG400', 'admins: not a participant'
-              ' (accepted: those who take part in the conversation)', null);
+          present := array(
+            select user_id from members
+            where conversation = c.id and user_id = any (coalesce(wanted, p_join)));
+          joining := array(
+            select u from unnest(coalesce(wanted, p_join)) with ordinality as t(u, n)
+            where not exists (select from unnest(present) p where p = u)
+            group by u order by min(n));
+          if rulers is null then
+            ruling := array(select u from unnest(admins) u where u <> all (leaving));
+          else
+            ruling := array(select distinct u from unnest(rulers) u);
+            if exists (
+              select u from unnest(ruling) u except (
+                select unnest(joining) union all (
+                  select user_id from members
+                    where conversation = c.id and user_id = any (ruling)
+                  except select unnest(leaving))))
+            then
+              perform refuse('PG400', 'admins: not a participant'
+                ' (accepted: those who take part in the conversation)', null);
+            end if;
           end if;
-          perform hold('limits.participants', cardinality(staying), cardinality(users),
+          perform hold('limits.participants',
+            c.participants - cardinality(leaving) + cardinality(joining), c.participants,
             'participants: would be %s');
-          perform hold('limits.admins', (select count(distinct u) from unnest(ruling) u),
-            cardinality(admins), 'admins: would be %s');
+          perform hold('limits.admins', cardinality(ruling), cardinality(admins),
+            'admins: would be %s');
           if not is_new and title is not distinct from c.title
             and metadata::jsonb::text = c.metadata::jsonb::text
             and unknown::jsonb::text = c.unknown::jsonb::text
-            and leaving = '{}' and joining = '{}'
+            and leaving = '{}' and joining = '{}' and c.participants = stored
             and ruling @> admins and admins @> ruling
           then
             return c;
@@ -73,13 +93,20 @@ extension Schema {
               count_of_unknown(c.unknown), 'unknown fields: %s of them');
           end if;
           -- Whoever only becomes admin, or ceases to be, keeps what is said of them.
+          changed := array(
+            (select unnest(ruling) except select unnest(admins) except select unnest(joining))
+            union all
+            (select unnest(admins) except select unnest(ruling) except select unnest(leaving)));
           select json_agg(json_build_object(
-              'user', u, 'admin', u = any (ruling), 'name', m.name, 'metadata', m.metadata,
-              'unknown', m.unknown) order by n)
+              'user', u, 'admin', u = any (ruling), 'name', name, 'metadata', about,
+              'unknown', more) order by n)
             into written
-            from unnest(staying) with ordinality as t(u, n)
-            left join members m on m.conversation = c.id and m.user_id = u
-            where m.user_id is null or m.is_admin <> (u = any (ruling));
+            from (
+              select u, n, null as name, null::json as about, null::json as more
+              from unnest(joining) with ordinality as t(u, n)
+              union all
+              select m.user_id, 0, m.name, m.metadata, m.unknown from members m
+              where m.conversation = c.id and m.user_id = any (changed)) as told;
           return write_record(c, title, metadata, unknown, written, leaving, null, null);
         end
         $$;
@@ -89,24 +116,25 @@ extension Schema {
         create or replace function {schema}.put_conversation(id text, changes jsonb)
           returns jsonb language plpgsql {volatile} as $$
         declare
+          wanted text collate "C" := id;
           c conversations;
         begin
-          perform check_id('id', id);
+          perform check_id('id', wanted);
           perform check_object('changes', changes);
           perform check_text(changes, 'title');
           perform check_nested(changes, 'metadata', false);
           loop
-            c := lock_conversation(id, true);
+            c := lock_conversation(wanted, true);
             exit when c.id is not null;
             -- Nobody has seen a value of what is not there.
             if coalesce(jsonb_typeof(changes -> 'ifRev'), 'null') <> 'null' then
               perform refuse('PG404', 'conversation: no such conversation', null);
             end if;
-            c := begin_conversation(id, true);
+            c := begin_conversation(wanted, true);
             exit when c.id is not null;
           end loop;
           if c.rev > 0 then c := lock_existing(c.id); end if;
-          c := change_record(c, changes);
+          c := change_record(c, changes, '{}', '{}');
           return record_object(c);
         end
         $$;
@@ -115,10 +143,11 @@ extension Schema {
         create or replace function {schema}.delete_conversation(id text)
           returns boolean language plpgsql {volatile} as $$
         declare
+          wanted text collate "C" := id;
           c conversations;
         begin
-          perform check_id('id', id);
-          c := lock_conversation(id, true);
+          perform check_id('id', wanted);
+          c := lock_conversation(wanted, true);
           if c.id is null then return false; end if;
           perform remove_log(c);
           return true;
@@ -129,14 +158,13 @@ extension Schema {
         create or replace function {schema}.add_participants(conversation text, users text[])
           returns jsonb language plpgsql {volatile} as $$
         declare
+          wanted text collate "C" := conversation;
+          joining text[] collate "C" := users;
           c conversations;
-          present text[];
         begin
-          perform check_ids('users', users);
-          c := lock_existing(conversation);
-          present := array(
-            select m.user_id from members m where m.conversation = c.id order by m.place);
-          c := change_record(c, jsonb_build_object('participants', to_jsonb(present || users)));
+          perform check_ids('users', joining);
+          c := lock_existing(wanted);
+          c := change_record(c, '{}', joining, '{}');
           return record_object(c);
         end
         $$;
@@ -145,15 +173,13 @@ extension Schema {
         create or replace function {schema}.remove_participants(conversation text, users text[])
           returns jsonb language plpgsql {volatile} as $$
         declare
+          wanted text collate "C" := conversation;
+          leaving text[] collate "C" := users;
           c conversations;
-          staying text[];
         begin
-          perform check_ids('users', users);
-          c := lock_existing(conversation);
-          staying := array(
-            select m.user_id from members m
-            where m.conversation = c.id and m.user_id <> all (users) order by m.place);
-          c := change_record(c, jsonb_build_object('participants', to_jsonb(staying)));
+          perform check_ids('users', leaving);
+          c := lock_existing(wanted);
+          c := change_record(c, '{}', '{}', leaving);
           return record_object(c);
         end
         $$;
@@ -167,14 +193,16 @@ extension Schema {
           conversation text, author text, message jsonb)
           returns jsonb language plpgsql {volatile} as $$
         declare
+          wanted text collate "C" := conversation;
+          sender text collate "C" := author;
           c conversations;
           given boolean;
           content json;
           answer json;
           sent json;
         begin
-          perform check_id('conversation', conversation);
-          perform check_id('author', author);
+          perform check_id('conversation', wanted);
+          perform check_id('author', sender);
           perform check_object('message', message);
           given := coalesce(jsonb_typeof(message -> 'id'), 'null') <> 'null';
           if given and jsonb_typeof(message -> 'id') <> 'string' then
@@ -189,10 +217,10 @@ extension Schema {
             'message: %s bytes of content');
           perform hold('limits.unknown_fields', count_of_unknown(content -> 'unknown'), 0,
             'unknown fields: %s of them');
-          c := lock_existing(conversation);
+          c := lock_existing(wanted);
           answer := append_messages(c, json_build_array(json_build_object(
               'id', coalesce(message ->> 'id', gen_random_uuid()::text), 'given', given,
-              'author', author, 'content', content)), setting('retain_ids'));
+              'author', sender, 'content', content)), setting('retain_ids'));
           if answer ->> 'word' = 'taken' then
             perform refuse('PG409', 'id: taken by another message', null);
           end if;
@@ -230,6 +258,8 @@ extension Schema {
           conversation text, id text, changes jsonb)
           returns jsonb language plpgsql {volatile} as $$
         declare
+          wanted text collate "C" := conversation;
+          wanted_id text collate "C" := id;
           c conversations;
           m messages;
           if_rev bigint;
@@ -237,15 +267,15 @@ extension Schema {
           content jsonb;
           merged_content json;
         begin
-          perform check_id('conversation', conversation);
-          perform check_id('id', id);
+          perform check_id('conversation', wanted);
+          perform check_id('id', wanted_id);
           perform check_object('changes', changes);
           perform check_text(changes, 'body');
           perform check_nested(changes, 'metadata', false);
           if_rev := integer_of(changes, 'ifRev', 0, 9007199254740991);
           unknown := unknown_of(changes, known_in_message());
-          c := lock_existing(conversation);
-          m := existing_message(c, id);
+          c := lock_existing(wanted);
+          m := existing_message(c, wanted_id);
           if m.deleted then
             perform refuse('PG409', 'id: the message is deleted', case when if_rev is not null
               then jsonb_build_object('message', message_object(m)) end);
@@ -281,13 +311,15 @@ extension Schema {
         create or replace function {schema}.delete_message(conversation text, id text)
           returns jsonb language plpgsql {volatile} as $$
         declare
+          wanted text collate "C" := conversation;
+          wanted_id text collate "C" := id;
           c conversations;
           m messages;
         begin
-          perform check_id('conversation', conversation);
-          perform check_id('id', id);
-          c := lock_existing(conversation);
-          m := existing_message(c, id);
+          perform check_id('conversation', wanted);
+          perform check_id('id', wanted_id);
+          c := lock_existing(wanted);
+          m := existing_message(c, wanted_id);
           if not m.deleted then m := replace_message(c, m, null); end if;
           return message_object(m);
         end
@@ -297,14 +329,16 @@ extension Schema {
         create or replace function {schema}.mark_read(conversation text, reader text, seq bigint)
           returns bigint language plpgsql {volatile} as $$
         declare
+          wanted text collate "C" := conversation;
+          who text collate "C" := reader;
           c conversations;
           place bigint;
         begin
-          perform check_id('conversation', conversation);
-          perform check_id('reader', reader);
-          c := lock_existing(conversation);
+          perform check_id('conversation', wanted);
+          perform check_id('reader', who);
+          c := lock_existing(wanted);
           if not exists (
-            select from members m where m.conversation = c.id and m.user_id = reader)
+            select from members m where m.conversation = c.id and m.user_id = who)
           then
             perform refuse('PG404', 'reader: does not take part in the conversation', null);
           end if;
@@ -313,13 +347,13 @@ extension Schema {
               'seq: %s (accepted: an integer from 0 to %s)', coalesce(seq::text, 'NULL'), c.seq),
               null);
           end if;
-          place := read_by(c.id, reader);
+          place := read_by(c.id, who);
           if seq > place then
-            insert into reads (conversation, user_id, seq) values (c.id, reader, mark_read.seq)
+            insert into reads (conversation, user_id, seq) values (c.id, who, mark_read.seq)
               on conflict on constraint reads_pkey do update
               set seq = greatest(reads.seq, excluded.seq);
             perform pg_notify('gapless_' || i.id || '_s', json_build_array(json_build_object(
-              'c', c.id, 'u', reader, 'seq', mark_read.seq))::text) from installation i;
+              'c', c.id, 'u', who, 'seq', mark_read.seq))::text) from installation i;
           end if;
           return greatest(place, seq);
         end

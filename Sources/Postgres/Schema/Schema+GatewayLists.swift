@@ -55,7 +55,7 @@ extension Schema {
               next := last;
               exit;
             end if;
-            shown := view_json(c, reader);
+            shown := view_json(c, reader, '{}');
             views := views || shown;
             taken := taken + octet_length(shown::text);
             last := json_build_array(milliseconds(c.activity), c.id);
@@ -149,7 +149,7 @@ extension Schema {
             'word', 'done', 'place', list_place(reader) -> 'place',
             'mark', list_place(reader) -> 'mark',
             'views', (
-              select coalesce(json_agg(view_json(c, reader)), '[]')
+              select coalesce(json_agg(view_json(c, reader, '{}')), '[]')
               from members m join conversations c on c.id = m.conversation
               where m.user_id = reader and m.conversation = any (told)),
             'removed', (
@@ -181,7 +181,7 @@ extension Schema {
             return read_standing(p_question);
           when 'views' then
             return json_build_object('word', 'done', 'views', (
-              select coalesce(json_agg(view_json(c, p_question ->> 'user')), '[]')
+              select coalesce(json_agg(view_json(c, p_question ->> 'user', '{}')), '[]')
               from members m join conversations c on c.id = m.conversation
               where m.user_id = p_question ->> 'user' and m.conversation = any (asked)));
           when 'place' then
@@ -201,7 +201,7 @@ extension Schema {
           when 'distinct' then
             return coalesce((
               select json_build_object(
-                'word', 'done', 'view', view_json(c, p_question ->> 'reader'))
+                'word', 'done', 'view', view_json(c, p_question ->> 'reader', '{}'))
               from distinct_of(decode(p_question ->> 'people', 'hex'), users) c
               where c.id is not null), json_build_object('word', 'absent'));
           when 'disconnects' then

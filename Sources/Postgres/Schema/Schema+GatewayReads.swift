@@ -48,8 +48,10 @@ extension Schema {
         end
         $$;
 
-        -- What of a log contradicts the rest of it; NULL: nothing that a glance shows.
-        create or replace function {schema}.damage_of(c {schema}.conversations)
+        -- What of a log contradicts the rest of it; NULL: nothing that a glance shows. Many who
+        -- take part are counted only where all of them are looked at.
+        create or replace function {schema}.damage_of(
+          c {schema}.conversations, p_of_all boolean)
           returns text language plpgsql {stable} as $$
         begin
           return (
@@ -58,7 +60,8 @@ extension Schema {
               when c.last_seq > 0 and not exists (
                 select from messages where conversation = c.id and seq = c.last_seq and not deleted)
               then 'messages'
-              when c.participants <> (select count(*) from members where conversation = c.id)
+              when (p_of_all or c.participants <= 100)
+                and c.participants <> (select count(*) from members where conversation = c.id)
               then 'members' end
           );
         end
@@ -147,7 +150,8 @@ extension Schema {
           if part is not null then return damaged(part); end if;
           return json_build_object(
             'word', 'done', 'head', head_json(c), 'messages', array_to_json(sent),
-            'record', case when with_record or c.record_rev > above then view_json(c, null) end,
+            'record', case when with_record or c.record_rev > above
+              then view_json(c, null, null) end,
             'upTo', up_to, 'mark', case when up_to = 0 then '' else (
               select ch.mark from changes ch where ch.conversation = c.id and ch.rev = up_to) end,
             'more', more);
@@ -192,7 +196,7 @@ extension Schema {
             return json_build_object('word', 'done', 'head', head_json(c), 'forgotten', true);
           end if;
           for step in
-            select ch.rev, ch.slot, ch.mark from changes ch
+            select ch.rev, ch.slot, ch.mark, ch.joined, ch.gone from changes ch
             where ch.conversation = c.id and ch.rev > since order by ch.rev limit most + 1
           loop
             if n >= most or taken > bytes then
@@ -201,10 +205,16 @@ extension Schema {
             end if;
             n := n + 1;
             if step.rev <> since + n then return damaged('revs'); end if;
-            steps := steps || json_build_array(step.rev, step.slot, step.mark);
             if step.slot = 0 then
+              steps := steps
+                || json_build_array(step.rev, 0, step.mark, step.joined, step.gone);
+              taken := taken + coalesce(pg_column_size(step.joined), 0)
+                + coalesce(pg_column_size(step.gone), 0);
               with_record := true;
-            elsif step.slot >= c.floor and step.slot <> all (slots) then
+              continue;
+            end if;
+            steps := steps || json_build_array(step.rev, step.slot, step.mark);
+            if step.slot >= c.floor and step.slot <> all (slots) then
               select * into m from messages where conversation = c.id and seq = step.slot;
               if not found then return damaged('messages'); end if;
               slots := slots || step.slot;
@@ -216,7 +226,10 @@ extension Schema {
           return json_build_object(
             'word', 'done', 'head', head_json(c), 'revs', array_to_json(steps),
             'messages', array_to_json(sent),
-            'record', case when with_record then view_json(c, null) end, 'more', more);
+            -- Who is of the log from its beginning is named by it.
+            'record', case when with_record
+              then view_json(c, null, case when since > 0 then '{}'::text[] end) end,
+            'more', more);
         end
         $$;
 
@@ -227,15 +240,25 @@ extension Schema {
           m messages;
           page record;
           part text;
+          named text[];
+          is_lost boolean;
         begin
           case p_question ->> 'q'
           when 'view' then
-            part := damage_of(c);
-            if part is not null then return damaged(part); end if;
+            named := given_texts(p_question, 'named');
+            part := damage_of(c, named is null);
+            -- Who names all that take part puts right what is lost of them.
+            is_lost := part = 'members' and (p_question ->> 'mends')::boolean;
+            if is_lost then
+              c.participants := (select count(*) from members where conversation = c.id);
+            elsif part is not null then
+              return damaged(part);
+            end if;
             return json_build_object(
-              'word', 'done', 'view', view_json(c, p_question ->> 'reader'));
+              'word', 'done', 'view', view_json(c, p_question ->> 'reader', named),
+              'lost', is_lost);
           when 'whole' then
-            part := coalesce(damage_of(c), hole_in(c, 0, c.rev));
+            part := coalesce(damage_of(c, true), hole_in(c, 0, c.rev));
             if part is not null then return damaged(part); end if;
             return json_build_object('word', 'done');
           when 'look' then
@@ -281,6 +304,15 @@ extension Schema {
         end
         $$;
 
+        -- NULL: it is no array.
+        create or replace function {schema}.given_texts(p_question json, p_field text)
+          returns text[] language plpgsql {stable} as $$
+        begin
+          return case when json_typeof(p_question -> p_field) = 'array' then array(
+            select value from json_array_elements_text(p_question -> p_field)) end;
+        end
+        $$;
+
         create or replace function {schema}.given_anchor(p_question json, p_field text)
           returns json language plpgsql {stable} as $$
         begin
@@ -296,9 +328,21 @@ extension Schema {
           most bigint := nullif(greatest((p_question ->> 'limit')::bigint, 0), 0);
           skipped bigint := case when most is null then 0
             else coalesce((p_question ->> 'offset')::bigint, 0) end;
-          way integer := case when p_question ->> 'order' = 'asc' then 1 else -1 end;
+          is_ascending boolean := p_question ->> 'order' = 'asc';
+          places bigint[];
         begin
-          if c.participants <> (select count(*) from members where conversation = c.id) then
+          -- Two statements, since an index is read in the order that stands in the statement.
+          if is_ascending then
+            places := array(select place from members where conversation = c.id
+              order by place limit most offset skipped);
+          else
+            places := array(select place from members where conversation = c.id
+              order by place desc limit most offset skipped);
+          end if;
+          -- Each page has all that belong on it: one that is lost is missed by the last.
+          if cardinality(places) <> greatest(least(c.participants - skipped,
+            coalesce(most, c.participants)), 0)
+          then
             return damaged('members');
           end if;
           return json_build_object(
@@ -307,10 +351,9 @@ extension Schema {
                   'user', m.user_id, 'admin', m.is_admin,
                   'createdAt', milliseconds(m.created_at), 'updatedAt', milliseconds(m.updated_at),
                   'name', m.name, 'metadata', m.metadata, 'unknown', m.unknown,
-                  'read', greatest(r.seq, a.seq, 0)) order by m.place * way), '[]')
-              from (
-                select * from members where conversation = c.id
-                order by place * way limit most offset skipped) m
+                  'read', greatest(r.seq, a.seq, 0)) order by p.n), '[]')
+              from unnest(places) with ordinality as p(place, n)
+              join members m on m.conversation = c.id and m.place = p.place
               left join reads r on r.conversation = c.id and r.user_id = m.user_id
               left join authors a on a.conversation = c.id and a.user_id = m.user_id));
         end

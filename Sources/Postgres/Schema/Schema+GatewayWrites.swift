@@ -53,8 +53,8 @@ extension Schema {
         begin
           if state is null then return null; end if;
           return json_build_object('word', 'unstorable', 'state', state, 'field',
-            not_jsonb_field(regexp_replace(replace(p_operation::text, '\\', '__'),
-              '\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})', chr(57344), 'g')::json));
+            not_jsonb_field(regexp_replace(replace(p_operation::text, E'\\\\', '__'),
+              E'\\\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})', chr(57344), 'g')::json));
         end
         $$;
 
@@ -99,13 +99,14 @@ extension Schema {
           c {schema}.conversations, p_operation json)
           returns json language plpgsql {volatile} as $$
         begin
+          if (p_operation ->> 'mends')::boolean then c := counted(c); end if;
           c := write_record(
             c, p_operation ->> 'title', given_object(p_operation, 'metadata'),
             given_object(p_operation, 'unknown'), given_list(p_operation, 'write'),
             array(select value from json_array_elements_text(given_list(p_operation, 'leave'))),
             p_operation ->> 'createdBy', decode(p_operation ->> 'people', 'hex'));
           return json_build_object(
-            'word', 'done', 'view', view_json(c, p_operation ->> 'viewer'));
+            'word', 'done', 'view', view_json(c, p_operation ->> 'viewer', '{}'));
         end
         $$;
 
@@ -148,7 +149,7 @@ extension Schema {
             c := distinct_of(key, users);
             if c.id is not null then
               return json_build_object(
-                'word', 'there', 'view', view_json(c, p_operation ->> 'viewer'));
+                'word', 'there', 'view', view_json(c, p_operation ->> 'viewer', '{}'));
             end if;
           end if;
           if most > 0 and p_operation ->> 'creator' is not null then

@@ -154,7 +154,31 @@ extension Schema {
         end
         $$;
 
-        create or replace function {schema}.view_json(c {schema}.conversations, p_reader text)
+        -- Who takes part: all, or, of more than a reply lists, the admins and who is named.
+        create or replace function {schema}.members_json(
+          c {schema}.conversations, p_named text[])
+          returns json language plpgsql {stable} as $$
+        begin
+          if p_named is null or c.participants <= 100 then
+            return (
+              select coalesce(json_agg(member_json(m) order by m.place), '[]')
+              from members m where m.conversation = c.id
+            );
+          end if;
+          return (
+            select coalesce(json_agg(shown order by place), '[]') from (
+              select place, member_json(m) as shown from members m
+                where conversation = c.id and is_admin
+              union all
+              select place, member_json(m) from members m
+                where conversation = c.id and user_id = any (p_named) and not is_admin) as chosen
+          );
+        end
+        $$;
+
+        -- A conversation; of many who take part, the admins and who is named (NULL: everybody).
+        create or replace function {schema}.view_json(
+          c {schema}.conversations, p_reader text, p_named text[])
           returns json language plpgsql {stable} as $$
         begin
           return (
@@ -163,9 +187,8 @@ extension Schema {
               'metadata', c.metadata, 'unknown', c.unknown, 'createdAt', milliseconds(c.created_at),
               'updatedAt', milliseconds(c.updated_at), 'createdBy', c.created_by,
               'people', encode(c.people, 'hex'),
-              'members', (
-                select coalesce(json_agg(member_json(m) order by m.place), '[]')
-                from members m where m.conversation = c.id),
+              'count', c.participants, 'members', members_json(
+                c, case when p_named is not null then p_named || p_reader end),
               'last', (
                 select message_json(m) from messages m
                 where conversation = c.id and seq = c.last_seq),

@@ -193,8 +193,9 @@ extension Schema {
             return json_build_object('id', value #>> '{}');
           end if;
           said := value ->> 'time';
-          if jsonb_typeof(value -> 'time') = 'string' and said ~ ('^\d{4}-\d\d-\d\d[Tt]'
-            '\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$')
+          -- [0-9]: with standard_conforming_strings off a backslash would be something else.
+          if jsonb_typeof(value -> 'time') = 'string' and said ~ ('^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]'
+            '[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$')
           then
             begin
               at := said::timestamptz;
@@ -213,12 +214,13 @@ extension Schema {
         create or replace function {schema}.messages(conversation text, query jsonb)
           returns setof jsonb language plpgsql {stable} as $$
         declare
+          wanted text collate "C" := conversation;
           c conversations;
           most bigint;
           sort text;
           page record;
         begin
-          perform check_id('conversation', conversation);
+          perform check_id('conversation', wanted);
           perform check_object('query', query);
           most := coalesce(integer_of(query, 'limit', 1, 1000), 100);
           sort := case when jsonb_typeof(query -> 'order') = 'null' then 'desc'
@@ -229,7 +231,7 @@ extension Schema {
               then 'another string' else phrase(query -> 'order') end
               || ' (accepted: asc, desc)', null);
           end if;
-          select * into c from conversations where id = messages.conversation;
+          select * into c from conversations where id = wanted;
           if not found then
             perform refuse('PG404', 'conversation: no such conversation', null);
           end if;
@@ -254,9 +256,11 @@ extension Schema {
         -- The head of a conversation; NULL: there is none.
         create or replace function {schema}.head(conversation text)
           returns jsonb language plpgsql {stable} as $$
+        declare
+          wanted text collate "C" := conversation;
         begin
-          perform check_id('conversation', conversation);
-          return (select head_object(c) from conversations c where c.id = head.conversation);
+          perform check_id('conversation', wanted);
+          return (select head_object(c) from conversations c where c.id = wanted);
         end
         $$;
         """#

@@ -23,7 +23,9 @@ extension Schema {
         begin
           return case jsonb_typeof(p_value)
             when 'object' then 'an object' when 'array' then 'an array'
-            when 'string' then 'a string' else coalesce(p_value::text, 'NULL') end;
+            when 'string' then 'a string'
+            else coalesce(case when length(p_value::text) > 40
+              then left(p_value::text, 37) || '...' else p_value::text end, 'NULL') end;
         end
         $$;
 
@@ -31,7 +33,7 @@ extension Schema {
           returns void language plpgsql {stable} as $$
         begin
           if p_value is null or p_value = '' or octet_length(p_value) > 255
-            or p_value ~ '[\u0001-\u001f\u007f-\u009f]'
+            or p_value ~ E'[\\u0001-\\u001f\\u007f-\\u009f]'
           then
             perform refuse('PG400', format(
               '%s: %s (accepted: 1–255 bytes of UTF-8 without control characters)', p_field,

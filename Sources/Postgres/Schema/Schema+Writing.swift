@@ -229,6 +229,15 @@ extension Schema {
           select user_id, p_conversation, p_is_in, new_mark() from unnest(p_users) as t(user_id)
         $$;
 
+        -- The conversation with the number of those who are there, for who names them all.
+        create or replace function {schema}.counted(c {schema}.conversations)
+          returns {schema}.conversations language plpgsql {stable} as $$
+        begin
+          select count(*) into c.participants from members where conversation = c.id;
+          return c;
+        end
+        $$;
+
         -- Writes slot 0 as the arguments say: one change. Who is written (user, admin, name,
         -- metadata, unknown) and takes part already keeps the place; all others join behind.
         create or replace function {schema}.write_record(
@@ -239,12 +248,11 @@ extension Schema {
           present timestamptz :=
             greatest(date_trunc('milliseconds', clock_timestamp()), c.updated_at);
           gone text[];
+          known text[];
           joined text[];
         begin
           c.rev := c.rev + 1;
           c.mark := new_mark();
-          insert into changes (conversation, rev, mark, slot, at)
-            values (c.id, c.rev, c.mark, 0, present);
           -- First, since whoever leaves may come back with the same call.
           with left_now as (
             delete from members where conversation = c.id and user_id = any (p_leaving)
@@ -252,6 +260,10 @@ extension Schema {
           ) select coalesce(array_agg(user_id), '{}') into gone from left_now;
           -- Whoever joins has read nothing but what they wrote.
           delete from reads where conversation = c.id and user_id = any (gone);
+          -- Each is looked up by itself, however many take part.
+          known := array(
+            select user_id from members where conversation = c.id and user_id = any (array(
+              select value ->> 'user' from json_array_elements(coalesce(p_written, '[]')))));
           with written as (
             select distinct on (value ->> 'user') value ->> 'user' as user_id,
               coalesce((value ->> 'admin')::boolean, false) as is_admin,
@@ -265,7 +277,9 @@ extension Schema {
               metadata = case when json_typeof(w.metadata) <> 'null' then w.metadata end,
               unknown = case when json_typeof(w.unknown) = 'object' then w.unknown else '{}' end,
               updated_at = present
-            from written w where m.conversation = c.id and m.user_id = w.user_id
+            from written w
+            where m.conversation = c.id and m.user_id = any (known)
+              and m.user_id = w.user_id
             returning m.user_id
           ), inserted as (
             insert into members (
@@ -276,13 +290,14 @@ extension Schema {
               case when json_typeof(w.unknown) = 'object' then w.unknown else '{}' end,
               present, present
             from written w
-            where not exists (
-              select from members m where m.conversation = c.id and m.user_id = w.user_id)
+            where not exists (select from unnest(known) u where u = w.user_id)
             returning user_id, place
           ) select coalesce(array_agg(user_id order by place), '{}') into joined from inserted;
+          insert into changes (conversation, rev, mark, slot, at, joined, gone)
+            values (c.id, c.rev, c.mark, 0, present, joined, gone);
           c.joins := c.joins + cardinality(joined);
-          select count(*), count(*) filter (where is_admin) into c.participants, c.admins
-            from members where conversation = c.id;
+          c.participants := c.participants - cardinality(gone) + cardinality(joined);
+          select count(*) into c.admins from members where conversation = c.id and is_admin;
           c.title := p_title;
           c.metadata := coalesce(p_metadata, '{}');
           c.unknown := coalesce(p_unknown, '{}');

@@ -43,10 +43,14 @@ enum PostgresChain {
         chain.record =
             answer["record"].flatMap { StoredConversation(postgres: $0, of: conversation) }?.record
         for row in revs {
-            guard let parts = row.array, parts.count == 3, let rev = parts[0].place,
+            guard let parts = row.array, parts.count >= 3, let rev = parts[0].place,
                 let seq = parts[1].place, let mark = parts[2].string
             else { return .damaged("changes") }
-            chain.steps.append(ChangeChain.Step(rev: rev, seq: seq, mark: mark))
+            var step = ChangeChain.Step(rev: rev, seq: seq, mark: mark)
+            if parts.count == 5, let joined = parts[3].array, let gone = parts[4].array {
+                step.members = (joined.compactMap(\.string), gone.compactMap(\.string))
+            }
+            chain.steps.append(step)
         }
         switch chain.told(of: conversation, after: position) {
         case .part(let events, let head): return .part(events, head, more: chain.more)

@@ -16,7 +16,8 @@ extension PostgresUpstream {
         }
         switch query {
         case .conversation(let id, let reader):
-            view(id, with: reader) { result in
+            // Without a reader the cache asks, which is to know all who take part.
+            view(id, with: reader, naming: reader.map { _ in [] }) { result in
                 let head = (try? result.get()).map { [id: $0.head] } ?? [:]
                 answer(result.map { .conversation($0.shown) }, head)
             }
@@ -206,20 +207,22 @@ extension PostgresUpstream {
 
     // MARK: views and lists
 
-    /// A conversation with the reader's read marker; the reader takes part in it. Members are rows
-    /// here, which a PUT can't repair.
+    /// A conversation with the read marker of the reader, who takes part in it.
     func view(
-        _ id: String, with reader: String?, naming _: [String]? = nil, mends _: Bool = false,
+        _ id: String, with reader: String?, naming named: [String]?, mends: Bool = false,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
     ) {
         read("view", id) { json in
-            json.key("reader")
-            if let reader { json.string(reader) } else { json.null() }
+            json.member("reader", string: reader)
+            json.member("mends", bool: mends)
+            if let named { json.member("named", strings: named) }
         } then: { result in
             then(
                 result.flatMap { answer in
-                    answer["view"].flatMap { StoredConversation(postgres: $0, of: id) }
-                        .map { .success($0) } ?? .failure(.unreadable)
+                    let isLost = answer["lost"]?.bool == true
+                    return answer["view"].flatMap {
+                        StoredConversation(postgres: $0, of: id, isMemberless: isLost)
+                    }.map { .success($0) } ?? .failure(.unreadable)
                 })
         }
     }

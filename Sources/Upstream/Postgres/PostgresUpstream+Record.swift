@@ -52,6 +52,7 @@ extension PostgresUpstream {
         json.member("people", string: decided.distinct.isEmpty ? nil : decided.distinct)
         json.member("creator", string: call.user)
         json.member("creatorLimit", int: limit)
+        json.member("mends", bool: decided.mends)
         json.member("users", strings: decided.users)
         json.member("leave", strings: decided.leaving)
         json.key("write")
@@ -73,7 +74,7 @@ extension PostgresUpstream {
     // MARK: deleting
 
     func deleteConversation(_ id: String, _ call: Call, tries: Int = 0) {
-        view(id, for: call, naming: nil) { [self] result in
+        view(id, for: call, naming: []) { [self] result in
             do throws(RequestError) {
                 let view = try result.get()
                 if let user = call.user, view.member(user)?.isAdmin != true {

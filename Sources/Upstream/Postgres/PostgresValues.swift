@@ -77,7 +77,8 @@ extension StoredMember {
 }
 
 extension StoredConversation {
-    init?(postgres value: RawJSON, of id: String) {
+    /// - Parameter isMemberless: whether some of those who take part are lost.
+    init?(postgres value: RawJSON, of id: String, isMemberless: Bool = false) {
         guard let object = value.object, let head = object["head"].flatMap({ Head(postgres: $0) }),
             let rev = object["rev"]?.place, let created = object["createdAt"]?.timestamp,
             let updated = object["updatedAt"]?.timestamp,
@@ -100,12 +101,13 @@ extension StoredConversation {
         self.init(
             id: id, head: head, recordRev: rev, title: object["title"]?.string,
             metadata: metadata, unknown: unknown, createdAt: created, updatedAt: updated,
-            members: members, last: last,
+            members: members, memberCount: object["count"]?.place ?? members.count, last: last,
             reader: reading.map {
                 ReaderState(
                     lastReadSeq: $0["read"]?.place ?? 0, unreadCount: $0["unread"]?.place ?? 0)
             },
-            people: object["people"]?.string, createdBy: object["createdBy"]?.string)
+            people: object["people"]?.string, createdBy: object["createdBy"]?.string,
+            isMemberless: isMemberless)
     }
 }
 

@@ -11,7 +11,7 @@ struct RecordDecision: Sendable {
     let epoch: String
     let recordRev: String
     /// Whether the damaged member rows are to be replaced.
-    private let mends: Bool
+    let mends: Bool
     let title: String?
     let metadata: RawJSON
     let unknown: [JSONMember]
