@@ -18,7 +18,8 @@ function markerPlace(marker) {
 }
 
 /**
- * Moves the read marker of a list, never back, and counts what is unread then.
+ * Moves the read marker of a list, never back, and counts what is unread then. The count of a
+ * marker that comes late is outdated.
  *
  * @param {HeldList} list
  * @param {number | {createdAt: string, id: string}} marker  a seq, or a message without one
@@ -29,12 +30,14 @@ export function moveReadMarker(list, marker, count) {
   const { unread } = list;
   const place = markerPlace(marker);
   const old = unread.lastRead;
-  unread.lastRead = old !== undefined && comparePlaces(old, place) > 0 ? old : place;
+  const isLate = old !== undefined && comparePlaces(old, place) > 0;
+  const read = isLate ? old : place;
+  unread.lastRead = read;
   const changes = markEntries(list, old, place);
-  if (count !== undefined) unread.total = count;
+  if (count !== undefined && !isLate) unread.total = count;
   const { newest, end } = list;
-  const isPast = newest === undefined || comparePlaces(place, newest) >= 0;
-  if (isPast && compareCuts(cutBehind(place), end) >= 0) unread.clear();
+  const isPast = newest === undefined || comparePlaces(read, newest) >= 0;
+  if (isPast && compareCuts(cutBehind(read), end) >= 0) unread.clear();
   list.settle();
   return changes;
 }

@@ -122,17 +122,3 @@ extension JSONObject {
         }
     }
 }
-
-extension RawJSON.Kind {
-    /// The kind as an error names it.
-    fileprivate var phrase: String {
-        switch self {
-        case .null: "null"
-        case .bool: "a boolean"
-        case .number: "a number"
-        case .string: "a string"
-        case .array: "an array"
-        case .object: "an object"
-        }
-    }
-}

@@ -24,7 +24,8 @@ extension Timeline {
     }
 
     /// Sets how far the reader has read and, if the origin sent it, how many messages are unread
-    /// then. A marker never moves back; before the first marker nothing counts as unread.
+    /// then. A marker never moves back, and the count of one that comes late is outdated. Before
+    /// the first marker nothing counts as unread.
     ///
     /// - Returns: The messages in the list whose `isUnread` changed, as updates.
     @discardableResult
@@ -37,7 +38,8 @@ extension Timeline {
         case .message(let createdAt, let id): place = Place(moment: createdAt, id: id)
         }
         let from = lastRead
-        lastRead = from.map { max($0, place) } ?? place
+        let read = from.map { max($0, place) } ?? place
+        lastRead = read
         let low = from.map { old in entries.index(where: { $0.place > old }) } ?? 0
         let high = from == nil ? entries.count : entries.index(where: { $0.place > place })
         for index in low..<max(low, high) {
@@ -48,8 +50,8 @@ extension Timeline {
             countChange(of: entry.place, by: isUnread ? 1 : -1)
             changes.updated.append(.init(id: entry.message.id, index: index))
         }
-        if let count { unread.total = count }
-        if place >= (newestLoaded ?? place), .behind(place) >= end { unread = Unread() }
+        if let count, place == read { unread.total = count }
+        if read >= (newestLoaded ?? read), .behind(read) >= end { unread = Unread() }
         settleUnread()
         return changes
     }

@@ -46,16 +46,17 @@ package final class FileLock: Sendable {
                 seen: String(cString: strerror(errno)), detail: "code \(errno)")
         }
         let pause: Duration = .milliseconds(10)
-        for _ in 0..<Int(patience / pause) {
-            if flock(lock, LOCK_EX | LOCK_NB) == 0 {
-                descriptor = lock
-                return
+        var pauses = Int(patience / pause)
+        while flock(lock, LOCK_EX | LOCK_NB) != 0 {
+            guard pauses > 0 else {
+                close(lock)
+                throw Failure(
+                    reason: .inUse, seen: "another client has it", detail: "waited \(patience)")
             }
+            pauses -= 1
             usleep(10_000)
         }
-        close(lock)
-        throw Failure(
-            reason: .inUse, seen: "another client has it", detail: "waited \(patience)")
+        descriptor = lock
     }
 
     deinit { close(descriptor) }

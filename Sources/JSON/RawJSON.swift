@@ -132,3 +132,17 @@ public struct RawJSON: Sendable, Hashable {
         kind == .object ? try? JSONObject(bytes) : nil
     }
 }
+
+extension RawJSON.Kind {
+    /// The kind as an error names it.
+    package var phrase: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}

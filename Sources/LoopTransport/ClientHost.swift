@@ -103,11 +103,6 @@ struct ClientSocket {
         return text.withBytes { bytes in lws_write(handle, bytes, count, LWS_WRITE_TEXT) >= 0 }
     }
 
-    /// Sets the code of the close frame that is sent when the current callback returns -1.
-    func setCloseReason(code: UInt16) {
-        lws_close_reason(handle, lws_close_status(UInt32(code)), nil, 0)
-    }
-
     /// Stops or resumes reading; unread bytes stay with the peer.
     func pauseReading(_ pause: Bool) { lws_rx_flow_control(handle, pause ? 0 : 1) }
 

@@ -46,7 +46,6 @@ final class SocketClient: @unchecked Sendable {
     private var peerCode: UInt16?
     private var partial: [UInt8] = []
     private var output: [[UInt8]] = []
-    private var closeCode: UInt16?
     private var doomed: [UInt] = []
     private var frame = FrameBuffer()
     private var isReadingPaused = false
@@ -81,17 +80,8 @@ final class SocketClient: @unchecked Sendable {
     /// Sends a text, after the queued ones. Does nothing without an open connection.
     func send(_ text: [UInt8]) {
         loop.preconditionOnLoop()
-        guard isOpen, closeCode == nil, let socket = sockets[current] else { return }
+        guard isOpen, let socket = sockets[current] else { return }
         output.append(text)
-        socket.askToWrite()
-    }
-
-    /// Sends the queued texts, then a close frame; `closed` follows.
-    func close(code: UInt16) {
-        loop.preconditionOnLoop()
-        guard let socket = sockets[current], isOpen else { return abandon() }
-        closeCode = code
-        pauseReading(false)
         socket.askToWrite()
     }
 
@@ -103,7 +93,6 @@ final class SocketClient: @unchecked Sendable {
         isOpen = false
         hasEnded = false
         peerCode = nil
-        closeCode = nil
         isReadingPaused = false
         news = []
         partial = []
@@ -151,12 +140,7 @@ final class SocketClient: @unchecked Sendable {
             frame.fill(output.removeFirst())
             guard socket.write(&frame) else { return -1 }
         }
-        if !output.isEmpty {
-            socket.askToWrite()
-        } else if let closeCode {
-            socket.setCloseReason(code: closeCode)
-            return -1
-        }
+        if !output.isEmpty { socket.askToWrite() }
         return 0
     }
 

@@ -218,20 +218,6 @@ package struct Fields {
     }
 }
 
-extension RawJSON.Kind {
-    /// The kind as an error names it.
-    var phrase: String {
-        switch self {
-        case .null: "null"
-        case .bool: "a boolean"
-        case .number: "a number"
-        case .string: "a string"
-        case .array: "an array"
-        case .object: "an object"
-        }
-    }
-}
-
 extension ClosedRange<Int> {
     /// The range as an error names it.
     fileprivate var phrase: String { "\(lowerBound)…\(upperBound)" }

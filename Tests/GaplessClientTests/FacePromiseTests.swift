@@ -141,6 +141,23 @@ import TestSupport
         #expect(source.chatItems.count == 100)
     }
 
+    @Test func whatTheGatewayHealedDuringAnOutageIsAskedFor() throws {
+        let client = try client(100)
+        let list = list(client)
+        list.online()
+        try client.settle()
+        client.gateway.lose(Coverage(50, 55), "upstream")
+        try client.exchange()
+        list.scrollViewDidScroll(firstVisible: 40, lastVisible: 60)
+        try client.settle()
+        // The gateway pushes that by itself.
+        #expect(list.gaps.map(\.places) == [Coverage.Run(50, 55)] && client.gateway.fetches == 0)
+        try outage(client) { $0.heal() }
+        list.scrollViewDidScroll(firstVisible: 40, lastVisible: 60)
+        try client.settle()
+        #expect(list.gaps.isEmpty && client.gateway.fetches == 1)
+    }
+
     // MARK: Subscribing
 
     @Test func leavingAndEnteringAConversationKeepsItsRows() throws {

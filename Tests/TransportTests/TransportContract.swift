@@ -179,12 +179,12 @@ import Testing
             let rig = try Rig(kind)
             held = rig.record
             let number = try await rig.connect()
-            await rig.perform { $0.setAlarm(milliseconds: 300) }
+            await rig.perform { $0.setAlarm(milliseconds: 3_000) }
             rig.transport.post { ran.withLock { $0.append("before") } }
             rig.transport.stop()
             rig.transport.post { ran.withLock { $0.append("after") } }
             rig.peer.say(["late"])
-            await rig.peer.pass(400)
+            await rig.peer.pass(3_200)
             #expect(ran.withLock { $0 } == ["before"])
             #expect(rig.record.events == [.opened(number)])
             // Whoever is at the other end learns that nobody is here.

@@ -22,7 +22,6 @@ struct EchoLedger {
 
     mutating func said(_ body: String?, at seq: Int) { values[seq, default: []].append(body) }
     mutating func willSend(_ body: String) { sent.insert(body) }
-    func current(_ seq: Int) -> String? { values[seq]?.last ?? nil }
 
     /// Checks what is shown now.
     mutating func take(_ rows: [Examinee.Row]) {
