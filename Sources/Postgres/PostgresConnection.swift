@@ -31,8 +31,9 @@ package final class PostgresConnection {
     private struct Group {
         /// For each request, whether its result is an answer; preparing a statement has none.
         var answers: [Bool]
-        /// The statements that are prepared in this group.
-        var news: [String]
+        /// The statements that this group prepares and the server has not prepared yet, by the
+        /// request that does.
+        var news: [Int: String]
         var results: [PostgresResult] = []
         var refusal: PostgresResult.Refusal?
         var at = 0
@@ -150,7 +151,7 @@ package final class PostgresConnection {
     /// one). Statements sent before are not sent again, only named.
     package func send(_ statements: [Statement]) throws(PostgresError) {
         var answers: [Bool] = []
-        var news: [String] = []
+        var news: [Int: String] = [:]
         for statement in statements {
             let name: String
             if let known = prepared[statement.text] {
@@ -162,7 +163,7 @@ package final class PostgresConnection {
                     throw broken("write to")
                 }
                 prepared[statement.text] = name
-                news.append(statement.text)
+                news[answers.count] = statement.text
                 answers.append(false)
             }
             guard execute(name, statement.parameters) else { throw broken("write to") }
@@ -236,13 +237,15 @@ package final class PostgresConnection {
         case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE, PGRES_NONFATAL_ERROR:
             groups[0].refusal = groups[0].refusal ?? Self.refusal(result)
             groups[0].at += 1
-            // Statements to be prepared in this group may be missing.
-            for text in groups[0].news { prepared[text] = nil }
+            // What was to be prepared here or behind it is not; what was prepared before it stays,
+            // since that belongs to no transaction.
+            for text in groups[0].news.values { prepared[text] = nil }
         default:
             let group = groups[0]
             if group.at < group.answers.count, group.answers[group.at] {
                 groups[0].results.append(Self.rows(result))
             }
+            groups[0].news[group.at] = nil
             groups[0].at += 1
         }
         return nil

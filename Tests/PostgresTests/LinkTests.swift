@@ -37,6 +37,28 @@ import Testing
         #expect(again.first?.text(0, 0) == "1")
     }
 
+    /// A connection on which the same statements fail again and again keeps one of each.
+    @Test func whatFailsIsPreparedOnce() throws {
+        let connection = try connect()
+        for text in ["select 1 / $1::integer", "select 2 / $1::integer", "select nothing"] {
+            for _ in 1...5 {
+                #expect(throws: PostgresError.self) {
+                    _ = try connection.exchange(
+                        [.init("select 3"), .init(text, [Array("0".utf8)]), .init("select 4")],
+                        until: deadline)
+                }
+            }
+        }
+        let names = "select string_agg(statement, ', ' order by statement)"
+        let kept = try connection.exchange(
+            [.init("\(names) from pg_prepared_statements where statement !~ 'prepared'")],
+            until: deadline)
+        let expected = ["select 1 / $1::integer", "select 2 / $1::integer", "select 3"]
+        #expect(kept.first?.text(0, 0) == expected.joined(separator: ", "))
+        let after = try connection.exchange([.init("select 4")], until: deadline)
+        #expect(after.first?.text(0, 0) == "4")
+    }
+
     /// A commit can fail when every statement has been done.
     @Test func whatFailsAtCommitIsRefused() throws {
         let connection = try connect()
