@@ -32,4 +32,22 @@ import Wire
         #expect(refused.withLock { $0.count } == 3)
         #expect(pool.take(0) == nil)
     }
+
+    @Test("keeps writes in order where all of a transaction were refused")
+    func order() throws {
+        let pool = PostgresPool(options)
+        func write(_ name: String) { pool.write(Array(name.utf8), of: "c") { _ in } }
+        write("1")
+        write("2")
+        let shared = try #require(pool.take(0))
+        write("3")
+        pool.again(shared)
+        var done: [String] = []
+        while let task = pool.take(0) {
+            done.append(task.jobs.map { String(decoding: $0.argument, as: UTF8.self) }.joined())
+            let answer = try #require(PostgresAnswer(Array(#"{"word": "done"}"#.utf8)))
+            pool.finish(task, task.jobs.map { _ in .success(answer) })
+        }
+        #expect(done == ["1", "2", "3"])
+    }
 }

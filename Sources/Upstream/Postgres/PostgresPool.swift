@@ -214,10 +214,13 @@ final class PostgresPool: Sendable {
         let reads = Self.together(&state.reads, limit: Self.readsTogether) { _, next in !next.isTrim
         }
         if !reads.isEmpty { return .reads(reads) }
+        var due: [Job] = []
         while let job = state.putOff.first, job.due.map({ $0 <= .now }) ?? true {
             _ = state.putOff.popFirst()
-            state.signals.append(job)
+            due.append(job)
         }
+        // They are older than all that wait.
+        state.signals.prepend(due)
         let signals = Self.together(&state.signals, limit: Self.readsTogether) {
             $0.isDurable == $1.isDurable
         }
@@ -295,16 +298,19 @@ final class PostgresPool: Sendable {
         wake()
     }
 
-    /// Queues the jobs of a task again, each to run alone: the batch was refused as a whole.
+    /// Queues the jobs of a task again, each to run alone: the batch was refused as a whole. They
+    /// stay before those that came after them.
     func again(_ task: Task) {
         state.withLock { state in
-            for var job in task.jobs {
+            let jobs = task.jobs.map { job in
+                var job = job
                 job.isSingle = true
-                switch task {
-                case .reads, .trim: state.reads.append(job)
-                case .writes, .alone: state.writes.append(job)
-                case .signals: state.signals.append(job)
-                }
+                return job
+            }
+            switch task {
+            case .reads, .trim: state.reads.prepend(jobs)
+            case .writes, .alone: state.writes.prepend(jobs)
+            case .signals: state.signals.prepend(jobs)
             }
             if case .writes = task { state.isWriting = false }
         }

@@ -10,6 +10,9 @@ struct Fifo<Element> {
 
     mutating func append(_ element: Element) { back.append(element) }
 
+    /// Puts elements before all others, in their order.
+    mutating func prepend(_ elements: [Element]) { front += elements.reversed() }
+
     mutating func popFirst() -> Element? {
         turn()
         return front.popLast()
