@@ -84,6 +84,16 @@ extension Schema {
         end
         $$;
 
+        -- About as many bytes as messages take in an answer.
+        create or replace function {schema}.size_of(p_messages {schema}.messages[])
+          returns bigint language plpgsql {stable} as $$
+        begin
+          return coalesce((
+            select sum(coalesce(octet_length(content::text), 0) + 128)
+            from unnest(p_messages) as m), 0);
+        end
+        $$;
+
         -- A page, newest first whatever the order. The word is done, missing (an anchor), crossed
         -- (around with another anchor) or damaged (a place in it, or next to its anchor, has no
         -- message).
@@ -97,7 +107,8 @@ extension Schema {
           before_low bigint; before_high bigint;
           after_low bigint; after_high bigint;
           around_low bigint; around_high bigint;
-          older bigint; newer bigint; count bigint;
+          older bigint; newer bigint; count bigint; room bigint;
+          middle messages[];
           -- Places that must be in it, where the log has them: those next to its anchors.
           due bigint[];
         begin
@@ -123,20 +134,22 @@ extension Schema {
           end if;
           field := null;
           if p_around is not null then
-            select array_agg(w order by (w).seq desc) into listed from (
-              select w from walk(
-                c.id, greatest(around_low + 1, c.floor), c.seq, p_limit, p_bytes) w
-              union all
-              select m from messages m
-                where conversation = c.id and seq = around_low and around_low = around_high
-                  and seq between c.floor and c.seq
-              union all
-              select w from walk_back(
-                c.id, least(around_high - 1, c.seq), c.floor, p_limit, p_bytes) w) as all_of_it;
-            older := around_high; newer := around_low;
+            -- The newer side may take half of the bytes, the older side all that is left.
+            select array_agg(m) into middle from messages m
+              where conversation = c.id and seq = around_low and around_low = around_high
+                and seq between c.floor and c.seq;
+            room := p_bytes - size_of(middle);
+            select array_agg(w order by (w).seq desc) into listed from walk(
+              c.id, greatest(around_low + 1, c.floor), c.seq, p_limit, room / 2) w;
             due := array[
-              greatest(around_low + 1, c.floor), least(around_high - 1, c.seq),
+              case when room >= 0 then greatest(around_low + 1, c.floor) end,
+              case when room - size_of(listed) >= 0 then least(around_high - 1, c.seq) end,
               case when around_low = around_high then around_low end];
+            listed := listed || middle || array(
+              select w from walk_back(
+                c.id, least(around_high - 1, c.seq), c.floor, p_limit,
+                room - size_of(listed)) w order by (w).seq desc);
+            older := around_high; newer := around_low;
           elsif p_before is not null and (not p_is_ascending or p_after is null) then
             select array_agg(w order by (w).seq desc) into listed from walk_back(
               c.id, least(before_high - 1, c.seq), greatest(coalesce(after_low, 0) + 1, c.floor),

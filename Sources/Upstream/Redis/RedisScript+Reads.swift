@@ -137,9 +137,9 @@ extension RedisScript {
           return high - 1, high
         end
 
-        local function walk(from, to, step)
+        local function walk(from, to, step, most)
           local found, taken = {}, 0
-          while #found < limit and taken <= bytes and (to - from) * step >= 0 do
+          while #found < limit and taken <= most and (to - from) * step >= 0 do
             local value = redis.call('HGET', MESSAGES, int(from))
             if value then
               found[#found + 1] = {from, value}
@@ -147,13 +147,15 @@ extension RedisScript {
             end
             from = from + step
           end
-          return found
+          return found, taken
         end
-        local function below(upper, lower)
-          return walk(math.min(upper - 1, log.seq), math.max(lower + 1, log.floor), -1)
+        local function below(upper, lower, most)
+          return walk(
+            math.min(upper - 1, log.seq), math.max(lower + 1, log.floor), -1, most or bytes)
         end
-        local function above(lower, upper)
-          return walk(math.max(lower + 1, log.floor), math.min(upper - 1, log.seq), 1)
+        local function above(lower, upper, most)
+          return walk(
+            math.max(lower + 1, log.floor), math.min(upper - 1, log.seq), 1, most or bytes)
         end
         local function reversed(list)
           local result = {}
@@ -174,12 +176,16 @@ extension RedisScript {
         end
         local page, older, newer
         if upper.around then
-          page = reversed(above(lower.around, math.huge))
-          if lower.around == upper.around then
-            local value = redis.call('HGET', MESSAGES, int(lower.around))
-            if value then page[#page + 1] = {lower.around, value} end
+          local value = lower.around == upper.around
+            and redis.call('HGET', MESSAGES, int(lower.around))
+          -- The newer side may take half of the bytes, the older side all that is left.
+          local room = bytes - (value and #value or 0)
+          local found, taken = above(lower.around, math.huge, room / 2)
+          page = reversed(found)
+          if value then page[#page + 1] = {lower.around, value} end
+          for _, message in ipairs((below(upper.around, 0, room - taken))) do
+            page[#page + 1] = message
           end
-          for _, message in ipairs(below(upper.around, 0)) do page[#page + 1] = message end
           older, newer = upper.around, lower.around
         elseif upper.before and (order == 'desc' or not upper.after) then
           page = below(upper.before, lower.after or 0)
