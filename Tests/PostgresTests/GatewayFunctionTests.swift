@@ -169,6 +169,40 @@ import Testing
         }
     }
 
+    @Test("tells who joined however long the transaction was open")
+    func lateEntries() throws {
+        let place = try session.value("select gapless.gateway_hello() ->> 'place'") ?? ""
+        func listed(_ place: String) throws -> String {
+            let users = #""users":["late"],"conversations":["c"]"#
+            return try read(#"{"q":"listed","since":\#(place),\#(users)}"#)
+        }
+        let other = try database.session()
+        try other.run(
+            "begin; select gapless.add_participants('c', '{late}');"
+                + "update gapless.list_changes set at = at - interval '5 minutes'")
+        #expect(try listed(place).contains(#""listed" : []"#))
+        try other.run("commit")
+        #expect(try listed(place).contains(#", "c", true]"#))
+        let later = try session.value("select gapless.gateway_hello() ->> 'place'") ?? ""
+        #expect(try listed(later).contains(#""listed" : []"#))
+    }
+
+    @Test("gives both sides of a message no more bytes than a page has")
+    func around() throws {
+        let text = String(repeating: "x", count: 400)
+        for number in 1...40 { _ = try write(Self.send("\(number)", #"{"body":"\#(text)"}"#)) }
+        for (anchor, bytes, seqs) in [
+            (#"{"seq":20}"#, 5000, 16...25), (#"{"seq":3}"#, 5000, 1...8),
+            (#"{"seq":38}"#, 5000, 31...40), (#"{"seq":20}"#, 100, 20...20),
+        ] {
+            let page = try read(
+                #"{"q":"page","c":"c","limit":100,"bytes":\#(bytes),"around":\#(anchor)}"#)
+            let found = page.matches(of: #/"seq" : (\d+), "rev" : \d+, "createdAt"/#)
+                .compactMap { Int($0.output.1) }
+            #expect(found == seqs.reversed(), "around \(anchor), \(bytes) bytes: \(found)")
+        }
+    }
+
     @Test("takes a change whose row is gone for damage, and not for another log")
     func lostRow() throws {
         _ = try write(Self.send("1"), Self.send("2"), Self.send("3"))

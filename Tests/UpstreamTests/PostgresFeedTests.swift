@@ -99,6 +99,35 @@ import Wire
         #expect(asked() != nil)
     }
 
+    @Test("asks again who joined and left where that question failed, from the same place on")
+    func listed() throws {
+        feed.closed()
+        feed.opened(links.generation, place: 7)
+        feed.subscribeList("u".id)
+        feed.rang(["d".id])
+        let first = try #require(asked())
+        #expect(first.text.contains(#""q":"listed","users":["u"],"conversations":["d"],"since":7"#))
+        pool.finish(first.task, [.failure(.originUnavailable)])
+        #expect(asked() == nil)
+        feed.lives(at: .now)
+        let second = try #require(asked())
+        #expect(second.text == first.text)
+        let rows = #"{"word":"done","place":9,"listed":[["u",4,"d",true],["u",5,"d",false]]}"#
+        let answer = try #require(PostgresAnswer(Array(rows.utf8)))
+        pool.finish(second.task, [.success(answer)])
+        feed.rang(["d".id])
+        // What was told once is not told again.
+        pool.finish(try #require(asked()).task, [.success(answer)])
+        let told = told.outputs.withLock { outputs in
+            outputs.compactMap { output in
+                if case .feed(.listed(_, _, let isIn)) = output { isIn } else { nil }
+            }
+        }
+        #expect(told == [true, false])
+        feed.lives(at: .now)
+        #expect(asked() == nil)
+    }
+
     @Test("has heads compared where answers tell of two logs")
     func replaced() {
         learn(2)

@@ -192,12 +192,14 @@ extension Schema {
           when 'since' then
             return read_since(p_question);
           when 'listed' then
-            return json_build_object('word', 'done', 'listed', (
-              select coalesce(json_agg(json_build_array(
-                user_id, id, conversation, is_in) order by id), '[]')
-              from list_changes
-              where user_id = any (users) and conversation = any (asked)
-                and at >= clock_timestamp() - interval '60 seconds'));
+            -- Whatever became visible since a place, however long its transaction was open.
+            return json_build_object('word', 'done',
+              'place', pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 'listed', (
+                select coalesce(json_agg(json_build_array(
+                  user_id, id, conversation, is_in) order by id), '[]')
+                from list_changes
+                where user_id = any (users) and conversation = any (asked)
+                  and xid >= (p_question ->> 'since')::xid8));
           when 'distinct' then
             return coalesce((
               select json_build_object(

@@ -33,7 +33,9 @@ extension Schema {
               'started', trunc(extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint,
               'recovery', pg_is_in_recovery(), 'version', i.version, 'minimum', i.version - 1,
               'channel', 'gapless_' || i.id, 'signals', 'gapless_' || i.id || '_s',
-              'pid', pg_backend_pid(), 'encoding', current_setting('server_encoding'),
+              'pid', pg_backend_pid(),
+              'place', pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+              'encoding', current_setting('server_encoding'),
               'server', current_setting('server_version_num')::int,
               'synchronousCommit', current_setting('synchronous_commit'))
             from installation i

@@ -24,8 +24,7 @@ final class PostgresFeed: Sendable {
     private struct State {
         var conversations: [ID: Entry] = [:]
         var lists: Set<ID> = []
-        /// Entries of lists' logs that were delivered; they become visible in any order.
-        var told: Set<Int> = []
+        var listLog = PostgresListLog()
         /// List events that are delivered together with the conversation's change.
         var listed: [ID: [UpstreamOutput]] = [:]
         /// Conversations whose last question failed.
@@ -149,9 +148,11 @@ final class PostgresFeed: Sendable {
     // MARK: generations
 
     /// `LISTEN` is acknowledged: from here on every change of every conversation rings.
-    func opened(_ generation: Int) {
+    /// - Parameter place: in the logs of lists, from before that.
+    func opened(_ generation: Int, place: Int = 0) {
         state.withLock { state in
             state.generation = generation
+            state.listLog.open(at: place)
             deliver(
                 state.conversations.keys.map {
                     .subscribed(conversation: $0.text, generation: generation)
@@ -211,14 +212,15 @@ final class PostgresFeed: Sendable {
     /// Doorbells of these conversations.
     func rang(_ conversations: [ID]) {
         var questions: [Question] = []
-        let lists = state.withLock { state -> [ID] in
+        let (lists, since) = state.withLock { state -> ([ID], Int) in
             for conversation in conversations {
                 state.conversations[conversation]?.isRung = true
                 if let question = begin(conversation, &state) { questions.append(question) }
             }
-            return Array(state.lists)
+            return (Array(state.lists), state.listLog.place)
         }
-        pool.read(listQuestions(lists, about: conversations) + questions.map(asked))
+        pool.read(
+            listQuestions(lists, about: conversations, since: since) + questions.map(asked))
     }
 
     private func ask(_ question: Question) { pool.read([asked(question)]) }
@@ -299,15 +301,19 @@ final class PostgresFeed: Sendable {
 
     /// The feed was alive at this moment: changes that could not be read before it are missing.
     func lives(at moment: ContinuousClock.Instant) {
-        state.withLock { state in
+        let questions = state.withLock { state in
             for conversation in state.failed {
                 let failedAt = state.conversations[conversation]?.failedAt
                 guard failedAt.map({ $0 < moment }) ?? true else { continue }
                 state.failed.remove(conversation)
                 if failedAt != nil { startAnew(conversation, &state) }
             }
+            let missed = state.listLog.takeMissed()
+            return listQuestions(
+                Array(state.lists), about: missed.conversations, since: missed.place)
         }
         letGo()
+        if !questions.isEmpty { pool.read(questions) }
     }
 
     /// What is missing is unknown: the engine must compare heads and catch up.
@@ -320,39 +326,38 @@ final class PostgresFeed: Sendable {
     // MARK: lists
 
     private func listQuestions(
-        _ users: [ID], about conversations: [ID]
+        _ users: [ID], about conversations: [ID], since place: Int
     ) -> [(question: [UInt8], then: PostgresPool.Completion)] {
-        var questions: [(question: [UInt8], then: PostgresPool.Completion)] = []
-        for start in stride(from: 0, to: users.count, by: Self.listsTogether) {
+        guard !conversations.isEmpty else { return [] }
+        return stride(from: 0, to: users.count, by: Self.listsTogether).map { start in
+            let asked = users[start...].prefix(Self.listsTogether)
             var question = JSONWriter()
             question.beginObject()
             question.member("q", string: "listed")
-            for (key, ids) in [
-                ("users", users[start..<min(users.count, start + Self.listsTogether)]),
-                ("conversations", conversations[...]),
-            ] {
-                question.key(key)
-                question.beginArray()
-                for id in ids { question.string(id.text) }
-                question.endArray()
-            }
+            question.member("users", strings: asked.map(\.text))
+            question.member("conversations", strings: conversations.map(\.text))
+            question.member("since", int: place)
             question.endObject()
-            let then: PostgresPool.Completion = { [self] result in
-                guard case .success(let answer) = result else { return }
-                tookLists(answer["listed"]?.array ?? [])
-            }
-            questions.append((question.bytes, then))
+            return (question.bytes, { [self] in tookLists($0, about: conversations, since: place) })
         }
-        return questions
     }
 
-    private func tookLists(_ rows: [RawJSON]) {
+    private func tookLists(
+        _ result: Result<PostgresAnswer, RequestError>, about conversations: [ID],
+        since place: Int
+    ) {
         state.withLock { state in
             guard state.generation > 0 else { return }
+            guard case .success(let answer) = result else {
+                // It is asked again as soon as the feed is known to live.
+                return state.listLog.miss(conversations, since: place)
+            }
+            state.listLog.note(answer["place"]?.place)
+            let rows = answer["listed"]?.array ?? []
             var events: [UpstreamOutput] = []
             let entries = rows.compactMap { PostgresListEntry($0) }.sorted { $0.place < $1.place }
             for entry in entries where state.lists.contains(entry.user.id) {
-                guard state.told.insert(entry.place).inserted else { continue }
+                guard state.listLog.isNew(entry.place) else { continue }
                 let event = UpstreamOutput.feed(
                     .listed(user: entry.user, conversation: entry.conversation, isIn: entry.isIn))
                 let conversation = entry.conversation.id
@@ -363,14 +368,8 @@ final class PostgresFeed: Sendable {
                 }
             }
             deliver(events)
-            guard state.told.count > 2 * Self.remembered else { return }
-            state.told = Set(state.told.sorted().suffix(Self.remembered))
         }
     }
-
-    /// The least number of entries that are remembered; the question asks for those of the last
-    /// minute.
-    private static let remembered = 20_000
 
     /// Delivers events that are no changes of a log, while listening.
     func tell(_ events: [FeedEvent]) {

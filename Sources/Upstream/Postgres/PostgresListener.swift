@@ -114,7 +114,7 @@ final class PostgresListener: @unchecked Sendable {
         if troubles.isOver("feed") {
             notice(UpstreamNotice(.info, "the feed comes from \(connection.server)"))
         }
-        feed.opened(generation)
+        feed.opened(generation, place: session.place)
         signals.listens(in: generation)
         opened()
         report()

@@ -11,6 +11,8 @@ struct PostgresSession {
     let signals: String
     /// The server's process for this connection.
     let process: Int
+    /// The oldest transaction that may become visible from now on.
+    let place: Int
 
     /// The schema version that this program works with; it also works with the next one.
     static let version = Schema.version
@@ -77,6 +79,7 @@ struct PostgresSession {
         self.channel = channel
         self.signals = signals
         process = hello["pid"]?.int ?? 0
+        place = hello["place"]?.int ?? 0
     }
 
     private static func explained(
