@@ -317,6 +317,14 @@ import Wire
         try world.settle()
     }
 
+    /// Where nobody watches, the gateway has heard nothing of it.
+    @Test func whatTheOriginAloneKnowsToBeTrimmedIsTrimmed() {
+        let rig = Rig(Self.limits)
+        #expect(rig.explain(seq: 3, origin: .none, floor: 3).fate == .unknown)
+        #expect(rig.explain(seq: 2, origin: .none, floor: 3).fate == .trimmed)
+        #expect(rig.explain(seq: 2, origin: .none).fate == .unknown)
+    }
+
     @Test func theReferenceHasEveryFateInTheSameWords() throws {
         var path = #filePath.split(separator: "/").dropLast(3).map(String.init)
         path += ["deploy", "reference", "protocol.md"]
@@ -345,10 +353,10 @@ extension Rig {
 
     func explain(
         seq: Int? = nil, id: String? = nil, user: String? = nil,
-        origin: Explanation.Origin = .unasked
+        origin: Explanation.Origin = .unasked, floor: Int? = nil
     ) -> Explanation {
         var question = Explanation.Question(conversation: "c1", seq: seq, id: id, user: user)
-        question.origin = origin
+        (question.origin, question.floor) = (origin, floor)
         return engine.report.explain(question, at: now)
     }
 

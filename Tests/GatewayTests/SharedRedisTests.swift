@@ -67,6 +67,25 @@ import Testing
         }
     }
 
+    /// Nobody watches, so only the origin knows what it has trimmed.
+    @Test func explainAsksTheOriginWhatIsTrimmed() throws {
+        var settings = redis.directSettings
+        settings["upstream.redis.retain"] = "10"
+        let gateway = try gateway(settings)
+        try gateway.api().put("c1", ["participants": ["alice"]])
+        for number in 1...25 {
+            try gateway.api().post([["author": "alice", "body": .string("\(number)")]], to: "c1")
+        }
+        let other = try self.gateway(settings)
+        func fate(_ seq: Int) throws -> String? {
+            let path = "/explain?conversation=c1&seq=\(seq)"
+            let operations = HTTPConnection(port: other.internalPort)
+            return try operations.send("GET", path).json["fate"].string
+        }
+        #expect(try fate(1) == "trimmed" && fate(15) == "trimmed")
+        #expect(try fate(16) == "earlier" && fate(26) == "unknown")
+    }
+
     @Test func whatMayBeLostIsDegradedAndReady() throws {
         let gateway = try gateway(redis.directSettings)
         func status() throws -> String? { try gateway.health().json["status"].string }

@@ -30,9 +30,10 @@ extension EngineReport {
                     .queued, at: now, [("waiting_bytes", .number(session.lane.outbox.backlog))])
             }
         }
+        // Of a conversation that nobody watches only the origin knows what it has trimmed.
+        let floors = [question.floor, stream?.state?.head.floor].compactMap { $0 }
         return walk.explanation(
-            begins: journal?.begins, members: stream?.state?.members,
-            floor: stream?.state?.head.floor)
+            begins: journal?.begins, members: stream?.state?.members, floor: floors.max())
     }
 }
 

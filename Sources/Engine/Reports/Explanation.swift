@@ -11,6 +11,8 @@ package struct Explanation: Sendable {
         /// If given, only this user is asked about.
         package var user: String?
         package var origin = Origin.unasked
+        /// The oldest place that the origin still has, if it said so.
+        package var floor: Int?
 
         package init(conversation: String, seq: Int?, id: String?, user: String?) {
             self.conversation = conversation

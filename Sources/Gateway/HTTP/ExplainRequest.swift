@@ -52,6 +52,7 @@ struct ExplainRequest {
         case .success(.page(let page)):
             let message = page.messages.first { $0.seq == question.seq }
             question.origin = message.map { .message($0) } ?? .none
+            question.floor = page.head.floor
         case .success:
             break
         case .failure(let error):
