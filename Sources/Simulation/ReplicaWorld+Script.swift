@@ -141,6 +141,12 @@ extension ReplicaWorld {
         }
     }
 
+    /// Rewinds the log without breaking a link.
+    package func windBack(by count: Int, of conversation: String = "c1") {
+        origin.lose(count, of: conversation)
+        lose(conversation)
+    }
+
     /// The origin keeps only the marks of the newest changes.
     package func forgetMarks(butFor count: Int, of conversation: String = "c1") {
         origin.forgetMarks(butFor: count, of: conversation)

@@ -130,6 +130,25 @@ import Wire
         try world.settle()
     }
 
+    /// No link breaks, and what is said next has numbers that are known.
+    @Test(arguments: [1, 2]) func aLogThatIsWoundBackUnderItsFeedIsFoundByLooking(
+        said: Int
+    ) throws {
+        let world = try ReplicaStory.begin(messages: 5) { $0.verifyInterval = 5000 }
+        try world.subscribe(0)
+        let before = world.head()
+        world.windBack(by: 2)
+        try world.say(said)
+        #expect(world.head()?.epoch == before?.epoch)
+        #expect(world.held(by: 0).isSubscribed)
+        try world.pass(60)
+        #expect(world.head()?.epoch != before?.epoch)
+        #expect(!world.held(by: 0).isSubscribed)
+        try world.subscribe(0)
+        #expect(world.held(by: 0).runs == [[1, 3 + said]])
+        try world.settle()
+    }
+
     @Test(arguments: [1, 100]) func whoIsBehindTheMarksBeginsAnew(page: Int) throws {
         let world = try ReplicaStory.begin(messages: 5, gateways: 2) { $0.page = page }
         try world.subscribe(0)

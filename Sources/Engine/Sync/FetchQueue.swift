@@ -32,10 +32,13 @@ struct FetchQueue {
     /// A stream in its era when the question was asked.
     struct Subject {
         let stream: Stream
+        /// The newest change that values were taken from.
+        let seen: Head?
         private let era: Int
 
         init(_ stream: Stream) {
             self.stream = stream
+            seen = stream.state?.head
             era = stream.replica?.era ?? 0
         }
 

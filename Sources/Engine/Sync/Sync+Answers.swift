@@ -14,7 +14,11 @@ extension Sync {
         case .heads(let subjects):
             for subject in subjects {
                 conclude(.compareHead, subject, generation, result.about(subject.stream.id)) {
-                    concluded(.compareHead, subject.stream, $0)
+                    if hasLostItsEnd(subject, $0) {
+                        doubt(subject.stream)
+                    } else {
+                        concluded(.compareHead, subject.stream, $0)
+                    }
                 }
             }
         case .step(let step, let subject):
@@ -38,6 +42,17 @@ extension Sync {
         case .message, .moment, .call, .list, .reader:
             break
         }
+    }
+
+    /// Whether the log was rewound while its feed stayed up: its head is older than, or differs
+    /// from, the newest change seen when it was asked. New changes would have known numbers.
+    private func hasLostItsEnd(_ subject: FetchQueue.Subject, _ answer: HistoryAnswer) -> Bool {
+        guard subject.stream.replica?.isLive == true, let seen = subject.seen,
+            case .heads(let heads, _) = answer,
+            let head = heads.first(where: { $0.key.isSameID(subject.stream.id) })?.value
+        else { return false }
+        return head.epoch == seen.epoch
+            && (head.rev < seen.rev || head.rev == seen.rev && head.mark != seen.mark)
     }
 
     /// Takes an answer about a stream if it is of the stream's feed. An older question is asked
