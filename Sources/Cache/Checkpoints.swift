@@ -54,7 +54,9 @@ final class Checkpoints: Sendable {
     /// Checkpoints everything and truncates the log.
     func stop() {
         queue.sync {
-            _ = try? store.writingConnection().integer("PRAGMA wal_checkpoint(TRUNCATE)")
+            changing {
+                _ = try? store.writingConnection().integer("PRAGMA wal_checkpoint(TRUNCATE)")
+            }
         }
     }
 
@@ -62,9 +64,18 @@ final class Checkpoints: Sendable {
     private func checkpoint() throws(CacheError) {
         let connection = try store.writingConnection()
         let passive = try connection.prepare("PRAGMA wal_checkpoint(PASSIVE)")
-        let pages = try passive.first { $0.int(1) } ?? 0
+        var pages = 0
+        try changing { () throws(CacheError) in pages = try passive.first { $0.int(1) } ?? 0 }
         guard pages > Self.logLimit else { return }
         // Only what was written during the first checkpoint is left.
-        try whileLogIsFree { () throws(CacheError) in try passive.run() }
+        try whileLogIsFree { () throws(CacheError) in
+            try changing { () throws(CacheError) in try passive.run() }
+        }
+    }
+
+    /// Changes the file in a way that the place knows to be ours.
+    private func changing<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
+        guard let place = store.place else { return try body() }
+        try place.changing(body)
     }
 }

@@ -57,6 +57,7 @@ final class FileLock: Sendable {
     static func isTaken(guarding path: String) throws(CacheError) -> Bool {
         let name = path + ".lock"
         guard access(name, F_OK) == 0 else {
+            guard errno == ENOENT else { throw refusal(errno, path) }
             let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
             guard access(folder, W_OK | X_OK) == 0 else { throw refusal(errno, path) }
             return false

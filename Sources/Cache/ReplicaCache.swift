@@ -34,6 +34,8 @@ package final class ReplicaCache {
         connection = try store.writingConnection(durability: .normal)
         // By default SQLite would make one commit per thousand pages wait for two disk flushes.
         _ = try connection.integer("PRAGMA wal_autocheckpoint = 0")
+        // The loop waits with all its sockets; no other process has reason to write.
+        _ = try connection.integer("PRAGMA busy_timeout = 250")
         // Takes the write lock before the snapshot, so that a checkpoint and a transaction can't
         // wait for each other.
         begin = try connection.prepare("BEGIN IMMEDIATE")
@@ -45,6 +47,7 @@ package final class ReplicaCache {
         purge = try Purge(connection)
         checkpoints = Checkpoints(store)
         place = store.place
+        place?.noteLog()
     }
 
     /// Performs the writes in order, all of them or none.
@@ -85,6 +88,10 @@ package final class ReplicaCache {
     /// lost by it, but the log grows.
     package var checkpointFailure: CacheError? { checkpoints.failure }
 
+    /// Checks that the file is there, and as this process left it.
+    /// - Throws: `CacheError`, if it is not.
+    package func look() throws(CacheError) { try place?.check() }
+
     /// Makes any write at all, to learn whether the file is writable again.
     /// - Throws: `CacheError`, if it is not; after a failed checkpoint, until another one succeeds.
     package func probe() throws(CacheError) {
@@ -118,7 +125,8 @@ package final class ReplicaCache {
             }
         }
         let pages = connection.pagesWritten
-        if pages - pagesAtCheckpoint >= Checkpoints.interval {
+        // The count begins anew after some terabytes.
+        if pages - pagesAtCheckpoint >= Checkpoints.interval || pages < pagesAtCheckpoint {
             pagesAtCheckpoint = pages
             checkpoints.ask()
         }

@@ -11,11 +11,16 @@ extension Store {
         var options = options
         options.path = target(of: options.path)
         let isTaken = try FileLock.isTaken(guarding: options.path)
-        guard try checkFile(options.path) > 0 else { return isTaken }
+        guard try checkFile(options.path) > 0 else {
+            try checkRoom(for: options.path)
+            return isTaken
+        }
         do throws(CacheError) {
             let connection = try Connection(cache: options.path, access: .readOnly)
             try Schema.check(connection, path: options.path)
             try checkOrigin(connection, options)
+            // One that runs has read its file through, and goes on with it.
+            if !isTaken { try checkPages(connection, options) }
         } catch {
             // Such a file is quarantined at the start, and an empty one takes its place.
             guard options.origin != "embedded", error.isOfAPart,
@@ -47,6 +52,21 @@ extension Store {
         return Int(status.st_size)
     }
 
+    /// A file is begun with its tables.
+    private static func checkRoom(for path: String) throws(CacheError) {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        var room = statvfs()
+        guard statvfs(folder, &room) == 0 else { return }
+        let free = Int(clamping: room.f_bavail) * Int(clamping: room.f_frsize)
+        guard free < emptyBytes else { return }
+        throw CacheError(
+            .full, doing: "open cache", on: path, seen: "the disk is full",
+            detail: "free: \(free) bytes; needed to begin: \(emptyBytes)")
+    }
+
+    /// What a file takes that holds nothing, with the log of writes beside it.
+    private static let emptyBytes = 160 * 1024
+
     private static func checkOrigin(
         _ connection: Connection, _ options: Options
     ) throws(CacheError) {
@@ -68,35 +88,4 @@ extension Store {
 extension CacheError {
     /// Whether the file is damaged, in its first page or elsewhere.
     var isOfAPart: Bool { code == .damaged || code == .notADatabase }
-}
-
-/// The identity of a file. Writes to a file that was removed, or replaced, while it is open are
-/// lost when it is closed.
-struct FilePlace: Sendable {
-    private let path: String
-    private let device: dev_t
-    private let number: ino_t
-
-    /// Nil if there is no such file.
-    init?(_ path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        self.path = path
-        device = status.st_dev
-        number = status.st_ino
-    }
-
-    /// - Throws: `CacheError` `notWritable` if the file is no longer there.
-    func check() throws(CacheError) {
-        var status = stat()
-        let isThere = stat(path, &status) == 0
-        guard !isThere || status.st_ino != number || status.st_dev != device else { return }
-        throw CacheError(
-            .notWritable, doing: "write cache", on: path,
-            seen: isThere
-                ? "another file was put in its place while it was open"
-                : "it was removed while it was open",
-            detail: "put it back: until this process ends its bytes are among"
-                + " /proc/\(getpid())/fd")
-    }
 }

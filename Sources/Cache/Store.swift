@@ -96,7 +96,7 @@ package final class Store: Sendable {
     /// Creates the file, or checks and migrates it.
     private static func prepare(_ options: Options) throws(CacheError) {
         let connection = try Store.connect(options)
-        if options.isChecked, size(options.path) <= checkedBytes { try check(connection, options) }
+        try checkPages(connection, options)
         try Schema.migrate(connection, path: options.path)
         let mode = try connection.text("PRAGMA journal_mode = WAL")
         guard mode == "wal" else {
@@ -155,7 +155,9 @@ package final class Store: Sendable {
         return connection
     }
 
-    private static func check(_ connection: Connection, _ options: Options) throws(CacheError) {
+    /// Reads the file through, where that is wanted and does not take long.
+    static func checkPages(_ connection: Connection, _ options: Options) throws(CacheError) {
+        guard options.isChecked, size(options.path) <= checkedBytes else { return }
         let report = try connection.text("PRAGMA quick_check(1)")
         guard report == "ok" else {
             throw CacheError(

@@ -110,6 +110,11 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     private let rollback: Statement
     private var work: Work?
     private var retryIsDue = false
+    /// Pages that were written up to the last checkpoint.
+    private var pagesAtCheckpoint = 0
+
+    /// After how many pages what the log of writes holds is brought into the file.
+    private static var checkpointInterval: Int { 1_000 }
 
     /// A writer with a connection of its own.
     /// - Parameters:
@@ -124,6 +129,8 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         makeWork: (Connection) throws(CacheError) -> Work
     ) throws(CacheError) {
         connection = try store.writingConnection()
+        // Otherwise nobody could tell this process's from another's.
+        _ = try connection.integer("PRAGMA wal_autocheckpoint = 0")
         begin = try connection.prepare("BEGIN")
         commit = try connection.prepare("COMMIT")
         rollback = try connection.prepare("ROLLBACK")
@@ -131,6 +138,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         self.pace = pace
         place = store.place
         work = try makeWork(connection)
+        place?.noteLog()
     }
 
     /// Whether the last write succeeded.
@@ -140,6 +148,11 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
 
     /// Starts with leftover idle work.
     package func start() {
+        goOn()
+        queue.async { [weak self] in self?.look() }
+    }
+
+    private func goOn() {
         let isDue = waiting.withLock { waiting in
             defer { waiting.isScheduled = true }
             return !waiting.isScheduled && !waiting.isStopped
@@ -190,7 +203,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
             while let first = takeNext() { run(first) }
             work = nil
             // So that the file is complete without its write-ahead log: people copy it.
-            try? connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            checkpoint("TRUNCATE")
         }
     }
 
@@ -288,6 +301,30 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
             $0.rows += rows
         }
         found(nil)
+        let pages = connection.pagesWritten
+        let isDue = pages - pagesAtCheckpoint >= Self.checkpointInterval
+        // The count begins anew after some terabytes.
+        guard isDue || pages < pagesAtCheckpoint else { return }
+        pagesAtCheckpoint = pages
+        checkpoint("PASSIVE")
+    }
+
+    /// Brings what the log of writes holds into the file. What was not brought over now will be by
+    /// the next one.
+    private func checkpoint(_ mode: String) {
+        let bring = { [connection] in
+            _ = try? connection.integer("PRAGMA wal_checkpoint(\(mode))")
+        }
+        if let place { place.changing(bring) } else { bring() }
+    }
+
+    /// Looks every second whether the file is there and as it was left, also while nobody writes.
+    private func look() {
+        guard work != nil else { return }
+        if isWritable {
+            do throws(CacheError) { try place?.check() } catch { found(error) }
+        }
+        queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.look() }
     }
 
     private func found(_ failure: CacheError?) {
@@ -312,6 +349,6 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
             // `found` has scheduled the next probe in a second.
             return
         }
-        start()
+        goOn()
     }
 }

@@ -39,6 +39,11 @@ extension Driver {
     func probeCache() {
         noteCache()
         guard let replica else { return }
+        do {
+            try replica.look()
+        } catch {
+            return wroteCache(error)
+        }
         if cache.isWritable, let failure = replica.checkpointFailure {
             log.error("checkpoint of the cache failed", ["error": "\(failure)"])
             wroteCache(failure)
@@ -55,6 +60,7 @@ extension Driver {
             }
         } catch {
             log.error("tidying of the cache failed", ["error": "\(error)"])
+            if error.isOfTheDisk { wroteCache(error) }
             note(error)
         }
     }
@@ -80,7 +86,8 @@ extension Driver {
     /// - Parameter failure: the error; nil if the write succeeded.
     func wroteCache(_ failure: (any Error)?) {
         if let failure {
-            cache.fail("\(failure)", at: now())
+            let remedy = (failure as? CacheError)?.remedy ?? CacheError.remedyOfTheDisk
+            cache.fail("\(failure)", remedy: remedy, at: now())
         } else {
             cache.succeed(at: now())
         }
@@ -95,9 +102,7 @@ extension Driver {
                 "cache can't be written",
                 [
                     "path": configuration.cache.path, "error": cache.failure,
-                    "for_s": "\(seconds)",
-                    "remedy": "look at its disk: full, read-only, or failing; it is tried again "
-                        + "every second",
+                    "for_s": "\(seconds)", "remedy": cache.remedy,
                 ])
         case .back: log.info("cache is writable again")
         case nil: break

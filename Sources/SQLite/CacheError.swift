@@ -8,8 +8,10 @@ package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
         case missingDirectory
         /// The directory or the file can't be written.
         case notWritable
-        /// Another process owns the file.
+        /// Another process owns the file, or holds a lock on it.
         case inUse
+        /// Another program removed, replaced or wrote to the file while it was open.
+        case foreign
         /// The file is not a SQLite database.
         case notADatabase
         /// The file is a database, but damaged.
@@ -50,12 +52,29 @@ package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
         return error
     }
 
-    /// Whether the disk is the cause: the same write may succeed later, and until then nothing can
-    /// be stored.
+    /// Whether the disk, or another process, is the cause: the same write may succeed later, and
+    /// until then nothing can be stored.
     package var isOfTheDisk: Bool {
         switch code {
-        case .notWritable, .damaged, .full, .disk: true
+        case .notWritable, .damaged, .full, .disk, .inUse, .foreign: true
         default: false
         }
     }
+
+    /// What an operator does about it while the file is open.
+    package var remedy: String {
+        switch code {
+        case .inUse:
+            "another process holds a lock on it, which fuser -v shows: end it, or what it does; it "
+                + "is tried again every second"
+        case .foreign:
+            "find out what did it; put the file back if that is possible, or stop the gateway and "
+                + "restore a backup"
+        default: Self.remedyOfTheDisk
+        }
+    }
+
+    /// What to do where only the disk can be meant.
+    package static let remedyOfTheDisk =
+        "look at its disk: full, read-only, or failing; it is tried again every second"
 }

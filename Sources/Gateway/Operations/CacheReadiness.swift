@@ -20,15 +20,17 @@ struct CacheReadiness {
     private(set) var isWritable = true
     /// The reason of the last failure, in the words of the file system or of SQLite.
     private(set) var failure = ""
+    /// What is to be done about it.
+    private(set) var remedy = ""
     private var lostSince: Timestamp?
     private var writableSince: Timestamp?
     private var toldAt: Timestamp?
 
     var isLost: Bool { lostSince != nil }
 
-    mutating func fail(_ failure: String, at now: Timestamp) {
+    mutating func fail(_ failure: String, remedy: String = "", at now: Timestamp) {
         isWritable = false
-        self.failure = failure
+        (self.failure, self.remedy) = (failure, remedy)
         writableSince = nil
         lostSince = lostSince ?? now
     }

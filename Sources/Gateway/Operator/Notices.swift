@@ -57,8 +57,8 @@ final class Notices: Sendable {
         "certificate has expired":
             "Browsers refuse the connection. Renew the files of listen.tls, then reload (SIGHUP).",
         "cache can't be written":
-            "Look at the disk of cache.path: full, read-only, or failing. The gateway tries again "
-            + "every second.",
+            "The error says why: the disk of cache.path (full, read-only, failing), or somebody "
+            + "else who has the file. The gateway tries again every second.",
         "cache was damaged and is filled anew":
             "Nothing is lost. Look at the disk; the file that was put aside may be deleted.",
         "checkpoint of the cache failed": "Look at the disk of cache.path.",
