@@ -33,6 +33,7 @@ extension Driver {
             upstreamSince: report.upstream.since,
             lastEventAge: lastEvent.map { Double(now.milliseconds - $0.milliseconds) / 1000 },
             isWritable: !cache.isLost, cacheFailure: cache.failure,
+            cacheRemedy: cache.remedy, certificateDaysLeft: server.certificateDaysLeft,
             cachedMessages: (try? reader.messageCount()) ?? 0,
             cacheBytes: store.bytes, sessions: figures.sessions,
             subscriptions: figures.subscriptions, streams: figures.streams,

@@ -86,6 +86,11 @@ extension Exposition {
             "gapless_refused_connections_total",
             "Connections closed at once because there was no descriptor for them.",
             snapshot.refusedConnections)
+        if let days = snapshot.certificateDaysLeft {
+            gauge(
+                "gapless_certificate_days_left",
+                "Days until the certificate of TLS expires, below zero when it has.", days)
+        }
     }
 
     fileprivate mutating func origin(

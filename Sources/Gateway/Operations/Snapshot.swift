@@ -18,6 +18,10 @@ struct Snapshot: Sendable {
     var isWritable: Bool
     /// The error of the file system or of SQLite, if it can't.
     var cacheFailure = ""
+    /// What is to be done about it.
+    var cacheRemedy = ""
+    /// Of the certificate of TLS, below zero when it has expired; nil where there is none.
+    var certificateDaysLeft: Int?
     var cachedMessages: Int
     var cacheBytes: Int
     var sessions: Int
@@ -67,7 +71,7 @@ extension Snapshot {
         if !isWritable || isDraining { return "down" }
         let isSound =
             accounting.error == 0 && sync.openGaps == 0 && faults.trouble == nil
-            && !isShortOfDescriptors
+            && !isShortOfDescriptors && certificateDaysLeft ?? 0 >= 0
         // A feed that has just come back counts as lost for a while, here as in readiness.
         return upstreamState == .online && !isFeedLost && isSound ? "ok" : "degraded"
     }

@@ -166,7 +166,11 @@ struct OperatorReport {
 }
 
 extension Snapshot {
-    /// The reasons why the status is not `ok`, worst first, and what to do about each.
+    /// How many days before its expiry the certificate is a trouble.
+    static let certificateNotice = 30
+
+    /// The reasons why the status is not `ok`, or soon will not be, worst first, and what to do
+    /// about each.
     var troubles: [(what: String, remedy: String)] {
         var troubles: [(what: String, remedy: String)] = []
         if isDraining {
@@ -180,8 +184,8 @@ extension Snapshot {
             troubles.append(
                 (
                     "The file of cache.path can't be written: \(cacheFailure)",
-                    "Look at its disk: full, read-only, or failing. The gateway tries again every "
-                        + "second, and is not ready until then."
+                    cacheRemedy.prefix(1).uppercased() + cacheRemedy.dropFirst()
+                        + ". The gateway is not ready until then."
                 ))
         }
         if let trouble = faults.trouble { troubles.append((trouble, "")) }
@@ -213,6 +217,15 @@ extension Snapshot {
                 (
                     "Connections are refused: the process has no descriptors left.",
                     "Raise LimitNOFILE (ulimit -n), or lower limits.connections."
+                ))
+        }
+        if let days = certificateDaysLeft, days < Self.certificateNotice {
+            troubles.append(
+                (
+                    days < 0
+                        ? "The certificate of TLS has expired: clients refuse the connection."
+                        : "The certificate of TLS expires in \(days) days.",
+                    "Renew the files of listen.tls, then reload (SIGHUP)."
                 ))
         }
         if accounting.error != 0 {
