@@ -35,7 +35,10 @@ extension Configuration {
             problems.append(
                 .init(.whole, key: missing, "missing (TLS takes a certificate and its key)"))
         }
-        if listen.public == listen.internal, listen.public.port != 0 {
+        let hosts = [listen.public.host, listen.internal.host]
+        // One that means every address means the other's too.
+        let meet = hosts[0] == hosts[1] || hosts.contains("0.0.0.0") || hosts.contains("::")
+        if meet, listen.public.port == listen.internal.port, listen.public.port != 0 {
             problems.append(
                 .init(
                     .whole, key: "listen.internal",

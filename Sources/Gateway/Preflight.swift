@@ -13,6 +13,7 @@ package enum Preflight {
     /// or a reload could not be checked beside it.
     package static func problems(_ configuration: Configuration) -> [String] {
         var problems: [String] = []
+        if let problem = Process.descriptorProblem { problems.append(problem) }
         do throws(ConfigurationError) {
             _ = try Credentials(configuration.auth, configuration.listen)
         } catch {
@@ -28,7 +29,13 @@ package enum Preflight {
         }
         if configuration.upstream.kind == .postgres {
             do {
-                _ = try PostgresOptions(configuration, bytes: configuration.limits.reply)
+                let options = try PostgresOptions(
+                    configuration, bytes: configuration.limits.reply)
+                do {
+                    try options.checkSchema()
+                } catch {
+                    problems.append("\(error)")
+                }
             } catch {
                 problems.append("upstream.postgres.url: \(error)")
             }
@@ -37,7 +44,8 @@ package enum Preflight {
         do throws(CacheError) {
             isRunning = try Store.look(
                 Store.Options(
-                    path: configuration.cache.path, origin: configuration.upstream.kind.rawValue))
+                    path: configuration.cache.path, origin: configuration.upstream.kind.rawValue,
+                    isChecked: true))
         } catch {
             problems.append("cache.path: \(error)")
         }

@@ -20,11 +20,17 @@ package func serve(
     sigemptyset(&none)
     sigprocmask(SIG_SETMASK, &none, nil)
     do {
+        if let problem = Process.descriptorProblem { throw StartError(description: problem) }
         return try Service(configuration, configurationFile, overrides, log).run()
     } catch {
         log.error("start failed", ["error": "\(error)"])
         return 1
     }
+}
+
+/// Why a gateway does not start, where no part of it says so.
+private struct StartError: Error, CustomStringConvertible {
+    let description: String
 }
 
 /// The parts of a running gateway, and its stop.
@@ -128,7 +134,7 @@ private final class Service {
     /// Warns if the descriptors don't suffice for all connections, files and the origin.
     private func warn(ofConnections connections: Int) {
         let limit = Process.descriptorLimit()
-        guard connections + Self.otherDescriptors > limit else { return }
+        guard connections + Process.neededDescriptors > limit else { return }
         log.warning(
             "limits.connections is above what the descriptors are enough for",
             [
@@ -136,9 +142,6 @@ private final class Service {
                 "remedy": "raise LimitNOFILE (ulimit -n), or lower limits.connections",
             ])
     }
-
-    /// The reserve of the public listener, and some for handshakes.
-    private static let otherDescriptors = 128
 
     func run() throws -> Int32 {
         warn(of: driver.credentials)
@@ -268,13 +271,10 @@ private final class Service {
         ]
         if days < 0 {
             log.error("certificate has expired", fields)
-        } else if days < Self.certificateNotice {
+        } else if days < Snapshot.certificateNotice {
             log.warning("certificate expires soon", fields)
         }
     }
-
-    /// How many days before its end a certificate is logged.
-    private static let certificateNotice = 30
 
     /// While draining, leaves the ports to a successor that listens there already.
     private func leavePlace() {

@@ -78,6 +78,85 @@ import Testing
         }
     }
 
+    /// What lies on the disk before the start, and what both say.
+    enum Found: String, CaseIterable {
+        case brokenPages = "its pages contradict each other"
+        case longName = "File name too long"
+        case samePort = "another port"
+        case fewDescriptors = "descriptors"
+
+        /// - Returns: the settings, and what the command is started with.
+        func prepare(in folder: URL) throws -> (settings: [String: String], launcher: [String]) {
+            let path = folder.appendingPathComponent("gapless.db").path
+            switch self {
+            case .brokenPages:
+                let gateway = try GatewayProcess(
+                    settings: ["upstream.kind": "embedded", "cache.path": path])
+                try gateway.api().put("ops", ["participants": ["alice"]])
+                #expect(try gateway.terminate() == 0)
+                let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+                try file.seek(toOffset: 3 * 4096)
+                try file.write(contentsOf: Data(repeating: 7, count: 4 * 4096))
+                try file.close()
+            case .longName:
+                let name = String(repeating: "x", count: 253)
+                return (["cache.path": folder.appendingPathComponent(name).path], [])
+            case .samePort:
+                let port = try Port.free()
+                return (
+                    [
+                        "cache.path": path, "listen.public": "127.0.0.1:\(port)",
+                        "listen.internal": "0.0.0.0:\(port)",
+                    ], []
+                )
+            case .fewDescriptors:
+                return (["cache.path": path], ["/bin/sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"])
+            }
+            return (["cache.path": path], [])
+        }
+    }
+
+    private func expectRefused(
+        _ settings: [String: String], _ launcher: [String], _ word: String
+    ) throws {
+        let own = ["listen.public": "127.0.0.1:0", "listen.internal": "127.0.0.1:0"]
+        let all = own.merging(settings) { $1 }
+        for command in ["checkconfig", "serve"] {
+            let run = try CommandRun(
+                [command] + all.flatMap { ["--set", "\($0.key)=\($0.value)"] }, launcher: launcher)
+            #expect(run.status == 1, "\(command): \(run.output)")
+            #expect(run.output.contains(word), "\(command): \(run.output)")
+        }
+    }
+
+    @Test(arguments: Found.allCases)
+    func whatIsThereAndStopsTheStartIsFoundBefore(_ found: Found) throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("gapless-found-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (settings, launcher) = try found.prepare(in: folder)
+        try expectRefused(settings, launcher, found.rawValue)
+    }
+
+    @Test func aFullDiskIsFoundBefore() throws {
+        let disk = try SmallDisk(kilobytes: 64)
+        try expectRefused(
+            ["cache.path": disk.directory + "/gapless.db"], disk.launcher, "full")
+    }
+
+    /// A database that is there, and nothing of ours in it; one that is away stops no start.
+    @Test func aMissingSchemaIsFoundBefore() throws {
+        let kind = ["upstream.kind": "postgres", "cache.path": "%/gapless.db"]
+        try expectRefused(
+            try kind.merging(["upstream.postgres.url": PostgresProcess.shared().url()]) { $1 }, [],
+            "there is no schema gapless")
+        let run = try run(
+            "checkconfig",
+            ["upstream.kind=postgres", "upstream.postgres.url=postgres://u@127.0.0.1:1/d"])
+        #expect(run.status == 0, "\(run.output)")
+    }
+
     @Test func whatIsRightIsSaidToBe() throws {
         let run = try run("checkconfig", Self.tls("%/a.pem", "%/a.key"))
         #expect(run.status == 0, "\(run.output)")

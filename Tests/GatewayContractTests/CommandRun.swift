@@ -11,8 +11,10 @@ struct CommandRun {
     /// - Parameters:
     ///   - environment: Variables such as `GAPLESS_LOG_LEVEL`.
     ///   - files: Written into the directory first; `%` in an argument stands for the directory.
+    ///   - launcher: What it is started by.
     init(
-        _ arguments: [String], environment: [String: String] = [:], files: [String: String] = [:]
+        _ arguments: [String], environment: [String: String] = [:], files: [String: String] = [:],
+        launcher: [String] = []
     ) throws {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("gapless-command-\(UUID().uuidString)")
@@ -28,7 +30,7 @@ struct CommandRun {
         let log = directory.appendingPathComponent("output")
         let words =
             environment.map { "\($0.key)=\(placed($0.value))" }
-            + [try GatewayProcess.binary()] + arguments.map(placed)
+            + launcher + [try GatewayProcess.binary()] + arguments.map(placed)
         let child = try ChildProcess(
             "/usr/bin/env", ["--chdir=\(directory.path)"] + words, log: log.path)
         let deadline = Deadline.after(.seconds(60))

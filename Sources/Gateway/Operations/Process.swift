@@ -25,6 +25,19 @@ enum Process {
         return Int(clamping: limit.rlim_cur)
     }
 
+    /// A gateway with fewer could not serve anybody: some are for its files and the origin, and the
+    /// public listener spares the last ones.
+    static let neededDescriptors = 128
+
+    /// Why this process could not serve; nil if it can.
+    static var descriptorProblem: String? {
+        let limit = descriptorLimit()
+        guard limit < neededDescriptors else { return nil }
+        return
+            "only \(limit) descriptors may be open (needed: \(neededDescriptors) and one for each"
+            + " connection; raise LimitNOFILE, ulimit -n)"
+    }
+
     /// Open file descriptors.
     static func descriptors() -> Int {
         guard let folder = opendir("/proc/self/fd") else { return 0 }
