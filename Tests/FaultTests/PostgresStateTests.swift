@@ -63,6 +63,32 @@ extension Faults {
 
         /// A transaction that moves somebody's marker and stays open is in the way of that marker:
         /// others', and whoever reads, don't notice.
+        /// A lock on the tables, as a migration takes, keeps every writer out: health says so, and
+        /// the metric that the alert is about.
+        @Test func aLockOnTheTablesIsNamed() throws {
+            let url = try server.database()
+            let gateway = try gateway(url)
+            try gateway.api().put("ops", ["participants": ["alice"]])
+            let holder = Process()
+            holder.executableURL = URL(filePath: "/usr/lib/postgresql/15/bin/psql")
+            holder.arguments = [
+                "--no-psqlrc", "--quiet", "--command",
+                "begin; lock table gapless.conversations; select pg_sleep(30)", url,
+            ]
+            holder.standardOutput = FileHandle.nullDevice
+            try holder.run()
+            defer { holder.terminate() }
+            var trouble = ""
+            let isNamed = Deadline.standard.poll {
+                _ = try? gateway.api().post(["author": "alice", "body": "b"], to: "ops")
+                let health = try? gateway.health().json
+                trouble = health?["upstream"][0]["trouble"].string ?? ""
+                return trouble.contains("conversation ops: locked for more than")
+            }
+            #expect(isNamed, "\(trouble)")
+            #expect(try gateway.metrics()["gapless_upstream_troubled"] == 1)
+        }
+
         @Test func aMarkerThatIsLockedKeepsNobodyElseWaiting() throws {
             let url = try server.database()
             let gateway = try gateway(url)

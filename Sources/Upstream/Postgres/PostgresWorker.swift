@@ -209,11 +209,10 @@ final class PostgresWorker: @unchecked Sendable {
                 connection.descriptor, writing: isWriting, nil,
                 until: min(began + limit, glance))
             if ready.isReadable, let ended = try connection.receive().first { return ended }
-            if case .alone(let job) = task, !hasAsked,
-                ContinuousClock.now >= began + options.lockTimeout / 4
-            {
+            // One that goes with others waits for no row, but for a lock on all of them.
+            if task.isWrite, !hasAsked, ContinuousClock.now >= began + options.lockTimeout / 4 {
                 hasAsked = true
-                locks.ask(job.conversation, heldFrom: session.process)
+                locks.ask(task.jobs.first?.conversation, heldFrom: session.process)
             }
             pool.expire(.now)
         }
@@ -257,7 +256,7 @@ final class PostgresWorker: @unchecked Sendable {
         }
         switch refusal.state.prefix(2) {
         case "55" where refusal.state == "55P03":
-            if case .alone(let job) = task { locks.blocked(job.conversation) }
+            if task.isWrite { for job in task.jobs { locks.blocked(job.conversation) } }
             return end(.conversationLocked)
         case "57" where refusal.state.hasPrefix("57P"), "08":
             // The server ends the connection; it may have committed before.
