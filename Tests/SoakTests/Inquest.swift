@@ -65,6 +65,16 @@ final class Inquest {
     /// How often which fate was given, of messages and of readers.
     private(set) var fates: [String: Int] = [:]
 
+    /// All that there are: the table of `Tests/README.md` has them too.
+    private static let allFates: Set = [
+        "unknown", "earlier", "trimmed", "waiting", "refused", "repeated", "committed",
+        "unwatched", "told", "written", "written_late", "queued", "coalesced", "owed", "filled",
+        "resumed", "held", "fetched", "below", "watching", "left", "discarded", "left_out",
+        "read_refused", "not_watching", "not_participant", "not_connected",
+    ]
+    /// What was never given, and what is none.
+    var unmet: [String] { Self.allFates.symmetricDifference(fates.keys).sorted() }
+
     init(_ gateways: [GatewayProcess]) {
         self.gateways = gateways
         askers = gateways.map { Asker($0.internalPort) }

@@ -193,9 +193,10 @@ final class Losses {
                 try reader.client.pump()
                 try subscribe(reader, to: id)
                 let holder = reader.client.holder(id)
+                // Who stands above the end of the log holds what is gone.
                 return holder.isSubscribed && !holder.isOpen && !reader.isOut
                     && holder.epoch == head["epoch"].string
-                    && holder.asOf >= head["rev"].int ?? 0
+                    && holder.asOf == head["rev"].int
             }
         }
         if !isWhole {

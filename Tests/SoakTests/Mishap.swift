@@ -44,14 +44,10 @@ extension Stage {
         counts[mishap.name, default: 0] += 1
         switch mishap {
         case .outage(let outage):
+            if outage.isOfTheLink, !outage.isMomentary { return try leaveBehind(outage) }
             try outage.begin(redis)
-            // Where the other gateway goes on, this one comes to be far behind.
-            let isHalf = outage.isOfTheLink && !outage.isMomentary
-            let writer = isHalf ? burst(of: 15, pause: 0) : nil
-            if let writer { _ = try live(.seconds(4)) { writer.isDone } }
             if !outage.isMomentary { try pass(.milliseconds(800), .milliseconds(5000)) }
             try outage.end(redis)
-            if let writer { try wait(for: writer) }
         case .killed:
             let gateway = victim()
             gateway.kill()
@@ -80,6 +76,31 @@ extension Stage {
     private func pass(_ shortest: Duration, _ longest: Duration) throws {
         let share = Double.random(in: 0...1, using: &random)
         _ = try live(shortest + (longest - shortest) * share)
+    }
+
+    /// The far gateway goes on, and much is said by it, so that the near one is far behind. When
+    /// it is back the way is slow at first: there is time to ask about what is on its way.
+    private func leaveBehind(_ outage: Outage) throws {
+        let watched = conversations.filter { id in
+            guests.contains {
+                $0.isHere && $0.client.port == near.port && $0.client.holder(id).isSubscribed
+            }
+        }
+        try outage.begin(redis)
+        let writer = burst(of: 15, pause: 0, in: watched.randomElement(using: &random))
+        if let writer { _ = try live(.seconds(4)) { writer.isDone } }
+        try pass(.milliseconds(800), .milliseconds(5000))
+        try outage.end(redis)
+        redis.proxy.set(.slow)
+        if let id = burstsIn, let newest = ledger.all(id).map(\.seq).max() {
+            for _ in 0..<25 {
+                let seq = Int.random(in: max(1, newest - 140)...newest, using: &random)
+                inquest.ask(.init(conversation: id, seq: seq, gateway: 0))
+                _ = try live(.milliseconds(120))
+            }
+        }
+        redis.proxy.set(.open)
+        if let writer { try wait(for: writer) }
     }
 
     /// The near one at any time; the far one only in the first third, see `Flatness`.
@@ -158,13 +179,17 @@ extension Stage {
 
     /// Much is said in one conversation, by the far gateway.
     ///
-    /// - Parameter count: of arrays of ten messages.
-    private func burst(of count: Int, pause: UInt32) -> Background<Void>? {
+    /// - Parameters:
+    ///   - count: of arrays of ten messages.
+    ///   - chosen: the conversation; nil for one that somebody watches who does not read.
+    private func burst(
+        of count: Int, pause: UInt32, in chosen: String? = nil
+    ) -> Background<Void>? {
         let watched = conversations.filter { id in
             guests.contains { $0.isResting && $0.conversations.contains(id) }
         }
         guard
-            let id = watched.randomElement(using: &random)
+            let id = chosen ?? watched.randomElement(using: &random)
                 ?? conversations.randomElement(using: &random)
         else { return nil }
         bursts += 1

@@ -59,6 +59,7 @@ import Testing
         #expect(stage.counts.count == Mishap.all.count, "\(stage.counts)")
         #expect(all.resumes > 100 && all.expiries > 10 && all.refreshes > 10 && all.drains > 10)
         #expect(all.slowGaps > 0 && all.removals > 0)
+        #expect(stage.inquest.unmet.isEmpty, "fates that nobody met: \(stage.inquest.unmet)")
     }
 }
 

@@ -17,6 +17,8 @@ final class Stage {
         "drain.window": "3s", "page.enabled": "false",
         // Of what is older an answer is to say that it does not know.
         "journal.age": "5m",
+        // A log that loses its end under a link that stands is found by looking.
+        "sync.verify_interval": "3s",
     ]
 
     /// The deadline of the link, and what two gateways on a busy machine may take on top.

@@ -51,7 +51,10 @@ struct Verdict {
     // MARK: - The message
 
     private mutating func judgeMessage() {
-        if let expected = answer.question.expected, !expected.contains(fate) {
+        // Of what came by another gateway it hears while it has its origin.
+        let isAway = answer.json["origin"]["state"] == "away"
+        let isUntold = fate == "unknown" && isAway
+        if let expected = answer.question.expected, !expected.contains(fate), !isUntold {
             faults.append("it is \(fate), not one of \(expected.sorted())")
         }
         if let expected = answer.question.expectedReader {
@@ -70,8 +73,6 @@ struct Verdict {
             faults.append("it is \(fate), and somebody was told of it")
         }
         if answer.question.id == nil {
-            // Of what came by another gateway it hears while it has its origin.
-            let isAway = answer.json["origin"]["state"] == "away"
             if ["refused", "waiting"].contains(fate) || fate == "unknown" && !isAway {
                 faults.append("it is \(fate), and was acknowledged")
             }
