@@ -98,7 +98,49 @@ class Files(unittest.TestCase):
         file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
         self.succeeds("promtool", "check", "rules", file)
 
+    # The program's files
+
+    def test_the_steps_of_an_update_leave_one_page(self):
+        text = (DEPLOY / "reference/deployment.md").read_text()
+        steps = text[text.index("## One gateway, with systemd"):].split("```")[1]
+        steps = steps.strip().splitlines()[:3]
+        self.assertIn("An update is the first three lines again", text)
+        self.assertIn("bundle-page", steps[-1])
+        trees = []
+        for times in (1, 2):
+            local = self.folder / str(times)
+            (local / "bin").mkdir(parents=True)
+            commands = "\n".join(steps).replace("/usr/local", str(local))
+            commands = commands.replace("/etc/gapless", f"{local}/etc")
+            commands = commands.replace(".build/release/gapless", str(PROGRAM))
+            for _ in range(times):
+                self.succeeds("sh", "-euc", commands, cwd=REPOSITORY)
+            trees.append({
+                path.relative_to(local): path.is_file() and path.read_bytes()
+                for path in local.rglob("*")})
+        self.assertIn(pathlib.Path("share/gapless/page/index.html"), trees[0])
+        self.assertEqual(trees[0], trees[1])
+
     # Containers
+
+    def test_the_image_says_whether_its_gateway_lives(self):
+        """The command of HEALTHCHECK, as a container runs it."""
+        lines = (DEPLOY / "Dockerfile").read_text()
+        command = json.loads(re.search(r"HEALTHCHECK(?:.|\\\n)*?CMD (\[.*\])\n", lines)[1])
+        with Gateway() as gateway:
+            given = {"GAPLESS_LISTEN_INTERNAL": f"0.0.0.0:{gateway.internal.split(':')[1]}",
+                     "PATH": "/usr/bin:/bin"}
+            self.succeeds(*command, env=given)
+            gateway.kill()
+            self.assertNotEqual(run(*command, env=given)[0], 0)
+
+    def test_the_image_knows_the_authorities(self):
+        """Without them no `rediss://` and no `https://` would be believed."""
+        text = (DEPLOY / "Dockerfile").read_text()
+        self.assertIn("install-dependencies runtime", text[text.rindex("\nFROM "):])
+        script = (DEPLOY / "install-dependencies").read_text()
+        wanted = re.search(r"runtime\) (.*?);;", script, re.S)[1]
+        self.assertIn("ca-certificates", wanted.split('"')[3].split())
 
     def test_the_containers_fit_together(self):
         compose, = documents(DEPLOY / "compose/compose.yaml")
