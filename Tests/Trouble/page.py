@@ -49,6 +49,11 @@ def alerts(found):
         fired.append("GaplessCommitsFail")
     if "gapless_refused_connections_total" in rising:
         fired.append("GaplessDescriptorsShort")
+    left = after.get("gapless_certificate_days_left")
+    if left is not None and left < 30:
+        fired.append("GaplessCertificateExpires")
+    if left is not None and left < 3:
+        fired.append("GaplessCertificateNearItsEnd")
     if any("level=error" in line for line in found.get("log", [])):
         fired.append("GaplessErrorsLogged")
     return fired

@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 
@@ -137,6 +138,35 @@ def of_another_kind(folder, program):
     return redis, redis.settings
 
 
+def broken_pages(folder, program):
+    from .stage import Gateway
+    gateway = Gateway(program, folder, {})
+    gateway.start()
+    gateway.put()
+    gateway.process.terminate()
+    gateway.process.wait()
+    with (folder / "gapless.db").open("r+b") as file:
+        file.seek(3 * 4096)
+        file.write(os.urandom(4 * 4096))
+    return None, {}
+
+
+def full_disk(folder, program):
+    disk, values = small_disk(folder, program)
+    with (disk.place / "filling").open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 4096)
+        except OSError:
+            pass
+    return disk, values
+
+
+def one_port(folder, program):
+    port = free_port()
+    return None, {"listen.public": f"127.0.0.1:{port}", "listen.internal": f"0.0.0.0:{port}"}
+
+
 def wrong_password(folder, program):
     redis = Redis(folder / "redis", "--requirepass", "right")
     return redis, {"upstream.kind": "redis",
@@ -189,6 +219,15 @@ thing("start", "`rediss://` with a file of authorities that is not there", "The 
       "Correct `upstream.redis.tls.ca_file`.",
       settings({"upstream.kind": "redis", "upstream.redis.url": "rediss://127.0.0.1:6379/0",
                 "upstream.redis.tls.ca_file": "FOLDER/none.pem"}), starts=False)
+thing("start", "The pages of the embedded log contradict each other", "A disk, or a copy of half a file.",
+      "Restore a backup, or what sqlite3's `.recover` saves of it.", broken_pages, starts=False)
+thing("start", "The disk is full before there is a file", "Something else filled it.", "Make room.",
+      full_disk, starts=False)
+thing("start", "Fewer descriptors than a gateway needs", "`LimitNOFILE`, `ulimit -n`.",
+      "Raise it: one for each connection, and 128.", None, starts=False,
+      launcher=("prlimit", "--nofile=64:64"))
+thing("start", "Both listeners have one port", "`0.0.0.0` means the address of the other too.",
+      "Give `listen.internal` another port.", one_port, starts=False)
 thing("start", "`cache.path` names a file that is none of ours",
       "It is mistyped, or the first page of the embedded log is broken.",
       "Correct it, or restore a backup (`gapless backup` makes them). The file stays as it is.",
@@ -386,7 +425,7 @@ thing("postgres", "A session holds a lock on the logs", "A migration, or somebod
           "begin; lock table gapless.conversations; select pg_sleep(300)")),
       lambda gateway, origin: origin.sql(
           "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(300)%'"
-          " and pid <> pg_backend_pid()"), seconds=10)
+          " and pid <> pg_backend_pid()"), seconds=10, ready=True)
 thing("postgres", "Postgres takes no more connections", "`max_connections` is reached.",
       "Raise it, or end what holds them; the gateway needs `upstream.postgres.connections` + 1.",
       postgres, lambda gateway, origin: crowd(origin), lambda gateway, origin: origin.sql(
@@ -450,6 +489,40 @@ def garbage(gateway, origin):
         file.write(os.urandom(65536))
 
 
+def other_file(gateway):
+    """A log of another gateway, which has ended."""
+    folder = gateway.folder / "other"
+    folder.mkdir()
+    other = type(gateway)(gateway.program, folder, {})
+    other.start()
+    other.put()
+    other.process.terminate()
+    other.process.wait()
+    return folder / "gapless.db"
+
+
+def moved_over(gateway, origin):
+    other_file(gateway).rename(gateway.folder / "gapless.db")
+
+
+def copied_over(gateway, origin):
+    shutil.copyfile(other_file(gateway), gateway.folder / "gapless.db")
+
+
+def without_log(gateway, origin):
+    (gateway.folder / "gapless.db-wal").unlink()
+
+
+def lock_file(gateway, origin):
+    gateway.locker = sqlite3.connect(gateway.folder / "gapless.db", isolation_level=None)
+    gateway.locker.execute("begin immediate")
+
+
+def unlock_file(gateway, origin):
+    gateway.locker.rollback()
+    gateway.locker.close()
+
+
 def small_disk(folder, program):
     place = folder / "disk"
     place.mkdir()
@@ -511,7 +584,18 @@ thing("disk", "The embedded log's file was removed under the gateway", "Somebody
       "Don't stop the gateway before you copied it: the file is lost with the process.", None,
       removed, ready=False)
 thing("disk", "The embedded log's file was written over", "Something wrote into it.",
-      "Stop, and restore a backup.", None, garbage, seconds=8)
+      "Stop, and restore a backup.", None, garbage, seconds=8, ready=False)
+thing("disk", "Another file was moved in the place of the embedded log's", "A restore under it.",
+      "Stop the gateway first, and restore then. What was acknowledged since lies in its process.",
+      None, moved_over, seconds=8, ready=False)
+thing("disk", "Another file was copied over the embedded log's", "A restore under it.",
+      "Stop the gateway first, and restore then.", None, copied_over, seconds=8, ready=False)
+thing("disk", "The write-ahead log of the embedded log was removed", "Somebody tidied up.",
+      "Don't stop the gateway before you copied it: what is in it alone is lost with the process.",
+      None, without_log, seconds=8, ready=False)
+thing("disk", "Another process holds a lock on the file", "Somebody's `sqlite3` in a transaction.",
+      "End that process, or its transaction: `fuser -v FILE`.", None, lock_file, unlock_file,
+      seconds=12, ready=False)
 thing("process", "There are no descriptors left", "More connections than `LimitNOFILE`.",
       "Raise `LimitNOFILE`, or lower `limits.connections`.", None, descriptors, leave,
       ready=True, launcher=("prlimit", "--nofile=160:160"))
@@ -520,6 +604,9 @@ thing("process", "More connections are allowed than there are descriptors",
       many_connections, lambda *_: None, ready=True, is_there=True)
 thing("process", "The certificate expires in ten days", "Nobody renewed it.",
       "Renew it, and reload (SIGHUP).", expiring(10), lambda *_: None, ready=True, is_there=True)
+thing("process", "The certificate has expired", "Nobody renewed it.",
+      "Renew it, and reload (SIGHUP): clients refuse it.", expiring(0), lambda *_: None, ready=True,
+      is_there=True)
 thing("process", "A reload finds a wrong value", "The file was edited.",
       "`gapless checkconfig` with the same file, and reload again.", with_file, broken_reload,
       ready=True)
