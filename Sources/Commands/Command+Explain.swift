@@ -45,7 +45,8 @@ extension Command {
                 throw .failure(error.description)
             }
         }
-        let base = arguments["url"] ?? "http://\(reachable(listen.internal))"
+        var base = arguments["url"] ?? "http://\(reachable(listen.internal))"
+        while base.hasSuffix("/") { base.removeLast() }
         do throws(TransportError) {
             let reply = try HTTPClient(base: base, basic: basic).call("GET", path, body: nil)
             let text = String(decoding: reply.body, as: UTF8.self)
@@ -55,8 +56,17 @@ extension Command {
             console.write(isText ? text : text + "\n")
             return 0
         } catch {
-            throw .failure("\(base): \(error.reason)")
+            throw .failure("\(withoutPassword(base)): \(error.reason)")
         }
+    }
+
+    /// The URL as it may be shown: what stands before an `@` may be a password.
+    private static func withoutPassword(_ url: String) -> String {
+        guard let scheme = url.firstRange(of: "://") else { return url }
+        let rest = url[scheme.upperBound...]
+        let end = rest.firstIndex(of: "/") ?? rest.endIndex
+        guard let at = rest[..<end].lastIndex(of: "@") else { return url }
+        return String(url[..<scheme.upperBound] + url[url.index(after: at)...])
     }
 
     /// The address to connect to, from this machine, for a listener at `address`.

@@ -78,6 +78,10 @@ extension DefaultGateway {
             let json = try CommandRun(
                 "explain", "--conversation", id, "--id", "m1", "--json", "--set", address)
             #expect(json.status == 0 && json.output.hasPrefix("{\"conversation\":"))
+            let named = try CommandRun(
+                "explain", "--conversation", id, "--id", "m1", "--url",
+                "http://127.0.0.1:\(gateway.internalPort)/")
+            #expect(named.status == 0 && named.output.hasPrefix(place))
         }
 
         @Test func theCommandSaysWhatIsWrong() throws {
@@ -86,6 +90,11 @@ extension DefaultGateway {
             let nobody = try CommandRun(
                 "explain", "--conversation", "c", "--seq", "1", "--url", "http://127.0.0.1:1")
             #expect(nobody.status == 1 && nobody.output.contains("http://127.0.0.1:1: no answer"))
+            let secret = try CommandRun(
+                "explain", "--conversation", "c", "--seq", "1", "--url",
+                "http://me:secret@127.0.0.1:1/")
+            #expect(secret.status == 1 && secret.output.contains("http://127.0.0.1:1: no answer"))
+            #expect(!secret.output.contains("secret"))
         }
     }
 }
