@@ -19,6 +19,16 @@ extension DefaultGateway {
             return (response.status, response.json)
         }
 
+        @Test func aHeadThatIsAskedForTwiceIsAnsweredOnce() throws {
+            let gateway = try LiveGateway.get()
+            let id = try gateway.conversation(of: ["alice"])
+            let answer = try gateway.api().http.send(
+                "POST", "/v1/heads", json: ["ids": [.string(id), "none", .string(id), "none"]])
+            #expect(answer.status == 200)
+            #expect(answer.text.ranges(of: "\"\(id)\"").count == 1)
+            #expect(answer.text.ranges(of: "\"none\"").count == 1)
+        }
+
         @Test func putCreatesAndThenChangesWhatIsGiven() throws {
             let api = try LiveGateway.get().api()
             let path = "/v1/conversations/" + LiveGateway.name("c")

@@ -232,11 +232,14 @@ package struct ServerAPI {
             throw RequestError(
                 .tooLarge, "ids: \(ids.count) of them, at most \(Self.arrayLimit) are accepted")
         }
-        return try ids.enumerated().map { index, id in
+        // An object has each key once.
+        var seen: Set<ID> = []
+        return try ids.enumerated().compactMap { index, id in
             guard let text = id.string else {
                 throw RequestError.badRequest("ids[\(index)]: not a string")
             }
-            return try identifier(text, "ids[\(index)]")
+            let name = try identifier(text, "ids[\(index)]")
+            return seen.insert(name.id).inserted ? name : nil
         }
     }
 
