@@ -56,8 +56,10 @@ struct PageFiles: Sendable {
     subscript(path: String) -> File? { files[path] }
 
     private static func read(
-        _ directory: String, _ prefix: String, into files: inout [String: File]
+        _ directory: String, _ prefix: String, into files: inout [String: File], depth: Int = 0
     ) {
+        // A link may lead back to where it lies.
+        guard depth < 8 else { return }
         guard let handle = opendir(directory) else { return }
         defer { closedir(handle) }
         while let entry = readdir(handle) {
@@ -66,8 +68,11 @@ struct PageFiles: Sendable {
             }
             guard !name.hasPrefix(".") else { continue }
             let path = "\(directory)/\(name)"
-            if entry.pointee.d_type == UInt8(DT_DIR) {
-                read(path, "\(prefix)\(name)/", into: &files)
+            // Not every file system says in the entry what it is, and a link says that it is one.
+            var status = stat()
+            guard stat(path, &status) == 0 else { continue }
+            if status.st_mode & S_IFMT == S_IFDIR {
+                read(path, "\(prefix)\(name)/", into: &files, depth: depth + 1)
             } else if let ending = name.split(separator: ".").last,
                 let type = types[String(ending)], let bytes = try? Files.read(path, limit: 4 << 20)
             {
