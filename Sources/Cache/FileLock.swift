@@ -13,6 +13,9 @@ final class FileLock: Sendable {
     /// The note of an owner that is about to exit.
     private static let leaving = Array("leaving\n".utf8)
 
+    /// How long the lock may be held by somebody who only asks whether it is taken.
+    private static let glance = Duration.milliseconds(200)
+
     /// Takes the lock; waits at most `wait` for it, or at most `succession` for an owner that is
     /// about to exit.
     /// - Throws: `CacheError`: `inUse` if another process has it, `missingDirectory` or
@@ -27,7 +30,8 @@ final class FileLock: Sendable {
             if reason == EINTR { continue }
             let waited = ContinuousClock.now - began
             if reason == EWOULDBLOCK,
-                waited < wait || waited < succession && Self.isLeft(descriptor)
+                waited < max(wait, Self.glance)
+                    || waited < succession && Self.isLeft(descriptor)
             {
                 usleep(20_000)
                 continue
