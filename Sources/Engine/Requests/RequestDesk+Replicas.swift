@@ -52,8 +52,9 @@ extension RequestDesk {
                 before: .seq(newest + 1), after: .seq(oldest - 1), limit: limit)
             return ask(.page(conversation: stream.id, request), call)
         }
-        if have.asOf < replica.copy.changesFrom, !have.runs.isEmpty, replica.isLive,
-            replica.copy.changesFrom - have.asOf <= farBehind
+        sync.settleBackfill(stream)
+        if let from = stream.replica?.copy.changesFrom, have.asOf < from, !have.runs.isEmpty,
+            replica.isLive, from - have.asOf <= farBehind
         {
             stream.replica?.copy.fillBack(from: have.asOf)
             sync.fetcher.fillBack(stream)

@@ -104,7 +104,7 @@ final class Fetcher {
     func fillBack(_ stream: Stream) {
         guard let replica = stream.replica, let generation = replica.generation,
             !replica.backoff.isWaiting, replica.isConfirmed, replica.copy.trimmedAt == nil,
-            let backfill = replica.copy.backfill,
+            let backfill = replica.copy.backfill, backfill.until == nil,
             !replica.inFlight.contains(.backfill(since: backfill.upTo))
         else { return }
         ask(for: .backfill(since: backfill.upTo), stream, generation)

@@ -25,7 +25,7 @@ struct ReplicaCopy {
     private(set) var lastChange: UInt64 = 0
     /// Backfill of changes for a holder older than `changesFrom`: from which change, and up to
     /// which it was read.
-    private(set) var backfill: (from: Int, upTo: Int)?
+    private(set) var backfill: Backfill?
     /// It changed, and this turn has not written that yet.
     private(set) var isUnsaved = false
     /// Slots of this turn that are not written to the cache yet.
@@ -166,23 +166,46 @@ struct ReplicaCopy {
     /// back to.
     mutating func fillBack(from rev: Int) {
         if let backfill, rev >= backfill.from { return }
-        backfill = (rev, rev)
+        backfill = Backfill(from: rev, upTo: rev)
     }
 
-    /// The changes from `from` up to this one were read.
-    /// - Parameter isKnown: whether the stream has taken everything that the log had then. A change
-    ///   not taken may have replaced a lower value that was not read and the cache does not have.
-    /// - Returns: whether the cache has all of them now.
-    mutating func filledBack(from: Int, upTo rev: Int, more: Bool, isKnown: Bool) -> Bool {
-        if more, rev < changesFrom || !isKnown {
-            backfill?.upTo = rev
-            return false
-        }
+    /// The changes from the backfill's beginning up to this one were read.
+    /// - Parameters:
+    ///   - head: the newest change that the log had then. Above `position` it may have replaced a
+    ///     value below that was not read, and that the cache lacks: the stream takes it first.
+    ///   - position: the stream's.
+    /// - Returns: the change above which the cache lacks no more, if it reaches further back now.
+    mutating func filledBack(upTo rev: Int, more: Bool, head: Int, position: Int) -> Int? {
+        guard more else { return settleBackfill() }
+        backfill?.upTo = rev
+        guard rev >= changesFrom else { return nil }
+        backfill?.until = head
+        return settleBackfill(at: position)
+    }
+
+    /// The stream has reached the position; a backfill may have waited for that.
+    /// - Returns: as `filledBack`.
+    mutating func settleBackfill(at position: Int) -> Int? {
+        guard let until = backfill?.until, position >= until else { return nil }
+        return settleBackfill()
+    }
+
+    private mutating func settleBackfill() -> Int? {
+        guard let from = backfill?.from else { return nil }
         changesFrom = from
         backfill = nil
-        return true
+        return from
     }
 
     /// The feed or the log may be another one: the backfill does not count.
     mutating func stopBackfill() { backfill = nil }
+
+    /// Changes that are read for holders from long ago.
+    struct Backfill {
+        /// From which change they are needed, and up to which they were read.
+        let from: Int
+        var upTo: Int
+        /// All were read, and it is over when the stream has taken this one; nil: some are not.
+        var until: Int?
+    }
 }

@@ -183,9 +183,7 @@ extension Sync {
 
     /// Changes below the cache's `changesFrom`.
     private func filledBack(_ changes: Changes, _ stream: Stream) {
-        guard let state = stream.state, let replica = stream.replica,
-            let backfill = replica.copy.backfill
-        else { return }
+        guard let state = stream.state, let replica = stream.replica else { return }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
         applier.learnMembers(changes.record, asOf: changes.head, stream)
         takePostponed(stream)
@@ -196,11 +194,19 @@ extension Sync {
         where message.seq >= state.head.floor && message.seq <= state.head.seq {
             store.keep(message, mark: nil, asOf: changes.head.rev, of: stream)
         }
-        let isFilled = stream.replica?.copy.filledBack(
-            from: backfill.from, upTo: changes.upTo, more: changes.more,
-            isKnown: changes.head.rev <= state.position.rev)
-        guard isFilled == true else { return fetcher.fillBack(stream) }
-        store.hasChanges(from: backfill.from, of: stream)
+        let from = stream.replica?.copy.filledBack(
+            upTo: changes.upTo, more: changes.more, head: changes.head.rev,
+            position: state.position.rev)
+        guard let from else { return fetcher.fillBack(stream) }
+        store.hasChanges(from: from, of: stream)
+    }
+
+    /// Whether the stream has taken what a backfill waited for.
+    func settleBackfill(_ stream: Stream) {
+        guard let state = stream.state,
+            let from = stream.replica?.copy.settleBackfill(at: state.position.rev)
+        else { return }
+        store.hasChanges(from: from, of: stream)
     }
 
     /// A requested range of messages.

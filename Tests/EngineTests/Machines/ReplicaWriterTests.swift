@@ -150,18 +150,23 @@ import Wire
         var copy = ReplicaCopy()
         copy.begin(asOf: 20)
         copy.fillBack(from: 10)
-        let isPart = !copy.filledBack(from: 10, upTo: 15, more: true, isKnown: true)
-        #expect(isPart)
+        let part = copy.filledBack(upTo: 15, more: true, head: 30, position: 20)
+        #expect(part == nil)
         // It begins no sooner than this one.
         copy.fillBack(from: 10)
         #expect(copy.backfill?.from == 10 && copy.backfill?.upTo == 15)
         copy.fillBack(from: 5)
         #expect(copy.backfill?.from == 5 && copy.backfill?.upTo == 5)
         // What the stream has not taken yet may have replaced what the cache lacks.
-        let isBehind = !copy.filledBack(from: 5, upTo: 20, more: true, isKnown: false)
-        #expect(isBehind && copy.changesFrom == 20)
-        let isWhole = copy.filledBack(from: 5, upTo: 20, more: true, isKnown: true)
-        #expect(isWhole)
+        let behind = copy.filledBack(upTo: 20, more: true, head: 23, position: 21)
+        #expect(behind == nil && copy.changesFrom == 20 && copy.backfill?.until == 23)
+        let early = copy.settleBackfill(at: 22)
+        let due = copy.settleBackfill(at: 23)
+        #expect(early == nil && due == 5)
         #expect(copy.changesFrom == 5 && copy.backfill == nil)
+        // To the end of the log there is nothing that was not read.
+        copy.fillBack(from: 3)
+        let whole = copy.filledBack(upTo: 40, more: false, head: 40, position: 23)
+        #expect(whole == 3 && copy.changesFrom == 3)
     }
 }
