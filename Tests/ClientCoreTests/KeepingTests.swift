@@ -66,6 +66,26 @@ import Wire
         #expect(window.gaps.map(\.places) == [Coverage.Run(5, 9)])
     }
 
+    /// What the gateway lacks is not asked for until it stands at the present again: what it pushes
+    /// then may be lost or left out here.
+    @Test(arguments: [true, false]) func whatTheGatewayHealsIsAskedForOnceItIsBack(_ isNew: Bool) {
+        let places = Coverage(5, 9)
+        var window = MessageWindow(conversation: "c", reader: "alice")
+        _ = window.take(.began(ConversationUpdate.Snapshot(holder(1...20))))
+        var frame = MessagesFrame(asOf: 21, head: Head(epoch: "e", seq: 20, rev: 21, mark: "x"))
+        frame.gaps = [
+            Gap(
+                after: 4, before: 10, missing: 5, cause: .upstream,
+                since: Timestamp(milliseconds: 0))
+        ]
+        _ = window.take(.changed(frame))
+        #expect(window.known.closed == places && window.known.runs == [[1, 4], [10, 20]])
+        frame.gaps = []
+        _ = window.take(isNew ? .resumed(frame) : .open(false))
+        #expect(window.known.closed.isEmpty && window.known.runs == [[1, 4], [10, 20]])
+        #expect(nextLoad(for: .down(1...3), in: window.known)?.after == 4)
+    }
+
     /// An edit and a message were answered between two subscriptions, and the log lost both.
     @Test func whatTheLogLostIsTakenBackFromTheWindow() {
         var holder = holder(1...3)
