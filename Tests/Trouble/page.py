@@ -16,10 +16,6 @@ line of the log, or for the words of `/health`, and go on with *do*. What a metr
 is served, and taking it out of service would only move its clients. *Alert* is the one whose
 condition held; it fires when that has lasted for as long as `../monitoring/alerts.yml` says.
 
-Two are told too little: `checkconfig` does not ask the origin, and so does not see that a schema of
-Postgres is missing (39), and a file that is written over under the gateway (46) is noticed when the
-page of it that is broken is read.
-
 """
 
 
