@@ -1,54 +1,97 @@
 import Wire
 
-/// A digest of the heads of a user's conversations, a few bytes for about every two of them:
-/// compared with the present heads it shows which conversations have news. It travels in tokens
-/// through clients, so that the server needs neither clock nor memory for it.
+/// A digest of the heads of a user's conversations, a few bytes for each: compared with the present
+/// heads it shows which conversations have news. It travels in tokens through clients, so that the
+/// server needs neither clock nor memory for it.
 ///
 /// Conversations are hashed by id into buckets, and a bucket holds 40 bits of the sum of its
 /// conversations' states. An equal bucket has no news, with an error of one in a trillion; in a
-/// different one, all conversations count as news.
+/// different one, all conversations count as news. A short list has so many buckets that hardly two
+/// conversations share one, and only the used ones are kept; a long list has one for about every
+/// two conversations.
 package struct ListDigest: Sendable, Hashable {
-    /// The most buckets in a token: 14 KiB.
+    /// The most buckets of a long list in a token: 14 KiB.
     private static let bucketLimit = 2048
     private static let bytesPerBucket = 5
+    /// The most conversations of a short list. Each takes 11 digits of the token: 1.4 KiB at most.
+    package static let shortLimit = 128
+    /// The number of buckets of a short list.
+    private static let sparseBuckets = 1 << 24
 
-    /// How many conversations are in it.
+    private enum Buckets: Sendable, Hashable {
+        case dense([UInt64])
+        /// The used buckets, by their numbers.
+        case sparse([Int: UInt64])
+    }
+
+    /// The number of conversations in it.
     package private(set) var count = 0
-    private var buckets: [UInt64]
+    private var buckets: Buckets
 
-    /// - Parameter count: the expected number of conversations.
+    /// - Parameter count: the number of conversations that it is for.
     package init(for count: Int) {
-        var buckets = 4
-        while buckets < min(Self.bucketLimit, count / 2) { buckets *= 2 }
-        self.buckets = Array(repeating: 0, count: buckets)
+        guard count > Self.shortLimit else {
+            buckets = .sparse([:])
+            return
+        }
+        var size = 4
+        while size < min(Self.bucketLimit, count / 2) { size *= 2 }
+        buckets = .dense(Array(repeating: 0, count: size))
     }
 
     /// An empty one with the same buckets.
     package init(like other: ListDigest) {
-        buckets = Array(repeating: 0, count: other.buckets.count)
+        switch other.buckets {
+        case .dense(let sums): buckets = .dense(Array(repeating: 0, count: sums.count))
+        case .sparse: buckets = .sparse([:])
+        }
     }
 
-    /// Adds a conversation as its reader sees it: its head, and the read marker.
+    /// Adds a conversation as its reader sees it: the head of its log, and the read marker.
     package mutating func add(_ conversation: String, _ head: Head, lastRead: Int) {
         var hash = Self.hash(conversation)
         for part in [head.epoch, String(head.rev), head.mark, String(lastRead)] {
             hash.append(part)
         }
         let bucket = bucket(of: conversation)
-        buckets[bucket] = (buckets[bucket] &+ hash.mixed) & Self.mask
+        let sum = ((self[bucket] ?? 0) &+ hash.mixed) & Self.mask
+        switch buckets {
+        case .dense(var sums):
+            // Let go of, so that it is not copied.
+            buckets = .dense([])
+            sums[bucket] = sum
+            buckets = .dense(sums)
+        case .sparse(var sums):
+            buckets = .sparse([:])
+            sums[bucket] = sum
+            buckets = .sparse(sums)
+        }
         count += 1
     }
 
-    /// Whether the conversation may have changed from `other`, which must have as many buckets.
+    /// Whether the conversation may stand elsewhere in `other`, which has the same buckets.
     package func differs(from other: ListDigest, at conversation: String) -> Bool {
         let bucket = bucket(of: conversation)
-        return buckets[bucket] != other.buckets[bucket]
+        return self[bucket] != other[bucket]
+    }
+
+    /// A bucket; nil if no conversation of a short list is in it.
+    private subscript(bucket: Int) -> UInt64? {
+        switch buckets {
+        case .dense(let sums): sums[bucket]
+        case .sparse(let sums): sums[bucket]
+        }
     }
 
     private static let mask: UInt64 = 1 << (8 * bytesPerBucket) - 1
 
     private func bucket(of conversation: String) -> Int {
-        Int(Self.hash(conversation).mixed >> 40) & (buckets.count - 1)
+        let size =
+            switch buckets {
+            case .dense(let sums): sums.count
+            case .sparse: Self.sparseBuckets
+            }
+        return Int(Self.hash(conversation).mixed >> 40) & (size - 1)
     }
 
     private static func hash(_ conversation: String) -> Hash {
@@ -83,43 +126,89 @@ package struct ListDigest: Sendable, Hashable {
 
     private static let digits = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    /// 40 bits are seven digits of six.
+    /// A bucket of 40 bits takes seven digits of six, the number of one of 2^24 buckets four.
     private static let digitsPerBucket = 7
+    private static let digitsPerNumber = 4
+    /// Stands before the buckets of a short list; none of the digits.
+    private static let sparseSign = UInt8(ascii: "~")
 
-    /// The form in tokens.
+    /// The text that tokens contain.
     package var text: String {
         var text: [UInt8] = []
-        text.reserveCapacity(buckets.count * Self.digitsPerBucket)
-        for bucket in buckets {
-            for at in 0..<Self.digitsPerBucket {
-                text.append(Self.digits[Int(bucket >> UInt64(6 * at) & 63)])
+        switch buckets {
+        case .dense(let sums):
+            text.reserveCapacity(sums.count * Self.digitsPerBucket)
+            for sum in sums { Self.write(sum, Self.digitsPerBucket, to: &text) }
+        case .sparse(let sums):
+            text.append(Self.sparseSign)
+            for (number, sum) in sums.sorted(by: { $0.key < $1.key }) {
+                Self.write(UInt64(number), Self.digitsPerNumber, to: &text)
+                Self.write(sum, Self.digitsPerBucket, to: &text)
             }
         }
         return String(count, radix: 36) + "." + String(decoding: text, as: UTF8.self)
     }
 
-    /// Parses `text`; nil if it is not of this form.
+    private static func write(_ value: UInt64, _ count: Int, to text: inout [UInt8]) {
+        for at in 0..<count { text.append(digits[Int(value >> UInt64(6 * at) & 63)]) }
+    }
+
+    /// Parses `text`; nil if this type did not write it.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, let count = Int(parts[0], radix: 36), count >= 0 else { return nil }
-        let bytes = Array(parts[1].utf8)
-        let size = bytes.count / Self.digitsPerBucket
-        guard bytes.count % Self.digitsPerBucket == 0, (4...Self.bucketLimit).contains(size),
-            size & (size - 1) == 0
+        guard parts.count == 2, let count = Int(parts[0], radix: 36), count >= 0,
+            parts[0] == String(count, radix: 36)
         else { return nil }
-        buckets = []
-        buckets.reserveCapacity(size)
-        for start in stride(from: 0, to: bytes.count, by: Self.digitsPerBucket) {
-            var bucket: UInt64 = 0
-            for at in 0..<Self.digitsPerBucket {
-                guard let digit = Self.value(of: bytes[start + at]) else { return nil }
-                bucket |= UInt64(digit) << UInt64(6 * at)
-            }
-            guard bucket <= Self.mask else { return nil }
-            buckets.append(bucket)
+        let bytes = Array(parts[1].utf8)
+        if bytes.first == Self.sparseSign {
+            guard let sums = Self.sparse(bytes[1...]), sums.count <= count else { return nil }
+            buckets = .sparse(sums)
+        } else {
+            guard let sums = Self.dense(bytes[...]) else { return nil }
+            buckets = .dense(sums)
         }
         self.count = count
-        guard parts[0] == String(count, radix: 36) else { return nil }
+    }
+
+    private static func dense(_ bytes: ArraySlice<UInt8>) -> [UInt64]? {
+        let size = bytes.count / digitsPerBucket
+        guard bytes.count % digitsPerBucket == 0, (4...bucketLimit).contains(size),
+            size & (size - 1) == 0
+        else { return nil }
+        var sums: [UInt64] = []
+        sums.reserveCapacity(size)
+        for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: digitsPerBucket) {
+            guard let sum = read(bytes[start..<start + digitsPerBucket]), sum <= mask else {
+                return nil
+            }
+            sums.append(sum)
+        }
+        return sums
+    }
+
+    private static func sparse(_ bytes: ArraySlice<UInt8>) -> [Int: UInt64]? {
+        let size = digitsPerNumber + digitsPerBucket
+        guard bytes.count % size == 0, bytes.count / size <= shortLimit else { return nil }
+        var sums: [Int: UInt64] = [:]
+        var last = -1
+        for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: size) {
+            let middle = start + digitsPerNumber
+            guard let number = read(bytes[start..<middle]).map({ Int($0) }), number > last,
+                let sum = read(bytes[middle..<start + size]), sum <= mask
+            else { return nil }
+            sums[number] = sum
+            last = number
+        }
+        return sums
+    }
+
+    private static func read(_ digits: ArraySlice<UInt8>) -> UInt64? {
+        var value: UInt64 = 0
+        for (at, digit) in digits.enumerated() {
+            guard let digit = self.value(of: digit) else { return nil }
+            value |= UInt64(digit) << UInt64(6 * at)
+        }
+        return value
     }
 
     private static func value(of digit: UInt8) -> UInt8? {

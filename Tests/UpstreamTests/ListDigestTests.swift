@@ -25,7 +25,7 @@ import Wire
         return digest
     }
 
-    @Test(arguments: [0, 1, 7, 100, 500, 10_000])
+    @Test(arguments: [0, 1, 7, 100, 128, 129, 500, 10_000])
     func whatMovedIsFoundAndLittleElse(count: Int) throws {
         var random = SplitMix64(seed: UInt64(count))
         var entries = Self.entries(count, &random)
@@ -50,9 +50,33 @@ import Wire
         let now = Self.digest(entries, like: read.digest)
         let news = entries.filter { now.differs(from: read.digest, at: $0.id) }.map(\.id)
         #expect(moved.subtracting(news).isEmpty)
-        // Those that share a bucket with them.
-        #expect(news.count <= 8 + 12 * moved.count)
+        // Those that share a bucket with them; in a short list there are none.
+        let isShort = count <= ListDigest.shortLimit
+        #expect(news.count <= (isShort ? moved.count : 8 + 12 * moved.count))
         #expect(read.digest.count == count && now.count == count + 1)
+    }
+
+    /// Most people have some ten conversations.
+    @Test func ofAShortListNothingButTheNewsIsFound() throws {
+        for seed in 0..<200 {
+            var random = SplitMix64(seed: UInt64(seed))
+            let entries = Self.entries(12, &random)
+            let token = try #require(ListDigest(Self.digest(entries).text))
+            for at in entries.indices {
+                var later = entries
+                later[at].head.rev += 1
+                let now = Self.digest(later, like: token)
+                #expect(later.indices.filter { now.differs(from: token, at: later[$0].id) } == [at])
+            }
+        }
+    }
+
+    /// Short lists had few buckets once, and clients hold such tokens.
+    @Test func aTokenWithFewBucketsIsCompared() throws {
+        let old = try #require(ListDigest("1.AAAAAAAAAAAAAAAAAAAAAAAAAAAA"))
+        var now = ListDigest(like: old)
+        now.add("c", Head(epoch: "e", seq: 1, rev: 1, mark: "m", floor: 1), lastRead: 0)
+        #expect(now.differs(from: old, at: "c"))
     }
 
     @Test func anOrderIsNone() {
@@ -65,7 +89,9 @@ import Wire
         "", "1", "5.00ff", "5.00ff.", "5.00ff.1", "5.00ff.1.AAA",
         "5.00ff.01.AAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         "-1.00ff.1.AAAAAAAAAAAAAAAAAAAAAAAAAAAA", "5.00ff.1.AAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-        "5.00ff.1.______AAAAAAAAAAAAAAAAAAAAAAAA", "5.00ff.1.AAAAAAAAAAAAAAAAAAAAA",
+        "5.00ff.1.______AAAAAAAAAAAAAAAAAAAAAAAA",
+        "5.00ff.1.~AAAA", "5.00ff.2.~AAAAAAAAAAAAAAAAAAAAAA", "5.00ff.0.~AAAAAAAAAAA",
+        "5.00ff.1.~AAAA_______", "5.00ff.1.~AAAAAAAAAA=", "5.00ff.1.AAAAAAAAAAAAAAAAAAAAA",
     ])
     func anythingElseIsNoToken(text: String) {
         #expect(ListPlaceToken(text) == nil)
