@@ -34,7 +34,7 @@ extension Anchor {
 
     /// An anchor in a query of the server API: `7` is a seq, `id:abc` an id, `time:…` a moment.
     /// - Parameter field: the param's name, for the error.
-    /// - Throws: `bad_request`, without the text.
+    /// - Throws: `bad_request`, without the text unless it is a number.
     package static func decode(
         query text: String, field: String
     ) throws(RequestError) -> Anchor {
@@ -51,8 +51,9 @@ extension Anchor {
         } else if let seq = seq(text) {
             return .seq(seq)
         }
+        let seen = (try? RawJSON(bytes))?.numberShown ?? "no anchor"
         throw .badRequest(
-            "\(field): no anchor (accepted: a seq, id: and a message id, or time: and a date and "
+            "\(field): \(seen) (accepted: a seq, id: and a message id, or time: and a date and "
                 + "time of RFC 3339)")
     }
 

@@ -32,7 +32,7 @@ package struct Fields {
     }
 
     func refused(_ name: String, _ value: RawJSON, accepted: String) -> RequestError {
-        .badRequest("\(prefix)\(name): \(value.kind.phrase) (accepted: \(accepted))")
+        .badRequest("\(prefix)\(name): \(value.shown) (accepted: \(accepted))")
     }
 
     func refused(_ name: String, seen: String, accepted: String) -> RequestError {
@@ -105,6 +105,11 @@ package struct Fields {
         guard let value = object[name] else { return nil }
         let accepted = "an array of \(count.lowerBound)–\(count.upperBound) ids"
         guard let elements = value.array else { throw refused(name, value, accepted: accepted) }
+        guard elements.count <= count.upperBound else {
+            throw RequestError(
+                .tooLarge,
+                "\(prefix)\(name): an array of \(elements.count) (accepted: \(accepted))")
+        }
         guard count.contains(elements.count) else {
             throw refused(name, seen: "an array of \(elements.count)", accepted: accepted)
         }
@@ -154,8 +159,8 @@ package struct Fields {
         _ value: RawJSON, _ field: String, in range: ClosedRange<Int>
     ) throws(RequestError) -> Int {
         guard let number = value.int else {
-            let seen = value.kind == .number ? "another number" : value.kind.phrase
-            throw .badRequest("\(field): \(seen) (accepted: an integer, \(range.phrase))")
+            throw .badRequest(
+                "\(field): \(value.shown) (accepted: an integer, \(range.phrase))")
         }
         guard range.contains(number) else {
             throw .badRequest("\(field): \(number) is out of range (\(range.phrase))")
@@ -218,7 +223,23 @@ package struct Fields {
     }
 }
 
+extension RawJSON {
+    /// A longer number is a text that somebody made up.
+    static let shownLimit = 32
+
+    /// The value as an error names it: a number and a boolean as they were sent, of all else the
+    /// kind, because it may be what a user typed.
+    package var shown: String {
+        let isShown = kind == .bool || (kind == .number && bytes.count <= Self.shownLimit)
+        return isShown ? String(decoding: bytes, as: UTF8.self) : kind.phrase
+    }
+
+    /// How an error names a text of a query that is none of what is accepted: nil where it is no
+    /// number.
+    package var numberShown: String? { kind == .number ? shown : nil }
+}
+
 extension ClosedRange<Int> {
     /// The range as an error names it.
-    fileprivate var phrase: String { "\(lowerBound)…\(upperBound)" }
+    package var phrase: String { "\(lowerBound)…\(upperBound)" }
 }

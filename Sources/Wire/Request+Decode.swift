@@ -122,12 +122,13 @@ extension Fields {
     fileprivate func participants() throws(RequestError) -> ParticipantsRequest {
         if let by = value("order_by"), by.string != "created_at" {
             throw refused(
-                "order_by", seen: by.kind == .string ? "another string" : by.kind.phrase,
+                "order_by", seen: by.kind == .string ? "another string" : by.shown,
                 accepted: "created_at")
         }
         let limit = try integer("limit", in: -Self.largest...Self.largest) ?? 0
+        // Ignored without a limit, but not taken for what it is not.
+        let offset = try integer("offset", in: 0...Self.largest) ?? 0
         return ParticipantsRequest(
-            limit: limit, offset: limit <= 0 ? 0 : try integer("offset", in: 0...Self.largest) ?? 0,
-            order: try order())
+            limit: limit, offset: limit <= 0 ? 0 : offset, order: try order())
     }
 }

@@ -120,6 +120,10 @@ import Wire
         Row("fetchMessages", #"{"conversation":"c","order":1}"#, "order"),
         Row("fetchParticipants", #"{"conversation":"c","limit":"all"}"#, "limit"),
         Row("fetchParticipants", #"{"conversation":"c","limit":5,"offset":-1}"#, "offset"),
+        Row("fetchParticipants", #"{"conversation":"c","offset":-1}"#, "offset"),
+        Row(
+            "fetchParticipants", #"{"conversation":"c","limit":0,"offset":"xyzzy-secret"}"#,
+            "offset"),
         Row("fetchParticipants", #"{"conversation":"c","order_by":"xyzzy-secret"}"#, "order_by"),
         Row("fetchParticipants", #"{"conversation":"c","order_by":1}"#, "order_by"),
         Row("sendMessage", #"{"conversation":"c"}"#, "body"),
@@ -148,7 +152,9 @@ import Wire
         Row("createConversation", #"{"participants":[],"distinct":1}"#, "distinct"),
         Row("createConversation", #"{"participants":[],"title":7}"#, "title"),
         Row("createConversation", #"{"participants":[],"id":"xyzzy-secret\u007f"}"#, "id"),
-        Row("createConversation", #"{"participants":[\#(names(1001))]}"#, "participants"),
+        Row(
+            "createConversation", #"{"participants":[\#(names(1001))]}"#, "participants",
+            .tooLarge),
         Row("updateConversation", #"{"title":"t"}"#, "conversation"),
         Row("updateConversation", #"{"conversation":"c","title":{}}"#, "title"),
         Row("updateConversation", #"{"conversation":"c","metadata":7}"#, "metadata"),
@@ -157,7 +163,7 @@ import Wire
         Row("addParticipants", #"{"conversation":"c","users":[null]}"#, "users[0]"),
         Row("removeParticipants", #"{"conversation":"c","users":"xyzzy-secret"}"#, "users"),
         Row("addAdmins", #"{"conversation":"c","users":{}}"#, "users"),
-        Row("removeAdmins", #"{"conversation":"c","users":[\#(names(1001))]}"#, "users"),
+        Row("removeAdmins", #"{"conversation":"c","users":[\#(names(1001))]}"#, "users", .tooLarge),
         Row("deleteConversation", "{}", "conversation"),
         Row("leaveConversation", #"{"conversation":[]}"#, "conversation"),
         Row("markRead", #"{"conversation":"c"}"#, "seq"),
@@ -259,8 +265,15 @@ import Wire
         #expect(throws: RequestError.self) { try frame.request.get() }
     }
 
-    @Test func showsNumbersAndWhatIsAccepted() {
-        let text = #"{"id":1,"method":"fetchConversations","params":{"limit":0}}"#
+    @Test(arguments: [
+        (#"{"limit":0}"#, "limit: 0 is out of range (1…1000)"),
+        (#"{"limit":2.50}"#, "limit: 2.50 (accepted: an integer, 1…1000)"),
+        (#"{"limit":true}"#, "limit: true (accepted: an integer, 1…1000)"),
+        (#"{"cursor":-7}"#, "cursor: -7 (accepted: a string)"),
+        (#"{"cursor":123456789012345678901234567890123}"#, "cursor: a number (accepted: a string)"),
+    ])
+    func showsNumbersAndWhatIsAccepted(params: String, message: String) {
+        let text = #"{"id":1,"method":"fetchConversations","params":\#(params)}"#
         guard
             case .failure(let error) = RequestFrame.decode(Array(text.utf8), isBinary: false)
                 .request
@@ -268,6 +281,6 @@ import Wire
             Issue.record("was taken for a request")
             return
         }
-        #expect(error.message == "params.limit: 0 is out of range (1…1000)")
+        #expect(error.message == "params.\(message)")
     }
 }

@@ -114,7 +114,7 @@ import Wire
         #expect(
             try request(
                 "fetchParticipants",
-                #"{"conversation":"c","limit":-3,"offset":"x","order_by":"created_at","#
+                #"{"conversation":"c","limit":-3,"offset":7,"order_by":"created_at","#
                     + #""order":"asc"}"#
             )
                 == .fetchParticipants(

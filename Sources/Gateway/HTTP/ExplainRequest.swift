@@ -26,7 +26,7 @@ struct ExplainRequest {
         }
         let format = query["format"] ?? "json"
         guard ["json", "text"].contains(format) else {
-            throw .badRequest("format: json or text is accepted")
+            throw .badRequest("format: \(QueryString.shown(format)) (accepted: json, text)")
         }
         isText = format == "text"
         question = Explanation.Question(

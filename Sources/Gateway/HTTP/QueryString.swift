@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import JSON
 import Wire
 
 /// The decoded params of a query. The last of several with one name counts; unknown ones are
@@ -24,11 +25,18 @@ package struct QueryString {
 
     package subscript(name: String) -> String? { values[name] }
 
+    /// A text that is not accepted, as an error names it: a number as it was given, and nothing
+    /// else, because that may be what a user typed.
+    static func shown(_ text: String) -> String {
+        (try? RawJSON(Array(text.utf8)))?.numberShown
+            ?? (text.isEmpty ? "an empty text" : "another text")
+    }
+
     func integer(_ name: String, in range: ClosedRange<Int>) throws(RequestError) -> Int? {
         guard let text = values[name] else { return nil }
         guard let value = Int(text), range.contains(value) else {
             throw .badRequest(
-                "\(name): not an integer from \(range.lowerBound) to \(range.upperBound)")
+                "\(name): \(Self.shown(text)) (accepted: an integer, \(range.phrase))")
         }
         return value
     }
@@ -38,7 +46,7 @@ package struct QueryString {
     private func order() throws(RequestError) -> PageRequest.Order {
         guard let text = values["order"] else { return .desc }
         guard let order = PageRequest.Order(rawValue: text) else {
-            throw .badRequest("order: desc or asc is accepted")
+            throw .badRequest("order: \(Self.shown(text)) (accepted: desc, asc)")
         }
         return order
     }
@@ -60,7 +68,7 @@ package struct QueryString {
 
     package func participants() throws(RequestError) -> ParticipantsRequest {
         if let by = values["order_by"], by != "created_at" {
-            throw .badRequest("order_by: only created_at is accepted")
+            throw .badRequest("order_by: \(Self.shown(by)) (accepted: created_at)")
         }
         return ParticipantsRequest(
             limit: try integer("limit", in: -Self.largest...Self.largest) ?? 0,

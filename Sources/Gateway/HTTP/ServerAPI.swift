@@ -196,8 +196,9 @@ package struct ServerAPI {
                 "\(prefix.isEmpty ? "body" : String(prefix.dropLast())): not an object")
         }
         guard let author = object["author"]?.string else {
+            let seen = object["author"]?.shown ?? "missing"
             throw RequestError.badRequest(
-                "\(prefix)author: missing or not a string, the id of a user is needed")
+                "\(prefix)author: \(seen) (accepted: a string, the id of a user)")
         }
         let content = try MessageContent.decode(object, prefix: prefix)
         try limits.check(sent: content, prefix: prefix)
@@ -236,7 +237,7 @@ package struct ServerAPI {
         var seen: Set<ID> = []
         return try ids.enumerated().compactMap { index, id in
             guard let text = id.string else {
-                throw RequestError.badRequest("ids[\(index)]: not a string")
+                throw RequestError.badRequest("ids[\(index)]: \(id.shown) (accepted: a string)")
             }
             let name = try identifier(text, "ids[\(index)]")
             return seen.insert(name.id).inserted ? name : nil
@@ -246,7 +247,8 @@ package struct ServerAPI {
     private func disconnect(_ user: String, _ body: [UInt8]) throws -> Call {
         let flag = try object(body, orEmpty: true)["reconnect"]
         if let flag, flag.bool == nil, !flag.isNull {
-            throw RequestError.badRequest("reconnect: not true or false")
+            throw RequestError.badRequest(
+                "reconnect: \(flag.shown) (accepted: true or false)")
         }
         return .disconnect(
             user: try identifier(user, "path: the user's id"), mayComeBack: flag?.bool ?? false)
