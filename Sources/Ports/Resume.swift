@@ -78,8 +78,7 @@ package struct Resume: Sendable, Hashable {
         missing = missing.subtracting(covers)
         let above = max(have.runs.clipped(1, head.seq).last ?? 0, head.floor - 1)
         let new = Coverage.closed(above + 1, head.seq).subtracting(covers)
-        // Among the new messages, those that the gateway itself is missing are sent when it has
-        // them.
+        // Of the new messages, those that the gateway is missing are sent when it has them.
         let lacking = new.subtracting(position.held ?? new).coarsened(to: Self.gapLimit / 2)
         owed = lacking
         missing = missing.union(new).subtracting(lacking)
