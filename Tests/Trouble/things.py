@@ -604,9 +604,6 @@ thing("process", "More connections are allowed than there are descriptors",
       many_connections, lambda *_: None, ready=True, is_there=True)
 thing("process", "The certificate expires in ten days", "Nobody renewed it.",
       "Renew it, and reload (SIGHUP).", expiring(10), lambda *_: None, ready=True, is_there=True)
-thing("process", "The certificate has expired", "Nobody renewed it.",
-      "Renew it, and reload (SIGHUP): clients refuse it.", expiring(0), lambda *_: None, ready=True,
-      is_there=True)
 thing("process", "A reload finds a wrong value", "The file was edited.",
       "`gapless checkconfig` with the same file, and reload again.", with_file, broken_reload,
       ready=True)
