@@ -94,8 +94,8 @@ package final class Reader {
                         try log(id), since: since, mark: mark, limit: limit,
                         recordAbove: recordAbove))
             case .heads(let ids):
-                var heads: [String: Head] = [:]
-                for id in ids { heads[id] = try rows.conversations.log(id)?.head }
+                var heads: [ID: Head] = [:]
+                for id in ids { heads[id.id] = try rows.conversations.log(id)?.head }
                 return .heads(heads)
             case .participants(let id, let request):
                 return .participants(try participants(try log(id), request))

@@ -25,7 +25,7 @@ package final class ReplicaCache {
     private let place: FilePlace?
     /// Whether rows of dropped conversations may be left; at the start, of an earlier process.
     private var isPurgeDue = true
-    private var pagesAtCheckpoint = 0
+    private var pagesSinceCheckpoint = 0
 
     /// The cache of a store, which may have only one, and then no `Writer`.
     /// - Throws: `CacheError`, if the file can't be opened.
@@ -110,7 +110,8 @@ package final class ReplicaCache {
     package func stop() { checkpoints.stop() }
 
     private func transaction(_ body: () throws(CacheError) -> Void) throws(CacheError) {
-        defer { turn.forget() }
+        var isCommitted = false
+        defer { turn.forget(isCommitted: isCommitted) }
         try checkpoints.whileLogIsFree { () throws(CacheError) in
             do throws(CacheError) {
                 try place?.check()
@@ -118,16 +119,16 @@ package final class ReplicaCache {
                 try body()
                 try turn.finish()
                 try commit.run()
+                isCommitted = true
             } catch {
                 // After some failures SQLite has ended the transaction itself.
                 if connection.isInTransaction { try? rollback.run() }
                 throw error
             }
         }
-        let pages = connection.pagesWritten
-        // The count begins anew after some terabytes.
-        if pages - pagesAtCheckpoint >= Checkpoints.interval || pages < pagesAtCheckpoint {
-            pagesAtCheckpoint = pages
+        pagesSinceCheckpoint += connection.takePagesWritten()
+        if pagesSinceCheckpoint >= Checkpoints.interval {
+            pagesSinceCheckpoint = 0
             checkpoints.ask()
         }
     }

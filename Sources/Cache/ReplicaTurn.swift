@@ -16,6 +16,7 @@ final class ReplicaTurn {
     /// Conversations with more messages than the retention keeps, because a trim is limited in
     /// size.
     private(set) var untrimmed: Set<ID> = []
+    private var untrimmedAtCommit: Set<ID> = []
     private var entries: [ID: Entry] = [:]
     /// The ids of the entries whose rows have changed.
     private var changed: Set<ID> = []
@@ -74,7 +75,8 @@ final class ReplicaTurn {
     }
 
     /// Discards the turn's state, after a commit or a rollback.
-    func forget() {
+    func forget(isCommitted: Bool) {
+        if isCommitted { untrimmedAtCommit = untrimmed } else { untrimmed = untrimmedAtCommit }
         entries.removeAll(keepingCapacity: true)
         changed.removeAll(keepingCapacity: true)
         newMessages = 0

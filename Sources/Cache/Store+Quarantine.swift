@@ -16,13 +16,17 @@ extension Store {
         let target = unused(path)
         // SQLite recreates the log's index (`-shm`) at the next open.
         unlink(path + "-shm")
+        // First, since SQLite would replay a log that is left here into the next file of this name.
+        let hasLog = rename(path + "-wal", target + "-wal") == 0
+        if !hasLog { unlink(path + "-wal") }
         guard rename(path, target) == 0 else {
+            let error = errno
+            if hasLog { rename(target + "-wal", path + "-wal") }
+            errno = error
             throw CacheError(
                 .notWritable, doing: "put aside cache", on: path,
                 seen: "the damaged file can't be renamed", detail: String(cString: strerror(errno)))
         }
-        // SQLite would replay a log that is left here into the next file of this name.
-        if rename(path + "-wal", target + "-wal") != 0 { unlink(path + "-wal") }
         return target
     }
 

@@ -164,7 +164,12 @@ package final class TLSSession {
             let count = rest.withUnsafeBytes {
                 SSL_write(session, $0.baseAddress, Int32(clamping: $0.count))
             }
-            guard count > 0 else { return try check(count) }
+            guard count > 0 else {
+                try check(count)
+                // To give up half of the bytes would shift the replies of a pipelined connection.
+                throw TLSError(
+                    code: .broken, seen: "it renegotiates TLS, which is not supported here")
+            }
             rest = rest.dropFirst(Int(count))
         }
     }

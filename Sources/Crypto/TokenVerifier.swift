@@ -100,14 +100,19 @@ package struct TokenVerifier: Sendable {
 
     private func checkPurpose(_ claims: JSONObject) throws(TokenError) {
         if let issuer = rules.issuer {
-            guard claims["iss"]?.string == issuer else { throw .refused(.otherIssuer) }
+            guard isSame(claims["iss"], issuer) else { throw .refused(.otherIssuer) }
         }
         if let audience = rules.audience {
             let named = claims["aud"].map { $0.array ?? [$0] } ?? []
-            guard named.contains(where: { $0.string == audience }) else {
+            guard named.contains(where: { isSame($0, audience) }) else {
                 throw .refused(.otherAudience)
             }
         }
+    }
+
+    /// By their bytes: Swift's strings are also equal where only their normal forms are.
+    private func isSame(_ claim: RawJSON?, _ name: String) -> Bool {
+        claim?.string.map { $0.utf8.elementsEqual(name.utf8) } == true
     }
 
     /// Seconds since 1970, with an optional fraction. At most the year 9999: a larger number is

@@ -34,7 +34,7 @@ package enum HistoryAnswer: Sendable {
     case page(Page)
     case changes(Changes)
     /// Heads of the requested logs that exist, and the damaged parts of those that are damaged.
-    case heads([String: Head], damaged: [String: String] = [:])
+    case heads([ID: Head], damaged: [ID: String] = [:])
     case participants(ParticipantList)
 }
 

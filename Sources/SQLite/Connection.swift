@@ -106,11 +106,12 @@ package final class Connection {
     /// Rows that the last statement inserted, updated or deleted.
     package var changes: Int { Int(sqlite3_changes64(handle)) }
 
-    /// Pages written to the write-ahead log since the connection was opened.
-    package var pagesWritten: Int {
+    /// Pages written to the write-ahead log since the last call. SQLite counts in 32 bits, which
+    /// would overflow after some days under load, so each call resets its counter.
+    package func takePagesWritten() -> Int {
         var pages: Int32 = 0
         var unused: Int32 = 0
-        sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &unused, 0)
+        sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &unused, 1)
         return Int(pages)
     }
 

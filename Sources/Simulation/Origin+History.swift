@@ -45,10 +45,10 @@ extension Origin {
                 try present(id).changes(
                     since: since, mark: mark, limit: min(limit, clamp), recordAbove: recordAbove))
         case .heads(let ids):
-            var heads: [String: Head] = [:]
+            var heads: [ID: Head] = [:]
             let damaged = damaged(among: ids)
-            for id in ids where damaged[id] == nil { heads[id] = log(id)?.head }
-            return .heads(heads, damaged: damaged)
+            for id in ids where damaged[id] == nil { heads[id.id] = log(id)?.head }
+            return .heads(heads, damaged: damaged.byID)
         case .participants(let id, let request):
             let log = try present(id)
             return .participants(log.participants(request, asOf: log.rev, atCommit: commit))
@@ -119,5 +119,19 @@ extension Origin {
         guard let log = log(id) else { throw .noConversation }
         try look(at: id)
         return log
+    }
+}
+
+extension Dictionary where Key == String {
+    /// The same by ids: the names of a world are plain ASCII.
+    var byID: [ID: Value] {
+        Dictionary<ID, Value>(uniqueKeysWithValues: map { ($0.key.id, $0.value) })
+    }
+}
+
+extension Dictionary where Key == ID {
+    /// The same by the ids' text.
+    var byText: [String: Value] {
+        Dictionary<String, Value>(uniqueKeysWithValues: map { ($0.key.text, $0.value) })
     }
 }

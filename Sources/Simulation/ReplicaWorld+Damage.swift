@@ -46,8 +46,10 @@ extension ReplicaWorld {
         guard case .history(let query) = fetch.subject, let read = fetch.read else { return }
         switch (query, read.result) {
         case (.heads, .success(.heads(let heads, let damaged))):
-            for (id, part) in damaged.sorted(by: { $0.key < $1.key }) { tell(id, part, gateway) }
-            for id in heads.keys.sorted() { tell(id, nil, gateway) }
+            for (id, part) in damaged.sorted(by: { $0.key.text < $1.key.text }) {
+                tell(id.text, part, gateway)
+            }
+            for id in heads.keys.map(\.text).sorted() { tell(id, nil, gateway) }
         case (_, .success): query.conversation.map { tell($0, nil, gateway) }
         case (_, .failure(let error)):
             if let id = query.conversation, let part = error.damagedPart { tell(id, part, gateway) }

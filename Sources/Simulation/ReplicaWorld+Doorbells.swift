@@ -25,7 +25,7 @@ extension ReplicaWorld {
         case (.conversation(let view), _): heads[view.record.id] = view.head
         case (.changes(let changes), .history(.changes(let id, _, _, _, _))):
             heads[id] = changes.head
-        case (.heads(let all, _), _): heads = all
+        case (.heads(let all, _), _): heads = all.byText
         default: break
         }
         for (id, head) in heads.sorted(by: { $0.key < $1.key }) {

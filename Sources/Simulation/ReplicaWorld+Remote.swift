@@ -154,7 +154,7 @@ extension ReplicaWorld {
                 gateway.isWithOld
                 ? forkEpochAtOld(head, conversation) : origin.forkEpoch(head, conversation)
             if origin.commit > commit, !gateway.isWithOld { lose(conversation) }
-            return .success(.heads(heads))
+            return .success(.heads(heads.byID))
         }
     }
 
@@ -172,7 +172,7 @@ extension ReplicaWorld {
         else { return }
         for (conversation, loss) in gateway.losses
         where loss.turn < read.turn && loss.shownAt == nil && asked.contains(conversation)
-            && damaged[conversation] == nil
+            && damaged[conversation.id] == nil
         {
             gateway.losses[conversation]?.shownAt = now
         }

@@ -116,6 +116,15 @@ extension Gateway.Fetch.Subject {
     }
 
     /// The conversation, if one answer must serve everyone who needs it.
+    /// Whether it asks for changes without proof that the log has the one before them.
+    var isWithoutMark: Bool {
+        if case .history(.changes(_, let since, let mark, _, _)) = self {
+            since > 0 && mark == nil
+        } else {
+            false
+        }
+    }
+
     var shared: String? {
         switch self {
         case .history(.changes(let conversation, _, _, let limit, _)):
@@ -143,7 +152,7 @@ extension Result<HistoryAnswer, RequestError> {
                 + " \(changes.record.map { "record@\($0.rev)" } ?? "")"
                 + " up to \(changes.upTo) at \(changes.head)"
         case .success(.heads(let heads, _)):
-            "heads \(heads.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })"
+            "heads \(heads.sorted { $0.key.text < $1.key.text }.map { "\($0.key.text) \($0.value)" })"
         case .success(.participants(let list)): "\(list.total) participants"
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -184,6 +185,25 @@ extension DefaultGateway {
                 #expect(heads[id] == (try api.conversation(id)["head"]))
             }
             #expect(try api.call("POST", "/v1/heads", ["ids": []]) == ["heads": [:]])
+        }
+
+        @Test func idsAreComparedByTheirBytes() throws {
+            let gateway = try LiveGateway.get()
+            let api = gateway.api()
+            // The same letter, composed and decomposed: Swift's strings are equal.
+            let name = UUID().uuidString
+            let ids = ["caf\u{E9} \(name)", "cafe\u{301} \(name)"]
+            for (number, id) in ids.enumerated() {
+                try api.put(id, ["participants": ["alice"]])
+                for _ in 0...number { try api.post(["author": "alice", "body": "x"], to: id) }
+            }
+            let answer = try api.http.send(
+                "POST", "/v1/heads", headers: ["X-API-Key": GatewayProcess.apiKey],
+                json: ["ids": .strings(ids + ids)])
+            let body = String(decoding: answer.body, as: UTF8.self)
+            #expect(answer.status == 200)
+            let sequences = body.matches(of: /"seq":(\d+)/).map { String($0.output.1) }
+            #expect(sequences == ["1", "2"], "each once, in the order asked: \(body)")
         }
 
         @Test func aPageOfTheServerAPIHasThreeFields() throws {

@@ -179,9 +179,9 @@ import Wire
         }
         guard case .heads(let heads, let damaged) = try subject.ask(.heads(["c1", "c2", "c3"]))
         else { throw TestFailure("no heads") }
-        #expect(heads["c1"] == nil && heads["c3"] == nil)
-        #expect(damaged["c1"] != nil && damaged["c3"] == nil)
-        #expect((heads["c2"] == nil) == (damage == .swapped))
+        #expect(heads["c1".id] == nil && heads["c3".id] == nil)
+        #expect(damaged["c1".id] != nil && damaged["c3".id] == nil)
+        #expect((heads["c2".id] == nil) == (damage == .swapped))
         #expect(notices.all.contains { $0.contains("conversation c1 is damaged") })
         #expect(!notices.all.contains { $0.contains("message 3") })
         #expect(subject.upstream.faults.trouble?.contains("gapless repair") == true)

@@ -42,7 +42,8 @@ final class Follower {
             if acknowledged > 0, generation == 0 { try fetch(in: acknowledged) }
             guard generation > 0 else { return false }
             let asked = try? subject.askProven(.heads([conversation]))
-            guard case .heads(let heads, _) = asked?.answer, let head = heads[conversation] else {
+            guard case .heads(let heads, _) = asked?.answer, let head = heads[conversation.id]
+            else {
                 return false
             }
             return asked?.generation == generation && head.rev == position && head.mark == mark

@@ -22,7 +22,7 @@ import Wire
         // Whoever follows a log has asked for its head.
         let conversations = random.conversations
         guard case .heads(let heads, _) = try postgres.ask(.heads(conversations)) else { return }
-        for (id, head) in heads {
+        for (id, head) in heads.map({ ($0.key.text, $0.value) }) {
             guard case .conversation(let view) = try postgres.ask(.conversation(id)),
                 let user = view.record.participants.first
             else { continue }

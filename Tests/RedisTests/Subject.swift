@@ -43,7 +43,7 @@ final class Subject: Sendable {
         let token = outputs.token()
         upstream.forkEpoch(head, conversation: conversation, token: token)
         guard case .heads(let heads, _) = try answer(to: token).answer,
-            let head = heads[conversation]
+            let head = heads[conversation.id]
         else { throw TestFailure("no head") }
         return head
     }
@@ -76,7 +76,7 @@ final class Subject: Sendable {
 
     func head(_ conversation: String = "c1") throws -> Head {
         guard case .heads(let heads, _) = try ask(.heads([conversation])),
-            let head = heads[conversation]
+            let head = heads[conversation.id]
         else { throw TestFailure("no head") }
         return head
     }

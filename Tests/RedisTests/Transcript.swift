@@ -41,7 +41,7 @@ enum Transcript {
             "changes \(changes.messages.map(line)) \(changes.record.map { line($0) } ?? "-")"
                 + " \(line(changes.head)) up to \(changes.upTo) more \(changes.more)"
         case .success(.heads(let heads, _)):
-            "heads \(heads.sorted { $0.key < $1.key }.map { "\(name($0.key)) \(line($0.value))" })"
+            "heads \(heads.map { "\(name($0.key.text)) \(line($0.value))" }.sorted())"
         case .success(.participants(let list)):
             "participants \(list.participants.map(participant)) of \(list.total)"
         }

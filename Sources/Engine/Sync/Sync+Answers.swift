@@ -139,7 +139,7 @@ extension Result<HistoryAnswer, RequestError> {
     /// The part of an answer about several logs that is about this one.
     fileprivate func about(_ conversation: String) -> Self {
         guard case .success(.heads(_, let damaged)) = self,
-            let part = damaged.first(where: { $0.key.isSameID(conversation) })?.value
+            let part = damaged[conversation.id]
         else { return self }
         return .failure(.damaged(part))
     }

@@ -36,7 +36,7 @@ extension Sync {
         switch step {
         case .compareHead:
             guard case .heads(let heads, _) = answer else { return }
-            headCompared(stream, heads.first { $0.key.isSameID(stream.id) }?.value)
+            headCompared(stream, heads[stream.id.id])
         case .conversation:
             if case .conversation(let view) = answer { took(view, stream) }
         case .catchUp:
@@ -52,7 +52,7 @@ extension Sync {
             if case .page(let page) = answer { showed(page, stream) }
         case .forkEpoch:
             guard case .heads(let heads, _) = answer else { return }
-            let head = heads.first { $0.key.isSameID(stream.id) }?.value
+            let head = heads[stream.id.id]
             let finding = stream.replica?.forked(
                 head, seen: stream.state?.head, position: stream.state?.position)
             if let finding { act(on: finding, floor: 0, stream) }

@@ -77,7 +77,7 @@ struct WaitingCall {
         case (.answer(let query), .success(let answer)):
             responder.respond(.json(200, Self.body(answer, to: query)))
         case (.boundaries(let conversation), .success(.heads(let heads, _))):
-            guard let head = heads[conversation] else {
+            guard let head = heads[conversation.id] else {
                 return responder.respond(.error(.noConversation))
             }
             responder.respond(
@@ -142,13 +142,14 @@ extension JSONWriter {
         member("more", bool: changes.more)
     }
 
-    fileprivate mutating func heads(_ heads: [String: Head], asked query: HistoryQuery) {
+    fileprivate mutating func heads(_ heads: [ID: Head], asked query: HistoryQuery) {
         guard case .heads(let ids) = query else { return }
         key("heads")
         beginObject()
-        for id in ids {
+        var written: Set<ID> = []
+        for id in ids where written.insert(id.id).inserted {
             key(id)
-            if let head = heads[id] { self.head(head) } else { null() }
+            if let head = heads[id.id] { self.head(head) } else { null() }
         }
         endObject()
     }

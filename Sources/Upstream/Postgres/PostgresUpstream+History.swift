@@ -6,7 +6,7 @@ import Wire
 /// Answers questions about history: each is one call of one function, and so a read of one moment.
 extension PostgresUpstream {
     private typealias Answered =
-        @Sendable (Result<HistoryAnswer, RequestError>, [String: Head]) ->
+        @Sendable (Result<HistoryAnswer, RequestError>, [ID: Head]) ->
         Void
 
     func ask(_ query: HistoryQuery, token: UInt64) {
@@ -18,7 +18,7 @@ extension PostgresUpstream {
         case .conversation(let id, let reader):
             // Without a reader the cache asks, which is to know all who take part.
             view(id, with: reader, naming: reader.map { _ in [] }) { result in
-                let head = (try? result.get()).map { [id: $0.head] } ?? [:]
+                let head = (try? result.get()).map { [id.id: $0.head] } ?? [:]
                 answer(result.map { .conversation($0.shown) }, head)
             }
         case .conversations(let user, let limit, let cursor):
@@ -144,7 +144,7 @@ extension PostgresUpstream {
                         mark: read["mark"]?.string.flatMap { $0.isEmpty ? nil : $0 },
                         more: read["more"]?.bool ?? false))
             }
-            let head = (try? changes.get()).map { [id: $0.head] } ?? [:]
+            let head = (try? changes.get()).map { [id.id: $0.head] } ?? [:]
             answer(changes.map { .changes($0) }, head)
         }
     }
@@ -163,13 +163,13 @@ extension PostgresUpstream {
                 guard let members = try result.get()["heads"]?.object?.members else {
                     throw .unreadable
                 }
-                var heads: [String: Head] = [:]
-                var damaged: [String: String] = [:]
+                var heads: [ID: Head] = [:]
+                var damaged: [ID: String] = [:]
                 for member in members {
                     if let head = Head(postgres: member.value) {
-                        heads[member.key] = head
+                        heads[member.key.id] = head
                     } else {
-                        damaged[member.key] = member.value.object?["damaged"]?.string ?? "head"
+                        damaged[member.key.id] = member.value.object?["damaged"]?.string ?? "head"
                     }
                 }
                 answer(.success(.heads(heads, damaged: damaged)), heads)

@@ -198,12 +198,12 @@ package final class PostgresUpstream: SharedOrigin {
     /// - Parameter heads: heads from which the feed continues.
     func answer(
         _ question: Question, _ result: Result<HistoryAnswer, RequestError>,
-        heads: [String: Head] = [:]
+        heads: [ID: Head] = [:]
     ) {
         // If the generation changed between question and answer, the answer belongs to none.
         let isProven = question.generation == links.generation
         let generation = isProven ? question.generation : 0
-        for (id, head) in heads { feed.learn(head, of: id.id, generation: generation) }
+        for (id, head) in heads { feed.learn(head, of: id, generation: generation) }
         outlet.deliver([.answered(token: question.token, generation: generation, result)])
     }
 
@@ -228,8 +228,8 @@ package final class PostgresUpstream: SharedOrigin {
             {
                 gave(conversation, reason)
             }
-            let heads = (try? now.get()).map { [conversation: $0.0] } ?? [:]
-            self.answer(question, now.map { .heads([conversation: $0.0]) }, heads: heads)
+            let heads = (try? now.get()).map { [conversation.id: $0.0] } ?? [:]
+            self.answer(question, now.map { .heads([conversation.id: $0.0]) }, heads: heads)
         }
     }
 

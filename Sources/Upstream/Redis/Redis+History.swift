@@ -125,17 +125,17 @@ extension Redis {
         servers.send(ids.map { command(.head, of: $0, []) }) { result in
             answer(
                 result.flatMap { replies in
-                    var heads: [String: Head] = [:]
-                    var damaged: [String: String] = [:]
+                    var heads: [ID: Head] = [:]
+                    var damaged: [ID: String] = [:]
                     for (id, reply) in zip(ids, replies) {
                         switch self.read(reply, .head, id) {
                         case .success(let read):
                             guard let head = Head(read[1]) else { return .failure(.unreadable) }
-                            heads[id] = head
+                            heads[id.id] = head
                         case .failure(.noConversation): continue
                         case .failure(let error):
                             guard let part = error.damagedPart else { return .failure(error) }
-                            damaged[id] = part
+                            damaged[id.id] = part
                         }
                     }
                     return .success(.heads(heads, damaged: damaged))

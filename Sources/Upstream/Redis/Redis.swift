@@ -182,7 +182,7 @@ package final class Redis: SharedOrigin {
                 if let reason = answer[2].string.flatMap(NewEpochReason.init) {
                     self.gave(conversation, reason)
                 }
-                return .success(.heads([conversation: head]))
+                return .success(.heads([conversation.id: head]))
             }
             self.answer(question, heads)
         }
