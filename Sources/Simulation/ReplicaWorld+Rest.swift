@@ -38,7 +38,9 @@ extension ReplicaWorld {
                 try gateway.fairness.check()
                 let error = engine.report.totals().accounting.error
                 try require(
-                    error == 0, "the accounting of gateway \(gateway.place) are out by \(error)")
+                    error == 0, "the accounting of gateway \(gateway.place) is out by \(error)")
+                let stranded = engine.report.strandedSubscriptions
+                try require(stranded == 0, "\(stranded) subscriptions of sessions that are gone")
             }
             try checkStore(gateway)
         }

@@ -18,7 +18,7 @@ extension World {
             try require(turns < 1000, "the engine always has more to do at once")
             effects = 0
         } while try self.turns.run(self) == .now
-        try checkBooks()
+        try checkAccounting()
     }
 
     func place(of session: SessionID) -> Int? {

@@ -172,15 +172,17 @@ package final class World {
 
     // MARK: - Invariants
 
-    func checkBooks() throws(Violation) {
+    func checkAccounting() throws(Violation) {
         try fairness.check()
         let totals = engine.report.totals()
         try require(
-            totals.accounting.error == 0, "the accounting are out by \(totals.accounting.error)")
+            totals.accounting.error == 0, "the accounting is out by \(totals.accounting.error)")
         for (conversation, accounting) in engine.report.conversationAccounting()
         where accounting.error != 0 {
-            throw Violation("the accounting of \(conversation) are out by \(accounting.error)")
+            throw Violation("the accounting of \(conversation) is out by \(accounting.error)")
         }
+        let stranded = engine.report.strandedSubscriptions
+        try require(stranded == 0, "\(stranded) subscriptions of sessions that are gone")
         let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
         try require(
             received <= totals.accounting.written,

@@ -31,7 +31,6 @@ final class UnreadCount {
     var openSince: Timestamp?
     /// Whether it is in `touched`, or in `due`, of `UnreadTotals`.
     var isTouched = false
-    var isDue = false
 
     private var entries: [ID: ReadPlace] = [:]
 

@@ -10,6 +10,7 @@ final class UnreadTotals {
     /// Users to look at before this turn ends; below, those to look at in the next tick.
     private var touched: [ID] = []
     private var due: [ID] = []
+    private var isDue: Set<ID> = []
 
     private let lists: Lists
     private let connections: Connections
@@ -199,9 +200,8 @@ final class UnreadTotals {
         for user in users {
             guard let count = counts[user] else { continue }
             count.isTouched = false
-            if look(at: count, user) || count.isDue { continue }
-            count.isDue = true
-            due.append(user)
+            if look(at: count, user) { continue }
+            noteDue(user)
         }
     }
 
@@ -210,10 +210,16 @@ final class UnreadTotals {
         guard !due.isEmpty else { return }
         let users = due
         due = []
+        isDue = []
         for user in users {
-            guard let count = counts[user], count.isDue else { continue }
-            if look(at: count, user) { count.isDue = false } else { due.append(user) }
+            guard let count = counts[user] else { continue }
+            if !look(at: count, user) { noteDue(user) }
         }
+    }
+
+    /// A user whose clients come and go has several counts in turn, and one entry.
+    private func noteDue(_ user: ID) {
+        if isDue.insert(user).inserted { due.append(user) }
     }
 
     /// - Returns: whether nothing is left to send until the count changes.

@@ -63,6 +63,18 @@ extension EngineReport {
         sessions.values.reduce(into: totalsWithoutSessions) { $0.add($1) }
     }
 
+    /// Subscriptions whose session is closing or gone: nothing ends them any more, so that there
+    /// must be none.
+    /// - Complexity: O(subscriptions)
+    package var strandedSubscriptions: Int {
+        streams.values.reduce(0) { count, stream in
+            count
+                + stream.subscribers.count {
+                    $0.session.isClosing || sessions[$0.session.id] !== $0.session
+                }
+        }
+    }
+
     var totalsWithoutSessions: Totals {
         Totals(
             sessions: sessions.count, subscriptions: 0, streams: streams.count, outboxBytes: 0,

@@ -134,7 +134,8 @@ extension RequestDesk {
     func begin(
         _ call: Call, _ answer: EncodedResumes.Answer, _ stream: Stream, _ state: Stream.State
     ) {
-        guard let session = connections[call.session] else { return }
+        // A closing session has left its streams; nobody would take it out again.
+        guard let session = connections[call.session], !session.isClosing else { return }
         if session.subscription(to: stream) == nil {
             // Subscriptions asked for together with this one may have come first.
             guard session.subscriptions.count < limits.subscriptions else {

@@ -193,8 +193,8 @@ extension RequestDesk {
             fail(
                 call,
                 RequestError(.notFound, "\(field): no such message in this conversation"))
-        case .success, .failure:
-            fail(call, .originUnavailable)
+        case .failure(let error): fail(call, error.damagedPart == nil ? .originUnavailable : error)
+        case .success: fail(call, .originUnavailable)
         }
     }
 
@@ -202,11 +202,13 @@ extension RequestDesk {
     func located(
         _ call: Call, _ moment: Timestamp, _ result: Result<HistoryAnswer, RequestError>
     ) {
-        guard case .success(.page(let page)) = result else {
-            return fail(call, .originUnavailable)
+        switch result {
+        case .success(.page(let page)):
+            let place = page.messages.first?.seq ?? max(0, page.head.floor - 1)
+            perform(call.with(moment, behind: place))
+        case .failure(let error) where error.damagedPart != nil: fail(call, error)
+        case .success, .failure: fail(call, .originUnavailable)
         }
-        let place = page.messages.first?.seq ?? max(0, page.head.floor - 1)
-        perform(call.with(moment, behind: place))
     }
 
     // MARK: - Held replies
@@ -240,7 +242,9 @@ extension RequestDesk {
         stream.waits.replies.removeAll { !isLive || $0.rev <= position || $0.deadline <= now }
         fanout.flush(stream)
         for held in due {
-            reply(held.call) { $0.outcome(held.outcome, of: held.call.request) }
+            reply(held.call, people: held.outcome.people) {
+                $0.outcome(held.outcome, of: held.call.request)
+            }
         }
     }
 }
