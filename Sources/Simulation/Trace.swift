@@ -115,7 +115,6 @@ extension Gateway.Fetch.Subject {
         if case .history(.heads) = self { true } else { false }
     }
 
-    /// The conversation, if one answer must serve everyone who needs it.
     /// Whether it asks for changes without proof that the log has the one before them.
     var isWithoutMark: Bool {
         if case .history(.changes(_, let since, let mark, _, _)) = self {
@@ -125,6 +124,7 @@ extension Gateway.Fetch.Subject {
         }
     }
 
+    /// The conversation, if one answer must serve everyone who needs it.
     var shared: String? {
         switch self {
         case .history(.changes(let conversation, _, _, let limit, _)):
@@ -152,7 +152,7 @@ extension Result<HistoryAnswer, RequestError> {
                 + " \(changes.record.map { "record@\($0.rev)" } ?? "")"
                 + " up to \(changes.upTo) at \(changes.head)"
         case .success(.heads(let heads, _)):
-            "heads \(heads.sorted { $0.key.text < $1.key.text }.map { "\($0.key.text) \($0.value)" })"
+            "heads \(heads.byText.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })"
         case .success(.participants(let list)): "\(list.total) participants"
         }
     }
