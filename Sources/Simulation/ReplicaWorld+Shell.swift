@@ -80,14 +80,11 @@ extension ReplicaWorld {
             // count and are asked again.
             let joined = max(
                 gateway.joinedAfter[conversation] ?? 0, gateway.costs[conversation]?.doubted ?? 0)
-            let twins = gateway.fetches.count {
+            let twin = gateway.fetches.first {
                 $0.subject == subject && $0.generation == gateway.link.generation
                     && $0.token > joined
             }
-            // A backfill and a catch-up may read the same part at once, each for its own end. They
-            // differ by the mark, if the position has one.
-            let allowed = subject.isWithoutMark ? 1 : 0
-            try require(twins <= allowed, "asks twice at once: \(subject.line)")
+            try require(twin == nil, "asks twice at once: \(subject.line)")
         }
         let readAt = delay()
         gateway.fetches.append(

@@ -115,15 +115,6 @@ extension Gateway.Fetch.Subject {
         if case .history(.heads) = self { true } else { false }
     }
 
-    /// Whether it asks for changes without proof that the log has the one before them.
-    var isWithoutMark: Bool {
-        if case .history(.changes(_, let since, let mark, _, _)) = self {
-            since > 0 && mark == nil
-        } else {
-            false
-        }
-    }
-
     /// The conversation, if one answer must serve everyone who needs it.
     var shared: String? {
         switch self {
