@@ -111,7 +111,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     private var work: Work?
     private var retryIsDue = false
     /// Pages that were written up to the last checkpoint.
-    private var pagesAtCheckpoint = 0
+    private var pagesSinceCheckpoint = 0
 
     /// After how many pages what the log of writes holds is brought into the file.
     private static var checkpointInterval: Int { 1_000 }
@@ -301,11 +301,9 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
             $0.rows += rows
         }
         found(nil)
-        let pages = connection.pagesWritten
-        let isDue = pages - pagesAtCheckpoint >= Self.checkpointInterval
-        // The count begins anew after some terabytes.
-        guard isDue || pages < pagesAtCheckpoint else { return }
-        pagesAtCheckpoint = pages
+        pagesSinceCheckpoint += connection.takePagesWritten()
+        guard pagesSinceCheckpoint >= Self.checkpointInterval else { return }
+        pagesSinceCheckpoint = 0
         checkpoint("PASSIVE")
     }
 

@@ -49,7 +49,7 @@ extension Sync {
     private func hasLostItsEnd(_ subject: FetchQueue.Subject, _ answer: HistoryAnswer) -> Bool {
         guard subject.stream.replica?.isLive == true, let seen = subject.seen,
             case .heads(let heads, _) = answer,
-            let head = heads.first(where: { $0.key.isSameID(subject.stream.id) })?.value
+            let head = heads[subject.stream.id.id]
         else { return false }
         return head.epoch == seen.epoch
             && (head.rev < seen.rev || head.rev == seen.rev && head.mark != seen.mark)
