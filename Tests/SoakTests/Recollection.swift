@@ -109,7 +109,8 @@ struct Recollection {
             if let gap = gaps.first(where: { $0.places.contains(seq) }) { take(gap, &state) }
         case .paged(let places):
             if places.contains(seq), !state.isShown { state = .fetched }
-        case .refused: if !state.isShown { state = .readRefused }
+        // Who is owed it will be sent it all the same.
+        case .refused: if !state.isShown, state != .owed { state = .readRefused }
         case .left: if state == .watching || state == .owed { state = .left }
         }
     }

@@ -303,7 +303,7 @@ private struct ExplainWalk {
             }
         case .readRefused:
             // A reader that has the message lost nothing by this.
-            if reader.fate.isShown {
+            if reader.fate.isShown || reader.fate == .owed {
                 reader.note(
                     Fate.readRefused.rawValue, at: entry.at, [("reason", .text(entry.text))])
             } else {
