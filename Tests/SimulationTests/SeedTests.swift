@@ -86,6 +86,21 @@ import Testing
                 .readers, .reorders, .short, .stalls, .trims,
             ], isPaced: true, isRinging: true,
             found: "changes were taken for read that a newer one, not heard of yet, had replaced"),
+        Seed(
+            seed: 500_148, steps: 28,
+            without: [
+                .damages, .drops, .duplicates, .empties, .failovers, .failures, .floors, .gateways,
+                .late, .readers, .reorders, .restarts, .short, .stores,
+            ], isPaced: true,
+            found: "an event held for an answer brought back what the answer did not have any more"
+        ),
+        Seed(
+            seed: 508_734, steps: 49,
+            without: [
+                .damages, .drops, .empties, .failovers, .floors, .gateways, .late, .readers,
+                .repeated, .restarts, .stalls, .stores, .trims,
+            ], isRinging: true,
+            found: "an event held for an answer took a list back behind the answer's token"),
     ]
 
     @Test(arguments: seeds)

@@ -146,6 +146,9 @@ final class ListAnnouncer {
             // An existing watcher may know more, of a lost branch: the event decides.
             guard let head = shown[id] else { continue }
             streams[id]?.entry.noteShown(head)
+            if case .subscribeConversations = call.request {
+                session.list.dropHeld(id, before: head)
+            }
             guard call.beginsList else { continue }
             session.list.noteShown(
                 id, head, isListed: follower.conversations.contains(id), streams[id])
@@ -160,12 +163,14 @@ final class ListAnnouncer {
     /// The token in an answer stands for exactly these conversations. Another one, reported by a
     /// stream that is behind, would never be corrected later.
     func drop(allBut heads: [ID: Head], _ call: Call) {
-        guard let user = connections[call.session]?.user?.id, let follower = lists[user] else {
-            return
-        }
+        guard let session = connections[call.session], let user = session.user?.id,
+            let follower = lists[user]
+        else { return }
         lists.noteAnswer(heads, user)
+        // Sent behind the answer, an event from before it would bring the conversation back.
+        let isHeld = session.list.dropHeld(missingFrom: heads)
         let gone = follower.conversations.filter { heads[$0] == nil }
-        guard !gone.isEmpty else { return }
+        guard !gone.isEmpty || isHeld else { return }
         for conversation in gone.inOrder { leave(conversation, from: user) }
         // It may have joined the list since.
         totals.readList(user)

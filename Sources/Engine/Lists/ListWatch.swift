@@ -47,6 +47,20 @@ struct ListWatch {
     /// Drops held events.
     mutating func dropHeld() { held = [] }
 
+    /// Drops held events of conversations that an answer does not have any more.
+    /// - Returns: whether there were any.
+    mutating func dropHeld(missingFrom heads: [ID: Head]) -> Bool {
+        let count = held.count
+        held.removeAll { heads[$0.conversation] == nil }
+        return held.count < count
+    }
+
+    /// Drops a held event that shows less than an answer with a token. Sent behind the answer, it
+    /// would take the client back, whose token says that it knows more.
+    mutating func dropHeld(_ conversation: ID, before head: Head) {
+        held.removeAll { $0.conversation == conversation && $0.shows(before: head) }
+    }
+
     /// Forgets what it was shown.
     mutating func forgetShown() { shown = [:] }
 
