@@ -138,8 +138,12 @@ package final class ServiceLoop: @unchecked Sendable {
     private func runJobs() {
         mailbox.take(into: &jobs)
         // Moved out, because jobs posted meanwhile must wait for the next turn.
-        let batch = jobs
+        var batch: [Mailbox.Job] = []
+        swap(&batch, &jobs)
         for job in batch { job() }
+        // A job that were kept would keep alive what it captured, perhaps the owner of this loop.
+        batch.removeAll(keepingCapacity: true)
+        swap(&batch, &jobs)
     }
 
     private func endTurn() {
