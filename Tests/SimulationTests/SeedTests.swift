@@ -101,6 +101,16 @@ import Testing
                 .repeated, .restarts, .stalls, .stores, .trims,
             ], isRinging: true,
             found: "an event held for an answer took a list back behind the answer's token"),
+        Seed(
+            seed: 604_920, steps: 40, kind: .embedded,
+            found: "who had come back was told to have left, since the feed was behind the store"),
+        Seed(
+            seed: 608_254, steps: 52,
+            without: [
+                .damages, .drops, .duplicates, .empties, .failovers, .failures, .floors, .gateways,
+                .late, .readers, .reorders, .stores, .trims,
+            ], isRinging: true,
+            found: "a change whose value an earlier one had brought did not move the list's head"),
     ]
 
     @Test(arguments: seeds)

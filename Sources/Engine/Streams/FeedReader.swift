@@ -39,6 +39,7 @@ final class FeedReader {
                 streams[record.id.id]?.replica == nil
             {
                 announcer.left(record.id, removed)
+                announceAgain(record.id, to: removed)
             }
         case .deleted(let conversation, let epoch, let participants):
             announcer.left(conversation, participants)
@@ -55,6 +56,17 @@ final class FeedReader {
                         conversation: conversation, user: user, state: state, at: at),
                     .typing, conversation: conversation), to: stream)
         }
+    }
+
+    /// Users were just told that a conversation left their lists. If the store was read ahead of
+    /// the feed, they may have joined it again, and lists have shown that already.
+    private func announceAgain(_ conversation: String, to users: [String]) {
+        guard let stream = streams[conversation.id], let members = stream.state?.members,
+            users.contains(where: { members.contains($0.id) })
+        else { return }
+        stream.entry.begin()
+        stream.entry.isNew = true
+        announcer.list(stream)
     }
 
     private func read(_ conversation: String, _ user: String, _ seq: Int) {

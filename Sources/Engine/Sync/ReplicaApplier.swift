@@ -44,6 +44,8 @@ final class ReplicaApplier {
             fanout.tell(type, .live, message, stream)
         case .record(let record, _, _, _, _):
             take(record, mark: record.rev == head.rev ? head.mark : nil, by: event, stream)
+            // An earlier change may have brought this value; lists show the head as well.
+            emit(.list(stream))
         case .deleted, .read, .listed, .typing:
             break
         }
