@@ -19,11 +19,19 @@ API_KEY = "key-of-the-browser-tests"
 PATIENCE = 30
 
 
+#: Ports that were given out: the kernel may offer one that nobody listens on yet twice.
+_given = set()
+
+
 def free_port():
     """A port of the loopback that nobody uses. A gateway that starts again needs its own back."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 class Gateway:
