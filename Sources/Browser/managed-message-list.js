@@ -71,6 +71,12 @@ export class ManagedMessageList extends Face {
   #written = new Set();
   /** What was said of gaps last. @type {readonly Gap[]} */
   #toldGaps = [];
+  /**
+   * The gaps of the conversation, and what was made of them while messages wait.
+   *
+   * @type {{from: readonly Gap[], gaps: readonly Gap[]} | null}
+   */
+  #waiting = null;
   /** @type {{message: ListMessage, isHeld: boolean}[]} */
   #shown = [];
   /** @type {readonly ListRow[]} */
@@ -109,7 +115,7 @@ export class ManagedMessageList extends Face {
    *
    * @returns {readonly Gap[]}
    */
-  get gaps() { return this.#stop ? this.conversation.gaps : this.#toldGaps; }
+  get gaps() { return this.#stop ? this.#gaps() : this.#toldGaps; }
 
   /**
    * The messages and the gaps between them, oldest first, for who shows both; the same array until
@@ -205,6 +211,27 @@ export class ManagedMessageList extends Face {
     return last?.kind === 'message' ? last.message.seq : 0;
   }
 
+  /**
+   * The gaps of the list: those of the conversation, and one for the messages at the end that wait
+   * for the reader. The same array until something changes.
+   *
+   * @returns {readonly Gap[]}
+   */
+  #gaps() {
+    const { gaps } = this.conversation;
+    if (!this.#isHolding) return gaps;
+    const after = this.#limit;
+    const above = gaps.filter((gap) => gap.after >= after);
+    const before = Math.max(this.#newest + 1, ...above.map((gap) => gap.before));
+    const last = this.#waiting?.gaps.at(-1);
+    if (this.#waiting?.from !== gaps || last?.after !== after || last.before !== before) {
+      /** @type {Gap} */
+      const gap = { after, before, missing: before - after - 1, cause: 'cold', since: '' };
+      this.#waiting = { from: gaps, gaps: [...gaps.filter((one) => !above.includes(one)), gap] };
+    }
+    return this.#waiting.gaps;
+  }
+
   /** From here on, news wait. */
   #hold() { this.#limit = Math.min(this.#limit, this.#newest); }
 
@@ -249,7 +276,7 @@ export class ManagedMessageList extends Face {
 
   /** Reads what the list shows, and tells what is other than before. */
   #show() {
-    const { items, id, generation, gaps } = this.conversation;
+    const { items, id, generation } = this.conversation;
     const old = this.#shown.map(messageIn);
     const { user } = this.#client.connection;
     for (const item of items) {
@@ -259,7 +286,15 @@ export class ManagedMessageList extends Face {
         this.#limit = Math.max(this.#limit, item.message.seq);
       }
     }
+    const gaps = this.#gaps();
     const shown = items.filter((item) => this.#isShown(item));
+    if (this.#isHolding) {
+      // Before what is not sent yet, which stands at the end.
+      const drafts = shown.findIndex(({ kind }) => kind === 'draft');
+      /** @type {Item} */
+      const waiting = { kind: 'gap', gap: gaps[gaps.length - 1] };
+      shown.splice(drafts < 0 ? shown.length : drafts, 0, waiting);
+    }
     this.#shown = messagesOf(shown, id, user);
     let next = 0;
     this.#listRows = shown.map((item) => {
@@ -279,7 +314,10 @@ export class ManagedMessageList extends Face {
   }
 
   /** @param {Item} item */
-  #isShown(item) { return item.kind !== 'message' || item.message.seq <= this.#limit; }
+  #isShown(item) {
+    if (item.kind === 'gap') return item.gap.after < this.#limit;
+    return item.kind !== 'message' || item.message.seq <= this.#limit;
+  }
 }
 
 /** @param {{message: ListMessage}} shown */

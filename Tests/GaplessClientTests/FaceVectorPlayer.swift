@@ -30,7 +30,11 @@ final class FaceVectorPlayer {
         let count = vector["count"].int ?? 0
         client.gateway.write(vector["log"]["messages"].int ?? 0)
         switch vector["face"].string {
-        case "list": face = ListFace(client, count)
+        case "list":
+            let list = ListFace(client, count)
+            list.list.syncOnReconnect = vector["syncOnReconnect"] != false
+            list.list.subscribeNewMessages = vector["subscribeNewMessages"] != false
+            face = list
         case "history":
             let opening = HistoryScenario(
                 lastSeen: vector["log"]["read"].int, lastMessage: client.gateway.log.seq,

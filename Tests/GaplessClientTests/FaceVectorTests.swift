@@ -23,7 +23,7 @@ import struct TestSupport.Vector
     static let faces = Vectors.cases(of: "faces").map { Vector(value: $0) }
 
     @Test func theVectorsAreThere() {
-        #expect(Self.items.count >= 11 && Self.history.count >= 8 && Self.faces.count >= 46)
+        #expect(Self.items.count >= 11 && Self.history.count >= 8 && Self.faces.count >= 48)
     }
 
     @Test(arguments: items) func changesAreThoseOfTheVector(_ vector: Vector) {

@@ -9,11 +9,11 @@ import { vectors } from './vectors.mjs';
 
 /** How each face is opened, walked and read; `tell` is told how it ended. */
 const faces = {
-  list(client, log, count, tell) {
+  list(client, log, count, tell, { syncOnReconnect = true, subscribeNewMessages = true }) {
     const list = new ManagedMessageList(client, { id: 'c1' }, {
       managedMessageListDidChange: () => {}, managedMessageListDidEnd: tell,
     });
-    list.fetchLimit = count;
+    Object.assign(list, { fetchLimit: count, syncOnReconnect, subscribeNewMessages });
     return {
       face: list, open: () => list.online(), close: () => list.offline(),
       top: () => list.scrollViewDidReachTop(), bottom: () => list.scrollViewDidReachBottom(),
@@ -96,13 +96,14 @@ async function play(step, log, played, view) {
   for (let n = 0; n < 8; n += 1) await settled();
 }
 
-for (const { name, face, log: made, count, steps } of vectors('faces')) {
+for (const { name, face, log: made, count, steps, ...options } of vectors('faces')) {
   test(`face: ${name}`, async (context) => {
     context.mock?.method(console, 'warn', () => {});
     const log = Object.assign(new FakeLog(made.messages), { lastReadSeq: made.read });
     const played = await connected(log);
     let told = null;
-    const view = faces[face](played.client, log, count, (reason) => { told = reason; });
+    const tell = (reason) => { told = reason; };
+    const view = faces[face](played.client, log, count, tell, options);
     for (const [at, step] of steps.entries()) {
       await play(step, log, played, view);
       const { rows, gaps, hasMore, banner, edited = [], deleted = [], ending } = step;

@@ -71,8 +71,14 @@ test('with syncOnReconnect off what was missed waits for the reader', async () =
   await outage(played, () => log.say());
   assert.deepEqual(places(), range(1, 10));
   assert.equal(list.hasMore.after, true);
+  const waiting = [{ after: 10, before: 12, missing: 1, cause: 'cold', since: '' }];
+  assert.deepEqual(list.gaps, waiting);
+  assert.equal(list.gaps, list.gaps, 'the same array until something changes');
+  assert.deepEqual(list.rows.at(-1), { kind: 'gap', gap: waiting[0] });
   list.scrollViewDidReachBottom();
   assert.deepEqual(places(), range(1, 11));
+  assert.deepEqual(list.gaps, []);
+  assert.equal(list.rows.at(-1).kind, 'message');
 });
 
 test('the same where the list is taken offline and online by hand', async () => {
@@ -113,9 +119,11 @@ test('with subscribeNewMessages off news wait for the reader', async () => {
   const { list, places, told, socket } = await managed(log, { subscribeNewMessages: false });
   told.length = 0;
   socket().frame(log.say());
-  assert.deepEqual([told, places()], [[], range(1, 10)]);
+  // No message of the list is another, but there is a gap now.
+  assert.deepEqual([told, places()], [[[]], range(1, 10)]);
+  assert.deepEqual(list.gaps.map(({ after, before }) => [after, before]), [[10, 12]]);
   socket().frame(log.edit(3, 'changed'));
-  assert.deepEqual(told.map((deltas) => deltas[0].message.body), ['changed']);
+  assert.deepEqual(told.at(-1).map(({ message }) => message.body), ['changed']);
   list.scrollViewDidReachBottom();
   assert.deepEqual(places(), range(1, 11));
   socket().frame(log.say());
