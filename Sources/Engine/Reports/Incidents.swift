@@ -31,7 +31,11 @@ extension Stream {
     func reason(toReset have: Have, _ state: State) -> ResetReason {
         let seen = have.head
         if seen.epoch != state.head.epoch { return .epoch }
-        if seen.rev > state.head.rev { return .ahead }
+        if seen.rev > state.head.rev {
+            // A replica that is behind proves nothing by that; only its origin's answer does.
+            guard let replica else { return .ahead }
+            return replica.identity.holds(HeadProof(seen)) == false ? .ahead : .unanswered
+        }
         guard let replica, seen.rev != state.position.rev, seen.rev > 0, have.asOf <= seen.rev
         else { return .mark }
         let isRefused =
