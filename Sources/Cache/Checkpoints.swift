@@ -2,6 +2,23 @@ import Dispatch
 import SQLite
 import Synchronization
 
+/// Counts the pages that a connection has written since the last checkpoint was due.
+struct PagesSinceCheckpoint {
+    /// The pages after which a checkpoint is due; SQLite's own default.
+    private static let limit = 1_000
+
+    private var count = 0
+
+    /// Takes the pages written since the last call.
+    /// - Returns: whether a checkpoint is due; counting starts again then.
+    mutating func isDue(_ connection: Connection) -> Bool {
+        count += connection.takePagesWritten()
+        guard count >= Self.limit else { return false }
+        count = 0
+        return true
+    }
+}
+
 /// Checkpoints the write-ahead log into the database file, on a queue of its own, so that the
 /// thread that writes does not wait for the disk. Owned by the `ReplicaCache`, which writes within
 /// `whileLogIsFree`; any thread may ask for a checkpoint.
@@ -11,9 +28,6 @@ import Synchronization
 /// for a lock of ours: with SQLite's own, a checkpoint would have to retry, and a busy writer can
 /// keep it out for seconds.
 final class Checkpoints: Sendable {
-    /// The pages after which a checkpoint is due; SQLite's own default.
-    static let interval = 1_000
-
     /// The pages of the log above which writes wait for a checkpoint: 32 MiB, which a start after a
     /// crash reads in some 50 ms.
     static let logLimit = 8_192

@@ -25,7 +25,7 @@ package final class ReplicaCache {
     private let place: FilePlace?
     /// Whether rows of dropped conversations may be left; at the start, of an earlier process.
     private var isPurgeDue = true
-    private var pagesSinceCheckpoint = 0
+    private var pages = PagesSinceCheckpoint()
 
     /// The cache of a store, which may have only one, and then no `Writer`.
     /// - Throws: `CacheError`, if the file can't be opened.
@@ -126,11 +126,7 @@ package final class ReplicaCache {
                 throw error
             }
         }
-        pagesSinceCheckpoint += connection.takePagesWritten()
-        if pagesSinceCheckpoint >= Checkpoints.interval {
-            pagesSinceCheckpoint = 0
-            checkpoints.ask()
-        }
+        if pages.isDue(connection) { checkpoints.ask() }
     }
 }
 

@@ -110,11 +110,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     private let rollback: Statement
     private var work: Work?
     private var retryIsDue = false
-    /// Pages that were written up to the last checkpoint.
-    private var pagesSinceCheckpoint = 0
-
-    /// After how many pages what the log of writes holds is brought into the file.
-    private static var checkpointInterval: Int { 1_000 }
+    private var pages = PagesSinceCheckpoint()
 
     /// A writer with a connection of its own.
     /// - Parameters:
@@ -301,10 +297,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
             $0.rows += rows
         }
         found(nil)
-        pagesSinceCheckpoint += connection.takePagesWritten()
-        guard pagesSinceCheckpoint >= Self.checkpointInterval else { return }
-        pagesSinceCheckpoint = 0
-        checkpoint("PASSIVE")
+        if pages.isDue(connection) { checkpoint("PASSIVE") }
     }
 
     /// Brings what the log of writes holds into the file. What was not brought over now will be by

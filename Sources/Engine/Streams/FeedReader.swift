@@ -64,6 +64,10 @@ final class FeedReader {
         guard let stream = streams[conversation.id], let members = stream.state?.members,
             users.contains(where: { members.contains($0.id) })
         else { return }
+        announceAgain(stream)
+    }
+
+    private func announceAgain(_ stream: Stream) {
         stream.entry.begin()
         stream.entry.isNew = true
         announcer.list(stream)
@@ -222,9 +226,7 @@ final class FeedReader {
         guard state.head.epoch == epoch else {
             // The store was read ahead of the feed: lists may have shown the successor already, and
             // were just told that the conversation is gone.
-            stream.entry.begin()
-            stream.entry.isNew = true
-            return announcer.list(stream)
+            return announceAgain(stream)
         }
         end(stream, with: ServerFrame.unsubscribed(conversation: conversation, reason: .deleted))
     }

@@ -146,8 +146,7 @@ extension JSONWriter {
         guard case .heads(let ids) = query else { return }
         key("heads")
         beginObject()
-        var written: Set<ID> = []
-        for id in ids where written.insert(id.id).inserted {
+        for id in ids {
             key(id)
             if let head = heads[id.id] { self.head(head) } else { null() }
         }
