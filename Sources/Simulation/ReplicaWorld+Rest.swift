@@ -26,7 +26,7 @@ extension ReplicaWorld {
 
     func rest() throws(Violation) {
         try comeToRest()
-        for _ in 0..<40 where try heal() { try comeToRest() }
+        for _ in 0..<40 where heal() { try comeToRest() }
         try checkWhole()
     }
 
@@ -152,25 +152,9 @@ extension ReplicaWorld {
         }
     }
 
-    /// All clients ask for what they know to be missing.
-    /// - Returns: whether any client had to.
-    private func heal() throws(Violation) -> Bool {
-        var isHealing = false
-        for place in connections.keys.sorted() where connections[place]?.deadline == nil {
-            let client = clients[place]
-            guard client.isConnected else { continue }
-            for conversation in scenario.conversations {
-                guard let request = client.heal(conversation) else { continue }
-                send(place, request)
-                isHealing = true
-            }
-        }
-        return isHealing
-    }
-
     private func checkWhole() throws(Violation) {
         let oracle = Oracle(origin: origin, isReplica: true)
-        for place in connections.keys.sorted() where connections[place]?.deadline == nil {
+        for place in connected {
             let client = clients[place]
             do throws(Violation) {
                 for (conversation, holding) in client.holdings where holding.isSubscribed {

@@ -67,6 +67,9 @@ package final class ReplicaWorld: Workload {
 
     var users: [String] { scenario.users }
     var conversations: [String] { scenario.conversations }
+    var connected: [Int] {
+        connections.keys.sorted().filter { connections[$0]?.deadline == nil }
+    }
 
     /// - Parameters:
     ///   - isPaced: whether busy conversations are paced.

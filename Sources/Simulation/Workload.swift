@@ -11,6 +11,11 @@ protocol Workload: AnyObject {
     var origin: Origin { get }
     var users: [String] { get }
     var conversations: [String] { get }
+    var clients: [Client] { get }
+    /// The clients, by place, with a connection that is not being closed.
+    var connected: [Int] { get }
+
+    func send(_ place: Int, _ payload: [UInt8])
 
     /// Writes to the origin.
     @discardableResult
@@ -18,6 +23,22 @@ protocol Workload: AnyObject {
 }
 
 extension Workload {
+    // MARK: - Clients
+
+    /// All clients ask for what they know to be missing.
+    /// - Returns: whether any client had to.
+    func heal() -> Bool {
+        var isHealing = false
+        for place in connected where clients[place].isConnected {
+            for conversation in conversations {
+                guard let request = clients[place].heal(conversation) else { continue }
+                send(place, request)
+                isHealing = true
+            }
+        }
+        return isHealing
+    }
+
     // MARK: - The backend and its other users
 
     func writeAsBackend() {

@@ -7,6 +7,9 @@ import Wire
 extension World: Workload {
     var users: [String] { scenario.users }
     var conversations: [String] { scenario.conversations }
+    var connected: [Int] {
+        connections.keys.sorted().filter { connections[$0]?.deadline == nil }
+    }
 
     func act() {
         writeAsBackend()

@@ -15,7 +15,7 @@ extension World {
             }
             isCalm = true
             try comeToRest()
-            for _ in 0..<40 where try heal() { try comeToRest() }
+            for _ in 0..<40 where heal() { try comeToRest() }
             try checkWhole()
         } catch {
             throw Violation("seed \(seed), turn \(turn): \(error)")
@@ -30,25 +30,9 @@ extension World {
         throw Violation("the world does not come to rest")
     }
 
-    /// All clients ask for what they know to be missing.
-    /// - Returns: whether any client had to.
-    private func heal() throws(Violation) -> Bool {
-        var isHealing = false
-        for place in connections.keys.sorted() where connections[place]?.deadline == nil {
-            let client = clients[place]
-            guard client.isConnected else { continue }
-            for conversation in scenario.conversations {
-                guard let request = client.heal(conversation) else { continue }
-                send(place, request)
-                isHealing = true
-            }
-        }
-        return isHealing
-    }
-
     private func checkWhole() throws(Violation) {
         let oracle = Oracle(origin: origin)
-        for place in connections.keys.sorted() where connections[place]?.deadline == nil {
+        for place in connected {
             let client = clients[place]
             do throws(Violation) {
                 for (conversation, holding) in client.holdings where holding.isSubscribed {
