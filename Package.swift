@@ -175,7 +175,7 @@ let package = Package(
         tests("GatewayTests", ["TestSupport", "gapless"]),
         tests("SoakTests", ["Bench", "TestSupport", "gapless"]),
         tests("FaultTests", ["TestSupport", "Postgres", "gapless", "CSQLite"]),
-        tests("WebSocketsTests", ["WebSockets"]),
+        tests("WebSocketsTests", ["WebSockets", "TestSupport"]),
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
         tests(
             "ConfigurationTests",
@@ -205,7 +205,7 @@ let package = Package(
             "TransportTests",
             [
                 "GaplessClient", "GaplessTesting", "LoopTransport", "URLSessionTransport",
-                "WebSockets", "ClientCore", "Chat", "JSON",
+                "WebSockets", "ClientCore", "Chat", "JSON", "TestSupport",
             ]),
         tests("GatewayContractTests", ["TestSupport", "gapless"]),
         tests("EngineTests", ["Simulation", "Engine", "Rules", "Ports", "Wire", "Chat", "JSON"]),

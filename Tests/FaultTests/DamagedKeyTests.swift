@@ -23,30 +23,52 @@ extension Faults {
         private static let runs = Faults.isLong ? 5 : 1
 
         @Test(arguments: parts) func nothingIsAnsweredAsWhole(_ part: Part) throws {
-            for damage in Self.damages {
+            try Self.play("key \(part)") { try Story(part, $0, $1) }
+        }
+
+        /// Tells a story with each damage while the gateway stands in each way.
+        static func play(
+            _ name: String, _ tell: (Damage, Standing) throws -> any DamageStory
+        ) throws {
+            for damage in damages {
                 for standing in Standing.allCases {
                     var said: Set<String> = []
                     var faults = 0
-                    for run in 0..<Self.runs {
-                        let story = try Story(part, damage, standing)
+                    var longest: Duration?
+                    for run in 0..<runs {
+                        let story = try tell(damage, standing)
                         try story.play()
                         said.formUnion(story.said)
                         faults += story.faults.count
-                        let place: Comment = "\(part) \(damage), gateway \(standing), run \(run)"
+                        if let time = story.time { longest = max(longest ?? .zero, time) }
+                        let place: Comment = "\(name) \(damage), gateway \(standing), run \(run)"
                         #expect(story.faults.isEmpty, "\(place): \(story.faults.prefix(5))")
                     }
                     Faults.report(
-                        "key \(part) \(damage), gateway \(standing) | runs \(Self.runs)"
-                            + " | \(said.sorted().joined(separator: "; ")) | silent holes \(faults)"
-                    )
+                        "\(name) \(damage), gateway \(standing) | runs \(runs)"
+                            + " | \(said.sorted().joined(separator: "; "))"
+                            + (longest.map { " | whole after \($0.text) s" } ?? "")
+                            + " | silent holes \(faults)")
                 }
             }
         }
     }
 }
 
+/// A key is damaged, and what everybody is told then.
+protocol DamageStory: AnyObject {
+    /// What was said of it: the ways in which questions were answered.
+    var said: Set<String> { get }
+    /// Silent holes.
+    var faults: [String] { get }
+    /// How long it took until all was whole; nil where that waits for somebody to mend it.
+    var time: Duration? { get }
+
+    func play() throws
+}
+
 /// One damage of one key, and what everybody is told then.
-private final class Story {
+private final class Story: DamageStory {
     private typealias Part = Faults.DamagedKeys.Part
     private typealias Damage = Faults.DamagedKeys.Damage
     private typealias Standing = Faults.DamagedKeys.Standing
@@ -62,6 +84,7 @@ private final class Story {
     private var head = JSONValue.null
     private(set) var said: Set<String> = []
     private(set) var faults: [String] = []
+    let time: Duration? = nil
 
     init(
         _ part: Faults.DamagedKeys.Part, _ damage: Faults.DamagedKeys.Damage,
@@ -127,35 +150,13 @@ private final class Story {
 
     private func harm() throws {
         let server = redis.server
-        switch (damage, part) {
-        case (.deleted, _): try server.ask("DEL", key)
-        case (.swapped, _):
-            try server.ask("RENAME", key, key + "-kept")
-            try server.ask("RENAME", key("c2"), key)
-            try server.ask("RENAME", key + "-kept", key("c2"))
-        case (.emptied, .marks): try server.ask("SET", key, "")
-        case (.truncated, .marks):
-            let script = "return redis.call('SET', KEYS[1], redis.call('GETRANGE', KEYS[1], 0, -9))"
-            try server.ask("EVAL", script, "1", key)
-        case (.emptied, .changes), (.emptied, .deleted):
-            try server.ask("ZREMRANGEBYRANK", key, "0", "-1")
-        case (.truncated, .changes), (.truncated, .deleted):
-            try server.ask("ZREMRANGEBYRANK", key, "-1", "-1")
-        case (.emptied, _): try server.ask("EVAL", Self.drop, "1", key, "1000")
-        case (.truncated, _): try server.ask("EVAL", Self.drop, "1", key, "1")
+        switch damage {
+        case .deleted: try server.ask("DEL", key)
+        case .swapped: try server.swap(key, key("c2"))
+        case .emptied: try server.empty(key)
+        case .truncated: try server.truncate(key)
         }
     }
-
-    /// Of `meta` not the epoch, without which it is no head.
-    private static let drop = """
-        local left = tonumber(ARGV[1])
-        for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-          if left > 0 and field ~= 'epoch' and field ~= '\\t\\ttag' then
-            redis.call('HDEL', KEYS[1], field)
-            left = left - 1
-          end
-        end
-        """
 
     /// The log is gone as a whole, and nothing says that it ever was.
     private var isGone: Bool { part == .meta && damage == .deleted }

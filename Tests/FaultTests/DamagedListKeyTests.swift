@@ -10,35 +10,15 @@ extension Faults {
         enum Part: String, CaseIterable, Sendable { case list, meta, marks, gone }
 
         static let parts: [Part] = Faults.isLong ? Part.allCases : [.list]
-        private static let runs = Faults.isLong ? 5 : 1
 
         @Test(arguments: parts) func noListIsAnsweredAsWhole(_ part: Part) throws {
-            for damage in DamagedKeys.damages {
-                for standing in DamagedKeys.Standing.allCases {
-                    var said: Set<String> = []
-                    var faults = 0
-                    var longest = Duration.zero
-                    for run in 0..<Self.runs {
-                        let story = try ListStory(part, damage, standing)
-                        try story.play()
-                        said.formUnion(story.said)
-                        faults += story.faults.count
-                        longest = max(longest, story.time)
-                        let place: Comment = "\(part) \(damage), gateway \(standing), run \(run)"
-                        #expect(story.faults.isEmpty, "\(place): \(story.faults.prefix(5))")
-                    }
-                    Faults.report(
-                        "key of a user \(part) \(damage), gateway \(standing) | runs \(Self.runs)"
-                            + " | \(said.sorted().joined(separator: "; "))"
-                            + " | whole after \(longest.text) s | silent holes \(faults)")
-                }
-            }
+            try DamagedKeys.play("key of a user \(part)") { try ListStory(part, $0, $1) }
         }
     }
 }
 
 /// One damage of one key of alice's, and what lists are told then.
-private final class ListStory {
+private final class ListStory: DamageStory {
     private typealias Damage = Faults.DamagedKeys.Damage
 
     private let part: Faults.DamagedListKeys.Part
@@ -53,7 +33,7 @@ private final class ListStory {
     private(set) var said: Set<String> = []
     private(set) var faults: [String] = []
     /// From the damage, or the gateway's return, until lists were whole again.
-    private(set) var time = Duration.zero
+    private(set) var time: Duration?
 
     init(
         _ part: Faults.DamagedListKeys.Part, _ damage: Faults.DamagedKeys.Damage,
@@ -136,10 +116,7 @@ private final class ListStory {
         switch (damage, part) {
         case (.deleted, _): try server.ask("DEL", key)
         case (.swapped, _):
-            let other = self.key(of: "carol")
-            try server.ask("RENAME", key, key + "-kept")
-            try server.ask("RENAME", other, key)
-            try server.ask("RENAME", key + "-kept", other)
+            try server.swap(key, self.key(of: "carol"))
         case (.emptied, .list):
             let script = """
                 for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
@@ -150,12 +127,8 @@ private final class ListStory {
         case (.truncated, .list): try server.ask("ZREM", key, "c7")
         case (.emptied, .meta): try server.ask("HDEL", key, "seq", "base", "gone", "list")
         case (.truncated, .meta): try server.ask("HDEL", key, "gone")
-        case (.emptied, .marks): try server.ask("SET", key, "")
-        case (.truncated, .marks):
-            let script = "return redis.call('SET', KEYS[1], redis.call('GETRANGE', KEYS[1], 0, -9))"
-            try server.ask("EVAL", script, "1", key)
-        case (.emptied, .gone): try server.ask("ZREMRANGEBYRANK", key, "0", "-1")
-        case (.truncated, .gone): try server.ask("ZREMRANGEBYRANK", key, "-1", "-1")
+        case (.emptied, _): try server.empty(key)
+        case (.truncated, _): try server.truncate(key)
         }
     }
 

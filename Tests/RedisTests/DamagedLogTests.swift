@@ -92,44 +92,16 @@ import Wire
 
     private func damage(_ part: Part, _ damage: Damage) throws {
         let key = key(part)
-        switch (damage, part) {
-        case (.deleted, _): try server.ask("DEL", key)
-        case (.retyped, _):
+        switch damage {
+        case .deleted: try server.ask("DEL", key)
+        case .retyped:
             try server.ask("DEL", key)
             try server.ask("SADD", key, "x")
-        case (.swapped, _):
-            // Another log of the same shape.
-            let other = self.key(part, "c2")
-            try server.ask("RENAME", key, key + "-kept")
-            try server.ask("RENAME", other, key)
-            try server.ask("RENAME", key + "-kept", other)
-        case (.emptied, .marks): try server.ask("SET", key, "")
-        case (.truncated, .marks):
-            try server.ask("SETRANGE", key, "0", "")
-            let bytes = try server.ask("GETRANGE", key, "0", "-9").bytes ?? []
-            try server.ask("EVAL", Self.cut, "1", key, "\(bytes.count)")
-        case (.emptied, .changes), (.emptied, .deleted):
-            try server.ask("ZREMRANGEBYRANK", key, "0", "-1")
-        case (.truncated, .changes), (.truncated, .deleted):
-            try server.ask("ZREMRANGEBYRANK", key, "-1", "-1")
-        case (.emptied, _): try server.ask("EVAL", Self.drop, "1", key, "1000")
-        case (.truncated, _): try server.ask("EVAL", Self.drop, "1", key, "1")
+        case .swapped: try server.swap(key, self.key(part, "c2"))
+        case .emptied: try server.empty(key)
+        case .truncated: try server.truncate(key)
         }
     }
-
-    private static let cut = """
-        return redis.call('SET', KEYS[1], redis.call('GETRANGE', KEYS[1], 0, ARGV[1] - 1))
-        """
-    /// Of `meta` not the epoch, without which it is no head.
-    private static let drop = """
-        local left = tonumber(ARGV[1])
-        for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-          if left > 0 and field ~= 'epoch' and field ~= '\\t\\ttag' then
-            redis.call('HDEL', KEYS[1], field)
-            left = left - 1
-          end
-        end
-        """
 
     /// How each question and each write is refused.
     private func refusals() -> [String: RequestError?] {

@@ -3,6 +3,7 @@ import Foundation
 import GaplessTesting
 import LoopTransport
 import Synchronization
+import TestSupport
 import WebSockets
 
 /// What a transport has told, in the order in which it did.
@@ -172,16 +173,7 @@ final class SocketEnd: Peer, ServerDelegate, @unchecked Sendable {
 
     private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (SocketEnd) -> Value) -> Value
     {
-        let result = Mutex<Value?>(nil)
-        let done = DispatchSemaphore(value: 0)
-        loop.post { [unowned self] in
-            let value = body(self)
-            result.withLock { $0 = value }
-            done.signal()
-        }
-        done.wait()
-        guard let value = result.withLock({ $0 }) else { preconditionFailure("the job ran") }
-        return value
+        awaited(by: loop.post) { [unowned self] in body(self) }
     }
 
     func say(_ texts: [String]) {

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 @testable import WebSockets
 
@@ -43,17 +44,8 @@ final class TestServer: @unchecked Sendable {
 
     /// Runs on the loop and waits for it.
     func onLoop<Value: Sendable>(_ body: @escaping @Sendable (TestServer) -> Value) -> Value {
-        let result = Mutex<Value?>(nil)
-        let done = DispatchSemaphore(value: 0)
         // The server outlives the wait, and the loop must not keep it alive.
-        loop.post { [unowned self] in
-            let value = body(self)
-            result.withLock { $0 = value }
-            done.signal()
-        }
-        done.wait()
-        guard let value = result.withLock({ $0 }) else { preconditionFailure("the job ran") }
-        return value
+        awaited(by: loop.post) { [unowned self] in body(self) }
     }
 
     /// Runs while the loop stands still: what is sent meanwhile is all there in its next turn.
