@@ -138,12 +138,15 @@ import Wire
         }
     }
 
+    /// However quickly it follows: several of these fall into one millisecond.
     @Test func whoIsAboutToJoinAgainIsNotTakenOff() throws {
         try here.conversation("c1")
-        let seen = try server.ask("ZSCORE", "gapless:user:bob", "c1")
-        try there.perform(.leave("c1"), by: .user("bob"))
-        try there.perform(.addParticipants(conversation: "c1", [NewParticipant(user: "bob")]))
-        #expect(try server.ask("ZSCORE", "gapless:user:bob", "c1") != seen)
+        for _ in 1...100 {
+            let seen = try server.ask("ZSCORE", "gapless:user:bob", "c1")
+            try there.perform(.leave("c1"), by: .user("bob"))
+            try there.perform(.addParticipants(conversation: "c1", [NewParticipant(user: "bob")]))
+            #expect(try server.ask("ZSCORE", "gapless:user:bob", "c1") != seen)
+        }
         #expect(try changes(since: nil).total == 1)
     }
 }
