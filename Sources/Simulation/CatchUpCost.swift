@@ -72,6 +72,9 @@ struct CatchUpCost {
             try take(part, since, limit)
             // The gateway takes the feed's report for the end of this log.
             if !heard.isSubset(of: [part.head.epoch]) { begin(after: token) }
+        case (.changes(_, _, nil, _, _), .changes(let part)):
+            // A chain whose log lost its marks, or a backfill: not counted, but it may be the end.
+            if isJoined(by: part) { (reads, changes) = (0, 0) }
         case (.page(_, let request), .page(let page)) where request.isNewest:
             let all = page.head.seq - page.head.floor + 1
             guard page.messages.count == min(request.limit, all) else { return }
@@ -93,7 +96,9 @@ struct CatchUpCost {
         try require(since >= reached, "reads from \(since) on what it has read up to \(reached)")
         try require(since < part.head.rev, "reads on at the end, \(since)")
         reached = part.upTo
-        let count = part.messages.count + (part.record == nil ? 0 : 1)
+        // A record from above the part was asked for beside it, and fills no place in it.
+        let isChange = part.record.map { $0.rev > since && $0.rev <= part.upTo } ?? false
+        let count = part.messages.count + (isChange ? 1 : 0)
         if !part.more || count == limit {
             (reads, changes, page) = (reads + 1, changes + count, limit)
             try check()

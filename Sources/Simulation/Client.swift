@@ -109,7 +109,7 @@ final class Client {
                 behindWhenRemoved.append(head.rev - (holding.position ?? head.rev))
             }
             holdings[conversation]?.end()
-            if event == "unsubscribed" { shown.remove(conversation, oracle) }
+            if event == "unsubscribed" { shown.remove(conversation, user, oracle) }
         case "conversations":
             for delta in try frame.required("deltas").elements("deltas") {
                 try listed(try delta.members("delta"), oracle)
@@ -128,7 +128,7 @@ final class Client {
         let view = try delta.required("conversation").members("conversation")
         guard let id = view["id"]?.string else { return }
         if delta["type"]?.string == "deleted" {
-            shown.remove(id, oracle)
+            shown.remove(id, user, oracle)
         } else {
             try shown.show(view, id)
         }
@@ -199,7 +199,7 @@ final class Client {
             try show(result, request: id, isWhole: isWhole, oracle)
             try list.begin(result, request: id, user, oracle)
             for id in try result.required("removed").elements("removed") {
-                shown.remove(id.string ?? "", oracle)
+                shown.remove(id.string ?? "", user, oracle)
             }
         case .unwatch:
             list.isWatched = false

@@ -27,9 +27,14 @@ struct ShownList {
         entries[id] = Entry(epoch: head.epoch, rev: head.rev, isIn: true)
     }
 
-    /// The user was told to be out of it; of which of several logs with the name is not said.
-    mutating func remove(_ id: String, _ oracle: Oracle) {
-        if oracle.origin.logs[id]?.count == 1 {
+    /// The user was told to be out of it; of which of several logs with the name is not said. A
+    /// gateway that can't rule out another log says the same, and shows the log again: then the
+    /// user never left.
+    mutating func remove(_ id: String, _ user: String, _ oracle: Oracle) {
+        if oracle.origin.logs[id]?.count == 1, let entry = entries[id],
+            let log = oracle.only(id, entry.epoch),
+            log.ended != nil || log.lacks(user, after: entry.rev, upTo: log.rev)
+        {
             entries[id]?.isIn = false
         } else {
             entries[id] = nil
