@@ -132,6 +132,11 @@ struct Holding {
         guard !isUnbroken else { return }
         told = told.union(runs.subtracting(have.runs))
         runs = runs.intersection(have.runs)
+        // What other answers brought may lie far from what the request claimed: the holder sees the
+        // hole between the two itself.
+        if let low = accounted.first, let high = accounted.last {
+            told = Coverage(low, high).subtracting(runs)
+        }
     }
 
     /// Goes back to an earlier `asOf`: claiming less is never false.

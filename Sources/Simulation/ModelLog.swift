@@ -79,8 +79,8 @@ package struct ModelLog: Sendable {
         floor = min(log.floor, log.highest(asOf: rev) + 1)
         changes = Array(log.changes.prefix(rev))
         revs = log.revs.map { $0.filter { $0 <= rev } }.filter { !$0.isEmpty }
-        // What is lost was lost in order: the markers with it, in whole commits but for a marker that
-        // came with a change which is kept.
+        // What is lost was lost in order: the markers with it, in whole commits but for a marker
+        // that came with a change which is kept.
         let lost = rev < log.rev ? log.changes[rev].commit : .max
         let highest = log.highest(asOf: rev)
         markers = log.markers.mapValues { markers in

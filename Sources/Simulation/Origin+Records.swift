@@ -69,6 +69,8 @@ extension Origin {
         admins += (fields.admins ?? []).filter { !admins.contains($0) }
         try limits.check(people: (0, people.count), rulers: (0, admins.count))
         epochs += 1
+        // What was harmed was the log before.
+        damages[id] = nil
         let log = ModelLog(
             Record(
                 id: id, title: said.title, participants: people, admins: admins,

@@ -5,8 +5,8 @@ import Ports
 import Wire
 
 /// A client's list of conversations, kept by the simplest rule: the last event is right, and so is
-/// a reply after it. That only works if replies and events are in one order, which this checks. Of
-/// two replies the newer one counts.
+/// a reply after it. That only works if replies and events are in one order, which this checks. The
+/// answer of `subscribeConversations` counts over all before it; of two other replies the newer.
 struct WatchedList {
     /// The part of an entry that is compared with the truth.
     struct Entry: Hashable {
@@ -52,6 +52,11 @@ struct WatchedList {
         token = result["token"]?.string
         if result["complete"]?.bool != true { entries = [:] }
         for view in try result.required("conversations").elements("conversations") {
+            if let id = try view.members("conversation")["id"]?.string,
+                entries[id]?.isTold != true
+            {
+                entries[id] = nil
+            }
             try show(view, in: result, request: request, user, oracle)
         }
         for id in try result.required("removed").elements("removed") {

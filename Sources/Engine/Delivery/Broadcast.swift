@@ -69,10 +69,15 @@ package final class Broadcast {
         if case .conversations(head) = kind { true } else { false }
     }
 
-    /// Whether it shows the conversation in a list as of an earlier head of the same epoch.
-    func shows(before head: Head) -> Bool {
+    /// Whether it shows the conversation in a list, and not that it left.
+    var showsConversation: Bool {
+        if case .conversations(.some) = kind { true } else { false }
+    }
+
+    /// Whether it shows the conversation in a list as of this head or a later one of its epoch.
+    func shows(atLeast head: Head) -> Bool {
         guard case .conversations(let shown?) = kind else { return false }
-        return shown.epoch == head.epoch && shown.rev < head.rev
+        return shown.epoch == head.epoch && shown.rev >= head.rev
     }
 }
 

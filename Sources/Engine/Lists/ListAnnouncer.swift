@@ -83,12 +83,20 @@ final class ListAnnouncer {
         for conversation in found.subtracting(follower.conversations).inOrder {
             join(conversation, to: user, isNew: follower.isNew(conversation))
         }
+        var isOlder = false
         for conversation in follower.conversations.subtracting(found).inOrder {
-            leave(conversation, from: user)
+            // An answer may be newer than the reading.
+            if connections.registry.of(user).contains(where: {
+                $0.list.wasShown(conversation, after: reading)
+            }) {
+                isOlder = true
+            } else {
+                leave(conversation, from: user)
+            }
         }
         lists.adopt(list, of: user, generation)
         totals.adopt(list, of: user, reading)
-        if lists.takeIsStale(user) { totals.readList(user) }
+        if lists.takeIsStale(user) || isOlder { totals.readList(user) }
     }
 
     /// - Parameter isNew: whether it joined the list just now.
@@ -100,10 +108,7 @@ final class ListAnnouncer {
             if stream.entry.needsLast { list(stream) }
             return
         }
-        // An answer may have shown more than the feed has brought yet.
-        let receivers = connections.registry.of(user).filter {
-            $0.list.isWatching && !$0.list.wasShown(conversation, beyond: state.head)
-        }
+        let receivers = connections.registry.of(user).filter(\.list.isWatching)
         send(isNew ? .inserted : .updated, stream, state, to: receivers)
     }
 
@@ -112,7 +117,7 @@ final class ListAnnouncer {
         guard let wasTold = lists.remove(conversation, of: user) else { return }
         streams[conversation]?.entry.listed -= 1
         streams[conversation]?.reading.readership.remove(user)
-        if !wasTold { tellLeft(conversation.text, [user.text]) }
+        if !wasTold { tellLeft(conversation.text, [user.text], isKnown: true) }
     }
 
     /// A conversation joined a user's list or left it.
@@ -122,9 +127,14 @@ final class ListAnnouncer {
             // After leaving and rejoining, the log may have reported the first and not the second.
             lists.isIn(conversation.id, user.id)
             join(conversation.id, to: user.id, isNew: true)
-        } else {
+        } else if lists[user.id]?.left.contains(conversation.id) == true {
             lists.left(conversation.id, user.id)
             leave(conversation.id, from: user.id)
+        } else {
+            // The log has not said so. The event may come late, about a former log or membership,
+            // behind an answer that knew more: the list decides.
+            lists.left(conversation.id, user.id)
+            totals.readList(user.id)
         }
     }
 
@@ -145,13 +155,19 @@ final class ListAnnouncer {
             lists.noteShown(id, to: user)
             // An existing watcher may know more, of a lost branch: the event decides.
             guard let head = shown[id] else { continue }
-            streams[id]?.entry.noteShown(head)
-            if case .subscribeConversations = call.request {
-                session.list.dropHeld(id, before: head)
+            let stream = streams[id]
+            stream?.entry.noteShown(head)
+            let isDropped = session.list.noteShown(
+                id,
+                ListWatch.Shown(
+                    head: head, isDue: !call.beginsList, arrivals: sync.status.arrivals,
+                    readings: lists.readings),
+                isListed: follower.conversations.contains(id), stream)
+            if isDropped {
+                stream?.entry.begin()
+                totals.readList(user)
             }
-            guard call.beginsList else { continue }
-            session.list.noteShown(
-                id, head, isListed: follower.conversations.contains(id), streams[id])
+            if let stream { sync.compare(head, stream) }
         }
         let unknown = all.filter { !follower.conversations.contains($0) }
         guard !unknown.isEmpty else { return }
@@ -162,18 +178,22 @@ final class ListAnnouncer {
 
     /// The token in an answer stands for exactly these conversations. Another one, reported by a
     /// stream that is behind, would never be corrected later.
-    func drop(allBut heads: [ID: Head], _ call: Call) {
+    /// - Returns: conversations that the session may have been shown after the token before. The
+    ///   answer has to name them as removed: the connection may end before an event says so.
+    func drop(allBut heads: [ID: Head], _ call: Call) -> Set<ID> {
         guard let session = connections[call.session], let user = session.user?.id,
             let follower = lists[user]
-        else { return }
+        else { return [] }
         lists.noteAnswer(heads, user)
         // Sent behind the answer, an event from before it would bring the conversation back.
         let isHeld = session.list.dropHeld(missingFrom: heads)
         let gone = follower.conversations.filter { heads[$0] == nil }
-        guard !gone.isEmpty || isHeld else { return }
+        let removed = session.list.takeUnsaid(missingFrom: heads).union(gone)
+        guard !gone.isEmpty || isHeld else { return removed }
         for conversation in gone.inOrder { leave(conversation, from: user) }
         // It may have joined the list since.
         totals.readList(user)
+        return removed
     }
 
     // MARK: - Changes
@@ -220,7 +240,11 @@ final class ListAnnouncer {
             payload, .conversations(head: state.head), conversation: stream.id)
         for session in receivers {
             if let user = session.user?.id { lists.noteShown(stream.id.id, to: user) }
-            if stream.isOpen, session.list.isAhead(of: event) { continue }
+            if session.list.isOutdated(event, stream) {
+                // It is sent as the stream has it once that has caught up, whatever was sent last.
+                stream.entry.begin()
+                continue
+            }
             connections.push(session, event)
         }
     }
@@ -258,14 +282,24 @@ final class ListAnnouncer {
         return told
     }
 
-    /// Notifies the watchers of these users' lists that the conversation left them.
-    func tellLeft(_ conversation: String, _ users: [String]) {
+    /// Notifies the watchers of these users' lists that the conversation left them. Where an answer
+    /// may have known more, the list decides.
+    /// - Parameter isKnown: whether the list itself said so, after every such answer, or the log
+    ///   ended.
+    func tellLeft(_ conversation: String, _ users: [String], isKnown: Bool = false) {
         guard !watchers.isEmpty, !users.isEmpty else { return }
         let event = Broadcast(
             ServerFrame.conversationRemoved(conversation), .conversations(head: nil),
             conversation: conversation)
+        let stream = streams[conversation.id]
         for session in watchers(among: Set(users.map(\.id))) {
-            connections.push(session, event)
+            if !isKnown, session.list.isOutdated(event, stream) {
+                guard let user = session.user?.id else { continue }
+                lists.noteShown(conversation.id, to: user)
+                totals.readList(user)
+            } else {
+                connections.push(session, event)
+            }
         }
     }
 }

@@ -113,7 +113,10 @@ final class ListDesk {
             // A client that gets only the changes knows the rest by the token.
             announcer.showed(
                 changes.conversations, call, knowing: changes.complete ? changes.heads : [:])
-            announcer.drop(allBut: changes.heads, call)
+            let removed = announcer.drop(allBut: changes.heads, call)
+                .subtracting(changes.removed.map(\.id))
+            var changes = changes
+            changes.removed += removed.inOrder.map(\.text)
             conclude(call, changes)
         case (.success(.conversations(let list)), _):
             if let user { lists.showed(list.conversations, of: list.total, to: user) }

@@ -15,9 +15,22 @@ struct ListWatch {
     private var reads = 0
     /// Events held until those are answered; the latest of each conversation.
     private var held: [Broadcast] = []
-    /// Heads that an answer showed of conversations whose event is still due: an event that shows
-    /// no more is dropped.
-    private var shown: [ID: Head] = [:]
+    /// Conversations whose departure was held and then dropped.
+    private var unsaid: Set<ID> = []
+    /// What answers showed of conversations whose stream may know less, or whose event is due.
+    private var shown: [ID: Shown] = [:]
+
+    /// What an answer of the origin showed of a conversation.
+    struct Shown {
+        let head: Head
+        /// The next event is sent even if it shows nothing else than the answer did: the session
+        /// may have been shown something else before, or was told since that the conversation left.
+        var isDue: Bool
+        /// How often streams had reached the present when the answer came.
+        let arrivals: Int
+        /// How often lists had been read when the answer came.
+        let readings: Int
+    }
 
     /// Whether an answer that shows conversations is under way.
     var isBeingRead: Bool { reads > 0 }
@@ -41,49 +54,93 @@ struct ListWatch {
             held.append(event)
             return false
         }
-        return shown.removeValue(forKey: event.conversation).map { !event.shows($0) } ?? true
+        guard event.showsConversation else {
+            shown[event.conversation]?.isDue = true
+            return true
+        }
+        return shown.removeValue(forKey: event.conversation)
+            .map { $0.isDue || !event.shows($0.head) } ?? true
     }
 
-    /// Drops held events.
-    mutating func dropHeld() { held = [] }
+    /// Drops held events: the client no longer watches.
+    mutating func dropHeld() {
+        unsaid.formUnion(held.lazy.filter { !$0.showsConversation }.map(\.conversation))
+        held = []
+    }
 
-    /// Drops held events of conversations that an answer does not have any more.
+    /// Drops held events about conversations that an answer does not have any more. Sent behind it,
+    /// an event from before it would bring them back.
     /// - Returns: whether there were any.
     mutating func dropHeld(missingFrom heads: [ID: Head]) -> Bool {
-        let count = held.count
+        let gone = held.filter { heads[$0.conversation] == nil }
+        guard !gone.isEmpty else { return false }
+        unsaid.formUnion(gone.lazy.filter { !$0.showsConversation }.map(\.conversation))
         held.removeAll { heads[$0.conversation] == nil }
-        return held.count < count
+        return true
     }
 
-    /// Drops a held event that shows less than an answer with a token. Sent behind the answer, it
-    /// would take the client back, whose token says that it knows more.
-    mutating func dropHeld(_ conversation: ID, before head: Head) {
-        held.removeAll { $0.conversation == conversation && $0.shows(before: head) }
+    /// Departures that were not sent and that an answer has to name: its token may lack the
+    /// conversations, but the session was shown them after the token that it follows.
+    /// - Parameter heads: the answer's conversations.
+    mutating func takeUnsaid(missingFrom heads: [ID: Head]) -> Set<ID> {
+        defer { unsaid = [] }
+        return unsaid.filter { heads[$0] == nil }
     }
 
     /// Forgets what it was shown.
     mutating func forgetShown() { shown = [:] }
 
-    // MARK: - Shown heads
+    // MARK: - What answers showed
 
-    /// Whether an answer showed a newer change of the same log than this head.
-    func wasShown(_ conversation: ID, beyond head: Head) -> Bool {
-        shown[conversation].map { $0.epoch == head.epoch && $0.rev > head.rev } ?? false
+    /// Whether an event is older than an answer, or may be: it shows less, or another log, and its
+    /// stream has not caught up since. Sent behind the answer, it would take the client back, whose
+    /// token says that it knows more.
+    func isOutdated(_ event: Broadcast, _ stream: Stream?) -> Bool {
+        guard let shown = shown[event.conversation] else { return false }
+        return Self.isOutdated(event, stream, by: shown)
     }
 
-    /// Whether an answer showed more than an event of a stream that is behind.
-    func isAhead(of event: Broadcast) -> Bool {
-        shown[event.conversation].map(event.shows(before:)) ?? false
+    private static func isOutdated(
+        _ event: Broadcast, _ stream: Stream?, by shown: Shown
+    ) -> Bool {
+        guard stream?.entry.arrivedAt ?? 0 <= shown.arrivals else { return false }
+        if event.showsConversation { return !event.shows(atLeast: shown.head) }
+        // A departure is news if the log has a newer record.
+        guard let state = stream?.state, state.head.epoch == shown.head.epoch else { return true }
+        return state.record.rev <= shown.head.rev
     }
 
-    /// An answer shows the session this, so an equal event need not be sent.
+    /// Whether a reading of the list may be older than an answer that showed the conversation.
+    func wasShown(_ conversation: ID, after reading: Int) -> Bool {
+        shown[conversation].map { $0.readings >= reading } ?? false
+    }
+
+    /// An answer shows the session a conversation, so nothing older is sent behind it; and nothing
+    /// equal, unless the session may know something else.
     /// - Parameter isListed: whether the conversation is known to be in the list.
+    /// - Returns: whether something older was held, and is dropped.
     mutating func noteShown(
-        _ conversation: ID, _ head: Head, isListed: Bool, _ stream: Stream?
-    ) {
-        held.removeAll { $0.conversation == conversation && $0.shows(head) }
+        _ conversation: ID, _ new: Shown, isListed: Bool, _ stream: Stream?
+    ) -> Bool {
+        let count = held.count
+        held.removeAll { $0.conversation == conversation && Self.isOutdated($0, stream, by: new) }
+        let isDropped = held.count < count
+        if !new.isDue { held.removeAll { $0.conversation == conversation && $0.shows(new.head) } }
         let isAnnounced =
-            stream.map { $0.state != nil && !$0.entry.isListed && !$0.isOpen } ?? false
-        if !isListed || !isAnnounced { shown[conversation] = head }
+            stream.map { stream in
+                !stream.isOpen && !stream.entry.isListed && !isDropped
+                    && stream.state.map { $0.head.has(new.head) } == true
+            } ?? false
+        if !isListed || !isAnnounced {
+            shown[conversation] = new
+        } else if new.isDue {
+            shown[conversation]?.isDue = true
+        }
+        return isDropped
     }
+}
+
+extension Head {
+    /// Whether it is of the same log as another one, and not before it.
+    fileprivate func has(_ other: Head) -> Bool { epoch == other.epoch && rev >= other.rev }
 }

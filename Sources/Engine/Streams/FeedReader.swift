@@ -42,7 +42,10 @@ final class FeedReader {
                 announceAgain(record.id, to: removed)
             }
         case .deleted(let conversation, let epoch, let participants):
-            announcer.left(conversation, participants)
+            // A log elsewhere may have a successor that is known already: its stream finds out.
+            if streams[conversation.id]?.replica == nil {
+                announcer.left(conversation, participants)
+            }
             deleted(event, conversation, epoch)
         case .read(let conversation, let user, let seq):
             read(conversation, user, seq)

@@ -14,6 +14,9 @@ struct ListEntry {
     var needsLast = false
     /// The store was asked for it.
     var isAskingLast = false
+    /// When the stream last reached the present of a log elsewhere, as a number of all streams'
+    /// arrivals; 0: never.
+    var arrivedAt = 0
     /// It was added to a list since the last event.
     var isNew = false
     /// The state that all watchers were sent last; nil if one of them was not.
@@ -59,8 +62,10 @@ extension Stream {
             entry.isToBeAnnounced = true
             return false
         }
-        // If the list's feed came before the log's, the change that adds the user sends it.
-        let isKnown = state.members.contains(user) && !entry.isListed && !entry.needsLast
+        // If the list's feed came before the log's, the change that adds the user sends it. While
+        // the stream is behind, its arrival at the present does.
+        let isKnown =
+            state.members.contains(user) && !isOpen && !entry.isListed && !entry.needsLast
         entry.isNew = entry.isNew || isNew && !isKnown
         return isKnown
     }

@@ -91,7 +91,13 @@ struct FetchQueue {
         -> Entry?
     {
         while inFlight < limit, let entry = queue.popLast() {
-            guard entry.question.isCurrent, isWaitedFor(entry.question) else { continue }
+            guard entry.question.isCurrent, isWaitedFor(entry.question) else {
+                // It may be asked again, about the new feed.
+                if case .last(let subject) = entry.question {
+                    subject.stream.entry.isAskingLast = false
+                }
+                continue
+            }
             inFlight += 1
             return entry
         }

@@ -145,7 +145,7 @@ final class ReplicaApplier {
         }
         stream.state?.head = position
         fanout.touch(stream)
-        status.settled(stream.id.id)
+        stream.entry.arrivedAt = status.arrived(stream.id.id)
         emit(.list(stream))
         emit(.wake(stream))
     }

@@ -110,8 +110,12 @@ struct ReplicaWriter {
     /// The stream skips the changes up to `head`. What the cache holds becomes outdated: it is only
     /// shown until it is fetched again.
     mutating func jump(_ stream: Stream, _ record: Record, to head: Head) {
-        stream.replica?.copy.begin(asOf: head.rev)
+        // The file may lack changes above that too, if it could not be written when they came.
+        let newest = max(head.rev, stream.replica?.copy.changesFrom ?? 0)
+        stream.replica?.copy.begin(asOf: newest)
         keep(.jump(conversation: stream.id, record, head: head), of: stream)
+        guard newest > head.rev else { return }
+        keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
     }
 
     // MARK: - The file

@@ -112,6 +112,17 @@ extension Sync {
         fetcher.drive(stream)
     }
 
+    /// An answer of the origin showed the conversation as of this head. A stream at the end of its
+    /// feed may be of another log, or have missed something.
+    func compare(_ head: Head, _ stream: Stream) {
+        guard let state = stream.state, stream.replica?.isLive == true else { return }
+        if head.epoch == state.head.epoch {
+            applier.expect(head.rev, stream)
+        } else {
+            doubt(stream)
+        }
+    }
+
     /// The log is the one that the stream knows: the feed's events about it count.
     func confirm(_ stream: Stream) {
         guard stream.replica?.identity.confirm() == true else { return }

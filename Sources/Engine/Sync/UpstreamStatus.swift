@@ -17,6 +17,9 @@ struct UpstreamStatus {
     /// Watched conversations that have not caught up since their feed broke, and whose subscribers
     /// were not sent `open` for them.
     private var behind: Set<ID> = []
+    /// How often a stream reached the present: the clock by which what is known of a log is
+    /// compared with an answer.
+    private(set) var arrivals = 0
     /// The last of them was settled in this turn.
     private var isToBeTold = false
     /// From here on a link that is down counts as `offline`.
@@ -51,6 +54,14 @@ struct UpstreamStatus {
     mutating func settled(_ conversation: ID) {
         guard behind.remove(conversation) != nil, behind.isEmpty else { return }
         isToBeTold = true
+    }
+
+    /// A stream reached the present.
+    /// - Returns: when, as a number of arrivals.
+    mutating func arrived(_ conversation: ID) -> Int {
+        settled(conversation)
+        arrivals += 1
+        return arrivals
     }
 
     /// Whether the state may have changed since the last call, at the end of a turn.

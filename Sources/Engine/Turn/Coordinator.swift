@@ -87,7 +87,7 @@ final class Coordinator {
         } else {
             for call in waiting { desk.fail(call, .noConversation) }
         }
-        announcer.tellLeft(stream.id, told)
+        announcer.tellLeft(stream.id, told, isKnown: true)
     }
 
     private func replaced(_ stream: Stream, _ head: Head, _ waiting: [Call]) {

@@ -47,10 +47,8 @@ extension RedisScript {
         return {'done', name:sub(2), isNew and 1 or 0}
         """
 
-    /// Removes a conversation from a list if the entry is still the one that was seen. An entry of
-    /// this very millisecond stays: if the user joined again at once, the new entry would have the
-    /// same time, and a late call for the old one would remove it. Key: the list. Arguments:
-    /// conversation, the time in the entry.
+    /// Removes an entry that is still the one seen, and not of this millisecond: who joins again
+    /// must get another time. Key: the list. Arguments: conversation, the time in the entry.
     static let forgetBody = """
         local name, count = tagged()
         if redis.call('ZSCORE', LIST, ARGV[1]) == ARGV[2] and int(now()) ~= ARGV[2] then
