@@ -20,11 +20,9 @@ extension ClientSession {
         let id = conversation.id
         var state = conversations[id] ?? ConversationState(id: conversation)
         var change = change
-        if change.ifRev == nil, let known = state.holder.message(change.message),
-            let head = state.holder.head
-        {
+        if change.ifRev == nil, let known = state.holder.message(change.message) {
             change.ifRev = known.rev
-            change.epoch = head.epoch
+            change.epoch = known.rev.flatMap { _ in state.holder.head?.epoch }
             change.generation = state.holder.generation
         }
         state.queue.add(change)

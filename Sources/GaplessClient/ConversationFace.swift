@@ -11,9 +11,10 @@ public struct ConversationWriter: Sendable {
     fileprivate func change(_ message: String, _ kind: Change.Kind) -> String {
         var change = Change(id: MessageID.make(), message: message, kind: kind)
         let window = feed.window
-        if let index = window.timeline.index(of: message), let head = window.head {
+        // What is only shown, such as the answer to one's own send, may have no head beside it.
+        if let index = window.timeline.index(of: message) {
             change.ifRev = window.timeline[index].rev
-            change.epoch = change.ifRev.map { _ in head.epoch }
+            change.epoch = change.ifRev.flatMap { _ in window.head?.epoch }
             change.generation = window.generation
         }
         feed.link.queue(change, in: feed.conversation)

@@ -155,6 +155,19 @@ import Wire
         #expect(deletions.map { $0["params"]?.object?["ifRev"]?.int } == [4])
     }
 
+    /// The answer to one's own send is shown where nobody follows the conversation, without a head.
+    @Test func whatIsOnlyShownIsEditedWithItsRev() throws {
+        var room = Room()
+        try room.connect()
+        let sentAt = Timestamp(milliseconds: 0)
+        room.session.send(Draft(id: "m", body: "b", createdAt: sentAt), to: "c")
+        try room.turn()
+        try room.answer("sendMessage", "\"result\":{\"message\":\(room.message(7))}")
+        try room.edit("1", "mine")
+        #expect(room.edits.map { $0["ifRev"]?.int } == [7])
+        #expect(room.session.changes(of: "c").map(\.epoch) == [nil])
+    }
+
     /// A view that does not show one's own edit yet shows what that edit was of.
     @Test func whatOnesOwnEditReplacedIsNoConflict() throws {
         var room = try live()
