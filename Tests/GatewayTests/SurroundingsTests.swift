@@ -133,6 +133,42 @@ extension LiveGateway {
             #expect(try gateway.client("alice").walkBack("ops") { 10 }.map { $0["id"] } == ["m2"])
         }
 
+        @Test func aCertificateThatExpiresIsNamedUntilItIsRenewed() throws {
+            let certificates = try Certificates()
+            let pair = try certificates.issue(days: 10)
+            let gateway = try GatewayProcess(settings: [
+                "upstream.kind": "embedded", "listen.tls.certificate": pair.certificate,
+                "listen.tls.key": pair.key,
+            ])
+            func isTold(_ words: String, days: ClosedRange<Int>, status: String) throws -> Bool {
+                Deadline.standard.poll {
+                    guard let health = try? gateway.health().json,
+                        let left = try? gateway.metrics()["gapless_certificate_days_left"]
+                    else { return false }
+                    let troubles = health["troubles"].array ?? []
+                    return days.contains(left) && health["status"].string == status
+                        && gateway.log.contains(words)
+                        && troubles.contains { $0["what"].string?.contains("expire") == true }
+                            == (left < 30)
+                }
+            }
+            func renew(days: Int) throws {
+                let new = try certificates.issue(days: days)
+                for (old, new) in [(pair.certificate, new.certificate), (pair.key, new.key)] {
+                    try Data(contentsOf: URL(fileURLWithPath: new))
+                        .write(to: URL(fileURLWithPath: old), options: .atomic)
+                }
+                gateway.signal(SIGHUP)
+            }
+            #expect(try isTold("certificate expires soon", days: 9...10, status: "ok"))
+            try renew(days: -1)
+            // Clients refuse it, and the gateway goes on: a renewal needs no restart.
+            #expect(try isTold("certificate has expired", days: -2 ... -1, status: "degraded"))
+            #expect(try gateway.health("/health/ready").status == 200)
+            try renew(days: 90)
+            #expect(try isTold("the certificate", days: 89...90, status: "ok"))
+        }
+
         @Test func aGatewayWhoseParentHadBlockedItsSignalsDrains() throws {
             let gateway = try GatewayProcess(starts: false)
             gateway.launcher = ["env", "--block-signal=TERM", "--block-signal=HUP"]

@@ -564,6 +564,16 @@ def expiring(days):
     return lambda folder, program: (None, certificate(folder, days))
 
 
+def expired(folder, program):
+    found = certificate(folder)
+    request = folder / "tls.csr"
+    subprocess.run(["openssl", "req", "-new", "-key", folder / "tls.key", "-subj", "/CN=localhost",
+                    "-out", request], check=True, capture_output=True)
+    subprocess.run(["openssl", "x509", "-req", "-in", request, "-signkey", folder / "tls.key",
+                    "-days", "-1", "-out", folder / "tls.pem"], check=True, capture_output=True)
+    return None, found
+
+
 def many_connections(folder, program):
     return None, {"limits.connections": "1000000"}
 
@@ -604,6 +614,8 @@ thing("process", "More connections are allowed than there are descriptors",
       many_connections, lambda *_: None, ready=True, is_there=True)
 thing("process", "The certificate expires in ten days", "Nobody renewed it.",
       "Renew it, and reload (SIGHUP).", expiring(10), lambda *_: None, ready=True, is_there=True)
+thing("process", "The certificate has expired", "Nobody renewed it: clients refuse to connect.",
+      "Renew it, and reload (SIGHUP).", expired, lambda *_: None, ready=True, is_there=True)
 thing("process", "A reload finds a wrong value", "The file was edited.",
       "`gapless checkconfig` with the same file, and reload again.", with_file, broken_reload,
       ready=True)
