@@ -200,7 +200,11 @@ class Files(unittest.TestCase):
         written = objects["ConfigMap", "gapless"]["data"]["gapless.json5"]
         (self.folder / "jwt-secret").write_text("0123456789abcdef" * 4)
         (self.folder / "api-keys").write_text("0123456789abcdef")
-        configuration.write_text(written.replace("/run/gapless/keys", str(self.folder)))
+        # The volumes of the pod are folders of this machine.
+        for volume in ["/run/gapless/keys", "/var/lib/gapless"]:
+            self.assertIn(volume, written)
+            written = written.replace(volume, str(self.folder))
+        configuration.write_text(written)
         said = self.succeeds(PROGRAM, "checkconfig", "--config", configuration)
         self.assertIn('auth.mode: "jwt"', said)
         pod = objects["StatefulSet", "gapless"]["spec"]["template"]["spec"]
